@@ -1,0 +1,140 @@
+"""What has been seen: columns that only grow, and the points still out for evaluation."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Column = TypeVar("Column", Floats, Rows)
+
+
+class Observations:
+    """Finished evaluations in order of arrival, one row each, and the pending points.
+
+    Columns (read-only views): `x` [n, d] in the unit cube, `y` [n] the loss (lower is better, nan for a
+    failed evaluation), `seconds` [n] (nan where unknown), `trial` [n] the trial's number (-1: a point
+    nobody asked for), `source` [n] the sampler session that asked (-1: initial design or user).
+    A row is never changed or removed.
+    """
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+        self._n = 0
+        self._x = np.empty((16, dim))
+        self._y = np.empty(16)
+        self._seconds = np.empty(16)
+        self._trial = np.empty(16, np.int64)
+        self._source = np.empty(16, np.int64)
+        self._good = np.empty(16, np.int64)
+        self._n_good = 0
+        self._best: int | None = None
+        self._known: dict[bytes, int] = {}  # how many times a point was issued or seen
+        self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
+
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def x(self) -> Floats:
+        return _frozen(self._x[: self._n])
+
+    @property
+    def y(self) -> Floats:
+        return _frozen(self._y[: self._n])
+
+    @property
+    def seconds(self) -> Floats:
+        return _frozen(self._seconds[: self._n])
+
+    @property
+    def trial(self) -> Rows:
+        return _frozen(self._trial[: self._n])
+
+    @property
+    def source(self) -> Rows:
+        return _frozen(self._source[: self._n])
+
+    @property
+    def good(self) -> Rows:
+        """Rows whose evaluation succeeded, in order of arrival."""
+        return _frozen(self._good[: self._n_good])
+
+    @property
+    def best(self) -> int | None:
+        """The row of the lowest loss (the earliest of equals), or None before the first success."""
+        return self._best
+
+    def append(self, x: Floats, y: Floats, seconds: Floats, trial: Rows, source: Rows) -> Rows:
+        """Add rows and return their numbers. `x` [k, d]; the others [k]; non-finite `y` is stored as nan."""
+        k = len(x)
+        self._reserve(self._n + k)
+        new = slice(self._n, self._n + k)
+        self._x[new], self._seconds[new], self._trial[new], self._source[new] = x, seconds, trial, source
+        self._y[new] = np.where(np.isfinite(y), y, np.nan)
+        rows = np.arange(self._n, self._n + k)
+        self._n += k
+        good = rows[np.isfinite(self._y[new])]
+        self._good[self._n_good : self._n_good + len(good)] = good
+        self._n_good += len(good)
+        if len(good):
+            leader = int(good[np.argmin(self._y[good])])
+            if self._best is None or self._y[leader] < self._y[self._best]:
+                self._best = leader
+        for point in self._x[new]:
+            self._count(point, 1)
+        return rows
+
+    def expect(self, trial: int, x: Floats) -> None:
+        """Note that `trial` is out for evaluation at `x` [d]."""
+        self.pending[trial] = x
+        self._count(x, 1)
+
+    def close(self, trials: Iterable[int]) -> None:
+        """Note that these trials are no longer out."""
+        for trial in trials:
+            self._count(self.pending.pop(trial), -1)
+
+    def pending_x(self) -> Floats:
+        """Return the pending points, [p, d], in order of issue."""
+        return np.array(list(self.pending.values())).reshape(len(self.pending), self.dim)
+
+    def fresh(self, x: Floats) -> NDArray[np.bool_]:
+        """Return which rows of `x` [k, d] equal no row seen and no pending point, nor an earlier row of `x`."""
+        result = np.empty(len(x), bool)
+        here: set[bytes] = set()
+        for i, point in enumerate(x):
+            key = _key(point)
+            result[i] = key not in self._known and key not in here
+            here.add(key)
+        return result
+
+    def _count(self, point: Floats, change: int) -> None:
+        key = _key(point)
+        count = self._known.get(key, 0) + change
+        if count:
+            self._known[key] = count
+        else:
+            del self._known[key]
+
+    def _reserve(self, n: int) -> None:
+        size = len(self._y)
+        if n <= size:
+            return
+        size = max(n, 2 * size)
+        for name in ("_x", "_y", "_seconds", "_trial", "_source", "_good"):
+            old = getattr(self, name)
+            new = np.empty((size, *old.shape[1:]), old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)
+
+
+def _key(point: Floats) -> bytes:
+    return (point + 0.0).tobytes()  # + 0.0 turns -0.0 into 0.0
+
+
+def _frozen(column: Column) -> Column:
+    column.flags.writeable = False
+    return column

@@ -1,0 +1,58 @@
+"""A region: the points that a path of splits lets through. It is all that a sampler knows of the tree."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.observations import Floats, Observations, Rows
+from lamcts.spaces.base import Space
+
+
+class Split(Protocol):
+    """A boundary that cuts a region in two."""
+
+    def good(self, x: Floats) -> NDArray[np.bool_]:
+        """Return for each row of `x` [n, d] whether it lies on the good side, [n].
+
+        The answer for a row never depends on the other rows of the call.
+        """
+
+    def halfspace(self) -> tuple[Floats, float] | None:
+        """Return `(w, b)` such that the good side is `x @ w + b >= 0`, or None if the boundary is not flat."""
+
+
+class Step(NamedTuple):
+    """One step down a path: the side `good` of `split`."""
+
+    split: Split
+    good: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """The points of `space` on the chosen side of every step. No step: the whole space.
+
+    `rows` are the successful observations inside, in order of arrival.
+    """
+
+    space: Space
+    steps: tuple[Step, ...]
+    rows: Rows
+
+    def contains(self, x: Floats) -> NDArray[np.bool_]:
+        """Return for each row of `x` [n, d] whether it lies inside, [n]."""
+        inside = np.ones(len(x), bool)
+        for split, good in self.steps:
+            left = np.flatnonzero(inside)
+            if not len(left):
+                break
+            inside[left] = split.good(x[left]) == good
+        return inside
+
+    def wider(self, seen: Observations) -> "Region":
+        """Return the region one step up the path."""
+        steps = self.steps[:-1]
+        whole = Region(self.space, steps, seen.good)
+        return Region(self.space, steps, seen.good[whole.contains(seen.x[seen.good])])

@@ -1,0 +1,44 @@
+"""Random streams. One seed governs a run; each use draws from a stream of its own, named by a key."""
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+
+class Purpose(IntEnum):
+    """First part of a stream's key. Numbers are part of the format: never reuse or renumber them."""
+
+    DESIGN = 0
+    SELECT = 1
+    SESSION = 2
+    TREE = 3
+    EVALUATION = 4
+
+
+def fresh_seed() -> int:
+    """Return a new seed from the operating system, below 2**63 so that SQLite and JSON keep it."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def stream(seed: int, *key: int) -> np.random.Generator:
+    """Return the generator named by `key` under `seed`; other keys give independent streams."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=tuple(map(int, key)))))
+
+
+def derive(seed: int, *key: int) -> int:
+    """Return the seed in [0, 2**31) named by `key` under `seed`, for libraries that want a number."""
+    return int(np.random.SeedSequence(seed, spawn_key=tuple(map(int, key))).generate_state(1)[0] >> 1)
+
+
+def save(rng: np.random.Generator) -> dict[str, Any]:
+    """Return the state of `rng` as JSON values (Python integers of up to 128 bits)."""
+    state: dict[str, Any] = dict(rng.bit_generator.state)
+    return state
+
+
+def restore(state: dict[str, Any]) -> np.random.Generator:
+    """Return a generator that goes on from where `save` looked."""
+    bits = np.random.PCG64()
+    bits.state = state
+    return np.random.Generator(bits)

@@ -1,0 +1,60 @@
+"""The protocol of samplers: frozen settings that start sessions, and sessions that propose points in a region."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from lamcts.observations import Floats, Observations, Rows
+from lamcts.region import Region
+
+
+class Session(Protocol):
+    """The progress of one local search. All that it knows of the tree is its region."""
+
+    log: list[Any]
+    """Append-only JSON entries that belong to the state but grow with it; the journal stores each once. Often empty."""
+
+    @property
+    def incumbent(self) -> int | None:
+        """The row of `seen` round which this session searches, None before its first success."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the search has converged and would rather be started afresh."""
+
+    def ask(self, n: int) -> tuple[Floats, list[int]]:
+        """Return at most `n` snapped, fresh points inside the region, [k, d], and a tag for each.
+
+        Fewer than `n` (down to none) only when the region holds no more fresh points that the sampler can
+        find. Never waits for results: asked while some are out, it proposes further points. Points returned
+        count as pending from then on (the caller notes them in `seen`).
+        """
+
+    def tell(self, tags: list[int], rows: Rows) -> None:
+        """Take the results of some tags, in any order: `seen.x[rows]`, and `seen.y[rows]`, nan for a failure."""
+
+    def forget(self, tags: list[int]) -> None:
+        """Take note that these tags will never be told."""
+
+    def move(self, region: Region) -> None:
+        """Go on inside `region`, which contains the incumbent."""
+
+    def state(self) -> dict[str, Any]:
+        """Return all progress except `log` as JSON values: numbers, text, lists, dicts; rows by their numbers."""
+
+
+class Sampler(Protocol):
+    """Frozen settings of a kind of local search. A dataclass of plain values; its `repr` is its signature."""
+
+    @property
+    def resumable(self) -> bool:
+        """Whether sessions can be restored from their state; False is refused by journalled runs."""
+
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
+        """Begin a search in `region`. The session keeps `seen` (it grows as results come) and `rng`.
+
+        Rows of the region whose `source` is -1 belong to nobody and may be taken over as first results.
+        """
+
+    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Session:
+        """Return the session whose `state()` and `log` these are: it goes on bit for bit."""

@@ -1,0 +1,35 @@
+"""A trial: one point handed out for evaluation."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Status(str, Enum):
+    """What has become of a trial."""
+
+    PENDING = "pending"
+    DONE = "done"
+    FAILED = "failed"
+    FORGOTTEN = "forgotten"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One point to evaluate, numbered in the order of issue.
+
+    `point` is in the user's units (array or dict), `x` the same point encoded to the unit cube, shape [d].
+    `seed` is for the objective's own noise: it depends on the run's seed and `id` alone, so a resumed
+    run or another worker draws the same noise. `session` and `tag` say which sampler session asked
+    (-1: none, the point came from the initial design or from the user).
+    """
+
+    id: int
+    point: Any
+    x: NDArray[np.float64] = field(repr=False, compare=False)
+    seed: int = field(default=0, repr=False)
+    session: int = field(default=-1, repr=False)
+    tag: int = field(default=-1, repr=False)
