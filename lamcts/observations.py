@@ -17,11 +17,11 @@ class Observations:
     Columns (read-only views): `x` [n, d] in the unit cube, `y` [n] the loss (lower is better, nan for a
     failed evaluation), `seconds` [n] (nan where unknown), `trial` [n] the trial's number (-1: a point
     nobody asked for), `source` [n] the sampler session that asked (-1: initial design or user).
-    A row is never changed or removed.
+    A row is never changed or removed. With `repeat`, points may come again and every point counts as fresh.
     """
 
-    def __init__(self, dim: int) -> None:
-        self.dim = dim
+    def __init__(self, dim: int, repeat: bool = False) -> None:
+        self.dim, self.repeat = dim, repeat
         self._n = 0
         self._x = np.empty((16, dim))
         self._y = np.empty(16)
@@ -97,13 +97,20 @@ class Observations:
         for trial in trials:
             self._count(self.pending.pop(trial), -1)
 
+    @property
+    def distinct(self) -> int:
+        """Number of different points seen or pending."""
+        return len(self._known)
+
     def pending_x(self) -> Floats:
         """Return the pending points, [p, d], in order of issue."""
         return np.array(list(self.pending.values())).reshape(len(self.pending), self.dim)
 
     def fresh(self, x: Floats) -> NDArray[np.bool_]:
         """Return which rows of `x` [k, d] equal no row seen and no pending point, nor an earlier row of `x`."""
-        result = np.empty(len(x), bool)
+        result = np.ones(len(x), bool)
+        if self.repeat:
+            return result
         here: set[bytes] = set()
         for i, point in enumerate(x):
             key = _key(point)

@@ -28,7 +28,7 @@ class Trial:
     """
 
     id: int
-    point: Any
+    point: Any = field(compare=False)
     x: NDArray[np.float64] = field(repr=False, compare=False)
     seed: int = field(default=0, repr=False)
     session: int = field(default=-1, repr=False)

@@ -1,0 +1,61 @@
+"""The initial design: the points evaluated before anything has been learned."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from lamcts.rng import Purpose, stream
+from lamcts.sobol import latin_hypercube, sobol
+from lamcts.spaces.base import Floats, Space
+
+Kind = Literal["sobol", "lhs", "uniform"]
+KINDS = ("sobol", "lhs", "uniform")
+
+
+def default_size(dim: int) -> int:
+    """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within [5, 100]."""
+    return min(max(2 * dim, 5), 100)
+
+
+class Design:
+    """A fixed list of `n` starting points: the user's `x0` first, then points that fill the space evenly."""
+
+    def __init__(self, space: Space, kind: Kind, n: int | None, x0: Any, seed: int) -> None:
+        if kind not in KINDS:
+            raise ValueError(f"design: expected one of {', '.join(KINDS)}, got {kind!r}")
+        given = [space.encode(point) for point in _as_points(space, x0)]
+        if n is None:
+            n = max(default_size(space.dim), len(given))
+        elif isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+            raise ValueError(f"n_init: expected a whole number of at least 0, got {n!r}")
+        self.kind, self.given, self.n = kind, given, max(int(n), len(given))
+        self._space, self._seed = space, seed
+        self._rows: Floats | None = None
+
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return the points numbered `start` to `stop` (fewer at the end), [k, d], valid and encoded."""
+        if self._rows is None:
+            rng = stream(self._seed, Purpose.DESIGN)
+            n, dim = self.n - len(self.given), self._space.dim
+            draw = {"sobol": sobol, "lhs": latin_hypercube, "uniform": lambda n, dim, rng: rng.random((n, dim))}
+            filled = self._space.spread(draw[self.kind](n, dim, rng)) if n else np.empty((0, dim))
+            self._rows = np.vstack([np.array(self.given).reshape(-1, dim), filled])
+        return self._rows[start:stop]
+
+    def signature(self) -> dict[str, Any]:
+        """Return JSON values that tell this design from others."""
+        return {"kind": self.kind, "n_init": self.n, "x0": [x.tolist() for x in self.given]}
+
+
+def _as_points(space: Space, x0: Any) -> Sequence[Any]:
+    """Return `x0` as a list of points: None, one point, or several are accepted."""
+    if x0 is None:
+        return []
+    try:
+        space.encode(x0)
+    except ValueError as error:
+        if isinstance(x0, (str, bytes, dict)) or not hasattr(x0, "__iter__"):
+            raise ValueError(f"x0: {error}") from None
+        return list(x0)
+    return [x0]

@@ -1,0 +1,36 @@
+"""What the user may set about an optimizer, checked: every error says what was expected, what came, and the cure."""
+
+from typing import Any
+
+import numpy as np
+
+from lamcts.rng import fresh_seed
+from lamcts.tree import LatentTree
+
+
+def checked_space(space: Any) -> Any:
+    """Return `space` if it has what the protocol asks for."""
+    needed = ("dim", "size", "encode", "decode", "snap", "spread", "sample")
+    missing = [name for name in needed if not hasattr(space, name)]
+    if missing:
+        got = f"{type(space).__name__} without {missing[0]}"
+        raise ValueError(f"space: expected a lamcts space such as Box(-5, 10, dim=20), got {got}")
+    return space
+
+
+def checked_seed(seed: int | None) -> int:
+    """Return the seed, a fresh one for None."""
+    if seed is None:
+        return fresh_seed()
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
+        raise ValueError(f"seed: expected a whole number in [0, 2**63) or None, got {seed!r}")
+    return int(seed)
+
+
+def checked_tree(tree: LatentTree | str | None) -> LatentTree | None:
+    """Return the settings of the tree, None for no tree."""
+    if isinstance(tree, str) and tree == "auto":
+        return LatentTree()
+    if tree is None or isinstance(tree, LatentTree):
+        return tree
+    raise ValueError(f"tree: expected 'auto', None (no tree) or a LatentTree, got {tree!r}")
