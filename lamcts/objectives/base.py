@@ -1,0 +1,115 @@
+"""What every objective can do, and the registry that finds one by its name."""
+
+import difflib
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from lamcts.errors import MissingExtra
+from lamcts.spaces.base import Space
+
+
+class Objective(Protocol):
+    """A function of points of a space, and what is known about it."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def space(self) -> Space:
+        """The points that it scores."""
+
+    @property
+    def maximise(self) -> bool:
+        """Whether higher values are better."""
+
+    @property
+    def x0(self) -> Any:
+        """A point to start from, None where none stands out."""
+
+    @property
+    def optimum(self) -> float | None:
+        """The best value possible, None where nobody knows."""
+
+    def __call__(self, point: Any, *, seed: int | None = None) -> float:
+        """Return the value at `point`. The same seed gives the same noise; None draws fresh noise."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of the registry: `build(**settings)` returns the objective called `name`."""
+
+    name: str
+    line: str
+    build: Callable[..., Objective]
+    package: str | None = None
+    extra: str | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that `build` takes, with their defaults."""
+        return {name: given.default for name, given in inspect.signature(self.build).parameters.items()}
+
+    @property
+    def missing(self) -> bool:
+        """Whether the package that this objective needs is not installed."""
+        return self.package is not None and importlib.util.find_spec(self.package) is None
+
+
+Build = TypeVar("Build", bound=Callable[..., Objective])
+
+_FILES = ("synthetic", "mujoco")  # modules of this folder that register objectives; each loads light
+_entries: dict[str, Entry] = {}
+
+
+def register(name: str, line: str, *, package: str | None = None, extra: str | None = None) -> Callable[[Build], Build]:
+    """Return a decorator that adds a function as the builder of objective `name`.
+
+    `line` describes it in one line. `package` is what it imports when built, `extra` the extra of
+    lamcts that brings that package.
+    """
+
+    def add(build: Build) -> Build:
+        if name in _entries:
+            raise ValueError(f"expected a new objective name, got {name!r}, which is taken: choose another")
+        _entries[name] = Entry(name, line, build, package, extra)
+        return build
+
+    return add
+
+
+def names() -> dict[str, Entry]:
+    """Return every registered objective by name."""
+    for file in _FILES:
+        importlib.import_module(f"lamcts.objectives.{file}")
+    return dict(sorted(_entries.items()))
+
+
+def entry(name: str) -> Entry:
+    """Return the registry's row of `name`; ValueError with the nearest names if there is none."""
+    known = names()
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, n=3)
+        cure = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(known)}"
+        raise ValueError(f"expected the name of an objective, got {name!r}: {cure}")
+    return known[name]
+
+
+def make(name: str, **settings: Any) -> Objective:
+    """Return the objective called `name`, built with `settings`.
+
+    ValueError for an unknown name or setting, MissingExtra if its package is not installed.
+    """
+    row = entry(name)
+    for setting in settings:
+        if setting not in row.settings:
+            near = difflib.get_close_matches(setting, row.settings, n=1)
+            cure = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(row.settings)}"
+            raise ValueError(f"expected a setting of objective {name!r}, got {setting!r}: {cure}")
+    if row.missing:
+        raise MissingExtra.of(str(row.package), str(row.extra))
+    return row.build(**settings)
