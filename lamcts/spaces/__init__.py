@@ -1,0 +1,9 @@
+"""Spaces: what a point is, and how it becomes a vector in the unit cube."""
+
+from lamcts.spaces.base import distance
+from lamcts.spaces.box import Box, Float
+from lamcts.spaces.discrete import Bool, Choice, Int
+from lamcts.spaces.finite import Finite
+from lamcts.spaces.product import Product, Space
+
+__all__ = ["Bool", "Box", "Choice", "Finite", "Float", "Int", "Product", "Space", "distance"]

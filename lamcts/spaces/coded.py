@@ -1,0 +1,72 @@
+"""What follows for every space of the package once its encoding is written down."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.spaces.base import Floats
+
+
+class Coded:
+    """Base of the package's spaces. A kind writes encode, decode, snap, spread and signature; the rest follows.
+
+    Spaces never change. Two are equal if their signatures are.
+    """
+
+    dim: int
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        """One parameter that takes all coordinates; kinds with several parameters say otherwise."""
+        return (slice(0, self.dim),)
+
+    @property
+    def continuous(self) -> NDArray[np.bool_]:
+        """No coordinate; kinds with real numbers say otherwise."""
+        return np.zeros(self.dim, bool)
+
+    def encode(self, point: Any) -> Floats:
+        raise NotImplementedError
+
+    def decode(self, x: Floats) -> Any:
+        raise NotImplementedError
+
+    def snap(self, x: Floats) -> Floats:
+        raise NotImplementedError
+
+    def spread(self, u: Floats) -> Floats:
+        raise NotImplementedError
+
+    def signature(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def sample(self, n: int, rng: np.random.Generator) -> Floats:
+        """Return `n` valid rows drawn uniformly over the points, [n, dim]."""
+        return self.spread(rng.random((n, self.dim)))
+
+    def encode_many(self, points: Iterable[Any]) -> Floats:
+        """Return the encodings of `points`, [n, dim]; ValueError names the number of a point that does not fit."""
+        rows = []
+        for i, point in enumerate(points):
+            try:
+                rows.append(self.encode(point))
+            except ValueError as error:
+                raise ValueError(f"point {i}: {error}") from None
+        return np.array(rows).reshape(len(rows), self.dim)
+
+    def decode_many(self, x: Floats) -> Any:
+        """Return the points of the rows of `x` [n, dim], in order: a list, for boxes an array [n, dim]."""
+        return [self.decode(row) for row in x]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Coded) and self._text() == other._text())
+
+    def __hash__(self) -> int:
+        return hash(self._text())
+
+    def _text(self) -> str:
+        # As text, since Python takes True, 1 and 1.0 for equal and JSON does not.
+        return json.dumps(self.signature(), sort_keys=True)

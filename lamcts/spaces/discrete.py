@@ -1,0 +1,232 @@
+"""Values that come one by one: whole numbers (Int), truth values (Bool), options (Choice).
+
+A parameter with one value is a constant: it takes one coordinate, which is always 0.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.spaces.base import Floats
+from lamcts.spaces.coded import Coded
+from lamcts.spaces.values import Lookup, brief, plain, scalar, whole
+
+HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
+FINEST = 2**50  # the most steps s for which rint((k / s) * s) == k is sure in float64: the product is off by < k 2^-51
+BITS = 40  # significant bits of a log Int: exp(log(v)) is off by < 44 roundings, far below half of 2^-40
+LARGEST = 2**63  # largest log Int: bounds the error of exp above, and holds every integer of SQLite and numpy
+
+
+@dataclass(frozen=True, eq=False)
+class Int(Coded):
+    """A whole number, `low <= value <= high`, both ends included; with `log`, equal factors are equally far apart.
+
+    One coordinate cannot tell apart all of a huge range: where `high - low` exceeds 2**50, 2**50 + 1 evenly
+    spaced values stand for all of them; with `log`, values above 2**40 are kept to 40 significant bits.
+    """
+
+    low: int
+    high: int
+    log: bool = False
+
+    dim = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", whole(self.low, "low"))
+        object.__setattr__(self, "high", whole(self.high, "high"))
+        bounds = f"low={self.low}, high={self.high}"
+        if self.low > self.high:
+            raise ValueError(f"expected low <= high, got {bounds}; swap the bounds")
+        if self.log and not 1 <= self.low <= self.high <= LARGEST:
+            raise ValueError(f"expected 1 <= low <= high <= 2**63 where log=True, got {bounds}; leave log out")
+        if max(abs(self.low), abs(self.high)) > 2**1000:
+            raise ValueError(f"expected bounds that a float can hold, got {brief(bounds)}; search for the logarithm")
+
+    @property
+    def size(self) -> float:
+        return float(self.high - self.low + 1)
+
+    def encode(self, point: Any) -> Floats:
+        value = whole(point, "value")
+        if not self.low <= value <= self.high:
+            raise ValueError(
+                f"expected a whole number in [{self.low}, {self.high}], got {value}; pass one inside, or widen them"
+            )
+        if self.log:
+            return self._x(self._rounded(np.array([float(value)])))
+        steps, width = self._steps, self.high - self.low
+        return np.array([_nearest((value - self.low) * steps, width) / max(steps, 1)])
+
+    def decode(self, x: Floats) -> int:
+        if self.log:
+            return min(max(int(self._value(np.asarray(x))[0]), self.low), self.high)
+        k = int(_step(x[:1], self._steps)[0])
+        return self.low + _nearest(k * (self.high - self.low), self._steps)
+
+    def snap(self, x: Floats) -> Floats:
+        if self.log:
+            # Contiguous, so that numpy takes the same path through log and exp as for a single value.
+            return self._x(self._value(np.ascontiguousarray(x)))
+        return _step(x, self._steps) / max(self._steps, 1)
+
+    def spread(self, u: Floats) -> Floats:
+        """Map `u` [n, 1] to integers equally likely; with `log`, each v as likely as log(v + 1/2) - log(v - 1/2)."""
+        if self.log:
+            low, high = self.low - 0.5, self.high + 0.5
+            return self._x(self._rounded(low * np.exp(u * math.log(high / low))))
+        return _even(u, self._steps + 1) / max(self._steps, 1)
+
+    def signature(self) -> dict[str, Any]:
+        return {"kind": "int", "low": self.low, "high": self.high, "log": bool(self.log)}
+
+    @cached_property
+    def _steps(self) -> int:
+        return min(self.high - self.low, FINEST)
+
+    @cached_property
+    def _span(self) -> float:
+        return math.log(self.high / self.low)
+
+    def _x(self, value: Floats) -> Floats:
+        """Return the coordinates of valid values (log)."""
+        if self._span == 0:
+            return np.zeros_like(value)
+        return np.clip(np.log(value / self.low) / self._span, 0.0, 1.0)
+
+    def _value(self, x: Floats) -> Floats:
+        """Return the valid values nearest to the coordinates `x` in the logarithm (log)."""
+        raw = self.low * np.exp(np.clip(x, 0.0, 1.0) * self._span)
+        step = _step_size(raw)
+        below = np.floor(raw / step) * step
+        # Half-way between two values in the logarithm is their geometric mean.
+        value = np.where(raw * raw > below * (below + step), below + step, below)
+        # The last value may lie less than a step from the one before: there the end itself decides.
+        value = np.where(x >= 1, float(self.high), value)
+        return np.clip(value, float(self.low), float(self.high))
+
+    def _rounded(self, value: Floats) -> Floats:
+        """Return the valid values nearest to `value` (log)."""
+        step = _step_size(value)
+        return np.clip(np.rint(value / step) * step, float(self.low), float(self.high))
+
+
+@dataclass(frozen=True, eq=False)
+class Bool(Coded):
+    """True or False: one coordinate, 1 or 0."""
+
+    dim = 1
+    size = 2.0
+
+    def encode(self, point: Any) -> Floats:
+        if not isinstance(point, (bool, np.bool_)):
+            raise ValueError(f"expected True or False, got {brief(point)}; pass bool(value)")
+        return np.array([float(point)])
+
+    def decode(self, x: Floats) -> bool:
+        return bool(_step(x[:1], 1)[0])
+
+    def snap(self, x: Floats) -> Floats:
+        return _step(x, 1)
+
+    def spread(self, u: Floats) -> Floats:
+        return _even(u, 2)
+
+    def signature(self) -> dict[str, Any]:
+        return {"kind": "bool"}
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Coded):
+    """One of the given options, which may be any values that differ from each other.
+
+    An option takes a coordinate of its own (one-hot, two options are at distance 1). With `ordered=True` the
+    options are steps from first to last on a single coordinate. Options are found by equality, `True` apart
+    from `1`, and a list equals a tuple of the same content; decoding hands out the very option that was given.
+    """
+
+    options: tuple[Any, ...]
+    ordered: bool = False
+    _lookup: Lookup = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        given: Any = self.options
+        if not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, (str, bytes)):
+            raise ValueError(f"expected a list of options, got {brief(given)}; pass Choice([...])")
+        # a point holds Python's values, not numpy's
+        options = tuple(given.tolist() if isinstance(given, np.ndarray) else map(scalar, given))
+        if not options:
+            raise ValueError("expected at least one option, got none; add one, or leave the parameter out")
+        object.__setattr__(self, "options", options)
+        object.__setattr__(self, "_lookup", Lookup(options))
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        return 1 if self.ordered else len(self.options)
+
+    @property
+    def size(self) -> float:
+        return float(len(self.options))
+
+    def encode(self, point: Any) -> Floats:
+        place = self._lookup.find(point)
+        if place is None:
+            raise ValueError(
+                f"expected one of {brief(list(self.options))}, got {brief(point)}; pass one of the options"
+            )
+        x: Floats = self._rows(np.array([place]))[0]
+        return x
+
+    def decode(self, x: Floats) -> Any:
+        return self.options[int(self._places(np.asarray(x)[None])[0])]
+
+    def snap(self, x: Floats) -> Floats:
+        return self._rows(self._places(x))
+
+    def spread(self, u: Floats) -> Floats:
+        return self._rows(_even(u[:, 0], len(self.options)).astype(np.int64))
+
+    def signature(self) -> dict[str, Any]:
+        return {"kind": "choice", "options": plain(self.options), "ordered": bool(self.ordered)}
+
+    def _places(self, x: Floats) -> NDArray[np.int64]:
+        """Return the numbers [n] of the options nearest to the rows of `x` [n, dim]."""
+        if self.ordered:
+            return _step(x[:, 0], len(self.options) - 1).astype(np.int64)
+        return np.asarray(x.argmax(axis=1), np.int64)
+
+    def _rows(self, places: NDArray[np.int64]) -> Floats:
+        """Return the encodings [n, dim] of the options number `places` [n]."""
+        if self.ordered or self.dim == 1:
+            return np.asarray(places[:, None] / max(len(self.options) - 1, 1), np.float64)
+        x = np.zeros((len(places), self.dim))
+        x[np.arange(len(places)), places] = HOT
+        return x
+
+
+def _step(x: Floats, steps: int) -> Floats:
+    """Return the number, 0 to `steps`, of the step nearest to `x` in [0, 1]."""
+    step: Floats = np.rint(np.clip(x, 0.0, 1.0) * steps)
+    return step
+
+
+def _even(u: Floats, count: int) -> Floats:
+    """Return numbers 0 to `count - 1`, equally likely where `u` is uniform in [0, 1]."""
+    number: Floats = np.minimum(np.floor(u * count), count - 1)
+    return number
+
+
+def _nearest(top: int, bottom: int) -> int:
+    """Return top / bottom rounded to the nearest whole number, exactly; 0 where bottom is 0."""
+    return (2 * top + bottom) // (2 * bottom) if bottom else 0
+
+
+def _step_size(value: Floats) -> Floats:
+    """Return the distance between numbers of BITS significant bits at `value`, 1 where that is below 1."""
+    _, exponent = np.frexp(value)
+    step: Floats = np.ldexp(1.0, np.maximum(exponent - BITS, 0))
+    return step

@@ -1,0 +1,162 @@
+"""A table of points: nothing else may be proposed."""
+
+import hashlib
+import json
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lamcts.spaces.base import Floats
+from lamcts.spaces.coded import Coded
+from lamcts.spaces.values import Lookup, brief, freeze, plain
+
+FEW_COLUMNS = 12  # up to here a k-d tree beat brute force at N = 10,000 and 400,000 uniform rows (2000 queries)
+CHUNK = 2000  # rows of the table, or queries, at a time: a block of distances takes 32 MB
+
+
+class Finite(Coded):
+    """The points of a list, each with a row of features that says which are alike.
+
+    `points`: N values of any kind, or an array [N, k] or [N]. `features` [N, k]: numbers, scaled to the unit
+    cube column by column as the encoding; left out, the points themselves are the features. Points are found by
+    equality as in Choice. Every x stands for the point with the nearest features.
+    """
+
+    def __init__(self, points: Sequence[Any] | NDArray[Any], features: ArrayLike | None = None) -> None:
+        if (
+            not isinstance(points, (Sequence, np.ndarray))
+            or isinstance(points, (str, bytes))
+            or not np.shape(points[:0])
+        ):
+            raise ValueError(f"expected a list of points, got {brief(points)}; pass Finite([...])")
+        if not len(points):
+            raise ValueError("expected at least one point, got none; pass the table's rows")
+        self.points = _kept(points)
+        table = _table(points if features is None else features, len(points), features is None)
+        low = table.min(axis=0)
+        with np.errstate(over="ignore"):
+            width = table.max(axis=0) - low  # [k]
+        if np.isinf(width).any():
+            raise ValueError(f"expected features less than 1.8e308 apart, got column {np.argmax(width)}; scale it down")
+        self.x: Floats = (table - low) / np.where(width > 0, width, 1.0) + 0.0  # [N, k]
+        self.x.flags.writeable = False
+        self.dim = self.x.shape[1]
+        self._numeric = isinstance(self.points, np.ndarray) and self.points.dtype.kind in "iufb"
+        self._places = Lookup(self.points, _bytes if self._numeric and self.points.ndim > 1 else freeze)
+        try:
+            self._rows = Lookup(self.x, _bytes)
+        except ValueError as error:
+            raise ValueError(f"points must differ in their features: {error}, or add a feature") from None
+
+    @property
+    def size(self) -> float:
+        return float(len(self.points))
+
+    def encode(self, point: Any) -> Floats:
+        try:
+            place = self._places.find(point)
+        except ValueError:  # not numbers, where the table's points are
+            place = None
+        if place is None:
+            raise ValueError(f"expected one of the {len(self.points)} points of the table, got {brief(point)}; add it")
+        x: Floats = self.x[place].copy()
+        return x
+
+    def decode(self, x: Floats) -> Any:
+        point = self.points[int(self.nearest(np.asarray(x)[None])[0])]
+        return point.copy() if isinstance(point, np.ndarray) else point
+
+    def snap(self, x: Floats) -> Floats:
+        return self.x[self.nearest(x)]
+
+    def spread(self, u: Floats) -> Floats:
+        n = len(self.points)
+        return self.x[np.minimum(np.floor(u[:, 0] * n), n - 1).astype(np.int64)]
+
+    def nearest(self, x: Floats) -> NDArray[np.int64]:
+        """Return the table's row numbers [n] nearest to the rows of `x` [n, dim]."""
+        found = [self._rows.find(row) for row in x]  # valid rows, the usual case, need no search
+        places = np.array([-1 if place is None else place for place in found], np.int64)
+        lost = np.flatnonzero(places < 0)
+        if len(lost):
+            places[lost] = self._search(np.clip(x[lost], 0.0, 1.0))
+        return places
+
+    def _search(self, x: Floats) -> NDArray[np.int64]:
+        if self.dim <= FEW_COLUMNS:
+            return np.asarray(self._tree.query(x)[1], np.int64)
+        return np.concatenate([_brute(x[i : i + CHUNK], self.x, self._half_norms) for i in range(0, len(x), CHUNK)])
+
+    @cached_property
+    def _tree(self) -> Any:
+        from scipy.spatial import KDTree
+
+        return KDTree(self.x)
+
+    @cached_property
+    def _half_norms(self) -> Floats:
+        return np.asarray(np.einsum("nk,nk->n", self.x, self.x) / 2, np.float64)
+
+    def signature(self) -> dict[str, Any]:
+        return {"kind": "finite", "size": len(self.points), "dim": self.dim, "sha256": self._digest}
+
+    @cached_property
+    def _digest(self) -> str:
+        content = hashlib.sha256(self.x.tobytes())
+        points = self.points.tolist() if isinstance(self.points, np.ndarray) else self.points
+        for point in points:
+            content.update(json.dumps(plain(point), sort_keys=True).encode())
+        return content.hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Finite({len(self.points)} points, dim={self.dim})"
+
+
+def _kept(points: Sequence[Any] | NDArray[Any]) -> Any:
+    """Return the points so that a later change of the user's list does not reach them; arrays [N] become values."""
+    if not isinstance(points, np.ndarray):
+        return tuple(points)
+    if points.ndim == 1:
+        return tuple(points.tolist())
+    table = points.copy()
+    table.flags.writeable = False
+    return table
+
+
+def _table(features: Any, n: int, from_points: bool) -> Floats:
+    """Return the features as [n, k]."""
+    cure = "pass features=..., one row of numbers a point"
+    try:
+        table = np.asarray(features)
+    except ValueError:  # ragged
+        table = np.asarray(None)
+    if table.dtype.kind not in "iufb":
+        what = "points" if from_points else "features"
+        raise ValueError(f"expected {what} that are rows of numbers, got {brief(features)}; {cure}")
+    table = table.astype(np.float64)
+    table = table[:, None] if table.ndim == 1 else table
+    if table.ndim != 2 or len(table) != n or not table.shape[1]:
+        raise ValueError(f"expected features of shape ({n}, k), got shape {table.shape}; {cure}")
+    if not np.isfinite(table).all():
+        raise ValueError(f"expected finite features, got {brief(table[~np.isfinite(table).all(1)][0])}; fill the gaps")
+    return table
+
+
+def _brute(x: Floats, table: Floats, half_norms: Floats) -> NDArray[np.int64]:
+    """Return the row numbers of `table` [N, k] nearest to the rows of `x` [n, k]: |x - t|^2 / 2 without its |x|^2."""
+    best = np.full(len(x), np.inf)
+    places = np.zeros(len(x), np.int64)
+    for start in range(0, len(table), CHUNK):
+        part = half_norms[start : start + CHUNK] - x @ table[start : start + CHUNK].T  # [n, chunk]
+        here = part.argmin(axis=1)
+        value = part[np.arange(len(x)), here]
+        closer = value < best
+        best[closer], places[closer] = value[closer], here[closer] + start
+    return places
+
+
+def _bytes(row: Any) -> Hashable:
+    return (np.asarray(row, np.float64) + 0.0).tobytes()  # + 0.0 turns -0.0 into 0.0

@@ -1,0 +1,116 @@
+"""Values as users write them: read numbers, find an option among options, turn options into JSON."""
+
+import math
+import re
+from collections.abc import Callable, Hashable, Sequence
+from enum import Enum
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def real(value: Any, name: str) -> float:
+    """Return `value` as a finite float; ValueError says what `name` got instead."""
+    value = scalar(value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ValueError(f"{name}: expected a number, got {brief(value)}; pass an int or a float")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{name}: expected a finite number, got {brief(value)}; pass a value that a float can hold")
+    return number
+
+
+def whole(value: Any, name: str) -> int:
+    """Return `value` as an int, also if it is a float such as 32.0; ValueError says what `name` got instead."""
+    value = scalar(value)
+    if not isinstance(value, bool):
+        if isinstance(value, Integral):
+            return int(value)
+        if isinstance(value, Real) and float(value).is_integer():
+            return int(float(value))
+    raise ValueError(f"{name}: expected a whole number, got {brief(value)}; pass an int, or use Float for fractions")
+
+
+def brief(value: Any) -> str:
+    """Return the repr of `value`, cut to a length that fits into a message."""
+    text = re.sub(r"\s+", " ", repr(value))
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def freeze(value: Any) -> Hashable:
+    """Return a key that equal values share. Unlike `==` it tells True from 1; a list equals a tuple or an array.
+
+    TypeError if the value, or something in it, can only be compared, not hashed.
+    """
+    value = scalar(value)
+    if isinstance(value, bool):
+        return (bool, value)
+    if isinstance(value, float) and math.isnan(value):
+        return (float, "nan")  # nan differs from itself, yet as an option it must be found again
+    if isinstance(value, (list, tuple)):
+        return (list, tuple(freeze(part) for part in value))
+    if isinstance(value, np.ndarray):
+        return freeze(value.tolist())
+    if isinstance(value, dict):
+        return (dict, frozenset((freeze(key), freeze(part)) for key, part in value.items()))
+    hash(value)
+    key: Hashable = value
+    return key
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as JSON. What JSON cannot say becomes a text that does not change from process to process."""
+    value = scalar(value)
+    if value is None or (isinstance(value, (bool, int, str)) and not isinstance(value, Enum)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(part) for part in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: plain(part) for key, part in value.items()}
+    if hasattr(value, "__qualname__"):  # a function or a class
+        return {"name": f"{value.__module__}.{value.__qualname__}"}
+    return {"repr": re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))}
+
+
+class Lookup:
+    """The positions of `items`, found by equality as `freeze` has it; what cannot be hashed is compared one by one."""
+
+    def __init__(self, items: Sequence[Any], key: Callable[[Any], Hashable] = freeze) -> None:
+        """ValueError names the first item that is there twice."""
+        self._key = key
+        self._places: dict[Hashable, int] = {}
+        self._rest: list[tuple[int, Any]] = []
+        for i, item in enumerate(items):
+            first = self.find(item)
+            if first is not None:
+                raise ValueError(
+                    f"expected distinct values, got {brief(items[first])} at {first} and {brief(item)} at {i}; drop one"
+                )
+            try:
+                self._places[key(item)] = i
+            except TypeError:
+                self._rest.append((i, item))
+
+    def find(self, item: Any) -> int | None:
+        """Return the position of the equal item, or None."""
+        try:
+            return self._places.get(self._key(item))
+        except TypeError:
+            return next((i for i, other in self._rest if item is other or _equal(item, other)), None)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and bool(np.all(a == b))
+
+
+def scalar(value: Any) -> Any:
+    """Return the Python value of a numpy scalar or a zero-dimensional array; other values as they are."""
+    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
+        return value.item()
+    return value
