@@ -1,0 +1,124 @@
+"""Who may import whom, and what `import lamcts` may load."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = Path(__file__).parent.parent / "lamcts"
+HEAVY = (
+    "scipy sklearn torch gpytorch linear_operator cma nevergrad gymnasium mujoco Box2D matplotlib pandas optuna sqlite3"
+)
+
+# The parts of lamcts (a file or a folder of it), lowest layer first. A part imports from layers below its own and from
+# its neighbours in the same set. A new file that is not here fails the test: put it in, as low as it can stand.
+LAYERS: list[set[str]] = [
+    {"errors", "rng", "trial", "observations", "values"},
+    {"spaces"},
+    {"region", "sobol", "fill"},
+    {"tree"},
+    {"models"},
+    {"samplers"},
+    {"design", "lineages", "settings", "snapshot", "optimizer"},
+    {"journal"},
+    {"progress", "study"},
+    {"objectives"},
+    {"plot", "testing", "cli", "__main__"},
+]
+NEVER = {  # although the layers would allow it
+    ("models", "tree"): "surrogates know rows, not how they were split",
+    ("samplers", "tree"): "all that a sampler knows of the tree is its region",
+    **{("objectives", above): "an objective knows no optimizer" for layer in LAYERS[2:9] for above in layer},
+}
+
+
+class Import(NamedTuple):
+    line: int
+    name: str
+
+
+def imports(source: str) -> list[Import]:
+    """Return what `source` imports from lamcts, by dotted name, wherever it stands, if it runs."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = []
+    found: list[Import] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found += [Import(node.lineno, name) for name in names if name.split(".")[0] in ("lamcts", "")]
+    return found
+
+
+def offence(module: str, imported: str) -> str | None:
+    """Return what is wrong with `module` (dotted, without lamcts) importing `imported` (dotted, with it), or None."""
+    if imported.startswith("."):
+        return "relative import: write the whole name"
+    if module == "__init__":
+        return None  # the package's face; the subprocess test below watches it
+    mine, theirs = module.split(".")[0], [*imported.split("."), "__init__"][1]
+    level = {part: i for i, layer in enumerate(LAYERS) for part in layer}
+    if mine not in level:
+        return f"the part {mine!r} has no place in LAYERS"
+    if theirs not in level:
+        return f"{theirs!r} has no place in LAYERS; inside lamcts import from the file itself, not from `lamcts`"
+    if (mine, theirs) in NEVER:
+        return NEVER[mine, theirs]
+    if level[theirs] > level[mine]:
+        return f"{theirs} stands above {mine}"
+    both_samplers = mine == theirs == "samplers" and imported.count(".") >= 2
+    if both_samplers and module not in ("samplers.auto", "samplers.__init__"):
+        shared = ("base", *module.split(".")[1:2])  # the protocol, and a sampler's own folder
+        if imported.split(".")[2] not in shared:
+            return "samplers never import each other"
+    return None
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def test_every_import_points_downward() -> None:
+    offences = [
+        f"lamcts/{path.relative_to(PACKAGE)}:{line}: imports {name}: {wrong}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for line, name in imports(path.read_text())
+        if (wrong := offence(_module(path), name))
+    ]
+    assert not offences, "\n".join(offences)
+
+
+def test_the_import_rules_catch_what_they_forbid() -> None:
+    assert offence("samplers.turbo", "lamcts.tree.node.Node")
+    assert offence("samplers.turbo", "lamcts.samplers.bo.GpBo")
+    assert offence("models.gp", "lamcts.tree.LatentTree")
+    assert offence("objectives.synthetic", "lamcts.optimizer.Optimizer")
+    assert offence("optimizer", "lamcts.study.minimize")
+    assert offence("tree.grow", "lamcts.Optimizer")
+    assert offence("tree.grow", ".node.Node")
+    assert offence("brand_new", "lamcts.errors.LamctsError")
+    assert offence("samplers.auto", "lamcts.samplers.turbo.Turbo") is None
+    assert offence("samplers.turbo", "lamcts.samplers.base.Session") is None
+    assert offence("cli", "lamcts.objectives.make") is None
+    late = "def f():\n    from lamcts.tree import node\nif TYPE_CHECKING:\n    import lamcts.cli"
+    assert imports(late) == [Import(2, "lamcts.tree.node")]
+
+
+def test_importing_lamcts_loads_nothing_heavy() -> None:
+    code = "import sys, lamcts; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "numpy" in loaded and "lamcts" in loaded
+    assert [name for name in HEAVY.split() if name in loaded] == []
+
+
+def test_every_name_of_the_public_face_can_be_had() -> None:
+    code = "import lamcts; [getattr(lamcts, name) for name in lamcts.__all__]; print(len(lamcts.__all__))"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 0
