@@ -49,6 +49,10 @@ class Watched:
         self._seconds, self._since = self._seconds + now - self._since, now
         return self._seconds
 
+    def skip(self) -> None:
+        """Do not count the seconds since the last `finish`: the caller spent them on something else."""
+        self._since = time.process_time()
+
     def row(
         self, method: str, problem: str, dim: int, batch: int, seed: int, packages: Iterable[str]
     ) -> dict[str, Any]:

@@ -58,7 +58,16 @@ def main() -> None:
                 run(arguments.reference, method, problem, arguments.dim, seed, budget, arguments.out)
 
 
-def run(reference: Path, method: str, problem: str, dim: int, seed: int, budget: int, out: Path) -> None:
+def run(
+    reference: Path,
+    method: str,
+    problem: str,
+    dim: int,
+    seed: int,
+    budget: int,
+    out: Path,
+    columns: tuple[str, ...] = records.COLUMNS,
+) -> None:
     """Append the row of one run to `out`, unless it is there."""
     name = {"turbo": "reference TuRBO-1", "lamcts": "reference LaMCTS-TuRBO"}[method]
     batch = {"turbo": 10, "lamcts": 1}[method]
@@ -77,7 +86,7 @@ def run(reference: Path, method: str, problem: str, dim: int, seed: int, budget:
         row = json.loads((Path(folder) / "row.json").read_text())
     row["versions"] += f" TuRBO {_commit(reference / 'TuRBO')}"
     row["versions"] += f" LaMCTS {_commit(reference / 'LaMCTS')}" if method == "lamcts" else ""
-    records.append(out, row)
+    records.append(out, row, columns)
     result = f"best {row['best']} after {budget}, {row['own_ms']} ms an evaluation"
     print(f"{name} {problem}-{dim} seed {seed}: {result}", flush=True)
 
