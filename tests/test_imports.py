@@ -24,7 +24,7 @@ LAYERS: list[set[str]] = [
     {"samplers"},
     {"design", "lineages", "settings", "snapshot", "optimizer"},
     {"journal", "journalfile", "recorded"},
-    {"progress", "study"},
+    {"executors", "progress", "study"},
     {"objectives"},
     {"plot", "testing", "cli", "__main__"},
 ]
