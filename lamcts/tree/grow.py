@@ -1,0 +1,170 @@
+"""The tree of latent actions: settings, and its growth with the data.
+
+The tree is a pure function of the rows seen, the settings and the seed. A node's split is fitted on its first m rows
+in order of arrival, m the largest of 2θ, 3θ, 4.5θ, ... (θ the leaf size) that are there, with random numbers named by
+the node's path and m. So new rows change a split only when they lift a node to its next m; all else is kept from
+call to call, and what grew row by row equals what is grown from nothing. Only what is looked at is grown.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from lamcts.observations import Floats, Observations, Rows
+from lamcts.region import Region, Split
+from lamcts.rng import Purpose, stream
+from lamcts.spaces.base import Space
+from lamcts.tree import merit
+from lamcts.tree.linear import Linear
+from lamcts.tree.node import Node
+from lamcts.tree.select import greedy, ucb
+from lamcts.tree.splits import LEAST_ROWS, KMeansSvm, Splitter, thin
+
+GROWTH = 1.5  # a split is refitted when its node has grown by half
+ROUTED = 2_000_000  # numbers of x copied at once when rows are sorted into the kids
+
+
+@dataclass(frozen=True)
+class LatentTree:
+    """Settings of the tree (LA-MCTS, thesis ch. 5; with `lanas`, ch. 4).
+
+    leaf_size: θ; a node is split from 2θ rows on.
+    splitter: how; it sees the order of the values only.
+    cp, selector: the exploration constant of "ucb", or "greedy".
+    values: what a node's value averages: "ranks" among all rows, in [0, 1], or "raw" values as in the paper.
+    height: None, or the fixed number of splits on every path, as far as rows allow; `leaf_size` is not used then.
+    max_depth: most splits on a path.
+    """
+
+    leaf_size: int = 20
+    splitter: Splitter = field(default_factory=KMeansSvm)
+    cp: float = 0.1
+    selector: Literal["ucb", "greedy"] = "ucb"
+    values: Literal["ranks", "raw"] = "ranks"
+    height: int | None = None
+    max_depth: int = 32
+
+    def __post_init__(self) -> None:
+        if self.leaf_size < 2:
+            raise ValueError(f"LatentTree: expected a leaf_size of at least 2, got {self.leaf_size}")
+        if not 0 <= self.cp < np.inf:
+            raise ValueError(f"LatentTree: expected a finite cp of at least 0, got {self.cp}")
+        if self.selector not in ("ucb", "greedy"):
+            raise ValueError(f"LatentTree: expected selector ucb or greedy, got {self.selector!r}")
+        if self.values not in ("ranks", "raw"):
+            raise ValueError(f"LatentTree: expected values ranks or raw, got {self.values!r}")
+        if self.height is not None and self.height < 1:
+            raise ValueError(f"LatentTree: expected a height of at least 1 or None, got {self.height}")
+        if self.max_depth < 0:
+            raise ValueError(f"LatentTree: expected a max_depth of at least 0, got {self.max_depth}")
+
+    @classmethod
+    def lanas(cls, height: int = 8, cp: float = 0.1) -> "LatentTree":
+        """Return the tree of LaNAS: full to a fixed height, linear splits that nobody checks (thesis ch. 4)."""
+        return cls(height=height, cp=cp, splitter=Linear(min_share=0.0, check=None))
+
+    def plant(self, space: Space, seen: Observations, seed: int) -> "Growth":
+        """Return the tree over `seen`, which grows as rows arrive there."""
+        return Growth(self, space, seen, seed)
+
+    def select(self, root: Node, rng: np.random.Generator) -> Region:
+        """Return the region of the leaf that the selector leads to; `rng` breaks ties."""
+        return ucb(root, rng, self.cp) if self.selector == "ucb" else greedy(root, rng)
+
+    def fit_size(self, n: int) -> int:
+        """Return m, how many of a node's `n` rows its split is fitted on; 0: it stays a leaf."""
+        size = float(2 * self.leaf_size if self.height is None else LEAST_ROWS)
+        if n < size:
+            return 0
+        while int(size * GROWTH) <= n:
+            size *= GROWTH
+        return int(size)
+
+
+class _Snapshot(NamedTuple):
+    """What a root and the nodes below it show: the state of `seen` when the root was asked for."""
+
+    n: int  # number of rows seen
+    merit: Floats  # [n], nan for failures
+
+
+@dataclass
+class _Fork:
+    """A split that was fitted on `m` rows, and what has been sorted into its sides; `split` None: no split."""
+
+    m: int
+    split: Split | None
+    routed: int = 0  # how many of the node's rows have been sorted
+    kids: tuple["_Place", "_Place"] = field(default_factory=lambda: (_Place(), _Place()))  # good, bad
+
+
+@dataclass
+class _Place:
+    """What is kept of a node from call to call: its rows, ascending, and its latest fork."""
+
+    rows: Rows = field(default_factory=lambda: np.empty(0, np.int64))
+    fork: _Fork | None = None
+
+
+class Growth:
+    """A tree that follows the data. `root()` is cheap: only nodes that are looked at are brought up to date."""
+
+    def __init__(self, tree: LatentTree, space: Space, seen: Observations, seed: int) -> None:
+        self._tree, self._space, self._seen, self._seed = tree, space, seen, seed
+        self._depth = tree.max_depth if tree.height is None else tree.height
+        self._trunk = _Place()
+
+    def root(self) -> Node:
+        """Return the root over all rows seen by now. It and its kids stay as they are when further rows arrive."""
+        seen = self._seen
+        merits = np.full(len(seen), np.nan)
+        merits[seen.good] = (merit.ranks if self._tree.values == "ranks" else merit.values)(seen.y[seen.good])
+        self._trunk.rows = seen.good
+        return self._node(self._trunk, _Snapshot(len(seen), merits), seen.pending_x(), ())
+
+    def _node(self, place: _Place, at: _Snapshot, pending: Floats, path: tuple[int, ...]) -> Node:
+        rows = place.rows[: np.searchsorted(place.rows, at.n)]  # later rows are none of this root's
+        value = merit.mean(at.merit[rows]) if len(rows) else 0.0
+
+        def look(node: Node) -> tuple[Split, Node, Node] | None:
+            return self._look(node, place, at, path)
+
+        return Node(self._space, rows, value, pending, len(path), look)
+
+    def _look(self, node: Node, place: _Place, at: _Snapshot, path: tuple[int, ...]) -> tuple[Split, Node, Node] | None:
+        """Return the node's split and kids, brought up to date as far as this snapshot needs."""
+        m = self._tree.fit_size(len(node.rows)) if len(path) < self._depth else 0
+        if not m:
+            return None
+        fork = place.fork
+        if fork is None or fork.m != m:
+            fork = _Fork(m, self._fit(node.rows[:m], path))
+            if place.fork is None or place.fork.m < m:  # else an old root is looked at: leave the newer fork be
+                place.fork = fork
+        if fork.split is None:
+            return None
+        self._route(fork, fork.split, node.rows)
+        side = fork.split.good(node.pending)
+        good = self._node(fork.kids[0], at, node.pending[side], (*path, 1))
+        bad = self._node(fork.kids[1], at, node.pending[~side], (*path, 0))
+        if min(len(good.rows), len(bad.rows)) < 2:
+            return None
+        return fork.split, good, bad
+
+    def _fit(self, rows: Rows, path: tuple[int, ...]) -> Split | None:
+        """Return the split of these rows [m], the first of a node in order of arrival."""
+        order = merit.ranks(self._seen.y[rows])
+        rng = stream(self._seed, Purpose.TREE, len(rows), *path)
+        some = thin(order, self._tree.splitter.max_rows, rng)  # before x is copied: it may be wide
+        return self._tree.splitter.fit(self._seen.x[rows[some]], order[some], rng)
+
+    def _route(self, fork: _Fork, split: Split, rows: Rows) -> None:
+        """Sort the rows of a node that its fork has not sorted yet into the kids."""
+        block = max(1, ROUTED // self._space.dim)
+        for start in range(fork.routed, len(rows), block):
+            new = rows[start : start + block]
+            good = split.good(self._seen.x[new])
+            for kid, mine in zip(fork.kids, (good, ~good), strict=True):
+                kid.rows = np.concatenate([kid.rows, new[mine]])
+        fork.routed = max(fork.routed, len(rows))

@@ -1,0 +1,49 @@
+"""The flat split of LaNAS: a linear regression of merit, cut at the mean."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lamcts.observations import Floats, Rows
+from lamcts.region import Split
+from lamcts.tree.boundary import Frame, Halfspace
+from lamcts.tree.holdout import HoldOut, Mask
+from lamcts.tree.labels import ridge
+from lamcts.tree.splits import LEAST_ROWS, balanced, check_common, standard, thin
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Regress merit on x; good is what is predicted above the mean (LaNAS, thesis eqs. 4.1 and 4.2).
+
+    penalty: of the ridge, on standardised rows; least squares alone is arbitrary when rows are fewer than dimensions.
+    min_share, check, max_rows: as in `KMeansSvm`.
+    """
+
+    penalty: float = 0.1
+    min_share: float = 0.1
+    check: HoldOut | None = field(default_factory=HoldOut)
+    max_rows: int = 2000
+
+    def __post_init__(self) -> None:
+        if not self.penalty > 0:
+            raise ValueError(f"Linear: expected a penalty above 0, got {self.penalty}; 1e-9 is least squares")
+        check_common("Linear", self.min_share, self.max_rows)
+
+    def fit(self, x: Floats, merit: Floats, rng: np.random.Generator) -> Split | None:
+        """Return a boundary learned from rows `x` [n, d] with `merit` [n] (higher is better), or None."""
+        rows = thin(merit, self.max_rows, rng)
+        x, s = x[rows], standard(merit[rows])
+        frame = Frame.of(x)
+        if len(x) < LEAST_ROWS or not s.any() or not frame.rate.any():
+            return None
+        z = frame(x)  # [n, d], mean 0, so the prediction above the mean is z @ w
+
+        def sort(train: Rows, test: Rows) -> Mask:
+            middle, level = z[train].mean(0), s[train].mean()
+            return np.asarray((z[test] - middle) @ ridge(z[train] - middle, s[train] - level, self.penalty) >= 0)
+
+        if self.check is not None and not self.check.passes(sort, s, rng):
+            return None
+        split = Halfspace.within(frame, ridge(z, s, self.penalty), 0.0)
+        return split if balanced(split.good(x), self.min_share) else None

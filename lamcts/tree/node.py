@@ -1,0 +1,72 @@
+"""A node of the tree, and ways to look at a whole tree."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from lamcts.observations import Floats, Rows
+from lamcts.region import Region, Split, Step
+from lamcts.spaces.base import Space
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A part of the space and what is known of it. Its split is fitted when first looked at.
+
+    rows: the successful observations inside, in order of arrival, [n].
+    value: the mean merit of all of them, higher is better.
+    pending: the points inside that are still out for evaluation, [p, d].
+    depth: number of splits above.
+    """
+
+    space: Space = field(repr=False)
+    rows: Rows = field(repr=False)
+    value: float
+    pending: Floats = field(repr=False)
+    depth: int
+    look: Callable[["Node"], tuple[Split, "Node", "Node"] | None] = field(repr=False)
+
+    @property
+    def visits(self) -> int:
+        """Number of rows and pending points inside."""
+        return len(self.rows) + len(self.pending)
+
+    @property
+    def split(self) -> Split | None:
+        """The boundary between the kids, None for a leaf."""
+        return self._fork[0] if self._fork else None
+
+    @property
+    def kids(self) -> tuple["Node", ...]:
+        """The good and the bad kid, in this order; empty for a leaf."""
+        return self._fork[1:] if self._fork else ()
+
+    @cached_property
+    def _fork(self) -> tuple[Split, "Node", "Node"] | None:
+        return self.look(self)
+
+    def steps(self) -> tuple[Step, Step]:
+        """Return the steps to the good and to the bad kid; RuntimeError for a leaf."""
+        if self.split is None:
+            raise RuntimeError("steps: expected a node with kids, got a leaf; look at node.kids first")
+        return Step(self.split, True), Step(self.split, False)
+
+    def region(self, steps: tuple[Step, ...]) -> Region:
+        """Return the region that `steps` from the root lead to, with this node's rows."""
+        return Region(self.space, steps, self.rows)
+
+
+def walk(root: Node, depth: int | None = None) -> Iterator[Node]:
+    """Yield every node, parents first and good before bad, down to `depth` splits below the root."""
+    for _, node in paths(root, depth):
+        yield node
+
+
+def paths(
+    root: Node, depth: int | None = None, steps: tuple[Step, ...] = ()
+) -> Iterator[tuple[tuple[Step, ...], Node]]:
+    """Yield `(steps from the root, node)` in the order of `walk`; `node.region(steps)` is the node's region."""
+    yield steps, root
+    if (depth is None or len(steps) < depth) and root.kids:
+        for step, kid in zip(root.steps(), root.kids, strict=True):
+            yield from paths(kid, depth, (*steps, step))

@@ -1,0 +1,41 @@
+"""Selection: from the root down to the leaf worth searching."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from lamcts.region import Region, Step
+from lamcts.tree.node import Node
+
+Score = Callable[[Node, Node], float]
+
+
+def ucb(root: Node, rng: np.random.Generator, cp: float) -> Region:
+    """Follow the kid of the highest `upper_bound` down to a leaf, and return the leaf's region; `rng` breaks ties."""
+    return descend(root, rng, lambda parent, kid: upper_bound(parent, kid, cp))
+
+
+def greedy(root: Node, rng: np.random.Generator) -> Region:
+    """Follow the kid of the higher value down to a leaf, and return the leaf's region; `rng` breaks ties."""
+    return descend(root, rng, lambda parent, kid: kid.value)
+
+
+def upper_bound(parent: Node, kid: Node, cp: float) -> float:
+    """Return `v_j + 2 cp sqrt(2 log n_p / n_j)` (UCB1 as in LA-MCTS, thesis 5.3).
+
+    v_j is the kid's mean merit: the thesis prints `v_j / n_j`, dividing twice. Visits count pending points.
+    """
+    return kid.value + 2 * cp * math.sqrt(2 * math.log(parent.visits) / kid.visits)
+
+
+def descend(root: Node, rng: np.random.Generator, score: Score) -> Region:
+    """Go from `root` to a leaf, each time to the kid of the highest `score(parent, kid)`."""
+    node, steps = root, list[Step]()
+    while node.kids:
+        scores = np.array([score(node, kid) for kid in node.kids])
+        leaders = np.flatnonzero(scores == scores.max())
+        choice = int(leaders[0] if len(leaders) == 1 else rng.choice(leaders))
+        steps.append(node.steps()[choice])
+        node = node.kids[choice]
+    return node.region(tuple(steps))
