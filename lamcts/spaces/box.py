@@ -81,7 +81,7 @@ class Box(Coded):
                 f"{row}coordinate {i}: expected a number in [{low}, {high}], got {values[place]}; "
                 "move the point inside, or widen the bounds"
             )
-        x: Floats = (values - self.low) / self._width
+        x: Floats = (values - self.low) / self._width + 0.0  # + 0.0 turns -0.0 into 0.0: equal points, equal bits
         return x
 
     def decode(self, x: Floats) -> Floats:
@@ -144,7 +144,7 @@ class Float(Coded):
             )
         # The quotient of the ends, not a difference of logs: it does not change when both scale by 2^k.
         x = math.log(value / self.low) / math.log(self.high / self.low) if self.log else self._share(value)
-        return np.array([min(max(x, 0.0), 1.0)])
+        return np.array([max(0.0, min(x, 1.0))])  # in this order -0.0 becomes 0.0
 
     def _share(self, value: float) -> float:
         return (value - self.low) / (self.high - self.low)

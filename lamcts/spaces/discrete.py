@@ -4,7 +4,6 @@ A parameter with one value is a constant: it takes one coordinate, which is alwa
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from lamcts.spaces.base import Floats
 from lamcts.spaces.coded import Coded
-from lamcts.spaces.values import Lookup, brief, plain, scalar, whole
+from lamcts.spaces.values import Lookup, brief, is_list, plain, scalar, whole
 
 HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
 FINEST = 2**50  # the most steps s for which rint((k / s) * s) == k is sure in float64: the product is off by < k 2^-51
@@ -65,7 +64,7 @@ class Int(Coded):
     def decode(self, x: Floats) -> int:
         if self.log:
             return min(max(int(self._value(np.asarray(x))[0]), self.low), self.high)
-        k = int(_step(x[:1], self._steps)[0])
+        k = round(min(max(float(x[0]), 0.0), 1.0) * self._steps)
         return self.low + _nearest(k * (self.high - self.low), self._steps)
 
     def snap(self, x: Floats) -> Floats:
@@ -105,14 +104,17 @@ class Int(Coded):
         below = np.floor(raw / step) * step
         # Half-way between two values in the logarithm is their geometric mean.
         value = np.where(raw * raw > below * (below + step), below + step, below)
-        # The last value may lie less than a step from the one before: there the end itself decides.
-        value = np.where(x >= 1, float(self.high), value)
-        return np.clip(value, float(self.low), float(self.high))
+        return self._with_ends(value, x <= 0, x >= 1)
 
     def _rounded(self, value: Floats) -> Floats:
         """Return the valid values nearest to `value` (log)."""
         step = _step_size(value)
-        return np.clip(np.rint(value / step) * step, float(self.low), float(self.high))
+        return self._with_ends(np.rint(value / step) * step, value <= self.low, value >= self.high)
+
+    def _with_ends(self, value: Floats, is_low: NDArray[np.bool_], is_high: NDArray[np.bool_]) -> Floats:
+        """Return `value` between the ends. They are valid themselves, also less than a step from the next value."""
+        low, high = float(self.low), float(self.high)
+        return np.where(is_low, low, np.where(is_high, high, np.clip(value, low, high)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +130,7 @@ class Bool(Coded):
         return np.array([float(point)])
 
     def decode(self, x: Floats) -> bool:
-        return bool(_step(x[:1], 1)[0])
+        return bool(x[0] > 0.5)
 
     def snap(self, x: Floats) -> Floats:
         return _step(x, 1)
@@ -155,7 +157,7 @@ class Choice(Coded):
 
     def __post_init__(self) -> None:
         given: Any = self.options
-        if not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, (str, bytes)):
+        if not is_list(given):
             raise ValueError(f"expected a list of options, got {brief(given)}; pass Choice([...])")
         # a point holds Python's values, not numpy's
         options = tuple(given.tolist() if isinstance(given, np.ndarray) else map(scalar, given))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamcts.spaces.base import Floats
 from lamcts.spaces.coded import Coded
-from lamcts.spaces.values import Lookup, brief, freeze, plain
+from lamcts.spaces.values import Lookup, brief, freeze, is_list, plain
 
 FEW_COLUMNS = 12  # up to here a k-d tree beat brute force at N = 10,000 and 400,000 uniform rows (2000 queries)
 CHUNK = 2000  # rows of the table, or queries, at a time: a block of distances takes 32 MB
@@ -26,11 +26,7 @@ class Finite(Coded):
     """
 
     def __init__(self, points: Sequence[Any] | NDArray[Any], features: ArrayLike | None = None) -> None:
-        if (
-            not isinstance(points, (Sequence, np.ndarray))
-            or isinstance(points, (str, bytes))
-            or not np.shape(points[:0])
-        ):
+        if not is_list(points):
             raise ValueError(f"expected a list of points, got {brief(points)}; pass Finite([...])")
         if not len(points):
             raise ValueError("expected at least one point, got none; pass the table's rows")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lamcts.spaces import base
 from lamcts.spaces.base import Floats
 from lamcts.spaces.coded import Coded
-from lamcts.spaces.values import brief
+from lamcts.spaces.values import brief, is_list
 
 
 class Space(Coded):
@@ -25,7 +25,7 @@ class Space(Coded):
 
     def __init__(self, members: Mapping[str, base.Space] | Sequence[base.Space]) -> None:
         given: Any = members
-        if not isinstance(given, (Mapping, Sequence)) or isinstance(given, str):
+        if not isinstance(given, Mapping) and not is_list(given):
             raise ValueError(
                 f"expected a dict or a list of spaces, got {brief(given)}; pass Space({{name: Float(...)}})"
             )
@@ -111,7 +111,7 @@ class Space(Coded):
                     f"got a point without {missing} and with the unknown {unknown}; give each parameter one value"
                 )
             return [point[name] for name in self.names]
-        if not isinstance(point, (Sequence, np.ndarray)) or isinstance(point, str):
+        if not is_list(point):
             raise ValueError(f"expected a tuple of {len(self.members)} values, got {brief(point)}; pass one a member")
         if len(point) != len(self.members):
             raise ValueError(f"expected {len(self.members)} values, got {len(point)}; pass one for each member")

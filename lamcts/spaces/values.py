@@ -35,6 +35,13 @@ def whole(value: Any, name: str) -> int:
     raise ValueError(f"{name}: expected a whole number, got {brief(value)}; pass an int, or use Float for fractions")
 
 
+def is_list(value: Any) -> bool:
+    """Return whether `value` is a collection with an order: a list, a tuple, a range, an array; no text."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
 def brief(value: Any) -> str:
     """Return the repr of `value`, cut to a length that fits into a message."""
     text = re.sub(r"\s+", " ", repr(value))
