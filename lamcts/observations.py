@@ -88,14 +88,18 @@ class Observations:
         return rows
 
     def expect(self, trial: int, x: Floats) -> None:
-        """Note that `trial` is out for evaluation at `x` [d]."""
-        self.pending[trial] = x
+        """Note that `trial` is out for evaluation at `x` [d]; ValueError if it already is."""
+        if trial in self.pending:
+            raise ValueError(f"expected a trial that is not out, got trial {trial}, which is pending; close it first")
+        self.pending[trial] = _frozen(np.array(x))  # a copy, or a change of the caller's array would lose its count
         self._count(x, 1)
 
     def close(self, trials: Iterable[int]) -> None:
-        """Note that these trials are no longer out."""
-        for trial in trials:
-            self._count(self.pending.pop(trial), -1)
+        """Note that these trials are no longer out; KeyError, before any is closed, if one is not pending."""
+        closed = {trial: self.pending[trial] for trial in trials}
+        for trial, x in closed.items():
+            self._count(x, -1)
+            del self.pending[trial]
 
     @property
     def distinct(self) -> int:
