@@ -1,0 +1,102 @@
+"""One evaluation: the job, what came of it, and who does jobs; here, in this process, one after another."""
+
+import inspect
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+
+class Job(NamedTuple):
+    """One evaluation to do: what it is for, and the arguments."""
+
+    what: Any
+    point: Any
+    seed: int
+
+
+class Outcome(NamedTuple):
+    """What came of it: the value, or the name and text of the exception; `seconds` is the evaluation's own time."""
+
+    value: Any
+    error: tuple[str, str] | None
+    seconds: float
+
+
+class Workers(Protocol):
+    """Something that does jobs."""
+
+    @property
+    def free(self) -> int:
+        """How many jobs may be started now."""
+
+    @property
+    def running(self) -> int:
+        """How many started jobs have not been handed back by `wait`."""
+
+    def start(self, job: Job) -> None:
+        """Start a job; only while `free`."""
+
+    def wait(self) -> tuple[Job, Outcome]:
+        """Wait for a job to end and return it; of several that have ended, the one started first."""
+
+    def close(self) -> None:
+        """Give up what still runs."""
+
+
+def takes_seed(f: Callable[..., Any]) -> bool:
+    """Return whether `f` has a parameter called `seed` that can be passed by name."""
+    try:
+        parameter = inspect.signature(f).parameters.get("seed")
+    except (TypeError, ValueError):  # some built-in functions tell nothing
+        return False
+    return parameter is not None and parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+
+
+def evaluate(f: Callable[..., Any], seeded: bool, point: Any, seed: int) -> Outcome:
+    """Call `f`. An exception becomes text here: not every exception survives the way back from a worker."""
+    start = time.perf_counter()
+    try:
+        value = f(point, seed=seed) if seeded else f(point)
+        error = None
+    except Exception as raised:
+        value, error = None, (type(raised).__name__, str(raised))
+    return Outcome(_plain(value), error, time.perf_counter() - start)
+
+
+def _plain(value: Any) -> Any:
+    """Return one number as a float (a tensor, say, would not travel well), and anything else as it is."""
+    if value is None or isinstance(value, (str, bytes, complex)):
+        return value
+    try:
+        return float(np.asarray(value).reshape(()))
+    except (TypeError, ValueError, RuntimeError):
+        return value
+
+
+class Serial:
+    """Evaluates in this process, in order."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self._f, self._seeded = f, takes_seed(f)
+        self._jobs: deque[Job] = deque()
+
+    @property
+    def free(self) -> int:
+        return 1 - len(self._jobs)
+
+    @property
+    def running(self) -> int:
+        return len(self._jobs)
+
+    def start(self, job: Job) -> None:
+        self._jobs.append(job)
+
+    def wait(self) -> tuple[Job, Outcome]:
+        outcome = evaluate(self._f, self._seeded, self._jobs[0].point, self._jobs[0].seed)
+        return self._jobs.popleft(), outcome
+
+    def close(self) -> None:
+        self._jobs.clear()

@@ -1,0 +1,254 @@
+"""Where evaluations run: on any `concurrent.futures` executor, or on processes of our own. No started job is lost.
+
+A worker process that dies takes down its whole `ProcessPoolExecutor`. The pool is then made anew, and the jobs it lost
+run again one at a time, so that the one that kills its worker is known: after a second death it counts as failed.
+`workers=n` therefore makes n pools of one process each: a death there touches no other job.
+"""
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from contextlib import suppress
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+from lamcts.evaluation import Job, Outcome, evaluate, takes_seed
+
+TRIES = 2  # a job whose worker died is tried once more
+
+
+class _Slot:
+    """An executor, what it runs, and the suspects: jobs that were running when it broke."""
+
+    def __init__(self, make: Callable[[], Executor], size: int) -> None:
+        self.make, self.size = make, size
+        self.executor: Executor | None = None
+        self.running: dict[Future[Outcome], Job] = {}
+        self.suspects: deque[Job] = deque()
+
+    @property
+    def free(self) -> int:
+        return 0 if self.suspects else self.size - len(self.running)
+
+
+class Pool:
+    """Evaluates on executors. `slots` of (how to make the executor, how many jobs it is given at once)."""
+
+    def __init__(self, f: Callable[..., Any], slots: list[tuple[Callable[[], Executor], int]]) -> None:
+        self._call: Callable[..., Outcome] = evaluate
+        self._fixed: tuple[Any, ...] = (f, takes_seed(f))  # its first arguments
+        self._slots = [_Slot(make, size) for make, size in slots]
+        self._order: dict[Future[Outcome], int] = {}
+        self._started = 0
+        self._deaths: dict[int, int] = {}  # id of a job -> workers that died on it
+
+    @property
+    def free(self) -> int:
+        return sum(slot.free for slot in self._slots)
+
+    @property
+    def running(self) -> int:
+        return sum(len(slot.running) + len(slot.suspects) for slot in self._slots)
+
+    def start(self, job: Job) -> None:
+        self._submit(next(slot for slot in self._slots if slot.free), job)
+
+    def wait(self) -> tuple[Job, Outcome]:
+        while True:
+            for slot in self._slots:
+                if slot.suspects and not slot.running:
+                    self._submit(slot, slot.suspects.popleft())
+            running = {future: slot for slot in self._slots for future in slot.running}
+            done = wait(running, return_when=FIRST_COMPLETED).done
+            future = min(done, key=self._order.__getitem__)
+            slot = running[future]
+            job = slot.running[future]
+            try:
+                outcome = future.result()
+            except (BrokenExecutor, CancelledError) as death:
+                self._lose(slot, future, death)
+                failed = self._hopeless(slot, death)
+                if failed is not None:
+                    return failed
+                continue
+            except Exception as raised:  # what the executor itself has to say, such as dask's KilledWorker
+                outcome = Outcome(None, (type(raised).__name__, str(raised)), float("nan"))
+            self._drop(slot, future)
+            self._deaths.pop(id(job), None)
+            return job, outcome
+
+    def close(self) -> None:
+        for slot in self._slots:
+            for future in slot.running:
+                future.cancel()
+            slot.running.clear()
+            slot.suspects.clear()
+
+    def _submit(self, slot: _Slot, job: Job) -> None:
+        if slot.executor is None:
+            slot.executor = slot.make()
+        try:
+            future = slot.executor.submit(self._call, *self._fixed, job.point, job.seed)
+        except BrokenExecutor:  # it broke while idle, or just now
+            if slot.running:  # their futures will say so too
+                slot.suspects.append(job)
+                return
+            self._remake(slot)
+            future = slot.executor.submit(self._call, *self._fixed, job.point, job.seed)
+        slot.running[future] = job
+        self._order[future] = self._started
+        self._started += 1
+
+    def _lose(self, slot: _Slot, future: "Future[Outcome]", death: BaseException) -> None:
+        """Make suspects of what an executor did not finish: this job alone, or all of them if the executor broke."""
+        broke = isinstance(death, BrokenExecutor)
+        for other in [f for f in slot.running if f is future or (broke and not _finished(f))]:
+            job = slot.running[other]
+            self._drop(slot, other)
+            self._deaths[id(job)] = self._deaths.get(id(job), 0) + 1
+            slot.suspects.append(job)
+        if broke:
+            self._remake(slot)
+
+    def _hopeless(self, slot: _Slot, death: BaseException) -> tuple[Job, Outcome] | None:
+        """Return the suspect on which workers died too often, as failed; it ran alone the last time."""
+        for job in slot.suspects:
+            if self._deaths.get(id(job), 0) >= TRIES:
+                slot.suspects.remove(job)
+                del self._deaths[id(job)]
+                text = f"the worker died {TRIES} times at this point ({death})"
+                return job, Outcome(None, (type(death).__name__, text), float("nan"))
+        return None
+
+    def _remake(self, slot: _Slot) -> None:
+        slot.executor = slot.make()
+
+    def _drop(self, slot: _Slot, future: "Future[Outcome]") -> None:
+        del slot.running[future], self._order[future]
+
+
+def _finished(future: "Future[Outcome]") -> bool:
+    """Return whether a future ended before its pool broke."""
+    return future.done() and not future.cancelled() and not isinstance(future.exception(), BrokenExecutor)
+
+
+class Shared(Pool):
+    """Evaluates on the user's executor, which is left open. `executor` may be a function that makes one."""
+
+    def __init__(self, f: Callable[..., Any], executor: Any, workers: int | None) -> None:
+        self._given: Executor | None = executor if hasattr(executor, "submit") else None
+        first = self._given or executor()
+        self._made: list[Executor] = [] if self._given else [first]
+        self._factory = None if self._given else executor
+        self._first: Executor | None = first
+        size = workers or getattr(first, "_max_workers", None) or os.cpu_count() or 1
+        super().__init__(f, [(self._next, size)])
+
+    def _next(self) -> Executor:
+        if self._first is not None:
+            executor, self._first = self._first, None
+            return executor
+        if self._factory is not None:
+            executor = self._factory()
+        elif isinstance(self._given, ProcessPoolExecutor):
+            executor = _twin(self._given)
+        else:
+            raise RuntimeError(
+                f"the executor {type(self._given).__name__} broke and cannot be made anew; "
+                "pass executor=a function that makes it"
+            )
+        self._made.append(executor)
+        return executor
+
+    def close(self) -> None:
+        super().close()
+        for executor in self._made:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _twin(pool: ProcessPoolExecutor) -> ProcessPoolExecutor:
+    """Return a pool like one that broke. Its settings have no public names; without them, the defaults serve."""
+    return ProcessPoolExecutor(
+        getattr(pool, "_max_workers", None),
+        mp_context=getattr(pool, "_mp_context", None),
+        initializer=getattr(pool, "_initializer", None),
+        initargs=getattr(pool, "_initargs", ()),
+    )
+
+
+class Processes(Pool):
+    """Evaluates in `n` processes of our own, each in a pool of one. `f` travels once to each."""
+
+    def __init__(self, f: Callable[..., Any], n: int) -> None:
+        try:
+            ForkingPickler.dumps(f)
+        except Exception as error:
+            raise ValueError(
+                f"workers={n}: expected a function that can be sent to another process, got {f!r:.80} ({error}); "
+                "define it at the top of a module, or pass executor=ThreadPoolExecutor(...) to use threads"
+            ) from None
+        self._f = f
+        self._pids: dict[Executor, Future[int]] = {}
+        super().__init__(f, [(self._make, 1)] * n)
+        self._call, self._fixed = _evaluate_installed, (takes_seed(f),)  # f is there already
+        self._checked = False
+
+    def start(self, job: Job) -> None:
+        super().start(job)
+        if not self._checked:
+            self._checked = True
+            (pid,) = self._pids.values()
+            try:
+                pid.result()
+            except BrokenExecutor as error:
+                raise RuntimeError(
+                    "the worker processes cannot start, or cannot load the function (their messages are above): "
+                    "expected a script whose main part is under `if __name__ == '__main__':` and a function that a new "
+                    "process can import; or pass executor=ThreadPoolExecutor(...) to use threads"
+                ) from error
+
+    def close(self) -> None:
+        busy = [slot.executor for slot in self._slots if slot.running and slot.executor is not None]
+        super().close()
+        for executor in busy:  # no result is wanted any more, and an evaluation may take hours
+            with suppress(Exception):
+                os.kill(self._pids[executor].result(timeout=10.0), signal.SIGTERM)
+        for slot in self._slots:
+            if slot.executor is not None:
+                slot.executor.shutdown(wait=True, cancel_futures=True)
+                slot.executor = None
+
+    def _make(self) -> Executor:
+        # "spawn": the only start method that is the same on every system and safe beside threads
+        context = multiprocessing.get_context("spawn")
+        executor = ProcessPoolExecutor(1, mp_context=context, initializer=_install, initargs=(self._f,))
+        self._pids[executor] = executor.submit(os.getpid)  # done before the first job: one worker, in order
+        return executor
+
+    def _remake(self, slot: _Slot) -> None:
+        if slot.executor is not None:
+            del self._pids[slot.executor]
+        super()._remake(slot)
+
+
+_installed: list[Callable[..., Any]] = []  # in a worker process: the function to evaluate
+
+
+def _install(f: Callable[..., Any]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which then ends this one
+    _installed[:] = [f]
+
+
+def _evaluate_installed(seeded: bool, point: Any, seed: int) -> Outcome:
+    return evaluate(_installed[0], seeded, point, seed)

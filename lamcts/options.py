@@ -1,0 +1,138 @@
+"""The options of `minimize`, `maximize` and `run`, checked before anything starts."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, TextIO, TypedDict
+
+import numpy as np
+
+from lamcts import replicates
+
+if TYPE_CHECKING:
+    from lamcts.design import Kind
+    from lamcts.result import Result
+    from lamcts.samplers.base import Sampler
+    from lamcts.tree import LatentTree
+
+
+class Options(TypedDict, total=False):
+    """The same names as in `Settings`, for type checkers."""
+
+    seed: int | None
+    sampler: "str | Sampler"
+    tree: "LatentTree | str | None"
+    x0: Any
+    n_init: int | None
+    design: "Kind"
+    repeat: bool
+    batch: int
+    workers: int | None
+    executor: "Executor | Callable[[], Executor] | Any"
+    journal: "str | os.PathLike[str] | None"
+    about: dict[str, Any] | None
+    seconds: float | None
+    target: float | None
+    patience: int | None
+    callback: "Callable[[Result], Any] | None"
+    progress: bool | TextIO | None
+    noisy: bool | float
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run goes.
+
+    The search, as in `Optimizer`: seed, sampler, tree, x0, n_init, design, repeat.
+    batch: how many points are asked for at a time (1).
+    workers: evaluations at a time, each in a process of its own (None: one, in this process).
+    executor: evaluate there instead: any `concurrent.futures` executor, or a function that makes one; `workers` then
+        says how many evaluations it is given at a time.
+    journal: path of the file that keeps the run; the same call again goes on where it stopped, up to the budget.
+    about: JSON values kept in a new journal for its readers.
+    budget: evaluations in all, failed ones included.
+    seconds: no evaluation starts later than this after the call; those under way are waited for.
+    target: stop when a value as good as this is found (in the user's sign).
+    patience: stop after this many evaluations without an improvement.
+    callback: called with the `Result` so far after each evaluation; the run stops if it returns True.
+    progress: None shows progress on a terminal only, True always, False never; or a stream to write to.
+    noisy: keep a share of the budget (True: a tenth; or the share) for re-evaluations of the best points, and return
+        the best of those by mean. Left out after a stop by `seconds` or `callback`.
+    """
+
+    budget: int
+    seed: int | None = None
+    sampler: "str | Sampler" = "auto"
+    tree: "LatentTree | str | None" = "auto"
+    x0: Any = None
+    n_init: int | None = None
+    design: "Kind" = "sobol"
+    repeat: bool = False
+    batch: int = 1
+    workers: int | None = None
+    executor: Any = None
+    journal: "str | os.PathLike[str] | None" = None
+    about: dict[str, Any] | None = None
+    seconds: float | None = None
+    target: float | None = None
+    patience: int | None = None
+    callback: "Callable[[Result], Any] | None" = None
+    progress: bool | TextIO | None = None
+    noisy: bool | float = False
+
+    @classmethod
+    def of(cls, budget: int, options: dict[str, Any]) -> "Settings":
+        """Return checked settings; an unknown option is a TypeError naming the nearest known one."""
+        known = [field.name for field in fields(cls)]
+        for name in options:
+            if name not in known:
+                near = get_close_matches(name, known, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+                raise TypeError(f"unknown option {name!r}; {hint}")
+        return cls(budget, **options)
+
+    def __post_init__(self) -> None:
+        _whole("budget", self.budget)
+        _whole("batch", self.batch)
+        for name in ("workers", "patience"):
+            if getattr(self, name) is not None:
+                _whole(name, getattr(self, name))
+        for name in ("seconds", "target"):
+            value = getattr(self, name)
+            if value is not None and (not _number(value) or np.isnan(value)):
+                raise ValueError(f"{name}: expected a number or None, got {value!r}")
+        if self.seconds is not None and self.seconds < 0:
+            raise ValueError(f"seconds: expected at least 0, got {self.seconds}")
+        if not isinstance(self.noisy, bool) and not (_number(self.noisy) and 0 <= self.noisy <= 0.5):
+            raise ValueError(f"noisy: expected True, False or a share of the budget in [0, 0.5], got {self.noisy!r}")
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback: expected a function of the result so far, got {self.callback!r}")
+        if self.executor is not None and not (hasattr(self.executor, "submit") or callable(self.executor)):
+            got = type(self.executor).__name__
+            raise ValueError(
+                f"executor: expected a concurrent.futures executor or a function that makes one, got {got}"
+            )
+        if self.journal is not None and not isinstance(self.journal, (str, os.PathLike)):
+            raise ValueError(f"journal: expected the path of a file, got {type(self.journal).__name__}")
+
+    @property
+    def checks(self) -> int:
+        """How many evaluations of the budget are kept for re-evaluations."""
+        share = replicates.SHARE if self.noisy is True else float(self.noisy)
+        return replicates.reserve(self.budget, share) if share > 0 else 0
+
+    @property
+    def searches(self) -> int:
+        """How many evaluations of the budget go to new points."""
+        return self.budget - self.checks
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _whole(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name}: expected a whole number of at least 1, got {value!r}")

@@ -1,0 +1,60 @@
+"""What is to be solved: a function, its space and its sense, put together from what the user gave."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.spaces.base import Space
+
+
+class Problem(NamedTuple):
+    """A function, the space of its points, and whether higher is better."""
+
+    f: Callable[..., Any]
+    space: Space
+    maximise: bool
+    x0: Any
+    name: str
+
+
+def problem_of(f: Any, space: Any, maximise: bool | None, x0: Any) -> Problem:
+    """Return the problem; what is left out (None) is taken from `f` where it is an `Objective`."""
+    if not callable(f):
+        raise ValueError(f"expected a function of a point, got {type(f).__name__}")
+    given = getattr(f, "space", None)
+    if space is None:
+        space = given
+    if space is None:
+        raise ValueError(
+            "space: expected a space such as lamcts.Box(-5, 10, dim=20), got none, and the function has none"
+        )
+    sense = getattr(f, "maximise", None)
+    if maximise is None:
+        maximise = bool(sense)
+    elif sense is not None and bool(sense) != maximise:
+        wanted, got = ("maximize", "minimize") if sense else ("minimize", "maximize")
+        raise ValueError(f"the objective is there to {wanted}, got {got}; call lamcts.{wanted}")
+    name = getattr(f, "name", None) or getattr(f, "__qualname__", None) or type(f).__name__
+    if x0 is None and space is given:  # the objective's own start may not fit another space
+        x0 = getattr(f, "x0", None)
+    return Problem(f, space_of(space), maximise, x0, str(name))
+
+
+def space_of(space: Any) -> Any:
+    """Return a space; bounds as scipy takes them, [(low, high), ...] or `Bounds`, make a Box."""
+    if hasattr(space, "lb") and hasattr(space, "ub"):
+        low, high = np.atleast_1d(space.lb), np.atleast_1d(space.ub)
+    elif isinstance(space, (list, tuple, np.ndarray)):
+        try:
+            pairs = np.asarray(space, float)
+        except (TypeError, ValueError):
+            pairs = np.empty(0)
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
+            raise ValueError(f"space: expected a lamcts space or pairs [(low, high), ...], got {space!r:.80}")
+        low, high = pairs.T
+    else:
+        return space
+    from lamcts.spaces.box import Box
+
+    return Box(low, high)

@@ -1,0 +1,119 @@
+"""Progress of a run: a bar on a terminal, plain lines at growing intervals elsewhere."""
+
+import math
+import sys
+import time
+from typing import Protocol, TextIO
+
+from lamcts.result import Evaluation
+
+WIDTH = 24  # characters of the bar
+REFRESH_SECONDS = 0.1
+GROWTH = 1.5  # a plain line at evaluation 1, 2, 3, 5, 8, 12, 18, ...: 20 lines for the first 2000
+
+
+class Progress(Protocol):
+    def update(self, evaluation: Evaluation) -> None:
+        """Take note of an evaluation."""
+
+    def close(self) -> None:
+        """Show the last state."""
+
+
+def make(wanted: "bool | TextIO | None", budget: int, done: int) -> Progress | None:
+    """Return what shows progress: None shows it on a terminal only, True anywhere, False nowhere; or a stream."""
+    if wanted is False:
+        return None
+    stream = sys.stderr if wanted is None or wanted is True else wanted
+    if stream is None:  # a program without a console
+        return None
+    terminal = bool(getattr(stream, "isatty", lambda: False)())
+    if wanted is None and not terminal:
+        return None
+    return Bar(stream, budget, done) if terminal else Lines(stream, budget, done)
+
+
+class _Counter:
+    """Counts evaluations; `done` of them were there before."""
+
+    def __init__(self, stream: TextIO, budget: int, done: int) -> None:
+        self.stream, self.budget, self.done = stream, budget, done
+        self.start = time.monotonic()
+        self.failed = 0
+        self.last: Evaluation | None = None
+
+    def note(self, evaluation: Evaluation) -> None:
+        self.last = evaluation
+        self.failed += evaluation.failed
+
+    def text(self) -> str:
+        if self.last is None:
+            return ""
+        n, elapsed = self.last.count, time.monotonic() - self.start
+        rate = (n - self.done) / max(elapsed, 1e-9)  # a clock may stand still
+        best = "none yet" if math.isnan(self.last.best) else f"{self.last.best:.6g}"
+        failed = f", {self.failed} failed" if self.failed else ""
+        left = clock((self.budget - n) / rate) if rate > 0 else "?"
+        return f"{n}/{self.budget}  best {best}{failed}  {pace(rate)}  {left} left"
+
+
+class Bar(_Counter):
+    """One line that is written over."""
+
+    _shown = 0.0
+    _length = 0
+
+    def update(self, evaluation: Evaluation) -> None:
+        self.note(evaluation)
+        now = time.monotonic()
+        if now - self._shown >= REFRESH_SECONDS or evaluation.count >= self.budget:
+            self._shown = now
+            self._draw()
+
+    def close(self) -> None:
+        if self.last is not None:
+            self._draw()
+            self.stream.write("\n")
+            self.stream.flush()
+
+    def _draw(self) -> None:
+        done = 0 if self.last is None else min(self.last.count / self.budget, 1.0)
+        full = round(WIDTH * done)
+        line = f"[{'#' * full}{'.' * (WIDTH - full)}] {self.text()}"
+        self.stream.write("\r" + line.ljust(self._length))
+        self.stream.flush()
+        self._length = len(line)
+
+
+class Lines(_Counter):
+    """A line now and then, for files and logs."""
+
+    _next = 1
+    _written = -1
+
+    def update(self, evaluation: Evaluation) -> None:
+        self.note(evaluation)
+        if evaluation.count - self.done >= self._next:
+            self._next = math.ceil(GROWTH * self._next)
+            self._write()
+
+    def close(self) -> None:
+        if self.last is not None and self.last.count != self._written:
+            self._write()
+
+    def _write(self) -> None:
+        self.stream.write(self.text() + "\n")
+        self.stream.flush()
+        self._written = self.last.count if self.last else -1
+
+
+def clock(seconds: float) -> str:
+    """Return a time as m:ss or h:mm:ss."""
+    whole = max(round(min(seconds, 3.6e9)), 0)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+
+
+def pace(rate: float) -> str:
+    """Return evaluations a second, or seconds an evaluation where that reads better."""
+    return f"{rate:.3g}/s" if rate >= 1 else f"{1 / rate:.3g} s each" if rate > 0 else "-"

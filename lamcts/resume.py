@@ -1,0 +1,69 @@
+"""How a run begins: with nothing, or where its journal ends."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lamcts.errors import JournalError
+from lamcts.options import Settings
+from lamcts.problem import Problem
+from lamcts.recorded import Check
+
+if TYPE_CHECKING:
+    from lamcts.journal import Journal
+    from lamcts.optimizer import Optimizer
+
+
+@dataclass
+class Beginning:
+    """An optimizer as its journal knows it, and what the journal knows beside."""
+
+    optimizer: "Optimizer"
+    journal: "Journal | None" = None
+    checks: list[Check] = field(default_factory=list)
+    asks: int = 0
+
+
+def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
+    """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal."""
+    from lamcts.optimizer import Optimizer
+
+    seed = settings.seed
+    if seed is None and settings.journal is not None:
+        from lamcts.journal import seed_of
+
+        seed = seed_of(settings.journal)
+    optimizer = Optimizer(
+        problem.space,
+        maximise=problem.maximise,
+        sampler=settings.sampler,
+        tree=settings.tree,
+        seed=seed,
+        n_init=settings.n_init,
+        design=settings.design,
+        x0=problem.x0,
+        repeat=settings.repeat,
+    )
+    return Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
+
+
+def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
+    from lamcts.journal import Journal
+
+    if not optimizer.sampler.resumable:
+        raise ValueError(
+            f"journal: the sampler {optimizer.sampler!r} cannot be resumed; take another, or leave out the journal"
+        )
+    about = {"objective": problem.name, "budget": int(settings.budget), **(settings.about or {})}
+    journal = stack.enter_context(Journal.open(settings.journal or "", optimizer.fingerprint(), about))
+    if not journal.started:
+        return Beginning(optimizer, journal)
+    recorded = journal.recorded()
+    try:
+        optimizer.load_state_dict(recorded.state())
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise JournalError(
+            f"the journal {journal.path} holds a state that cannot be taken over ({type(error).__name__}: {error}); "
+            "go back to a copy of it, or start a new one elsewhere"
+        ) from error
+    return Beginning(optimizer, journal, list(recorded.checks), recorded.asks)

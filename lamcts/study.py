@@ -1,0 +1,249 @@
+"""A whole run: `minimize`, `maximize`, and `run`, which yields each evaluation. `Study._search` is the loop."""
+
+import math
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from lamcts import progress, replicates
+from lamcts.errors import Exhausted
+from lamcts.evaluation import Job, Outcome, Serial, Workers
+from lamcts.options import Options, Settings
+from lamcts.problem import Problem, problem_of
+from lamcts.recorded import Check
+from lamcts.result import Evaluation, Result
+from lamcts.resume import begin
+from lamcts.rng import Purpose, derive
+from lamcts.stopping import MESSAGES, Stopping
+from lamcts.summary import summarise
+from lamcts.trial import Trial
+from lamcts.values import loss_of
+
+if TYPE_CHECKING:
+    from lamcts.journal import Journal
+    from lamcts.optimizer import Optimizer
+
+
+def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[Options]) -> Result:
+    """Minimise `f(point)` over `space` in `budget` evaluations, and return the best point found.
+
+    f: takes a point, in the units of `space`, and returns a number; also `seed=`, if it has a parameter of this name:
+        a number that depends on the run's seed and the trial alone, for its own noise. An exception, None, nan or
+        an infinity is a failed evaluation. An `Objective` brings its own space and x0.
+    space: a lamcts space, or a list of (low, high) pairs.
+    options: seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds,
+        target, patience, callback, progress, noisy: see `lamcts.options.Settings`.
+
+    The same call with the same `journal` goes on where it was stopped; it ends as if it had never been, bit for bit,
+    with evaluations in order (no workers) and equal library versions. Ctrl-C returns what was found so far.
+    """
+    return Study(f, space, False, budget, **options).solve()
+
+
+def maximize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[Options]) -> Result:
+    """Maximise `f(point)` over `space`: as `minimize`, with `fun` and `target` in the sign of `f`."""
+    return Study(f, space, True, budget, **options).solve()
+
+
+def run(
+    f: Callable[..., Any], space: Any = None, *, budget: int, maximise: bool | None = None, **options: Unpack[Options]
+) -> Generator[Evaluation, None, Result]:
+    """Return a generator of finished evaluations, so that your own code sits in the `for`; it returns the `Result`.
+
+    `maximise`: None takes the sense of an `Objective`, and else minimises. To stop early, leave the loop. What was
+    yielded is in the journal already.
+    """
+    return Study(f, space, maximise, budget, **options).evaluations()
+
+
+class Study:
+    """One run. `optimizer` is there from the first evaluation on; `result()` at any moment from then on."""
+
+    optimizer: "Optimizer"
+    _journal: "Journal | None"
+    _stopping: Stopping
+
+    def __init__(
+        self, f: Callable[..., Any], space: Any, maximise: bool | None, budget: int, **options: Unpack[Options]
+    ) -> None:
+        self.settings = Settings.of(budget, dict(options))
+        self.problem: Problem = problem_of(f, space, maximise, self.settings.x0)
+        self.reason: str | None = None  # why it stopped: a key of MESSAGES
+        self.checks: list[Check] = []  # re-evaluations
+        self._done = 0  # evaluations of new points
+        self._asks = 0
+        self._exhausted = ""
+        self._queue: deque[Trial] = deque()  # asked for, not started
+        self._progress: progress.Progress | None = None
+
+    def solve(self) -> Result:
+        """Do all evaluations; Ctrl-C ends them."""
+        evaluations = self.evaluations()
+        try:
+            for _ in evaluations:
+                pass
+        except KeyboardInterrupt:
+            if not hasattr(self, "optimizer"):
+                raise  # there is nothing to return yet
+            self.reason = "interrupted"
+        return self.result()
+
+    def evaluations(self) -> Generator[Evaluation, None, Result]:
+        """Yield each evaluation as it ends."""
+        with ExitStack() as stack:
+            workers = self._begin(stack)
+            yield from self._search(workers)
+            if self.reason not in ("seconds", "callback"):
+                yield from self._recheck(workers)
+        return self.result()
+
+    # The loop -------------------------------------------------------------------------------------------------------
+
+    def _search(self, workers: Workers) -> Generator[Evaluation, None, None]:
+        """Evaluate new points until there is a reason to stop; those under way are then waited for."""
+        seen = self.optimizer.seen
+        self.reason = self._stopping.reason(seen, self._done)
+        while True:
+            while self.reason is None and workers.free and (trial := self._next(workers)) is not None:
+                workers.start(Job(trial, trial.point, trial.seed))
+            if not workers.running:
+                break
+            job, outcome = workers.wait()
+            evaluation = self._tell(job.what, outcome)
+            stopped = self._show(evaluation)
+            self.reason = self.reason or self._stopping.reason(seen, self._done) or stopped
+            yield evaluation
+        self.reason = self.reason or "exhausted"
+
+    def _recheck(self, workers: Workers) -> Generator[Evaluation, None, None]:
+        """Evaluate the best points again (noisy=True)."""
+        rows = replicates.candidates(self.optimizer.seen, self.settings.checks)
+        todo = deque(replicates.plan(rows, self.settings.checks, self.checks))
+        stopped: str | None = None
+        while True:
+            while not stopped and todo and workers.free:
+                row, repeat = todo.popleft()
+                point = self.problem.space.decode(self.optimizer.seen.x[row])
+                seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
+                workers.start(Job((row, repeat), point, seed))
+            if not workers.running:
+                break
+            job, outcome = workers.wait()
+            evaluation = self._note(job.what, job.point, outcome)
+            stopped = stopped or self._show(evaluation) or self._stopping.late()
+            yield evaluation
+        self.reason = stopped or self.reason
+
+    # Helpers, in order of call --------------------------------------------------------------------------------------
+
+    def _begin(self, stack: ExitStack) -> Workers:
+        """Make the optimizer, go on from the journal if there is one, and make ready to evaluate."""
+        settings = self.settings
+        start = begin(self.problem, settings, stack)
+        self.optimizer, self._journal = start.optimizer, start.journal
+        self.checks, self._asks = start.checks, start.asks
+        self._queue.extend(self.optimizer.pending)  # of an earlier session: the first to be evaluated
+        self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
+        self._stopping = Stopping(settings, self.problem.maximise)
+        self._progress = progress.make(settings.progress, settings.budget, self._done + len(self.checks))
+        if self._progress is not None:
+            stack.callback(self._progress.close)
+        workers = self._workers()
+        stack.callback(workers.close)
+        return workers
+
+    def _workers(self) -> Workers:
+        settings = self.settings
+        if settings.executor is not None:
+            from lamcts.executors import Shared
+
+            return Shared(self.problem.f, settings.executor, settings.workers)
+        if settings.workers is not None and settings.workers > 1:
+            from lamcts.executors import Processes
+
+            return Processes(self.problem.f, min(settings.workers, settings.budget))
+        return Serial(self.problem.f)
+
+    def _next(self, workers: Workers) -> Trial | None:
+        """Return the next trial to start, or None where the budget has no room or the space no point left."""
+        room = self.settings.searches - self._done - workers.running
+        if room > 0 and not self._queue:
+            self._queue.extend(self._ask(min(max(self.settings.batch, workers.free), room)))
+        return self._queue.popleft() if room > 0 and self._queue else None
+
+    def _ask(self, n: int) -> list[Trial]:
+        """Return new trials, recorded before anybody evaluates them; none once a finite space is exhausted."""
+        if self._exhausted:
+            return []
+        try:
+            trials = self.optimizer.ask(n)
+        except Exhausted as error:
+            self._exhausted = str(error)
+            return []
+        self._asks += 1
+        self._record()
+        return trials
+
+    def _tell(self, trial: Trial, outcome: Outcome) -> Evaluation:
+        """Hand a result to the optimizer, and record it."""
+        self.optimizer.tell([trial], [_value(outcome)], [outcome.seconds])
+        self._done += 1
+        self._record()
+        row = len(self.optimizer.seen) - 1
+        return self._evaluation(row, trial.point, float(self.optimizer.seen.y[row]), self.optimizer.failures.get(row))
+
+    def _note(self, which: tuple[int, int], point: Any, outcome: Outcome) -> Evaluation:
+        """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
+        loss, message = loss_of(_value(outcome), self.problem.maximise)
+        check = Check(*which, loss, outcome.seconds, message)
+        if self._journal is not None:
+            self._journal.check(check)
+        self.checks.append(check)
+        return self._evaluation(check.row, point, loss, message, check.repeat)
+
+    def _evaluation(self, row: int, point: Any, loss: float, message: str | None, repeat: int = 0) -> Evaluation:
+        seen, sign = self.optimizer.seen, -1.0 if self.problem.maximise else 1.0
+        best = math.nan if seen.best is None else sign * float(seen.y[seen.best])
+        seconds = self.checks[-1].seconds if repeat else float(seen.seconds[row])
+        count = self._done + len(self.checks)
+        return Evaluation(int(seen.trial[row]), point, sign * loss, seconds, message, best, count, repeat)
+
+    def _record(self) -> None:
+        if self._journal is not None:
+            self._journal.record(self.optimizer)
+
+    def _show(self, evaluation: Evaluation) -> str | None:
+        """Show an evaluation to whoever watches; return a reason to stop if the callback asks to."""
+        if self._progress is not None:
+            self._progress.update(evaluation)
+        if evaluation.failed:
+            self._warn_if_nothing_works()
+        if self.settings.callback is None:
+            return None
+        try:
+            return "callback" if self.settings.callback(self.result()) else None
+        except StopIteration:  # scipy's way to say so
+            return "callback"
+
+    def _warn_if_nothing_works(self) -> None:
+        """Warn once, after the initial design, if every evaluation has failed in the same way: a bug is likely."""
+        failures, n = self.optimizer.failures, len(self.optimizer.seen)
+        if n == self.optimizer.fingerprint()["design"]["n_init"] == len(failures) and len(set(failures.values())) == 1:
+            text = f"the first {n} evaluations all failed with: {failures[0]}; the run goes on"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+    def result(self) -> Result:
+        """Return what was found so far."""
+        status, settings = self.reason or "running", self.settings
+        words = {"budget": settings.budget, "target": settings.target, "patience": settings.patience}
+        message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
+        return summarise(self.optimizer, self.checks, self._asks, status, message)
+
+
+def _value(outcome: Outcome) -> Any:
+    """Return the value, or an exception of the name and text that the evaluation raised."""
+    return outcome.value if outcome.error is None else type(outcome.error[0], (Exception,), {})(outcome.error[1])

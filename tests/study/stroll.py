@@ -1,0 +1,66 @@
+"""A small sampler of our own, so that the tests of studies and journals do not hang on the others: a random stroll."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lamcts.observations import Floats, Observations, Rows
+from lamcts.region import Region
+from lamcts.rng import restore, save
+
+
+@dataclass(frozen=True)
+class Stroll:
+    """Steps of size `step` from the best row that its sessions found; every fresh snapped point will do."""
+
+    step: float = 0.1
+    resumable: bool = True
+    patience: int = 12  # a session ends after so many results: journals see sessions come and go
+
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_Session":
+        return _Session(self, region, seen, rng, None, 0, [])
+
+    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_Session":
+        return _Session(self, region, seen, restore(state["rng"]), state["incumbent"], state["tags"], log)
+
+
+class _Session:
+    def __init__(self, settings, region, seen, rng, incumbent, tags, log) -> None:
+        self.settings, self.region, self.seen, self.rng = settings, region, seen, rng
+        self.incumbent: int | None = incumbent
+        self.tags, self.log = tags, log
+
+    @property
+    def done(self) -> bool:
+        return len(self.log) >= self.settings.patience
+
+    def ask(self, n: int) -> tuple[Floats, list[int]]:
+        space, found = self.region.space, np.empty((0, self.region.space.dim))
+        for _ in range(20):
+            if self.incumbent is None:
+                x = space.sample(4 * n, self.rng)
+            else:
+                x = self.seen.x[self.incumbent] + self.settings.step * self.rng.normal(size=(4 * n, space.dim))
+            x = np.vstack([found, space.snap(np.clip(x, 0, 1))])
+            found = x[self.seen.fresh(x) & self.region.contains(x)][:n]
+            if len(found) == n:
+                break
+        tags = list(range(self.tags, self.tags + len(found)))
+        self.tags += len(found)
+        return found, tags
+
+    def tell(self, tags: list[int], rows: Rows) -> None:
+        self.log.extend([tag, int(row)] for tag, row in zip(tags, rows, strict=True))
+        for row in rows[np.isfinite(self.seen.y[rows])]:
+            if self.incumbent is None or self.seen.y[row] < self.seen.y[self.incumbent]:
+                self.incumbent = int(row)
+
+    def forget(self, tags: list[int]) -> None:
+        self.log.extend([tag, None] for tag in tags)
+
+    def move(self, region: Region) -> None:
+        self.region = region
+
+    def state(self) -> dict[str, Any]:
+        return {"rng": save(self.rng), "incumbent": self.incumbent, "tags": self.tags}
