@@ -41,13 +41,17 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of the registry: `build(**settings)` returns the objective called `name`."""
+    """One row of the registry: `build(**settings)` returns the objective called `name`.
+
+    `budget` is how many evaluations a first run from the command line makes.
+    """
 
     name: str
     line: str
     build: Callable[..., Objective]
     package: str | None = None
     extra: str | None = None
+    budget: int = 500
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -66,7 +70,9 @@ _FILES = ("synthetic", "mujoco")  # modules of this folder that register objecti
 _entries: dict[str, Entry] = {}
 
 
-def register(name: str, line: str, *, package: str | None = None, extra: str | None = None) -> Callable[[Build], Build]:
+def register(
+    name: str, line: str, *, package: str | None = None, extra: str | None = None, budget: int = 500
+) -> Callable[[Build], Build]:
     """Return a decorator that adds a function as the builder of objective `name`.
 
     `line` describes it in one line. `package` is what it imports when built, `extra` the extra of
@@ -76,7 +82,7 @@ def register(name: str, line: str, *, package: str | None = None, extra: str | N
     def add(build: Build) -> Build:
         if name in _entries:
             raise ValueError(f"expected a new objective name, got {name!r}, which is taken: choose another")
-        _entries[name] = Entry(name, line, build, package, extra)
+        _entries[name] = Entry(name, line, build, package, extra, budget)
         return build
 
     return add

@@ -63,19 +63,16 @@ class Gait:
         return np.zeros(self.states * self.actions)
 
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:
-        return self.evaluate(point, seed=seed).mean
+        return self.evaluate(point, seed=self.base_seed if self.seeds == "fixed" else seed).mean
 
     def evaluate(self, point: ArrayLike, *, seed: int | None = None, rollouts: int | None = None) -> Rollouts:
-        """Run the episodes, `rollouts` of them if given, and return them one by one.
+        """Run the episodes that `seed` names (None: new ones), `rollouts` of them if given, and return them one by one.
 
         The moments of the visited states come back too: whoever wants statistics over many evaluations,
         as in ARS, merges them and goes on with a gait of those moments.
         """
         k = _positive("rollouts", self.rollouts if rollouts is None else rollouts)
-        if self.seeds == "fixed":
-            seed = self.base_seed
-        elif seed is None:
-            seed = fresh_seed()
+        seed = fresh_seed() if seed is None else seed
         running = Moments.none(self.states) if isinstance(self.moments, str) else None
         given = None if isinstance(self.moments, str) else self.moments
         policy = LinearPolicy.of(point, self.states, self.actions, given)
@@ -96,6 +93,16 @@ class Gait:
                 over = fallen or late
         return Rollouts(returns, steps, Moments.of(visited))
 
+    def policy(self, point: ArrayLike) -> dict[str, Any]:
+        """Return all that running this policy elsewhere takes, as JSON values: action = w ((state - mean) / std)."""
+        w = LinearPolicy.of(point, self.states, self.actions).w.tolist()
+        scaled = (
+            {"mean": self.moments.mean.tolist(), "std": self.moments.std.tolist()}
+            if isinstance(self.moments, Moments)
+            else self.moments
+        )
+        return {"environment": self.env, "w": w, "moments": scaled}
+
 
 def gait(
     env: str, *, name: str = "", rollouts: int = 3, seeds: str = "fresh", base_seed: int = 0, moments: Any = None
@@ -113,13 +120,15 @@ def gait(
     )
 
 
-@register("swimmer", "Swimmer-v5, 16 weights of a linear policy; maximise", package="mujoco", extra="mujoco")
+@register(
+    "swimmer", "Swimmer-v5, 16 weights of a linear policy; maximise", package="mujoco", extra="mujoco", budget=300
+)
 def swimmer(rollouts: int = 3, seeds: str = "fresh", base_seed: int = 0, moments: Any = None) -> Gait:
     """Swimmer: 8 states, 2 actions. The thesis asks for 325 (table 5.2); doing nothing scores about 10."""
     return gait("Swimmer-v5", name="swimmer", rollouts=rollouts, seeds=seeds, base_seed=base_seed, moments=moments)
 
 
-@register("hopper", "Hopper-v5, 33 weights of a linear policy; maximise", package="mujoco", extra="mujoco")
+@register("hopper", "Hopper-v5, 33 weights of a linear policy; maximise", package="mujoco", extra="mujoco", budget=1000)
 def hopper(rollouts: int = 3, seeds: str = "fresh", base_seed: int = 0, moments: Any = None) -> Gait:
     """Hopper: 11 states, 3 actions. The thesis asks for 3120 (table 5.2); doing nothing scores about 133."""
     return gait("Hopper-v5", name="hopper", rollouts=rollouts, seeds=seeds, base_seed=base_seed, moments=moments)

@@ -1,0 +1,215 @@
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from lamcts import objectives
+from lamcts.errors import MissingExtra
+from lamcts.optimizer import Optimizer
+from lamcts.spaces import Box, Choice, Float, Int, Space
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+
+from lamcts import plot
+from lamcts.plot.axes_of import axes_of
+from lamcts.plot.curves import run_of
+from lamcts.plot.leaves import selected
+
+
+def told(space, function, n=150, tree="auto", maximise=False):
+    opt = Optimizer(space, sampler="uniform", seed=0, tree=tree, maximise=maximise)
+    points = space.decode_many(space.sample(n, np.random.default_rng(0)))
+    opt.tell_points(list(points), [function(point) for point in points])
+    return opt
+
+
+@pytest.fixture(scope="module")
+def plane():
+    f = objectives.make("ackley", dim=2, shift=1)
+    return told(f.space, f), f
+
+
+def pixels(figure):
+    """Return the drawing as an array [height, width, 3]."""
+    import matplotlib.image
+
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=40)
+    file.seek(0)
+    return matplotlib.image.imread(file)[..., :3]
+
+
+def texts(figure):
+    from matplotlib.text import Text
+
+    return " | ".join(found.get_text() for found in figure.findobj(Text) if found.get_text())
+
+
+def is_drawn(figure):
+    return pixels(figure).std() > 0.02
+
+
+def lines(figure):
+    return {line.get_label(): line for line in figure.axes[0].get_lines()}
+
+
+def test_the_best_so_far_is_a_staircase_of_the_best_values():
+    figure = plot.best_so_far([5, 3, 4, None, 2, 9], target=1)
+    line = lines(figure)["best so far"]
+    np.testing.assert_array_equal(line.get_xdata(), [1, 2, 3, 4, 5, 6])
+    np.testing.assert_array_equal(line.get_ydata(), [5, 3, 3, 3, 2, 2])
+    assert "target 1" in texts(figure) and "failed" in texts(figure) and is_drawn(figure)
+
+
+def test_the_reward_climbs_and_counts_episodes():
+    figure = plot.reward([1, 5, 2], episodes=3, name="swimmer", threshold=4)
+    line = lines(figure)["best so far"]
+    np.testing.assert_array_equal(line.get_xdata(), [3, 6, 9])
+    np.testing.assert_array_equal(line.get_ydata(), [1, 5, 5])
+    assert "simulated episodes (3 an evaluation)" in texts(figure)
+    assert "mean return of 3 episodes" in texts(figure)
+
+
+def test_many_runs_are_drawn_as_median_and_band():
+    figure = plot.best_so_far({"one": [[4, 2], [2, 1], [9, 8]], "two": [3, 3]}, maximise=False)
+    line = lines(figure)["one (median of 3)"]
+    np.testing.assert_array_equal(line.get_ydata(), [4, 2])
+    assert "two" in lines(figure) and len(figure.axes[0].collections) == 1
+
+
+def test_a_wide_fall_of_positive_values_is_drawn_in_the_logarithm():
+    assert plot.best_so_far([1e4, 10, 1e-3]).axes[0].get_yscale() == "log"
+    assert plot.best_so_far([1e4, 10, -1]).axes[0].get_yscale() == "linear"
+    assert plot.best_so_far([10, 9, 8]).axes[0].get_yscale() == "linear"
+
+
+@pytest.mark.parametrize("values", [[], [None, float("nan")], [1.0], [2, 2, 2], [1e300, -1e300], [float("inf"), 1]])
+def test_poor_runs_are_drawn_without_complaint(values):
+    assert pixels(plot.best_so_far(values)).size
+
+
+def test_runs_come_as_optimizers_results_and_columns(plane):
+    opt, _ = plane
+    values = opt.seen.y
+    from lamcts.result import History, Points, Result
+
+    history = History(Points(opt.space, opt.seen.x), opt.seen.x, values, opt.seen.seconds, opt.seen.trial, {}, False)
+    for source in (opt, Result(history=history), history, {"values": values}, values.tolist()):
+        np.testing.assert_array_equal(run_of(source).values, values)
+    flipped = told(Box(0, 1, dim=2), lambda point: point[0], maximise=True)
+    assert run_of(flipped).maximise and run_of(flipped).values.max() > 0.9
+    assert lines(plot.best_so_far(Result(history=history)))
+    with pytest.raises(ValueError, match="a sequence of values, got str"):
+        run_of("nothing")
+
+
+def test_the_partition_shows_leaves_points_and_the_selected_region(plane):
+    opt, f = plane
+    figure = plot.partition(opt, function=f, optimum=f.centre)
+    shown = figure.axes[0].collections[0].get_array()
+    assert len(np.unique(shown)) == sum(1 for _ in leaves(opt.tree_root())) > 1
+    for label in ("150 evaluations", "selected region", "optimum", "best", "mean rank"):
+        assert label in texts(figure)
+    assert is_drawn(figure)
+
+
+def leaves(node):
+    if not node.kids:
+        yield node
+    for kid in node.kids:
+        yield from leaves(kid)
+
+
+def test_a_cell_has_the_colour_of_the_leaf_that_the_splits_say(plane):
+    opt, _ = plane
+    shown = plot.partition(opt).axes[0].collections[0].get_array().reshape(240, 240).T  # [x1, x2]
+    rng = np.random.default_rng(1)
+    for i, j in rng.integers(0, 240, (20, 2)):
+        node, x = opt.tree_root(), (np.array([[i, j]]) + 0.5) / 240
+        while node.kids:
+            node = node.kids[0 if node.split.good(x)[0] else 1]
+        assert shown[i, j] == node.value
+
+
+def test_looking_leaves_the_search_as_it_was(plane):
+    opt, _ = plane
+    before = opt.state_dict()["core"]
+    plot.partition(opt)
+    plot.tree(opt)
+    assert opt.state_dict()["core"] == before
+
+
+def test_a_line_is_drawn_in_its_own_units():
+    opt = told(Space({"rate": Float(1e-4, 1e-1, log=True)}), lambda point: abs(np.log10(point["rate"]) + 2))
+    figure = plot.partition(opt, function=lambda point: abs(np.log10(point["rate"]) + 2), optimum={"rate": 1e-2})
+    axes = figure.axes[0]
+    assert axes.get_xlabel() == "rate" and axes.get_xscale() == "log"
+    np.testing.assert_allclose(axes.get_xlim(), [1e-4, 1e-1])
+    assert is_drawn(figure)
+
+
+def test_axes_know_their_names_and_scales():
+    wide, steps = axes_of(Box([-5, 0], [5, 1]))
+    assert (wide.name, steps.name, wide.log) == ("x1", "x2", False)
+    np.testing.assert_allclose(wide.native(np.array([0, 0.5, 1])), [-5, 0, 5])
+    assert [axis.name for axis in axes_of(Space({"a": Float(0, 1), "n": Int(1, 9)}))] == [
+        "x1 (encoded)",
+        "x2 (encoded)",
+    ]
+    assert [axis.name for axis in axes_of(Space({"in": Space({"a": Float(0, 1)}), "b": Float(0, 1)}))] == ["a", "b"]
+
+
+def test_a_partition_of_three_coordinates_is_refused():
+    with pytest.raises(ValueError, match="1 or 2 coordinates to draw, got 3"):
+        plot.partition(told(Box(0, 1, dim=3), sum, n=10))
+    with pytest.raises(ValueError, match="got 3"):
+        plot.partition(told(Choice(["a", "b", "c"]), lambda point: len(point), n=2))
+
+
+@pytest.mark.parametrize("tree", ["auto", None])
+@pytest.mark.parametrize("dim", [1, 2])
+def test_a_partition_without_splits_is_one_region(dim, tree):
+    figure = plot.partition(told(Box(0, 1, dim=dim), sum, n=3, tree=tree))
+    assert len(np.unique(figure.axes[0].collections[0].get_array())) == 1
+    assert is_drawn(figure)
+
+
+def test_a_partition_of_nothing_seen_is_drawn():
+    assert pixels(plot.partition(Optimizer(Box(0, 1, dim=1), sampler="uniform", seed=0))).size
+
+
+def test_the_tree_shows_value_visits_and_ucb_of_every_node(plane):
+    opt, _ = plane
+    root = opt.tree_root()
+    figure = plot.tree(opt, depth=30)
+    assert f"n = {root.visits}" in texts(figure)
+    for kid in root.kids:
+        assert f"{kid.value:.2f}\nn = {kid.visits}\nucb" in texts(figure)
+    boxes = [text for text in figure.axes[0].texts if "n = " in text.get_text()]
+    assert len(boxes) == 2 * sum(1 for _ in leaves(root)) - 1
+    chosen = [text for text in boxes if text.get_bbox_patch().get_linewidth() > 2]
+    assert len(chosen) == 1 + len(selected(opt).steps)
+
+
+def test_a_deep_tree_is_cut_and_says_so(plane):
+    figure = plot.tree(plane[0], depth=1)
+    assert sum("n = " in text.get_text() for text in figure.axes[0].texts) == 3
+    assert "goes on below" in texts(figure)
+
+
+def test_an_optimizer_without_a_tree_has_none_to_draw():
+    with pytest.raises(ValueError, match="tree=None"):
+        plot.tree(told(Box(0, 1, dim=2), sum, n=3, tree=None))
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'lamcts\[plot\]'"):
+        plot.best_so_far([1, 2])
+
+
+def test_importing_the_plots_loads_no_matplotlib():
+    code = "import sys, lamcts.plot; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
