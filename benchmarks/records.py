@@ -21,6 +21,9 @@ KEY = ("method", "problem", "dim", "batch", "seed", "budget")
 COLUMNS = (*KEY, "best", *(f"best_{m}" for m in MARKS), "own_s", *(f"own_s_{m}" for m in MARKS), "own_ms", "versions")
 
 
+Row = dict[str, Any]
+
+
 class Enough(Exception):
     """Raised by a watched objective that is asked beyond its budget: the way to stop a solver that owns its loop."""
 
@@ -53,9 +56,7 @@ class Watched:
         """Do not count the seconds since the last `finish`: the caller spent them on something else."""
         self._since = time.process_time()
 
-    def row(
-        self, method: str, problem: str, dim: int, batch: int, seed: int, packages: Iterable[str]
-    ) -> dict[str, Any]:
+    def row(self, method: str, problem: str, dim: int, batch: int, seed: int, packages: Iterable[str]) -> Row:
         """Return the finished run as a row of the CSV."""
         total = self.finish()
         best = np.minimum.accumulate(np.where(np.isfinite(self.values), self.values, math.inf))  # [evaluations]
@@ -83,7 +84,7 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def append(path: Path, row: dict[str, Any], columns: tuple[str, ...] = COLUMNS) -> None:
+def append(path: Path, row: Row, columns: tuple[str, ...] = COLUMNS) -> None:
     """Add one row; the file is made with its header at the first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = not path.exists()

@@ -10,7 +10,7 @@ from lamcts.samplers import REGISTRY
 
 PACKAGE = Path(__file__).parent.parent / "lamcts"
 HEAVY = (
-    "scipy sklearn torch gpytorch linear_operator cma nevergrad gymnasium mujoco Box2D matplotlib pandas optuna sqlite3"
+    "scipy sklearn torch gpytorch linear_operator cma nevergrad gymnasium mujoco Box2D matplotlib pandas optuna"
 )
 
 # The parts of lamcts (a file or a folder of it), lowest layer first. A part imports from layers below its own and from
@@ -18,13 +18,14 @@ HEAVY = (
 LAYERS: list[set[str]] = [
     {"errors", "rng", "trial", "observations", "values", "__version__"},
     {"spaces"},
-    {"region", "sobol", "fill"},
+    {"region", "sobol", "fill", "polytope", "walk"},
     {"tree"},
     {"models"},
     {"samplers"},
     {"design", "lineages", "settings", "snapshot", "optimizer"},
-    {"journal", "journalfile", "recorded"},
-    {"executors", "progress", "study"},
+    {"fingerprint", "journal", "journalfile", "recorded"},
+    {"evaluation", "executors", "options", "problem", "progress", "replicates", "result", "resume", "stopping"}
+    | {"study", "summary"},
     {"objectives"},
     {"plot", "testing", "cli", "__main__"},
 ]

@@ -30,14 +30,11 @@ def test_files_that_the_readme_names_exist() -> None:
     folders = re.search(r"## Map\n```\n(.*?)```", TEXT, re.DOTALL)
     assert folders is not None
     for line in folders.group(1).splitlines():
-        left = re.split(r"\s{2,}", line)[0] if not line.startswith("benchmarks/") else "benchmarks/ tests/"
-        first, *rest = left.split()
-        named += [
-            first,
-            *(name if "/" in name and not first.startswith("lamcts") else f"lamcts/{name}" for name in rest),
-        ]
-    planned = {"lamcts/samplers/yours.py"}
-    assert [name for name in named if name not in planned and not (ROOT / name).exists()] == []
+        named += line.split("  ")[0].split()
+    named.remove("lamcts/samplers/yours.py")  # the reader's own, to come
+    missing = [name for name in named if not (ROOT / name).exists() and not (ROOT / "lamcts" / name).exists()]
+    assert len(named) > 10
+    assert missing == []
 
 
 def test_the_command_that_runs_the_tests_is_the_one_that_ci_runs() -> None:
