@@ -1,0 +1,123 @@
+"""The command `lamcts`: run, list, show, plot. Mistakes of the user are one line on stderr and exit code 2."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from lamcts.errors import LamctsError
+
+USER_MISTAKE = 2
+INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        sys.stderr.write(f"{self.prog}: {message} (see {self.prog} --help)\n")
+        sys.exit(USER_MISTAKE)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (None: that of the process) and return the exit code."""
+    args = parser().parse_args(argv)
+    command: Callable[[argparse.Namespace], int] = args.command
+    try:
+        return command(args)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"lamcts {args.name}: interrupted\n")
+        return INTERRUPTED
+    except (ValueError, LamctsError, OSError) as error:
+        if args.traceback:
+            raise
+        line = " ".join(str(error).split())
+        sys.stderr.write(f"lamcts {args.name}: {line}\n")
+        return USER_MISTAKE
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    root = _Parser(prog="lamcts", description="Black-box optimisation that learns where to search.", allow_abbrev=False)
+    commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
+    for add in (_run, _list, _show, _plot):
+        one = add(commands)
+        one.add_argument("--traceback", action="store_true", help="show where an error came from")
+        one.set_defaults(name=one.prog.split()[-1])
+    return root
+
+
+def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
+    line = "optimise an objective; the same command again goes on where it stopped"
+    one = commands.add_parser("run", help=line, description=line + ".", allow_abbrev=False)
+    one.add_argument("objective", help="a name from `lamcts list`, such as swimmer or ackley")
+    of = one.add_argument_group("the objective (each takes those that `lamcts list` shows)")
+    of.add_argument("--dim", type=int, help="number of coordinates")
+    of.add_argument("--shift", type=_seed_or_word, metavar="SEED", help="move the optimum: a seed, or 'reference'")
+    of.add_argument("--rotate", type=_seed_or_word, metavar="SEED", help="turn the axes: a seed, or 'reference'")
+    of.add_argument("--noise", type=float, help="standard deviation of noise on every value")
+    of.add_argument("--rollouts", type=int, help="episodes that an evaluation averages over")
+    of.add_argument("--seeds", choices=("fresh", "fixed"), help="new start states in every evaluation, or the same")
+    of.add_argument("--moments", choices=("running",), help="standardise states by their running mean and deviation")
+    how = one.add_argument_group("the search")
+    how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows)")
+    how.add_argument("--sampler", default="auto", help="local search inside a region (default: auto)")
+    how.add_argument("--no-tree", action="store_true", help="search the whole space with the sampler alone")
+    how.add_argument("--seed", type=int, default=0, help="governs every draw (default: 0)")
+    how.add_argument("--batch", type=int, default=1, help="points asked for at a time (default: 1)")
+    how.add_argument("--workers", type=int, default=1, help="processes that evaluate (default: 1)")
+    stop = one.add_argument_group("when to stop early")
+    stop.add_argument("--target", type=float, help="stop at a value this good")
+    stop.add_argument("--seconds", type=float, help="stop after this many seconds")
+    stop.add_argument("--patience", type=int, help="stop after this many evaluations without a better value")
+    out = one.add_argument_group("what is written")
+    out.add_argument("--out", metavar="DIR", help="folder for all files (default: named after objective and seed)")
+    out.add_argument("--journal", metavar="FILE", help="the record to go on from (default: DIR/journal.db)")
+    out.add_argument("--check", type=int, default=20, metavar="N", help="score the best policy on N new episodes")
+    out.add_argument("--no-plot", action="store_true", help="draw no figure")
+    out.add_argument("--quiet", action="store_true", help="no progress")
+    one.set_defaults(command=_late("lamcts.cli.run", "run"))
+    return one
+
+
+def _list(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
+    line = "list objectives and samplers, and what they need"
+    one = commands.add_parser("list", help=line, description=line + ".", allow_abbrev=False)
+    one.set_defaults(command=_late("lamcts.cli.look", "list_names"))
+    return one
+
+
+def _show(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
+    line = "say what a journal holds"
+    one = commands.add_parser("show", help=line, description=line + ".", allow_abbrev=False)
+    one.add_argument("journal", help="a journal, or the folder of a run")
+    one.set_defaults(command=_late("lamcts.cli.look", "show"))
+    return one
+
+
+def _plot(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
+    line = "draw the course of a run"
+    one = commands.add_parser("plot", help=line, description=line + ".", allow_abbrev=False)
+    one.add_argument("journal", help="a journal, or the folder of a run")
+    one.add_argument("--out", metavar="FILE", help="where to, .png, .pdf or .svg (default: beside the journal)")
+    one.set_defaults(command=_late("lamcts.cli.look", "plot"))
+    return one
+
+
+def _late(module: str, function: str) -> Callable[[argparse.Namespace], int]:
+    """Return a command that is imported when it runs: `lamcts --help` loads nothing."""
+
+    def command(args: argparse.Namespace) -> int:
+        from importlib import import_module
+
+        result: int = getattr(import_module(module), function)(args)
+        return result
+
+    return command
+
+
+def _seed_or_word(text: str) -> int | str:
+    if text == "reference":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number or 'reference', got {text!r}") from None

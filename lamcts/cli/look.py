@@ -1,0 +1,116 @@
+"""`lamcts list`, `lamcts show` and `lamcts plot`: what there is, and what a run has found."""
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lamcts import objectives, samplers
+from lamcts.cli.screen import number, say, span, table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from lamcts.recorded import Recorded
+
+LIBRARIES = {"cma": "cma", "nevergrad": "nevergrad"}  # sampler -> the package it needs and the extra that brings it
+MOST_SHOWN = 24  # coordinates of a point on the screen
+
+
+def list_names(args: argparse.Namespace) -> int:
+    """Write every objective and sampler, one line each."""
+    say("objectives (lamcts run NAME)")
+    rows = []
+    for name, row in objectives.names().items():
+        takes = " ".join(f"--{setting}" for setting in row.settings if setting != "base_seed")
+        rows.append([name, f"{row.budget} evaluations", takes, row.line + _missing(row.extra if row.missing else None)])
+    table(rows)
+    say()
+    say("samplers (lamcts run ... --sampler NAME)")
+    absent = {name: extra for name, extra in LIBRARIES.items() if find_spec(extra) is None}
+    table([[name, line + _missing(absent.get(name))] for name, line in samplers.names().items()])
+    if find_spec("matplotlib") is None:
+        say()
+        say(f"figures{_missing('plot')}")
+    return 0
+
+
+def _missing(extra: str | None) -> str:
+    return f"  [not installed: pip install 'lamcts[{extra}]']" if extra else ""
+
+
+def show(args: argparse.Namespace) -> int:
+    """Write what a journal holds."""
+    record = _read(args.journal)
+    about, failed = record.about, int(np.isnan(record.y).sum())
+    settings = " ".join(f"{name}={value}" for name, value in about.get("settings", {}).items())
+    rows = [["journal", f"{record.path} (lamcts {record.version}, {record.created})"]]
+    if "objective" in about:
+        rows.append(["objective", f"{about['objective']} {settings}".rstrip()])
+    rows.append(["sense", "maximise" if record.maximise else "minimise"])
+    rows += [
+        [name, _brief(record.fingerprint[name])] for name in ("sampler", "tree", "seed") if name in record.fingerprint
+    ]
+    counts = f"{record.n} finished ({failed} failed), {len(record.pending)} pending"
+    if about.get("episodes"):
+        counts += f", {record.n * about['episodes']} episodes"
+    rows.append(["evaluations", counts])
+    if np.isfinite(record.seconds).any():
+        rows.append(["evaluating", span(float(np.nansum(record.seconds)))])
+    if record.best is not None:
+        point, value, row = record.best
+        rows += [["best", f"{number(value)} at evaluation {row + 1}"], ["point", _point(point)]]
+    for message in dict.fromkeys(record.failures.values()):
+        rows.append(["failure", message])
+    table(rows)
+    return 0
+
+
+def plot(args: argparse.Namespace) -> int:
+    """Draw the course of the run in a journal."""
+    record = _read(args.journal)
+    about = record.about
+    path = Path(args.out) if args.out else Path(record.path).with_suffix(".png")
+    if not record.n:
+        raise ValueError(f"expected a journal with evaluations, got none in {record.path}: run first, then plot")
+    figure = figure_of(about.get("objective", ""), record.values, record.maximise, about.get("episodes"))
+    try:
+        figure.savefig(path)
+    except ValueError as error:
+        raise ValueError(f"--out: expected a name ending in .png, .pdf or .svg, got {str(path)!r}: {error}") from None
+    say(f"written to {path}")
+    return 0
+
+
+def figure_of(
+    name: str, values: Any, maximise: bool, episodes: int | None = None, target: float | None = None
+) -> "Figure":
+    """Return the figure of a run: reward against episodes for policies, else the best value so far."""
+    from lamcts import plot
+
+    if episodes and maximise:
+        return plot.reward(values, episodes=episodes, threshold=target, name=name)
+    return plot.best_so_far(values, maximise=maximise, target=target, title=f"{name}: best value so far".lstrip(": "))
+
+
+def _read(path: str) -> "Recorded":
+    from lamcts.journal import Journal
+
+    file = Path(path)
+    return Journal.read(file / "journal.db" if file.is_dir() else file)
+
+
+def _brief(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def _point(point: Any) -> str:
+    if isinstance(point, dict):
+        return ", ".join(f"{name}={value}" for name, value in point.items())
+    if not isinstance(point, (list, tuple)):
+        return str(point)
+    shown = [number(value) if isinstance(value, float) else str(value) for value in point[:MOST_SHOWN]]
+    return ", ".join(shown) + (f", ... ({len(point)} in all)" if len(point) > MOST_SHOWN else "")

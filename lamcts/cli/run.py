@@ -1,0 +1,158 @@
+"""`lamcts run`: build the objective, search, and leave the best point, the policy and a figure in a folder."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lamcts import objectives, samplers
+from lamcts.cli import INTERRUPTED
+from lamcts.cli.screen import number, say
+from lamcts.errors import JournalError, MissingExtra
+from lamcts.rng import Purpose, derive
+
+if TYPE_CHECKING:
+    from lamcts.samplers.base import Sampler
+    from lamcts.study import Study
+
+SETTINGS = ("dim", "shift", "rotate", "noise", "rollouts", "seeds", "moments")  # of objectives, as options
+JOURNAL = "journal.db"
+RESULT = "result.json"
+
+
+def run(args: argparse.Namespace) -> int:
+    settings = {name: value for name in SETTINGS if (value := getattr(args, name)) is not None}
+    row = objectives.entry(args.objective)
+    objective = objectives.make(args.objective, **settings)
+    sampler = samplers.make(args.sampler, objective.space)
+    folder = Path(args.out or folder_name(args, settings))
+    journal = Path(args.journal or folder / JOURNAL)
+    about = {"objective": args.objective, "settings": settings}
+    if hasattr(objective, "rollouts"):
+        about["episodes"] = objective.rollouts
+    study = _study(args, objective, sampler, row.budget if args.budget is None else args.budget, journal, about)
+    done = done_in(journal, about)
+    folder.mkdir(parents=True, exist_ok=True)
+    budget = f"{study.settings.budget} evaluations" + (f", {done} of them done" if done else "")
+    say(f"{row.name}: {objective.space.dim} coordinates, {budget}, seed {args.seed}, into {folder}{os.sep}")
+    result = study.solve()
+    code = _finish(args, objective, study, result, folder, about)
+    if result.status == "interrupted":
+        say("the same command goes on from here")
+        return INTERRUPTED
+    return code
+
+
+def folder_name(args: argparse.Namespace, settings: dict[str, Any]) -> str:
+    """Return the folder of a run: one for each objective, its settings, and how it is searched."""
+    parts = [args.objective, *(f"{name}{value}" for name, value in settings.items())]
+    parts += [args.sampler.replace(":", "-")] if args.sampler != samplers.AUTO else []
+    parts += ["notree"] if args.no_tree else []
+    return "-".join([*parts, f"seed{args.seed}"])
+
+
+def done_in(journal: Path, about: dict[str, Any]) -> int:
+    """Return how many evaluations `journal` holds; JournalError if they are of another objective or its settings."""
+    if not journal.exists() or not journal.stat().st_size:
+        return 0
+    from lamcts.journal import Journal
+
+    held = Journal.read(journal)
+    for field in ("objective", "settings"):
+        if field in held.about and held.about[field] != about[field]:
+            raise JournalError(
+                f"expected {journal} to hold a run with {field} {json.dumps(about[field])}, "
+                f"got {json.dumps(held.about[field])}: give another --out, or remove the journal to start afresh"
+            )
+    return held.n
+
+
+def _study(
+    args: argparse.Namespace, objective: Any, sampler: "Sampler", budget: int, journal: Path, about: dict[str, Any]
+) -> "Study":
+    from lamcts.study import Study
+
+    return Study(
+        objective,
+        None,
+        objective.maximise,
+        budget,
+        seed=args.seed,
+        sampler=sampler,
+        tree=None if args.no_tree else "auto",
+        batch=args.batch,
+        workers=args.workers,
+        target=args.target,
+        seconds=args.seconds,
+        patience=args.patience,
+        journal=journal,
+        about=about,
+        progress=not args.quiet,
+    )
+
+
+def _finish(
+    args: argparse.Namespace, objective: Any, study: "Study", result: Any, folder: Path, about: dict[str, Any]
+) -> int:
+    """Write what was found, say it, and return the exit code."""
+    say(result.message)
+    if result.x is None:
+        sys.stderr.write(f"lamcts run: no evaluation succeeded: {result.message}\n")
+        return 1
+    values = np.asarray(result.history.values, float)
+    leader = int(np.nanargmax(values) if objective.maximise else np.nanargmin(values))
+    best = {"value": float(result.fun), "evaluation": leader + 1}
+    found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
+    found["best"] = {**best, "point": np.asarray(result.x, float).tolist()}
+    say(f"best {number(best['value'])} at evaluation {best['evaluation']} of {result.nfev}")
+    if hasattr(objective, "policy"):
+        found["policy"] = objective.policy(result.x)
+        if args.check > 0:
+            found["check"] = _check(objective, result.x, args.check, args.seed)
+    write_json(folder / RESULT, found)
+    written = [RESULT]
+    if not args.no_plot:
+        written += _draw(args, objective, study, values, folder)
+    say(f"written to {folder}{os.sep}: {', '.join(written)}")
+    return 0
+
+
+def _check(objective: Any, x: Any, episodes: int, seed: int) -> dict[str, float]:
+    """Score the policy on episodes that the search has not seen: the best of noisy scores flatters itself."""
+    fresh = derive(seed, Purpose.EVALUATION, 0, 1)  # trials have keys of one number less
+    returns = objective.evaluate(x, seed=fresh, rollouts=episodes).returns
+    result = {"episodes": episodes, "mean": float(returns.mean()), "sd": float(returns.std(ddof=min(1, episodes - 1)))}
+    say(f"the same policy on {episodes} new episodes: mean {number(result['mean'])}, sd {number(result['sd'])}")
+    return result
+
+
+def _draw(args: argparse.Namespace, objective: Any, study: "Study", values: Any, folder: Path) -> list[str]:
+    """Draw the course of the run, the tree, and the partition where it is flat; return the names of the files."""
+    from lamcts import plot
+    from lamcts.cli.look import figure_of
+
+    episodes = getattr(objective, "rollouts", None)
+    try:
+        course = figure_of(args.objective, values, objective.maximise, episodes, args.target)
+    except MissingExtra as error:
+        say(f"no figure: {error}")
+        return []
+    figures = {"reward.png" if episodes else "best.png": course}
+    if study.optimizer.tree is not None:
+        figures["tree.png"] = plot.tree(study.optimizer)
+        if objective.space.dim <= 2:
+            figures["partition.png"] = plot.partition(study.optimizer, function=objective)
+    for name, figure in figures.items():
+        figure.savefig(folder / name)
+    return list(figures)
+
+
+def write_json(path: Path, values: dict[str, Any]) -> None:
+    """Write all of it or nothing: a reader never meets half a file."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(values, indent=2) + "\n")
+    part.replace(path)

@@ -1,0 +1,32 @@
+"""What the commands write to the screen, and how."""
+
+import sys
+from collections.abc import Sequence
+
+
+def say(line: str = "") -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def number(value: float) -> str:
+    """Return a value in as many digits as a reader compares."""
+    return f"{value:.6g}"
+
+
+def span(seconds: float) -> str:
+    """Return a duration in its two largest units."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def table(rows: Sequence[Sequence[str]]) -> None:
+    """Write rows of texts in columns; the last column may be of any length."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    for row in rows:
+        cells = [text.ljust(width) for text, width in zip(row, widths, strict=False)]
+        say("  " + "  ".join([*cells, row[-1]]).rstrip())

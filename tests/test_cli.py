@@ -1,0 +1,242 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from lamcts import objectives
+from lamcts.cli import main
+from lamcts.cli.screen import number, span
+from lamcts.journal import Journal
+from lamcts.objectives import base
+
+QUICK = ["--sampler", "uniform", "--quiet"]
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def said(capsys, *argv):
+    """Run a command and return its exit code, stdout and stderr."""
+    try:
+        code = main(list(argv))
+    except SystemExit as exit:
+        code = exit.code
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_a_run_leaves_its_result_journal_and_figures(capsys, tmp_path):
+    code, out, err = said(capsys, "run", "ackley", "--dim", "5", "--budget", "30", *QUICK)
+    folder = tmp_path / "ackley-dim5-uniform-seed0"
+    assert (code, err) == (0, "")
+    result = json.loads((folder / "result.json").read_text())
+    assert result["evaluations"] == 30 and result["settings"] == {"dim": 5}
+    value, point = result["best"]["value"], result["best"]["point"]
+    assert objectives.make("ackley", dim=5)(point) == value
+    assert f"best {number(value)} at evaluation {result['best']['evaluation']} of 30" in out
+    held = Journal.read(folder / "journal.db")
+    assert held.n == 30 and held.best[1] == value
+    for name in ("best.png", "tree.png"):
+        assert (folder / name).read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in folder.iterdir()) == ["best.png", "journal.db", "result.json", "tree.png"]
+
+
+def test_the_module_runs_as_a_command_and_shows_progress(tmp_path):
+    command = [sys.executable, "-m", "lamcts", "run", "levy", "--dim", "3", "--budget", "12", "--out", "here"]
+    done = subprocess.run([*command, "--sampler", "uniform", "--no-plot"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "12/12" in done.stderr
+    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["journal.db", "result.json"]
+
+
+def test_the_same_command_goes_on_and_ends_as_one_run(capsys, tmp_path):
+    short = ["run", "levy", "--dim", "4", "--no-plot", *QUICK]
+    said(capsys, *short, "--budget", "10", "--out", "two")
+    code, out, _ = said(capsys, *short, "--budget", "25", "--out", "two")
+    assert code == 0 and "25 evaluations, 10 of them done" in out
+    said(capsys, *short, "--budget", "25", "--out", "one")
+    one, two = (json.loads((tmp_path / name / "result.json").read_text()) for name in ("one", "two"))
+    assert one == two
+    before = (tmp_path / "two" / "result.json").read_text()
+    assert said(capsys, *short, "--budget", "25", "--out", "two")[0] == 0
+    assert (tmp_path / "two" / "result.json").read_text() == before
+
+
+def test_a_journal_of_other_settings_is_left_alone(capsys, tmp_path):
+    first = ["run", "levy", "--dim", "3", "--budget", "5", "--out", "here", "--no-plot", *QUICK]
+    said(capsys, *first)
+    before = Journal.read(tmp_path / "here" / "journal.db")
+    for change in (["--shift", "1"], ["--seed", "1"], ["--no-tree"], ["--dim", "4"]):
+        code, _, err = said(capsys, *first, *change)
+        assert code == 2 and err.count("\n") == 1 and "journal.db" in err
+    assert said(capsys, "run", "ackley", *first[2:])[0] == 2
+    after = Journal.read(tmp_path / "here" / "journal.db")
+    np.testing.assert_array_equal(after.x, before.x)
+    assert (after.fingerprint, after.about, after.core) == (before.fingerprint, before.about, before.core)
+
+
+def test_other_settings_make_other_folders(capsys, tmp_path):
+    for extra in ([], ["--seed", "3"], ["--shift", "reference"], ["--no-tree"]):
+        said(capsys, "run", "levy", "--dim", "2", "--budget", "3", "--no-plot", *QUICK, *extra)
+    names = {path.name for path in tmp_path.iterdir()}
+    base = "levy-dim2"
+    assert names == {
+        f"{base}-uniform-seed0",
+        f"{base}-uniform-seed3",
+        f"{base}-shiftreference-uniform-seed0",
+        f"{base}-uniform-notree-seed0",
+    }
+
+
+def test_a_target_ends_the_run_early(capsys):
+    code, out, _ = said(capsys, "run", "ackley", "--dim", "2", "--budget", "50", "--target", "14", "--no-plot", *QUICK)
+    assert code == 0 and "the target 14.0 is reached" in out
+
+
+def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
+    said(capsys, "run", "ackley", "--dim", "2", "--budget", "10", "--out", "here", *QUICK)
+    assert (tmp_path / "here" / "partition.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["run", "akley"], "did you mean 'ackley'"),
+        (["run", "ackley", "--rollouts", "3"], "it takes dim, shift, rotate, noise"),
+        (["run", "ackley", "--sampler", "tubro"], "did you mean 'turbo'"),
+        (["run", "ackley", "--dim", "0"], "at least 1"),
+        (["run", "ackley", "--dim", "many"], "invalid int value: 'many'"),
+        (["run", "ackley", "--shift", "far"], "a whole number or 'reference', got 'far'"),
+        (["run", "ackley", "--budget", "0", "--sampler", "uniform"], "budget"),
+        (["run", "ackley", "--bugdet", "3"], "unrecognized arguments: --bugdet 3"),
+        (["run"], "required: objective"),
+        (["rum"], "invalid choice: 'rum'"),
+        ([], "required: COMMAND"),
+        (["show", "nowhere.db"], "no journal at nowhere.db"),
+        (["plot", "nowhere.db"], "no journal at nowhere.db"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(capsys, tmp_path, argv, message):
+    code, out, err = said(capsys, *argv)
+    assert code == 2 and message in err
+    assert err.startswith("lamcts") and err.count("\n") == 1 and "Traceback" not in err and out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_can_be_traced(tmp_path):
+    with pytest.raises(ValueError, match="'akley'"):
+        main(["run", "akley", "--traceback"])
+
+
+def test_a_foreign_file_is_no_journal(capsys, tmp_path):
+    (tmp_path / "notes.txt").write_text("nothing to see")
+    for argv in (["show", "notes.txt"], ["plot", "notes.txt"], ["run", "ackley", "--journal", "notes.txt", *QUICK]):
+        code, _, err = said(capsys, *argv)
+        assert code == 2 and err.count("\n") == 1 and "notes.txt" in err
+    assert (tmp_path / "notes.txt").read_text() == "nothing to see"
+
+
+def test_list_names_everything_with_a_line(capsys):
+    code, out, _ = said(capsys, "list")
+    assert code == 0
+    for name in ("ackley", "swimmer", "hopper", "turbo", "cma", "uniform"):
+        assert any(line.split()[0] == name and len(line.split()) > 3 for line in out.splitlines() if line.strip())
+
+
+def test_list_says_which_extra_is_missing(capsys, monkeypatch):
+    monkeypatch.setattr(base, "_entries", dict(objectives.names()))
+    objectives.register("far", "needs what nobody has", package="no_such_package", extra="far")(lambda dim=1: None)
+    _, out, _ = said(capsys, "list")
+    assert "needs what nobody has  [not installed: pip install 'lamcts[far]']" in out
+    code, _, err = said(capsys, "run", "far")
+    assert code == 2 and "pip install 'lamcts[far]'" in err and err.count("\n") == 1
+
+
+def test_show_and_plot_need_only_the_journal(capsys, tmp_path):
+    said(capsys, "run", "rastrigin", "--dim", "3", "--budget", "8", "--shift", "2", "--no-plot", "--out", "r", *QUICK)
+    best = json.loads((tmp_path / "r" / "result.json").read_text())["best"]
+    for name in ("r", "r/journal.db"):
+        code, out, _ = said(capsys, "show", name)
+        assert code == 0
+        assert "rastrigin dim=3 shift=2" in out and "8 finished (0 failed), 0 pending" in out
+        assert f"{number(best['value'])} at evaluation {best['evaluation']}" in out
+        assert ", ".join(number(value) for value in best["point"]) in out
+    code, out, _ = said(capsys, "plot", "r", "--out", "curve.svg")
+    assert code == 0 and "<svg" in (tmp_path / "curve.svg").read_text()
+    code, _, err = said(capsys, "plot", "r", "--out", "curve.nothing")
+    assert code == 2 and "ending in .png, .pdf or .svg" in err and err.count("\n") == 1
+
+
+def test_an_interrupted_run_keeps_what_it_found(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(base, "_entries", dict(objectives.names()))
+    calls = []
+
+    class Impatient:
+        def __init__(self):
+            self.inner = objectives.make("ackley", dim=2)
+            self.name, self.space, self.maximise, self.x0, self.optimum = "impatient", self.inner.space, False, None, 0
+
+        def __call__(self, point, *, seed=None):
+            calls.append(point)
+            if len(calls) == 7:
+                raise KeyboardInterrupt
+            return self.inner(point)
+
+    objectives.register("impatient", "stops at the seventh")(lambda: Impatient())
+    argv = ["run", "impatient", "--budget", "10", "--out", "here", "--no-plot", *QUICK]
+    code, out, _ = said(capsys, *argv)
+    assert code == 130 and "the same command goes on" in out
+    assert json.loads((tmp_path / "here" / "result.json").read_text())["evaluations"] == 6
+    code, out, _ = said(capsys, *argv)
+    assert code == 0 and "6 of them done" in out
+    np.testing.assert_array_equal(calls[6], calls[7])  # the evaluation that was cut short is the first to be repeated
+    assert len(calls) == 11
+
+
+def test_a_run_in_which_all_fails_says_so(capsys, monkeypatch):
+    monkeypatch.setattr(base, "_entries", dict(objectives.names()))
+
+    class Broken:
+        name, maximise, x0, optimum = "broken", False, None, None
+        space = objectives.make("ackley", dim=2).space
+
+        def __call__(self, point, *, seed=None):
+            raise RuntimeError("out of order")
+
+    objectives.register("broken", "never works")(lambda: Broken())
+    code, _, err = said(capsys, "run", "broken", "--budget", "3", "--no-plot", *QUICK)
+    assert code == 1 and "out of order" in err and err.count("\n") == 1
+    code, out, _ = said(capsys, "show", "broken-uniform-seed0")
+    assert code == 0 and "3 finished (3 failed)" in out and "out of order" in out
+
+
+def test_without_matplotlib_a_run_ends_well(capsys, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    code, out, _ = said(capsys, "run", "levy", "--dim", "2", "--budget", "3", "--out", "here", *QUICK)
+    assert code == 0 and "pip install 'lamcts[plot]'" in out
+    assert (tmp_path / "here" / "result.json").exists()
+
+
+def test_a_policy_is_saved_checked_and_drawn(capsys, tmp_path):
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    argv = ["run", "hopper", "--budget", "4", "--rollouts", "2", "--check", "3", "--out", "here", *QUICK]
+    code, out, _ = said(capsys, *argv)
+    assert code == 0 and "the same policy on 3 new episodes" in out
+    result = json.loads((tmp_path / "here" / "result.json").read_text())
+    policy = result["policy"]
+    assert policy["environment"] == "Hopper-v5" and np.shape(policy["w"]) == (3, 11)
+    np.testing.assert_array_equal(np.ravel(policy["w"]), result["best"]["point"])
+    assert result["check"]["episodes"] == 3 and np.isfinite(result["check"]["mean"])
+    assert (tmp_path / "here" / "reward.png").exists()
+    held = Journal.read(tmp_path / "here" / "journal.db")
+    np.testing.assert_array_equal(held.x[0], np.full(33, 0.5))  # the policy that does nothing comes first
+    assert "8 episodes" in said(capsys, "show", "here")[1]
+
+
+def test_numbers_and_durations_read_well():
+    assert [number(v) for v in (0.1 + 0.2, 1234567.0, -3.0)] == ["0.3", "1.23457e+06", "-3"]
+    assert [span(v) for v in (3.21, 75, 7260)] == ["3.2 s", "1 min 15 s", "2 h 1 min"]
