@@ -39,6 +39,6 @@ def save(rng: np.random.Generator) -> dict[str, Any]:
 
 def restore(state: dict[str, Any]) -> np.random.Generator:
     """Return a generator that goes on from where `save` looked."""
-    bits = np.random.PCG64()
+    bits: Any = np.random.PCG64()  # numpy's stubs want a TypedDict that JSON cannot promise
     bits.state = state
     return np.random.Generator(bits)

@@ -26,7 +26,8 @@ class Int(Coded):
     """A whole number, `low <= value <= high`, both ends included; with `log`, equal factors are equally far apart.
 
     One coordinate cannot tell apart all of a huge range: where `high - low` exceeds 2**50, 2**50 + 1 evenly
-    spaced values stand for all of them; with `log`, values above 2**40 are kept to 40 significant bits.
+    spaced values stand for all of them; with `log`, values above 2**40 are kept to 40 significant bits (and
+    `low` is at most 2**39). `size` still counts every integer.
     """
 
     low: int
@@ -41,8 +42,10 @@ class Int(Coded):
         bounds = f"low={self.low}, high={self.high}"
         if self.low > self.high:
             raise ValueError(f"expected low <= high, got {bounds}; swap the bounds")
-        if self.log and not 1 <= self.low <= self.high <= LARGEST:
-            raise ValueError(f"expected 1 <= low <= high <= 2**63 where log=True, got {bounds}; leave log out")
+        if self.log and not (1 <= self.low <= 2 ** (BITS - 1) and self.high <= LARGEST):
+            raise ValueError(
+                f"expected 1 <= low <= 2**39, high <= 2**63 where log=True, got {bounds}; leave log out, or use Float"
+            )
         if max(abs(self.low), abs(self.high)) > 2**1000:
             raise ValueError(f"expected bounds that a float can hold, got {brief(bounds)}; search for the logarithm")
 
@@ -104,17 +107,21 @@ class Int(Coded):
         below = np.floor(raw / step) * step
         # Half-way between two values in the logarithm is their geometric mean.
         value = np.where(raw * raw > below * (below + step), below + step, below)
-        return self._with_ends(value, x <= 0, x >= 1)
+        return self._with_ends(value)
 
     def _rounded(self, value: Floats) -> Floats:
         """Return the valid values nearest to `value` (log)."""
         step = _step_size(value)
-        return self._with_ends(np.rint(value / step) * step, value <= self.low, value >= self.high)
+        return self._with_ends(np.rint(value / step) * step)
 
-    def _with_ends(self, value: Floats, is_low: NDArray[np.bool_], is_high: NDArray[np.bool_]) -> Floats:
-        """Return `value` between the ends. They are valid themselves, also less than a step from the next value."""
-        low, high = float(self.low), float(self.high)
-        return np.where(is_low, low, np.where(is_high, high, np.clip(value, low, high)))
+    def _with_ends(self, value: Floats) -> Floats:
+        """Return `value`, rounded before, with the bounds in place of all beyond them.
+
+        `high` also replaces what lies within half a step of it: closer than that, the two could share a coordinate.
+        """
+        high = float(self.high)
+        reach = _step_size(np.array(high)) / 2
+        return np.where(high - value <= reach, high, np.maximum(value, float(self.low)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +235,7 @@ def _nearest(top: int, bottom: int) -> int:
 
 
 def _step_size(value: Floats) -> Floats:
-    """Return the distance between numbers of BITS significant bits at `value`, 1 where that is below 1."""
-    _, exponent = np.frexp(value)
+    """Return the distance between numbers of BITS significant bits up to `value`, 1 up to 2**BITS."""
+    _, exponent = np.frexp(np.nextafter(value, 0.0))
     step: Floats = np.ldexp(1.0, np.maximum(exponent - BITS, 0))
     return step

@@ -26,8 +26,8 @@ def _floats(draw: Any) -> Float:
 @st.composite
 def _ints(draw: Any) -> Int:
     log = draw(st.booleans())
-    side = st.one_of(st.integers(1, 50), st.integers(1, 2**63)) if log else st.integers(-(2**62), 2**62)
-    low, high = sorted(draw(st.tuples(side, side)))
+    low = draw(st.integers(1, 2**39) if log else st.integers(-(2**62), 2**62))
+    high = draw(st.one_of(st.integers(low, low + 50), st.integers(low, 2**63)))
     return Int(low, high, log=log)
 
 
@@ -181,12 +181,12 @@ def test_spread_makes_discrete_points_equally_likely(space: Any) -> None:
 
 
 def test_spread_of_log_integers_is_uniform_in_the_logarithm() -> None:
-    n = 100_000
+    n = 20_000
     x = Int(1, 1000, log=True).spread((np.arange(n)[:, None] + 0.5) / n)
     values = np.array(Int(1, 1000, log=True).decode_many(x))
     for low, high in [(1, 1), (2, 9), (10, 99), (100, 999)]:
         share = math.log((high + 0.5) / (low - 0.5)) / math.log(1000.5 / 0.5)
-        assert np.mean((values >= low) & (values <= high)) == pytest.approx(share, abs=2e-5)
+        assert np.mean((values >= low) & (values <= high)) == pytest.approx(share, abs=1e-4)
 
 
 def test_spread_of_real_numbers_is_the_identity() -> None:
