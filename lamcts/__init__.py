@@ -1,0 +1,42 @@
+"""Black-box optimisation that learns where to look: latent action Monte Carlo tree search (LA-MCTS).
+
+    opt = lamcts.Optimizer(lamcts.Box(-5, 10, dim=20), seed=0)
+    trials = opt.ask(4)
+    opt.tell(trials, [f(trial.point) for trial in trials])
+
+or `lamcts.minimize(f, space, budget=500)`. Importing this package loads numpy and nothing heavier.
+"""
+
+from lamcts import samplers
+from lamcts.errors import Exhausted, JournalError, LamctsError, MissingExtra
+from lamcts.optimizer import Best, Optimizer
+from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Product, Space
+from lamcts.study import maximize, minimize, run
+from lamcts.tree import LatentTree
+from lamcts.trial import Status, Trial
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Best",
+    "Bool",
+    "Box",
+    "Choice",
+    "Exhausted",
+    "Finite",
+    "Float",
+    "Int",
+    "JournalError",
+    "LamctsError",
+    "LatentTree",
+    "MissingExtra",
+    "Optimizer",
+    "Product",
+    "Space",
+    "Status",
+    "Trial",
+    "maximize",
+    "minimize",
+    "run",
+    "samplers",
+]
