@@ -147,7 +147,8 @@ class Shared(Pool):
     """Evaluates on the user's executor, which is left open. `executor` may be a function that makes one."""
 
     def __init__(self, f: Callable[..., Any], executor: Any, workers: int | None) -> None:
-        self._given: Executor | None = executor if hasattr(executor, "submit") else None
+        is_one = hasattr(executor, "submit") and not isinstance(executor, type)  # a class is a function that makes one
+        self._given: Executor | None = executor if is_one else None
         first = self._given or executor()
         self._made: list[Executor] = [] if self._given else [first]
         self._factory = None if self._given else executor
@@ -194,8 +195,9 @@ class Processes(Pool):
         try:
             ForkingPickler.dumps(f)
         except Exception as error:
+            name = getattr(f, "__qualname__", type(f).__name__)
             raise ValueError(
-                f"workers={n}: expected a function that can be sent to another process, got {f!r:.80} ({error}); "
+                f"workers={n}: expected a function that can be sent to another process, got {name} ({error}); "
                 "define it at the top of a module, or pass executor=ThreadPoolExecutor(...) to use threads"
             ) from None
         self._f = f

@@ -1,0 +1,64 @@
+"""Functions that tests send to other processes, where only what can be imported arrives."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+
+def sphere(point: np.ndarray) -> float:
+    return float(((point - 0.3) ** 2).sum())
+
+
+def noisy(point: np.ndarray, seed: int) -> float:
+    return sphere(point) + 0.3 * float(np.random.default_rng(seed).normal())
+
+
+def failing(point: np.ndarray) -> float:
+    raise ZeroDivisionError("always")
+
+
+class Awkward(Exception):
+    """An exception that does not survive pickling."""
+
+    def __init__(self, a: int, b: int) -> None:
+        super().__init__("awkward")
+        self.trap = lambda: (a, b)
+
+
+def awkward(point: np.ndarray) -> float:
+    raise Awkward(1, 2)
+
+
+def deadly(point: np.ndarray) -> float:
+    """Kills its process wherever the first coordinate is below -0.4."""
+    if point[0] < -0.4:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return sphere(point)
+
+
+class DeadlyOnce:
+    """Kills its process at the first evaluation of all, and leaves a note so as not to do so again."""
+
+    def __init__(self, note: Path) -> None:
+        self.note = note
+
+    def __call__(self, point: np.ndarray) -> float:
+        try:
+            self.note.touch(exist_ok=False)
+        except FileExistsError:
+            return sphere(point)
+        os.kill(os.getpid(), signal.SIGKILL)
+        return 0.0
+
+
+def slow(point: np.ndarray) -> float:
+    time.sleep(0.02)
+    return sphere(point)
+
+
+def endless(point: np.ndarray) -> float:
+    time.sleep(3600)
+    return 0.0

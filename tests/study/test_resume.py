@@ -1,0 +1,145 @@
+"""A run that was stopped, in whatever way, ends as if it never had been."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluations import sphere
+from journalled_run import go
+from stroll import Stroll
+
+from lamcts.errors import JournalError
+from lamcts.journal import Journal
+from lamcts.result import Result
+from lamcts.study import minimize, run
+
+BOUNDS = [(-1.0, 1.0)] * 3
+PROGRAM = Path(__file__).with_name("journalled_run.py")
+
+
+def assert_same_result(a: Result, b: Result) -> None:
+    assert a.history.x.tobytes() == b.history.x.tobytes()
+    assert a.history.values.tobytes() == b.history.values.tobytes()
+    assert a.history.trial.tolist() == b.history.trial.tolist()
+    assert a.history.messages == b.history.messages
+    assert (a.fun, a.nfev, a.nit, a.status, a.message) == (b.fun, b.nfev, b.nit, b.status, b.message)
+    assert np.array_equal(a.x, b.x)
+    assert repr(a.get("candidates")) == repr(b.get("candidates"))
+
+
+def test_a_run_killed_at_any_moment_ends_as_if_never_killed(tmp_path: Path) -> None:
+    journal, budget = tmp_path / "run.db", 600
+    rng, kills = random.Random(0), 0
+    while True:
+        process = subprocess.Popen([sys.executable, PROGRAM, journal, str(budget)])
+        deadline = time.monotonic() + 60
+        while not journal.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        try:
+            process.wait(rng.uniform(0.02, 0.3) if kills < 4 else 60)
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            kills += 1
+            if journal.exists():
+                Journal.read(journal)  # whole at any moment
+        else:
+            assert process.returncode == 0
+            break
+    assert kills, "the run was over before the first kill: make the budget larger"
+    resumed, uninterrupted = go(str(journal), budget), go(None, budget)
+    assert isinstance(resumed, Result) and isinstance(uninterrupted, Result)
+    assert_same_result(resumed, uninterrupted)
+    assert resumed.nfev == budget
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_a_generator_that_is_closed_and_resumed_again_and_again_equals_one_run(tmp_path: Path, batch: int) -> None:
+    options: dict[str, Any] = {
+        "budget": 60,
+        "seed": 3,
+        "sampler": Stroll(),
+        "batch": batch,
+        "n_init": 12,
+    }  # with the tree
+    for stop in (1, 2, 7, 19, 5):
+        for i, _ in enumerate(run(sphere, BOUNDS, journal=tmp_path / "run.db", **options)):
+            if i + 1 == stop:
+                break
+    resumed = minimize(sphere, BOUNDS, journal=tmp_path / "run.db", **options)
+    assert_same_result(resumed, minimize(sphere, BOUNDS, **options))
+
+
+def test_pending_trials_come_back_first_with_the_same_numbers_and_points(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"budget": 20, "seed": 3, "sampler": Stroll(), "batch": 8, "journal": tmp_path / "run.db"}
+    evaluations = run(sphere, BOUNDS, **options)
+    first = [next(evaluations) for _ in range(3)]
+    evaluations.close()
+    pending = Journal.read(tmp_path / "run.db").pending
+    assert [entry["id"] for entry in pending] == [3, 4, 5, 6, 7]
+    rest = list(run(sphere, BOUNDS, **options))
+    assert [e.trial for e in first + rest] == list(range(20))
+    assert [entry["x"].tolist() for entry in pending] == [((e.point + 1) / 2).tolist() for e in rest[:5]]
+
+
+def test_the_seed_may_be_left_out_when_a_run_goes_on(tmp_path: Path) -> None:
+    first = minimize(sphere, BOUNDS, budget=8, sampler=Stroll(), journal=tmp_path / "run.db")
+    then = minimize(sphere, BOUNDS, budget=16, sampler=Stroll(), journal=tmp_path / "run.db")
+    assert first.seed == then.seed and then.nfev == 16
+    assert then.history.x[:8].tobytes() == first.history.x.tobytes()
+    with pytest.raises(JournalError, match=r"seed is .* there and .* here"):
+        minimize(sphere, BOUNDS, budget=16, seed=first.seed + 1, sampler=Stroll(), journal=tmp_path / "run.db")
+
+
+def test_a_finished_run_called_again_evaluates_nothing(tmp_path: Path) -> None:
+    options: dict[str, Any] = {
+        "budget": 10,
+        "seed": 0,
+        "sampler": Stroll(),
+        "journal": tmp_path / "run.db",
+        "noisy": True,
+    }
+    first = minimize(sphere, BOUNDS, **options)
+
+    def never(point: np.ndarray) -> float:
+        raise AssertionError("nothing is left to evaluate")
+
+    assert_same_result(minimize(never, BOUNDS, **options), first)
+
+
+def test_a_journal_is_free_again_after_an_error_in_the_users_code(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"budget": 10, "seed": 0, "sampler": Stroll(), "journal": tmp_path / "run.db"}
+
+    def callback(result: Result) -> None:
+        raise LookupError("in the callback")
+
+    with pytest.raises(LookupError):
+        minimize(sphere, BOUNDS, callback=callback, **options)
+    assert minimize(sphere, BOUNDS, **options).nfev == 10
+
+
+def test_a_sampler_that_cannot_be_resumed_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="cannot be resumed"):
+        minimize(sphere, BOUNDS, budget=5, sampler=Stroll(resumable=False), journal=tmp_path / "run.db")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_state_that_does_not_fit_the_optimizer_is_a_journal_error(tmp_path: Path) -> None:
+    import sqlite3
+
+    from lamcts.journalfile import checksum
+
+    options: dict[str, Any] = {"budget": 10, "seed": 0, "sampler": Stroll(), "journal": tmp_path / "run.db"}
+    minimize(sphere, BOUNDS, **options)
+    db = sqlite3.connect(tmp_path / "run.db", isolation_level=None)
+    db.execute("UPDATE meta SET value = ?, crc = ? WHERE key = 'core'", ("{}", checksum("{}")))
+    db.close()
+    with pytest.raises(JournalError, match="cannot be taken over"):
+        minimize(sphere, BOUNDS, **options)

@@ -1,0 +1,285 @@
+"""Whole runs: what is evaluated, when it stops, and what comes back."""
+
+import math
+import signal
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluations import failing, noisy, sphere
+from stroll import Stroll
+
+from lamcts.options import Options, Settings
+from lamcts.result import Result
+from lamcts.spaces.box import Box
+from lamcts.spaces.discrete import Choice
+from lamcts.study import Study, maximize, minimize, run
+
+BOX = Box(-1, 1, dim=2)
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "n_init": 6}
+
+
+def negated(point: np.ndarray) -> float:
+    return -sphere(point)
+
+
+def test_the_result_has_the_best_point_and_the_conventional_fields() -> None:
+    result = minimize(sphere, BOX, budget=40, **OPTIONS)
+    assert result.fun == sphere(result.x) == result["fun"] == result.history.values.min()
+    assert (result.nfev, result.nit, result.success, result.status) == (40, 40, True, "budget")
+    assert result.message == "the budget of 40 evaluations is used up"
+    assert result.seed == 0 and "history" not in repr(result) and "success: True" in repr(result)
+    with pytest.raises(AttributeError, match="no 'funn'; it has x, fun"):
+        _ = result.funn
+
+
+def test_the_history_has_all_evaluations_in_order_and_decodes_points_when_asked() -> None:
+    seen: list[np.ndarray] = []
+
+    def f(point: np.ndarray) -> float | None:
+        seen.append(point)
+        return None if len(seen) % 4 == 2 else sphere(point)
+
+    history = minimize(f, BOX, budget=12, **OPTIONS).history
+    assert len(history) == len(history.points) == 12
+    assert all(np.array_equal(a, b) for a, b in zip(history.points, seen, strict=True))
+    assert np.array_equal(history.points[3:5][1], seen[4])
+    assert np.flatnonzero(history.failed).tolist() == [1, 5, 9] == list(history.messages)
+    assert set(history.messages.values()) == {"no value"}
+    assert history.trial.tolist() == list(range(12)) and (history.seconds >= 0).all()
+    good = ~history.failed
+    assert np.array_equal(history.best[good], np.minimum.accumulate(history.values[good]))
+    assert history.best[1] == history.best[0] and repr(history) == "<history of 12 evaluations, 3 failed>"
+
+
+def test_to_maximise_is_to_minimise_the_negative() -> None:
+    low, high = minimize(sphere, BOX, budget=30, **OPTIONS), maximize(negated, BOX, budget=30, **OPTIONS)
+    assert high.fun == -low.fun and np.array_equal(low.x, high.x)
+    assert np.array_equal(high.history.values, -low.history.values)
+    assert np.array_equal(high.history.best, -low.history.best)
+
+
+def test_bounds_as_scipy_takes_them_make_a_box() -> None:
+    from scipy.optimize import Bounds
+
+    expected = minimize(sphere, BOX, budget=9, **OPTIONS)
+    for space in ([(-1, 1), (-1, 1)], np.array([[-1, 1], [-1, 1]]), Bounds([-1, -1], [1, 1])):
+        assert minimize(sphere, space, budget=9, **OPTIONS).history.x.tobytes() == expected.history.x.tobytes()
+    with pytest.raises(ValueError, match=r"pairs \[\(low, high\), ...\], got \[1, 2, 3\]"):
+        minimize(sphere, [1, 2, 3], budget=9)
+
+
+def test_a_function_with_a_seed_parameter_gets_the_trials_seed() -> None:
+    seeds: list[int] = []
+
+    def f(point: np.ndarray, *, seed: int) -> float:
+        seeds.append(seed)
+        return sphere(point)
+
+    minimize(f, BOX, budget=8, **OPTIONS)
+    study = Study(f, BOX, False, 8, **OPTIONS)
+    study.solve()
+    assert seeds[:8] == seeds[8:] and len(set(seeds)) == 8
+
+
+class Hill:
+    """An objective in the sense of the protocol."""
+
+    name, space, maximise, x0, optimum = "hill", BOX, True, np.array([0.25, 0.5]), 0.0
+
+    def __call__(self, point: np.ndarray, *, seed: int | None = None) -> float:
+        return negated(point)
+
+
+def test_an_objective_brings_its_space_sense_and_start() -> None:
+    result = maximize(Hill(), budget=10, **OPTIONS)
+    assert result.history.points[0].tolist() == [0.25, 0.5]
+    evaluations = list(run(Hill(), budget=10, **OPTIONS))
+    assert evaluations[-1].best == result.fun  # run() takes the sense of the objective
+    with pytest.raises(ValueError, match=r"there to maximize, got minimize; call lamcts\.maximize"):
+        minimize(Hill(), budget=10)
+    elsewhere = maximize(Hill(), Box(-0.1, 0.1, dim=2), budget=10, **OPTIONS)  # its x0 is not in there
+    assert elsewhere.nfev == 10
+
+
+def test_run_yields_each_evaluation_and_returns_the_result() -> None:
+    result: list[Result] = []
+
+    def outer() -> Any:
+        result.append((yield from run(sphere, BOX, budget=15, **OPTIONS)))
+
+    evaluations = list(outer())
+    assert [e.count for e in evaluations] == list(range(1, 16)) == [e.trial + 1 for e in evaluations]
+    assert [e.value for e in evaluations] == result[0].history.values.tolist()
+    assert [e.best for e in evaluations] == result[0].history.best.tolist()
+    assert [sphere(e.point) for e in evaluations] == [e.value for e in evaluations]
+    assert not any(e.failed for e in evaluations)
+
+
+# Stop rules -----------------------------------------------------------------------------------------------------------
+
+
+def test_it_stops_at_the_target_in_the_users_sign() -> None:
+    result = minimize(sphere, BOX, budget=500, target=0.05, **OPTIONS)
+    assert result.status == "target" and result.message == "the target 0.05 is reached"
+    assert result.fun <= 0.05 < np.delete(result.history.values, -1).min()
+    mirrored = maximize(negated, BOX, budget=500, target=-0.05, **OPTIONS)
+    assert mirrored.status == "target" and mirrored.nfev == result.nfev
+
+
+def test_it_stops_when_patience_runs_out_and_failures_count() -> None:
+    values = iter([5.0, 3.0, 4.0, math.nan, 3.0, 2.0, 9.0, math.inf, 9.0, 2.0] + [9.0] * 90)
+    result = minimize(lambda p: next(values), BOX, budget=100, patience=4, **OPTIONS)
+    assert (result.status, result.nfev, result.fun) == ("patience", 10, 2.0)
+    assert minimize(failing, BOX, budget=100, patience=4, **OPTIONS).nfev == 4
+
+
+def test_it_starts_nothing_after_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("lamcts.stopping.time.monotonic", lambda: now[0])
+
+    def f(point: np.ndarray) -> float:
+        now[0] += 1.0
+        return sphere(point)
+
+    result = minimize(f, BOX, budget=100, seconds=6.5, noisy=True, **OPTIONS)
+    assert (result.status, result.nfev, result.message) == ("seconds", 7, "the 6.5 seconds are over")
+    assert "candidates" not in result
+
+
+@pytest.mark.parametrize("way", ["true", "scipy"])
+def test_the_callback_sees_the_result_so_far_and_may_stop_the_run(way: str) -> None:
+    counts = []
+
+    def callback(result: Result) -> bool:
+        counts.append(result.nfev)
+        assert result.status == "running" and result.fun == result.history.values.min()
+        if way == "scipy" and result.nfev == 7:
+            raise StopIteration
+        return result.nfev == 7
+
+    result = minimize(sphere, BOX, budget=20, callback=callback, **OPTIONS)
+    assert counts == list(range(1, 8)) and (result.status, result.nfev) == ("callback", 7)
+
+
+def test_a_finite_space_that_is_spent_ends_the_run_with_that_message() -> None:
+    space = Choice(["a", "b", "c", "d", "e"])
+    result = minimize(ord, space, budget=50, batch=2, seed=0, sampler=Stroll(), tree=None)
+    assert (result.status, result.nfev, result.x, result.fun) == ("exhausted", 5, "a", 97.0)
+    assert "5 points" in result.message and result.success
+    more = minimize(ord, space, budget=9, seed=0, sampler=Stroll(), tree=None, repeat=True)
+    assert (more.status, more.nfev) == ("budget", 9)
+
+
+def test_ctrl_c_returns_what_was_found() -> None:
+    calls = []
+
+    def f(point: np.ndarray) -> float:
+        calls.append(point)
+        if len(calls) == 9:
+            signal.raise_signal(signal.SIGINT)
+        return sphere(point)
+
+    result = minimize(f, BOX, budget=50, **OPTIONS)
+    assert (result.status, result.nfev, result.success) == ("interrupted", 8, True)
+    assert result.fun == result.history.values.min()
+    with pytest.raises(KeyboardInterrupt):  # your own loop hears of it itself
+        calls.clear()
+        list(run(f, BOX, budget=50, **OPTIONS))
+
+
+# Failures -------------------------------------------------------------------------------------------------------------
+
+
+def test_exceptions_are_failures_with_their_message_and_the_run_goes_on() -> None:
+    def f(point: np.ndarray) -> float:
+        if point[0] < 0:
+            raise ValueError("left half")
+        return sphere(point)
+
+    result = minimize(f, BOX, budget=30, **OPTIONS)
+    left = np.array([point[0] < 0 for point in result.history.points])
+    assert np.array_equal(result.history.failed, left) and 0 < left.sum() < 30
+    assert set(result.history.messages.values()) == {"ValueError: left half"} and result.success
+
+
+def test_a_function_that_never_works_is_warned_of_once_and_quoted_in_the_end() -> None:
+    with pytest.warns(RuntimeWarning, match="first 6 evaluations all failed with: ZeroDivisionError: always") as caught:
+        result = minimize(failing, BOX, budget=20, **OPTIONS)
+    assert len(caught) == 1
+    assert (result.nfev, result.success, result.x) == (20, False, None) and math.isnan(result.fun)
+    assert result.message.endswith("all 20 evaluations failed, the first with: ZeroDivisionError: always")
+
+
+def test_a_value_of_the_wrong_type_is_an_error_at_once() -> None:
+    with pytest.raises(ValueError, match="expected one number, None or an exception, got tuple"):
+        minimize(lambda p: (1.0, 2.0), BOX, budget=20, **OPTIONS)
+
+
+def test_one_number_in_any_coat_is_a_value() -> None:
+    for coat in (int, np.float32, np.array, lambda v: np.array([v]), lambda v: np.array([[v]])):
+        assert minimize(lambda p, coat=coat: coat(3), BOX, budget=2, **OPTIONS).fun == 3.0
+
+
+# Noise ----------------------------------------------------------------------------------------------------------------
+
+
+def test_under_noise_the_best_mean_of_fresh_evaluations_is_returned() -> None:
+    evaluations = list(run(noisy, BOX, budget=100, noisy=0.3, **OPTIONS))
+    result = minimize(noisy, BOX, budget=100, noisy=0.3, **OPTIONS)
+    again = [e for e in evaluations if e.repeat]
+    assert len(evaluations) == 100 == result.nfev and len(again) == 30
+    best, *rest = result.candidates
+    assert len(result.candidates) == 5 and all(c.repeats == 6 for c in result.candidates)
+    assert result.fun == best.mean <= min(c.mean for c in rest) and np.array_equal(result.x, best.point)
+    values = [e.value for e in again if np.array_equal(e.point, best.point)]
+    assert best.mean == pytest.approx(np.mean(values)) and len(set(values)) == 6  # fresh noise each time
+    assert best.error == pytest.approx(np.std(values, ddof=1) / math.sqrt(6))
+    firsts = sorted(result.history.values)[:5]
+    assert sorted(c.first for c in result.candidates) == firsts  # the lucky ones
+    assert np.mean([c.mean for c in result.candidates]) > np.mean(firsts)
+
+
+def test_a_longer_budget_goes_on_with_the_search_and_keeps_the_re_evaluations(tmp_path: Any) -> None:
+    path = tmp_path / "run.db"
+    short = minimize(noisy, BOX, budget=40, noisy=True, journal=path, **OPTIONS)
+    long = minimize(noisy, BOX, budget=80, noisy=True, journal=path, **OPTIONS)
+    assert (short.nfev, len(short.history)) == (40, 36) and (long.nfev, len(long.history)) == (80, 72)
+    assert long.history.x[:36].tobytes() == short.history.x.tobytes()
+    assert sum(c.repeats for c in long.candidates) == 8
+
+
+# Options --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"budget": 0}, ValueError, "budget: expected a whole number of at least 1, got 0"),
+        ({"budget": 2.5}, ValueError, "budget: .* got 2.5"),
+        ({"budget": 5, "batch": 0}, ValueError, "batch"),
+        ({"budget": 5, "workers": -1}, ValueError, "workers"),
+        ({"budget": 5, "patience": True}, ValueError, "patience"),
+        ({"budget": 5, "seconds": -1.0}, ValueError, "seconds: expected at least 0"),
+        ({"budget": 5, "target": math.nan}, ValueError, "target: expected a number"),
+        ({"budget": 5, "noisy": 0.9}, ValueError, r"share of the budget in \[0, 0.5\]"),
+        ({"budget": 5, "callback": 3}, ValueError, "callback"),
+        ({"budget": 5, "executor": 3}, ValueError, "executor: expected a concurrent.futures executor"),
+        ({"budget": 5, "journal": 3}, ValueError, "journal: expected the path"),
+        ({"budget": 5, "pateince": 3}, TypeError, "unknown option 'pateince'; did you mean 'patience'"),
+    ],
+)
+def test_bad_options_are_named_before_anything_starts(options: dict[str, Any], error: type, words: str) -> None:
+    with pytest.raises(error, match=words):
+        run(lambda p: pytest.fail("evaluated"), BOX, **options)
+
+
+def test_a_missing_function_or_space_is_named() -> None:
+    with pytest.raises(ValueError, match="expected a function of a point, got float"):
+        minimize(3.0, BOX, budget=5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="space: expected a space such as"):
+        minimize(sphere, budget=5)
+
+
+def test_the_options_for_type_checkers_are_the_settings() -> None:
+    assert {*Options.__annotations__, "budget"} == set(Settings.__dataclass_fields__)
