@@ -1,0 +1,67 @@
+"""Candidates round a point: a box, a few parameters moved at a time, and moves that really change discrete ones.
+
+Letters: m candidates, d coordinates, b parameters (blocks of coordinates that belong together).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.observations import Floats
+from lamcts.region import Region
+from lamcts.samplers.proposals import pull
+from lamcts.spaces.base import Space
+
+FEW_INSIDE = 0.25  # share of candidates inside the region below which the others are pulled towards the centre
+
+
+def box(centre: Floats, lengths: Floats, length: float) -> tuple[Floats, Floats]:
+    """Return low and high [d] of the trust region round `centre` [d]: sides `length`, shaped like `lengths` [d].
+
+    The sides' geometric mean is `length` before the cube cuts them (Eriksson et al. 2019, arXiv 1910.01739, sec. 2).
+    """
+    shape = np.exp(np.log(lengths) - np.log(lengths).mean())  # [d]
+    return np.maximum(centre - shape * length / 2, 0.0), np.minimum(centre + shape * length / 2, 1.0)
+
+
+def masks(space: Space, shape: tuple[int, ...], few: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return which parameters to move, [*shape, b]: each with chance `few / b`, at least one in every row."""
+    b = len(space.blocks)
+    mask = rng.random((*shape, b)) < few / b
+    chosen = rng.integers(0, b, shape)
+    none = ~mask.any(-1)
+    mask[none, chosen[none]] = True
+    return mask
+
+
+def moved(space: Space, start: Floats, x: Floats, mask: NDArray[np.bool_], rng: np.random.Generator) -> Floats:
+    """Return `start` [m, d] with the masked parameters taken from `x` [m, d], snapped.
+
+    `mask` [m, b]. A discrete parameter that snaps back to where it was takes any of its values instead.
+    """
+    widths = [block.stop - block.start for block in space.blocks]
+    x = space.snap(np.where(np.repeat(mask, widths, axis=1), x, start))
+    if space.continuous.all():
+        return x
+    firsts = [block.start for block in space.blocks]
+    changed = np.logical_or.reduceat(x != start, firsts, axis=1)  # [m, b]
+    stuck = mask & ~changed & ~np.logical_or.reduceat(space.continuous, firsts)
+    return np.where(np.repeat(stuck, widths, axis=1), space.spread(rng.random(x.shape)), x)
+
+
+def candidates(
+    region: Region, centre: Floats, low: Floats, high: Floats, m: int, few: float, rng: np.random.Generator
+) -> Floats:
+    """Return at most `m` snapped points of the region and the box from `low` to `high` [d], each with some parameters
+    of `centre` [d] moved.
+
+    Where the region leaves little of the box, points outside are pulled towards the centre, which lies inside.
+    """
+    space = region.space
+    x = low + rng.random((m, space.dim)) * (high - low)
+    start = np.broadcast_to(centre, x.shape)
+    x = moved(space, start, x, masks(space, (m,), few, rng), rng)
+    inside = region.contains(x)
+    if inside.mean() >= FEW_INSIDE:
+        return x[inside]
+    pulled = pull(x[~inside], centre, region)
+    return np.vstack([x[inside], pulled[region.contains(pulled)]])
