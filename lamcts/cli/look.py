@@ -71,11 +71,10 @@ def show(args: argparse.Namespace) -> int:
 def plot(args: argparse.Namespace) -> int:
     """Draw the course of the run in a journal."""
     record = _read(args.journal)
-    about = record.about
     path = Path(args.out) if args.out else Path(record.path).with_suffix(".png")
     if not record.n:
         raise ValueError(f"expected a journal with evaluations, got none in {record.path}: run first, then plot")
-    figure = figure_of(about.get("objective", ""), record.values, record.maximise, about.get("episodes"))
+    figure = figure_of(record.about, record.values, record.maximise)
     try:
         figure.savefig(path)
     except ValueError as error:
@@ -84,14 +83,13 @@ def plot(args: argparse.Namespace) -> int:
     return 0
 
 
-def figure_of(
-    name: str, values: Any, maximise: bool, episodes: int | None = None, target: float | None = None
-) -> "Figure":
+def figure_of(about: dict[str, Any], values: Any, maximise: bool, target: float | None = None) -> "Figure":
     """Return the figure of a run: reward against episodes for policies, else the best value so far."""
     from lamcts import plot
 
+    name, episodes = str(about.get("objective", "")), about.get("episodes")
     if episodes and maximise:
-        return plot.reward(values, episodes=episodes, threshold=target, name=name)
+        return plot.reward(values, episodes=int(episodes), threshold=about.get("threshold"), name=name)
     return plot.best_so_far(values, maximise=maximise, target=target, title=f"{name}: best value so far".lstrip(": "))
 
 

@@ -27,13 +27,13 @@ RESULT = "result.json"
 def run(args: argparse.Namespace) -> int:
     settings = {name: value for name in SETTINGS if (value := getattr(args, name)) is not None}
     row = objectives.entry(args.objective)
-    objective = objectives.make(args.objective, **settings)
+    objective: Any = objectives.make(args.objective, **settings)
     sampler = samplers.make(args.sampler, objective.space)
     folder = Path(args.out or folder_name(args, settings))
     journal = Path(args.journal or folder / JOURNAL)
-    about = {"objective": args.objective, "settings": settings}
+    about: dict[str, Any] = {"objective": args.objective, "settings": settings}
     if hasattr(objective, "rollouts"):
-        about["episodes"] = objective.rollouts
+        about |= {"episodes": objective.rollouts, "threshold": objective.threshold}
     study = _study(args, objective, sampler, row.budget if args.budget is None else args.budget, journal, about)
     done = done_in(journal, about)
     folder.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ def _finish(
     write_json(folder / RESULT, found)
     written = [RESULT]
     if not args.no_plot:
-        written += _draw(args, objective, study, values, folder)
+        written += _draw(study, objective, values, folder, about)
     say(f"written to {folder}{os.sep}: {', '.join(written)}")
     return 0
 
@@ -130,18 +130,17 @@ def _check(objective: Any, x: Any, episodes: int, seed: int) -> dict[str, float]
     return result
 
 
-def _draw(args: argparse.Namespace, objective: Any, study: "Study", values: Any, folder: Path) -> list[str]:
+def _draw(study: "Study", objective: Any, values: Any, folder: Path, about: dict[str, Any]) -> list[str]:
     """Draw the course of the run, the tree, and the partition where it is flat; return the names of the files."""
     from lamcts import plot
     from lamcts.cli.look import figure_of
 
-    episodes = getattr(objective, "rollouts", None)
     try:
-        course = figure_of(args.objective, values, objective.maximise, episodes, args.target)
+        course = figure_of(about, values, objective.maximise, study.settings.target)
     except MissingExtra as error:
         say(f"no figure: {error}")
         return []
-    figures = {"reward.png" if episodes else "best.png": course}
+    figures = {"reward.png" if about.get("episodes") else "best.png": course}
     if study.optimizer.tree is not None:
         figures["tree.png"] = plot.tree(study.optimizer)
         if objective.space.dim <= 2:

@@ -54,13 +54,14 @@ def best_so_far(
     title: str = "Best value so far",
     y: str = "value",
     target: float | None = None,
+    target_name: str = "target",
     episodes: int | None = None,
 ) -> "Figure":
     """Draw the best value after each evaluation.
 
     runs: one run (an Optimizer, a result, a sequence of values in the user's sign), or a mapping of labels
     to runs or to lists of runs: a list is drawn as its median with a band between the quartiles.
-    maximise: needed for plain values only. target: drawn as a dashed line.
+    maximise: needed for plain values only. target: drawn as a dashed line, called `target_name`.
     episodes: how many simulated episodes an evaluation takes; the axis counts them then.
     """
     groups = _groups(runs, maximise)
@@ -71,7 +72,7 @@ def best_so_far(
         else:
             _many(axes, group, colour, label, episodes or 1)
     if target is not None:
-        axes.axhline(target, color=FAINT, linestyle="--", linewidth=1, label=f"target {target:g}")
+        axes.axhline(target, color=FAINT, linestyle="--", linewidth=1, label=f"{target_name} {target:g}")
     everything = [run for group in groups.values() for run in group]
     if _wants_log(everything):
         axes.set_yscale("log")
@@ -89,7 +90,9 @@ def reward(run: Any, *, episodes: int, threshold: float | None = None, name: str
     """Draw the reward of a policy search against simulated episodes, `episodes` to an evaluation."""
     title = f"{name}: reward against episodes"
     unit = f"mean return of {episodes} episodes" if episodes > 1 else "return of an episode"
-    return best_so_far(run, maximise=True, title=title, y=unit, target=threshold, episodes=episodes)
+    return best_so_far(
+        run, maximise=True, title=title, y=unit, target=threshold, target_name="threshold", episodes=episodes
+    )
 
 
 def _groups(runs: Any, maximise: bool | None) -> dict[str, list[Run]]:
