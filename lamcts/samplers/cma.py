@@ -1,0 +1,236 @@
+"""CMA-ES (Hansen and Ostermeier 2001) inside a region, by the library `cma`."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lamcts import rng as streams
+from lamcts.errors import MissingExtra
+from lamcts.observations import Floats, Observations, Rows
+from lamcts.region import Region
+from lamcts.samplers.proposals import Batch, leader, pull, unclaimed
+
+DIAGONAL_FROM = 1000  # at 6392 dimensions a full covariance takes 327 MB; at 1000 an update takes a tenth of a second
+ROUNDS = 4  # draws before a candidate outside the region is pulled inside
+UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform in [0, 1]
+NARROWEST = 2**-7  # of the space's width: the least first step, even where all rows of a region coincide
+
+
+@dataclass(frozen=True)
+class Cma:
+    """CMA-ES restricted to the region; one session is one run of it, and a restart is a new session.
+
+    sigma: first step, as a share of the region's width. popsize: results that close a generation (None: Hansen's
+    4 + 3 ln d). diagonal: learn variances only (None: from 1000 dimensions on). tolx, tolfun: the run has converged
+    when steps are below `tolx` of the space's width, or when values differ by less than `tolfun` of the spread of
+    the first generation's.
+
+    Only the order of values counts, so proposals are the same under any increasing transform of the objective.
+    """
+
+    sigma: float = 0.3
+    popsize: int | None = None
+    diagonal: bool | None = None
+    tolx: float = 1e-9
+    tolfun: float = 1e-9
+
+    def __post_init__(self) -> None:
+        if not 0 < self.sigma <= 1:
+            raise ValueError(f"sigma: expected a share of the width in (0, 1], got {self.sigma!r}")
+        if self.popsize is not None and (not isinstance(self.popsize, int) or self.popsize < 4):
+            raise ValueError(f"popsize: expected None or a whole number of at least 4, got {self.popsize!r}")
+        if not (self.tolx >= 0 and self.tolfun >= 0):
+            raise ValueError(f"tolx, tolfun: expected numbers of at least 0, got {self.tolx!r}, {self.tolfun!r}")
+
+    @property
+    def resumable(self) -> bool:
+        return True
+
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CmaSession":
+        return _CmaSession(self, region, seen, rng, leader(seen, unclaimed(region, seen)))
+
+    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_CmaSession":
+        session = _CmaSession(self, region, seen, streams.restore(state["rng"]), state["incumbent"])
+        session.replay(log)
+        session.waiting, session.tag = list(state["waiting"]), state["tag"]
+        return session
+
+
+class _CmaSession:
+    """The log holds the start (mean and step) and then the rows of each closed generation.
+
+    The distribution depends on these alone, never on the draws, so that replaying them restores it exactly.
+    """
+
+    def __init__(
+        self, settings: Cma, region: Region, seen: Observations, rng: np.random.Generator, incumbent: int | None
+    ) -> None:
+        self.log: list[Any] = []
+        self.incumbent = incumbent
+        self.done = False
+        self.waiting: list[int] = []  # results since the last generation was closed
+        self.tag = 0
+        self._settings, self._region, self._seen, self._rng = settings, region, seen, rng
+        self._run: _Run | None = None
+
+    def ask(self, n: int) -> tuple[Floats, list[int]]:
+        batch = Batch(self._region, self._seen, n)
+        run = self._run or self._begin()
+        if run is not None:
+            self._draw(batch, run)
+            batch.fill(self._rng)
+        tags = list(range(self.tag, self.tag + len(batch.x)))
+        self.tag += len(tags)
+        return batch.x, tags
+
+    def tell(self, tags: list[int], rows: Rows) -> None:
+        self.incumbent = leader(self._seen, rows, self.incumbent)
+        self.waiting += [int(row) for row in rows]
+        good = int(np.isfinite(self._seen.y[self.waiting]).sum())
+        if self._run is None or self.done or len(self.waiting) < self._run.popsize or good < self._run.parents:
+            return
+        # More results than a generation needs (a large batch) make one large generation with as many parents:
+        # they were drawn from one distribution, and a second update on them would move on stale points.
+        self.log.append(self.waiting)
+        self._close(self._run, self.waiting)
+        self.waiting = []
+
+    def forget(self, tags: list[int]) -> None:
+        pass  # a generation closes by the number of results, whichever they are
+
+    def move(self, region: Region) -> None:
+        self._region = region
+
+    def state(self) -> dict[str, Any]:
+        rng = streams.save(self._rng)
+        return {"rng": rng, "incumbent": self.incumbent, "waiting": list(self.waiting), "tag": self.tag}
+
+    def replay(self, log: list[Any]) -> None:
+        """Go through the start and the closed generations of `log` again, without touching the generator."""
+        self.log = list(log)
+        for entry in self.log:
+            if self._run is None:
+                self._run = _Run(self._settings, np.array(entry["mean"]), entry["sigma"])
+            else:
+                self._close(self._run, entry)
+
+    def _begin(self) -> "_Run | None":
+        """Start round the best row that belongs to nobody, else round a draw of the region; None if it is empty."""
+        mean = Batch(self._region, self._seen, 1)
+        if self.incumbent is None:
+            mean.fill(self._rng)
+            if mean.missing:
+                return None
+        start = mean.x[0] if self.incumbent is None else self._seen.x[self.incumbent]
+        sigma = self._settings.sigma * self._width()
+        self.log.append({"mean": start.tolist(), "sigma": sigma})
+        self._run = _Run(self._settings, start, sigma)
+        return self._run
+
+    def _width(self) -> float:
+        """Return the region's width as a share of the space's, by the spread of the rows inside."""
+        rows = self._region.rows
+        if not self._region.steps or len(rows) < 2:
+            return 1.0
+        spread = math.sqrt(float(self._seen.x[rows].var(0).mean()))
+        return min(max(spread / UNIFORM_SPREAD, NARROWEST), 1.0)
+
+    def _draw(self, batch: Batch, run: "_Run") -> None:
+        """Draw from the current distribution until the batch is full; then pull what fell outside towards the mean."""
+        space, wider = self._region.space, 1.0
+        outside = np.empty((0, space.dim))
+        for _ in range(ROUNDS):
+            if not batch.open:
+                return
+            x = run.draw(batch.missing, self._rng, wider)  # [k, d]
+            snapped = space.snap(x)
+            inside = self._region.contains(snapped)
+            outside = x[~inside]
+            if not batch.take(snapped).any() and inside.any():
+                wider *= 2.0  # a discrete space, or a step that has shrunk to nothing: all these points are known
+        anchor = self._anchor(run)
+        if anchor is not None and len(outside):
+            batch.take(pull(outside, anchor, self._region))
+
+    def _anchor(self, run: "_Run") -> Floats | None:
+        """Return the mean if it lies inside the region, else the incumbent, else None."""
+        mean = run.mean()
+        candidates = [mean] if self.incumbent is None else [mean, self._seen.x[self.incumbent]]
+        inside = self._region.contains(self._region.space.snap(np.array(candidates)))
+        return next((x for x, here in zip(candidates, inside, strict=True) if here), None)
+
+    def _close(self, run: "_Run", rows: list[int]) -> None:
+        run.update(self._seen.x[rows], self._seen.y[rows])
+        self.done = run.converged
+
+
+class _Run:
+    """The library's evolution strategy, fed with ranks, with everything switched off that prints, writes or seeds."""
+
+    def __init__(self, settings: Cma, mean: Floats, sigma: float) -> None:
+        try:
+            import cma
+        except ImportError:
+            raise MissingExtra.of("cma", "cma") from None
+        dim = len(mean)
+        self._rng = np.random.default_rng(0)
+        options: dict[str, Any] = {
+            "bounds": [0, 1],
+            "seed": math.nan,  # together with `randn`: leave numpy's global generator alone
+            "randn": lambda *shape: self._rng.standard_normal(shape),
+            "CMA_diagonal": dim >= DIAGONAL_FROM if settings.diagonal is None else settings.diagonal,
+            "CMA_mirrors": 0,  # mirrors and two-point step-size adaptation need whole generations in fixed order
+            "AdaptSigma": cma.sigma_adaptation.CMAAdaptSigmaCSA,
+            "tolx": settings.tolx,
+            # The values are ranks: what these tests look for is tested below, on a scale of the run's own.
+            "tolfun": 0,
+            "tolfunhist": 0,
+            "tolstagnation": 0,
+            "verbose": -9,
+            "verb_log": 0,
+            "verb_disp": 0,
+            "signals_filename": "",
+        }
+        if settings.popsize is not None:
+            options["popsize"] = settings.popsize
+        self._strategy = cma.CMAEvolutionStrategy(mean, sigma, options)
+        self._tolfun = settings.tolfun
+        self.popsize = int(self._strategy.popsize)
+        self.parents = int(self._strategy.sp.weights.mu)
+        self._window = 10 + math.ceil(30 * dim / self.popsize)  # generations; Hansen's TolHistFun
+        self._bests: list[float] = []  # best value of each generation
+        self._scale: float | None = None
+        self._flat = False
+
+    def draw(self, n: int, rng: np.random.Generator, wider: float = 1.0) -> Floats:
+        """Return `n` draws of the current distribution, its step `wider` times as long, [n, d] in the cube."""
+        self._rng = rng
+        return np.array(self._strategy.ask(n, sigma_fac=wider))
+
+    def mean(self) -> Floats:
+        """Return the mean of the distribution, [d] in the cube."""
+        strategy = self._strategy
+        return np.array(strategy.boundary_handler.repair(strategy.mean))
+
+    def update(self, x: Floats, y: Floats) -> None:
+        """Close a generation: `x` [k, d] and `y` [k], nan for failures, which count as worse than the worst."""
+        good = np.isfinite(y)
+        ranks = np.full(len(y), float(len(y)))
+        ranks[good] = np.unique(y[good], return_inverse=True)[1]
+        # The library wants an ask before each tell; this one stands for those of a replay, and its draw is not used.
+        self.draw(1, np.random.default_rng(0))
+        # Forget what was sent: the library then learns from the points as they were evaluated, snapped and pulled.
+        self._strategy.sent_solutions.clear()
+        self._strategy.tell(list(x.copy()), ranks.tolist())
+        low, high = float(y[good].min()), float(y[good].max())
+        span = high / 2 - low / 2  # halves, for values near the largest float
+        self._scale = span if self._scale is None else self._scale
+        self._bests = [*self._bests, low][-self._window :]
+        history = max(self._bests) / 2 - min(self._bests) / 2
+        self._flat = len(self._bests) == self._window and max(span, history) <= self._tolfun * self._scale
+
+    @property
+    def converged(self) -> bool:
+        return self._flat or bool(self._strategy.stop())

@@ -1,0 +1,165 @@
+"""Calling Nevergrad: what its methods do with threads, warnings and global generators stays in here."""
+
+import math
+import random
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+
+from lamcts.errors import MissingExtra
+from lamcts.observations import Floats
+
+ASSUMED_BUDGET = 1000  # several methods, NGOpt among them, refuse to choose a plan without one
+LARGEST_LOSS = 1e15  # of the first loss; Nevergrad clips at 5e20 with a warning
+STEP = 1 / 6  # of the width: Nevergrad's own default on a bounded array
+
+
+def library() -> Any:
+    """Return the module `nevergrad`, or raise MissingExtra."""
+    try:
+        import nevergrad
+    except ImportError:
+        raise MissingExtra.of("nevergrad", "nevergrad") from None
+    return nevergrad
+
+
+class Method:
+    """The library's optimiser, with its noise, its threads and its use of global generators contained."""
+
+    def __init__(
+        self, name: str, budget: int | None, *, start: list[float], width: float, workers: int, seed: int
+    ) -> None:
+        nevergrad = library()
+        entry = nevergrad.optimizers.registry[name]
+        # Told that it works alone, NGOpt picks a method that seeds itself by the clock.
+        self.workers = 1 if entry.no_parallelization else max(workers, 2)
+        self._asks_left = budget if budget or not entry.one_shot else ASSUMED_BUDGET
+        self._unasked: Any = nevergrad.errors.TellNotAskedNotSupportedError
+        self._globals = random.Random(seed).getstate(), np.random.RandomState(seed).get_state()
+        self._threaded = self.workers == 1 or entry.recast  # may hold a thread that runs some other library
+        self._next: Any = None
+        self._exponent: int | None = None
+        self._best, self._worst = math.inf, -math.inf
+        self.name, self.spent, self.failed = name, False, False
+
+        def build() -> Any:
+            cube = nevergrad.p.Array(init=np.array(start), lower=0.0, upper=1.0)
+            cube.random_state = np.random.RandomState(seed)
+            cube.set_mutation(sigma=STEP * width)
+            return entry(cube, budget=budget or ASSUMED_BUDGET, num_workers=self.workers)
+
+        self._optimizer = self._call(build)
+
+    def ask(self) -> Any:
+        """Return a new candidate, or None if the method has failed."""
+        candidate, self._next = self._next, None
+        if candidate is None:
+            candidate = self._call(self._optimizer.ask)
+        if self._asks_left is not None:
+            self._asks_left -= 1
+            self.spent = self.spent or not self._asks_left
+        return candidate
+
+    def x(self, candidate: Any) -> Floats:
+        """Return the point of a candidate, [d]."""
+        x: Floats = np.clip(np.asarray(candidate.value, float), 0.0, 1.0)
+        return x
+
+    def tell(self, candidate: Any, y: float) -> None:
+        loss = self._loss(y)
+
+        def work() -> None:
+            self._optimizer.tell(candidate, loss)
+            if self.workers == 1 and not self.spent:
+                # A thread goes on as soon as it is told. Wait for its next point here, where its warnings and its
+                # draws from global generators are contained.
+                self._next = self._optimizer.ask()
+
+        self._call(work)
+
+    def tell_other(self, x: Floats, y: float) -> None:
+        """Tell a point that the method did not propose, where it takes such."""
+        loss = self._loss(y)
+
+        def work() -> None:
+            candidate = self._optimizer.parametrization.spawn_child(new_value=x.copy())
+            with suppress(self._unasked):
+                self._optimizer.tell(candidate, loss)
+
+        self._call(work)
+
+    def _loss(self, y: float) -> float:
+        """Return `y` scaled by the power of two that brings the first loss to about 1; a failure is worse than all."""
+        if math.isnan(y):
+            return self._worst + max(self._worst - self._best, 1.0) if self._worst >= self._best else 1.0
+        if self._exponent is None and y:
+            self._exponent = math.frexp(y)[1]
+        try:
+            loss = math.ldexp(y, -(self._exponent or 0))
+        except OverflowError:
+            loss = math.copysign(LARGEST_LOSS, y)
+        loss = min(max(loss, -LARGEST_LOSS), LARGEST_LOSS)
+        self._best, self._worst = min(self._best, loss), max(self._worst, loss)
+        return loss
+
+    def _call(self, work: Callable[[], Any]) -> Any:
+        """Return what `work` returns; None where the library fails, which ends the method with a warning."""
+        if self.failed:
+            return None
+        result, problem = None, None
+        with self._own_globals(), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                result = self._in_daemon(work) if self._threaded else work()
+            except Exception as error:  # 540 methods of many authors: one that fails must not end a long run
+                problem = error
+        self.spent = self.spent or any("FinishedUnderlying" in w.category.__name__ for w in caught)
+        if problem is not None:
+            self.give_up()
+            what = f"{type(problem).__name__}: {problem}"
+            warnings.warn(f"nevergrad's {self.name} failed and is given up ({what})", RuntimeWarning, stacklevel=2)
+        return result
+
+    def give_up(self) -> None:
+        """Make no more calls of the library."""
+        self.spent = self.failed = True
+
+    @contextmanager
+    def _own_globals(self) -> Iterator[None]:
+        """Lend the library global generators of its own: some methods draw from them."""
+        saved = random.getstate(), np.random.get_state()  # noqa: NPY002  (put back below)
+        random.setstate(self._globals[0])
+        np.random.set_state(self._globals[1])  # noqa: NPY002
+        try:
+            yield
+        finally:
+            self._globals = random.getstate(), np.random.get_state()  # noqa: NPY002
+            random.setstate(saved[0])
+            np.random.set_state(saved[1])  # noqa: NPY002
+
+    @staticmethod
+    def _in_daemon(work: Callable[[], Any]) -> Any:
+        """Run `work` in a daemon thread and wait for it.
+
+        Threads that a daemon starts are daemons too. Others would keep the interpreter from ending: they wait for
+        a value that never comes.
+        """
+        result: list[Any] = []
+        problem: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                result.append(work())
+            except BaseException as error:  # handed to the caller below
+                problem.append(error)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        thread.join()
+        if problem:
+            raise problem[0]
+        return result[0]

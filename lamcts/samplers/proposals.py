@@ -1,0 +1,84 @@
+"""What samplers share about proposals: snapped, inside the region, and never a point that is known already."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.fill import fill
+from lamcts.observations import Floats, Observations
+from lamcts.region import Region
+
+HALVINGS = 30  # 2**-30 of the way is nearer than any boundary matters; on a grid the anchor is reached long before
+
+
+class Batch:
+    """The points of one ask while it is being made: `x` [k, d] are snapped, inside, fresh and distinct."""
+
+    def __init__(self, region: Region, seen: Observations, size: int) -> None:
+        self.region, self.seen, self.size = region, seen, size
+        self.x = np.empty((0, seen.dim))
+
+    @property
+    def missing(self) -> int:
+        return self.size - len(self.x)
+
+    @property
+    def open(self) -> bool:
+        """Whether there is room, and a point left in the space that is not known."""
+        left = self.seen.repeat or self.seen.distinct + len(self.x) < self.region.space.size
+        return bool(self.missing) and left
+
+    def take(self, x: Floats) -> NDArray[np.bool_]:
+        """Take the rows of `x` [k, d] that will do, in order, while there is room; return which were taken, [k].
+
+        Rows are taken as they are: snap them first.
+        """
+        taken = np.zeros(len(x), bool)
+        inside = np.flatnonzero(self.region.contains(x))
+        fresh = self.seen.fresh(np.vstack([self.x, x[inside]]))[len(self.x) :]
+        taken[inside[fresh][: self.missing]] = True
+        self.x = np.vstack([self.x, x[taken]])
+        return taken
+
+    def fill(self, rng: np.random.Generator) -> None:
+        """Fill the room that is left with draws of the region; fewer if it holds no more fresh points."""
+        known = math.isfinite(self.region.space.size)  # draws of a small region may repeat what the batch holds
+        while self.open:
+            # A generator made for the purpose: scipy's Sobol draws from the seed sequence of the generator that it is
+            # given, which a saved and restored generator has lost.
+            own = np.random.default_rng(int(rng.integers(2**63)))
+            drawn = fill(self.region, self.missing + known * len(self.x), own, self.seen).x
+            if not self.take(drawn).any():
+                break
+
+
+def pull(x: Floats, anchor: Floats, region: Region) -> Floats:
+    """Halve the way from each row of `x` [k, d] to `anchor` [d] until it lies inside; return them snapped, [k, d].
+
+    Rows that stay outside after all halvings come back outside.
+    """
+    x = x.copy()
+    snapped = region.space.snap(x)
+    for _ in range(HALVINGS):
+        outside = np.flatnonzero(~region.contains(snapped))
+        if not len(outside):
+            break
+        x[outside] = (x[outside] + anchor) / 2
+        snapped[outside] = region.space.snap(x[outside])
+    return snapped
+
+
+def leader(seen: Observations, rows: Iterable[int], current: int | None = None) -> int | None:
+    """Return the row of the lowest loss among `current` and `rows` (the earliest of equals), None without a success."""
+    best = current
+    for row in rows:
+        if np.isfinite(seen.y[row]) and (best is None or seen.y[row] < seen.y[best]):
+            best = int(row)
+    return best
+
+
+def unclaimed(region: Region, seen: Observations) -> list[int]:
+    """Return the rows of the region that no session asked for."""
+    return [int(row) for row in region.rows if seen.source[row] == -1]

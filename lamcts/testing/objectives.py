@@ -1,0 +1,76 @@
+"""The contract of objectives (`lamcts.objectives.base`)."""
+
+import copy
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from lamcts.objectives import Objective
+from lamcts.testing.contract import expect, watched
+
+POINTS = 4
+
+
+def check_objective(objective: Objective, seed: int = 0) -> None:
+    """Raise ContractError unless `objective` is what a study relies on. It is called some ten times."""
+    name = getattr(objective, "name", None)
+    expect(isinstance(name, str) and name, "name: a text", repr(name))
+    files = set(os.listdir())
+    for check in (_says_what_it_is, _repeats_itself, _starts_well):
+        with watched(f"{name}, {check.__name__.strip('_').replace('_', ' ')}"):
+            check(objective, seed)
+    new = set(os.listdir()) - files
+    expect(not new, f"{name}: no files written to the working directory", sorted(new))
+
+
+def _says_what_it_is(objective: Objective, seed: int) -> None:
+    expect(isinstance(objective.maximise, bool), "maximise: True or False", repr(objective.maximise))
+    space = objective.space
+    x = space.sample(1, np.random.default_rng([seed, 1]))
+    expect(x.shape == (1, space.dim), "space: a space, whose sample(1, rng) has shape [1, dim]", x.shape)
+    optimum = objective.optimum
+    expect(optimum is None or math.isfinite(optimum), "optimum: a finite number, or None", optimum)
+
+
+def _repeats_itself(objective: Objective, seed: int) -> None:
+    """The same point and seed give the same value, whatever was evaluated in between; the point stays as it was."""
+    space = objective.space
+    points = [space.decode(x) for x in space.sample(POINTS, np.random.default_rng([seed, 2]))]
+    kept = copy.deepcopy(points)
+    first = [_value(objective, point, seed + i) for i, point in enumerate(points)]
+    again = [_value(objective, points[i], seed + i) for i in reversed(range(POINTS))][::-1]
+    expect(
+        all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(first, again, strict=True)),
+        "the same values from the same points and seeds",
+        f"{first} and then {again}",
+    )
+    expect(repr(points) == repr(kept), "points left as they were", "changed")
+    _unbeaten(objective, first)
+
+
+def _starts_well(objective: Objective, seed: int) -> None:
+    if objective.x0 is None:
+        return
+    x = objective.space.encode(objective.x0)
+    expect(np.shape(x) == (objective.space.dim,), "x0: a point of the space", np.shape(x))
+    value = _value(objective, objective.x0, seed)
+    expect(math.isfinite(value), "x0: a point with a finite value", value)
+    _unbeaten(objective, [value])
+
+
+def _value(objective: Objective, point: Any, seed: int) -> float:
+    value = objective(point, seed=seed)
+    expect(isinstance(value, float), "a value of type float", type(value).__name__)
+    return value
+
+
+def _unbeaten(objective: Objective, values: list[float]) -> None:
+    """Check that no value is better than the optimum, rounding aside."""
+    if objective.optimum is None:
+        return
+    sign = -1.0 if objective.maximise else 1.0
+    best, optimum = min(sign * value for value in values), sign * objective.optimum
+    expect(best >= optimum - 1e-9 * max(1.0, abs(optimum)), f"values no better than the optimum {objective.optimum}",
+           sign * best)  # fmt: skip

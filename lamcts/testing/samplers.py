@@ -1,0 +1,176 @@
+"""The contract of samplers and their sessions (`lamcts.samplers.base`)."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lamcts.observations import Floats
+from lamcts.region import Step
+from lamcts.samplers.base import Sampler
+from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
+from lamcts.spaces.base import Space as AnySpace
+from lamcts.testing.contract import expect, watched
+from lamcts.testing.search import Loss, Search, bowl
+
+SPACES: dict[str, Callable[[], AnySpace]] = {
+    "box": lambda: Box(-5.0, 10.0, dim=3),
+    "mixed": lambda: Space({"rate": Float(1e-4, 1.0, log=True), "layers": Int(1, 6), "kind": Choice(("a", "b", "c"))}),
+    "discrete": lambda: Space({"layers": Int(1, 6), "kind": Choice(("a", "b", "c")), "skip": Bool()}),
+}
+
+
+@dataclass(frozen=True)
+class Ball:
+    """A curved split, as a kernel machine makes: good is within `radius` of `centre` [d]."""
+
+    centre: Floats
+    radius: float
+
+    def good(self, x: Floats) -> Any:
+        return np.sqrt(((x - self.centre) ** 2).sum(1)) <= self.radius
+
+    def halfspace(self) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A flat split: good is `x @ w + b >= 0`."""
+
+    w: Floats
+    b: float
+
+    def good(self, x: Floats) -> Any:
+        return (x * self.w).sum(1) + self.b >= 0
+
+    def halfspace(self) -> tuple[Floats, float]:
+        return self.w, self.b
+
+
+def check_sampler(sampler: Sampler, space: AnySpace | None = None, seed: int = 0) -> None:
+    """Raise ContractError unless `sampler` does in `space` what the optimizer relies on.
+
+    `space` None: three spaces are tried, continuous, mixed and discrete.
+    """
+    _check_settings(sampler)
+    for name, one in {"space": space}.items() if space is not None else ((n, make()) for n, make in SPACES.items()):
+        for check in CHECKS:
+            with watched(f"{sampler!r} in {name}, {check.__name__.replace('_', ' ')}"):
+                check(sampler, one, seed)
+
+
+def _check_settings(sampler: Sampler) -> None:
+    expect(dataclasses.is_dataclass(sampler), "a sampler that is a dataclass", type(sampler).__name__)
+    frozen: Any = getattr(type(sampler), "__dataclass_params__", None)
+    expect(frozen.frozen, "a frozen dataclass, @dataclass(frozen=True)", type(sampler).__name__)
+    expect(isinstance(sampler.resumable, bool), "resumable: True or False", repr(sampler.resumable))
+
+
+def many_asks_without_a_tell(sampler: Sampler, space: AnySpace, seed: int) -> None:
+    """200 points are out; a random half comes back in random order, failures among them; the search goes on."""
+    rng = np.random.default_rng([seed, 3])
+    search = Search(sampler, space, seed)
+    numbers = [number for n in (1, 7, 64, 128) for number in search.ask(n)]
+    order = rng.permutation(numbers).tolist()
+    half = order[: len(order) // 2]
+    for part in np.array_split(half, 7):
+        search.tell(part.tolist(), (rng.random(len(part)) < 0.3).tolist())
+    search.forget(order[len(half) : len(half) + 5])
+    search.go(3, 4)
+    search.tell(order[len(half) + 5 : len(half) + 15])
+    search.go(2, 1)
+
+
+def same_seed_same_points(sampler: Sampler, space: AnySpace, seed: int) -> None:
+    first, again = (Search(sampler, space, seed).go(5, 3) for _ in range(2))
+    expect(np.array_equal(first, again), "the same points from the same seed", "others")
+
+
+def a_restored_session_goes_on_bit_for_bit(sampler: Sampler, space: AnySpace, seed: int) -> None:
+    """The state is taken before the first ask, with points out, and after results; both copies must stay equal."""
+    if not sampler.resumable:
+        return
+    search = Search(sampler, space, seed)
+    _same_future(search, seed)
+    for rounds in (1, 6):
+        search.go(rounds, 4)
+        out = search.ask(7)
+        search.tell(out[::-2], [False, True, False, False][: len(out[::-2])])
+        _same_future(search, seed)
+
+
+def _same_future(search: Search, seed: int) -> None:
+    """Check that a restored copy of the search and the search itself make and say the same."""
+    saved = search.saved()
+    copy = search.resumed()
+    expect(copy.saved() == saved, "restore: a session whose state and log are those it was made from", "others")
+    for _ in range(3):
+        mine, other = search.go(1, 3), copy.go(1, 3)
+        expect(np.array_equal(mine, other), "restore: the points that the first session asks for", "others")
+    expect(copy.saved() == search.saved(), "restore: the state of the first session after three rounds", "another")
+
+
+def points_stay_inside_the_region(sampler: Sampler, space: AnySpace, seed: int) -> None:
+    for steps in _paths(space, seed):
+        Search(sampler, space, seed, steps=steps, given=12).go(4, 5)
+        Search(sampler, space, seed, steps=steps, given=0).go(2, 3)
+
+
+def a_session_moves_to_a_part_of_its_region(sampler: Sampler, space: AnySpace, seed: int) -> None:
+    search = Search(sampler, space, seed)
+    search.go(3, 5)
+    row = search.session.incumbent
+    expect(row is not None, "incumbent: a row, after evaluations that succeeded", None)
+    x = search.seen.x[row]
+    search.move([Step(Ball(x, 0.3), True), Step(Slope(-np.eye(space.dim)[0], float(x[0])), True)])
+    search.go(3, 5)
+    search.move([])
+    search.go(1, 5)
+
+
+def _paths(space: AnySpace, seed: int) -> Sequence[Sequence[Step]]:
+    """Return paths of splits, flat and curved, good and bad sides, that leave a part of the space."""
+    x = space.sample(400, np.random.default_rng([seed, 4]))
+    w = np.cos(np.arange(space.dim))
+    slope = Slope(w, -float(np.median((x * w).sum(1))))
+    radius = float(np.quantile(np.sqrt(((x - x[0]) ** 2).sum(1)), 0.4))
+    return [Step(slope, False)], [Step(Ball(x[0], radius), True)], [Step(Ball(x[0], radius), False), Step(slope, True)]
+
+
+def degenerate_values_do_no_harm(sampler: Sampler, space: AnySpace, seed: int) -> None:
+    losses: tuple[Loss, ...] = (
+        lambda x: 1.0,
+        lambda x: 1e300 * (float(x[0]) - 0.5),
+        lambda x: 1e-300 * float(x[0]),
+        lambda x: 1e300 if x[0] > 0.5 else 1e-300,
+    )
+    for loss in losses:
+        Search(sampler, space, seed, loss=loss).go(4, 6)
+    hopeless = Search(sampler, space, seed, given=0, loss=lambda x: np.nan)
+    hopeless.go(4, 6)
+    expect(hopeless.session.incumbent is None, "incumbent: None while nothing succeeded", hopeless.session.incumbent)
+
+
+def scaling_values_by_a_power_of_two_changes_nothing(sampler: Sampler, space: AnySpace, seed: int) -> None:
+    plain = Search(sampler, space, seed).go(6, 4)
+    for k in (7, -40):
+        scaled = Search(sampler, space, seed, loss=_scaled(k)).go(6, 4)
+        expect(np.array_equal(plain, scaled), f"the same points when every loss is multiplied by 2**{k}", "others")
+
+
+def _scaled(k: int) -> Loss:
+    return lambda x: bowl(x) * 2.0**k
+
+
+CHECKS: tuple[Callable[[Sampler, AnySpace, int], None], ...] = (
+    many_asks_without_a_tell,
+    same_seed_same_points,
+    a_restored_session_goes_on_bit_for_bit,
+    points_stay_inside_the_region,
+    a_session_moves_to_a_part_of_its_region,
+    degenerate_values_do_no_harm,
+    scaling_values_by_a_power_of_two_changes_nothing,
+)

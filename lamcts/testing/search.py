@@ -1,0 +1,148 @@
+"""A sampler's session with the bookkeeping that an optimizer does round it, checking every answer."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lamcts.observations import Floats, Observations
+from lamcts.region import Region, Step
+from lamcts.samplers.base import Sampler, Session
+from lamcts.spaces.base import Space
+from lamcts.testing.contract import expect
+
+Loss = Callable[[Floats], float]
+
+
+def bowl(x: Floats) -> float:
+    """Return a loss that every sampler should be able to lower: the squared distance from a point inside."""
+    return float(np.sum((x - 0.3) ** 2))
+
+
+class Search:
+    """One session over its own observations. Every answer is held against the protocol."""
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        space: Space,
+        seed: int,
+        *,
+        steps: Sequence[Step] = (),
+        given: int = 8,
+        loss: Loss = bowl,
+    ) -> None:
+        self.sampler, self.space, self.loss = sampler, space, loss
+        self.steps = tuple(steps)
+        self.seen = Observations(space.dim)
+        self.out: dict[int, int] = {}  # trial -> tag
+        self.trials = 0
+        x = space.sample(given, np.random.default_rng([seed, 1]))
+        x = x[self.seen.fresh(x)]
+        self._append(x, np.array([loss(row) for row in x]), np.full(len(x), -1), -1)
+        self.session: Session = sampler.start(self.region(), self.seen, np.random.default_rng([seed, 2]))
+        self._log = ""
+        self.check_session()
+
+    def region(self) -> Region:
+        """Return the region of the current steps with all good rows inside."""
+        region, good = Region(self.space, self.steps, self.seen.good), self.seen.good
+        return Region(self.space, self.steps, good[region.contains(self.seen.x[good])])
+
+    def ask(self, n: int) -> list[int]:
+        """Ask for `n` points, check them, and return the numbers of their trials."""
+        x, tags = self.session.ask(n)
+        expect(isinstance(x, np.ndarray) and x.dtype == np.float64, "ask: an array of float64", f"{x!r:.80}")
+        expect(x.ndim == 2 and x.shape[1] == self.space.dim, f"ask: shape [k, {self.space.dim}]", x.shape)
+        expect(len(x) <= n, f"ask: at most {n} points", len(x))
+        expect(len(x) == len(tags), "ask: one tag for each point", f"{len(x)} points, {len(tags)} tags")
+        expect(all(isinstance(tag, int) for tag in tags), "ask: tags of type int", tags[:5])
+        expect(len({*tags, *self.out.values()}) == len(tags) + len(self.out), "ask: tags that are new", tags)
+        if self.space.size == np.inf:
+            expect(len(x) == n, f"ask: {n} points of a region that holds infinitely many", len(x))
+        expect(np.array_equal(self.space.snap(x), x), "ask: points that the space's snap leaves as they are")
+        inside = self.region().contains(x)
+        expect(inside.all(), "ask: points inside the region", f"{np.count_nonzero(~inside)} of {len(x)} outside")
+        fresh = self.seen.fresh(x)
+        expect(fresh.all(), "ask: points never asked or seen before", f"{np.count_nonzero(~fresh)} known or repeated")
+        numbers = list(range(self.trials, self.trials + len(x)))
+        self.trials += len(x)
+        for number, point, tag in zip(numbers, x, tags, strict=True):
+            self.seen.expect(number, point.copy())
+            self.out[number] = tag
+        self.check_session()
+        return numbers
+
+    def tell(self, numbers: Sequence[int], failed: Sequence[bool] | None = None) -> None:
+        """Tell the losses of some trials in the order given; those that `failed` are told as nan."""
+        if not numbers:
+            return
+        x = np.array([self.seen.pending[number] for number in numbers])
+        failed = failed if failed is not None else [False] * len(x)
+        y = np.array([np.nan if bad else self.loss(row) for row, bad in zip(x, failed, strict=True)])
+        self.seen.close(numbers)
+        rows = self._append(x, y, np.array(numbers), 0)
+        self.session.tell([self.out.pop(number) for number in numbers], rows)
+        self.check_session()
+
+    def forget(self, numbers: Sequence[int]) -> None:
+        """Drop some trials for ever."""
+        self.seen.close(numbers)
+        self.session.forget([self.out.pop(number) for number in numbers])
+        self.check_session()
+
+    def move(self, steps: Sequence[Step]) -> None:
+        """Go on in the region of other steps, which must contain the incumbent."""
+        self.steps = tuple(steps)
+        self.session.move(self.region())
+        self.check_session()
+
+    def go(self, rounds: int, batch: int) -> Floats:
+        """Ask and tell `batch` points, `rounds` times, as an optimizer does; return all points asked, [k, d]."""
+        asked = [np.empty((0, self.space.dim))]
+        for _ in range(rounds):
+            self.session.move(self.region())
+            numbers = self.ask(batch)
+            asked += [self.seen.pending[number][None] for number in numbers]
+            self.tell(numbers)
+        return np.vstack(asked)
+
+    def saved(self) -> str:
+        """Return the session's state and log as JSON text."""
+        return json.dumps({"state": self.session.state(), "log": self.session.log}, allow_nan=False)
+
+    def resumed(self) -> "Search":
+        """Return a search that goes on from this one's saved state, over observations of its own."""
+        other = object.__new__(Search)
+        other.__dict__.update(self.__dict__)
+        seen = Observations(self.space.dim)
+        seen.append(self.seen.x, self.seen.y, self.seen.seconds, self.seen.trial, self.seen.source)
+        for number, x in self.seen.pending.items():
+            seen.expect(number, x)
+        other.seen, other.out = seen, dict(self.out)
+        saved = json.loads(self.saved())
+        other.session = self.sampler.restore(saved["state"], saved["log"], other.region(), seen)
+        other.check_session()
+        return other
+
+    def check_session(self) -> None:
+        """Hold what the session says of itself against the protocol."""
+        session, seen = self.session, self.seen
+        expect(isinstance(session.done, bool), "done: True or False", repr(session.done))
+        row = session.incumbent
+        if row is not None:
+            expect(isinstance(row, int) and 0 <= row < len(seen), "incumbent: a row number or None", repr(row))
+            expect(np.isfinite(seen.y[row]), "incumbent: a row that succeeded", f"row {row} of loss {seen.y[row]}")
+            expect(self.region().contains(seen.x[[row]])[0], "incumbent: a row inside the region", f"row {row}")
+        log = json.dumps(session.log, allow_nan=False)
+        expect(
+            log == self._log or self._log in ("", "[]") or log.startswith(self._log[:-1] + ","),
+            "log: earlier entries as they were, new ones behind them",
+            f"{self._log[-60:]} followed by {log[-60:]}",
+        )
+        self._log = log
+
+    def _append(self, x: Floats, y: Floats, trials: Any, source: int) -> Any:
+        k = len(x)
+        return self.seen.append(x, y, np.full(k, np.nan), np.asarray(trials, np.int64), np.full(k, source))
