@@ -1,6 +1,5 @@
 """The initial design: the points evaluated before anything has been learned."""
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +23,7 @@ class Design:
     def __init__(self, space: Space, kind: Kind, n: int | None, x0: Any, seed: int) -> None:
         if kind not in KINDS:
             raise ValueError(f"design: expected one of {', '.join(KINDS)}, got {kind!r}")
-        given = [space.encode(point) for point in _as_points(space, x0)]
+        given = _encoded(space, x0)
         if n is None:
             n = max(default_size(space.dim), len(given))
         elif isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
@@ -48,14 +47,17 @@ class Design:
         return {"kind": self.kind, "n_init": self.n, "x0": [x.tolist() for x in self.given]}
 
 
-def _as_points(space: Space, x0: Any) -> Sequence[Any]:
-    """Return `x0` as a list of points: None, one point, or several are accepted."""
+def _encoded(space: Space, x0: Any) -> list[Floats]:
+    """Return the codes of `x0`: None, one point, or several are accepted."""
     if x0 is None:
         return []
     try:
-        space.encode(x0)
+        return [space.encode(x0)]
     except ValueError as error:
         if isinstance(x0, (str, bytes, dict)) or not hasattr(x0, "__iter__"):
             raise ValueError(f"x0: {error}") from None
-        return list(x0)
-    return [x0]
+        single = error
+    try:
+        return [space.encode(point) for point in x0]
+    except ValueError as error:
+        raise ValueError(f"x0: expected one point or several; as one: {single}; as several: {error}") from None

@@ -27,6 +27,7 @@ class Lineages:
         self._first: dict[int, Floats] = {}  # a point of each session, to find it by before its first success
         self._next = 0
         self._offered: set[int] = set()
+        self._offered_ranges: list[list[int]] = []  # the same, as saved: made when it changes, not at every save
         self._changed: set[int] = set()
         self._ended: list[int] = []
         self._logged: dict[int, int] = {}
@@ -103,6 +104,7 @@ class Lineages:
         rows = region.rows
         unclaimed = rows[(self.seen.source[rows] == -1) & ~np.isin(rows, list(self._offered))]
         self._offered.update(unclaimed.tolist())
+        self._offered_ranges = _ranges(self._offered)
         rng = stream(self.seed, Purpose.SESSION, number)
         self.live[number] = self.sampler.start(replace(region, rows=unclaimed), self.seen, rng)
         self.live[number].move(region)
@@ -110,7 +112,7 @@ class Lineages:
 
     def core(self) -> dict[str, Any]:
         """Return the small state that belongs to no single session."""
-        return {"next": self._next, "offered": _ranges(self._offered)}
+        return {"next": self._next, "offered": self._offered_ranges}
 
     def state(self, number: int) -> dict[str, Any]:
         """Return the state of one session, without its log."""
@@ -135,6 +137,7 @@ class Lineages:
         """Take over a saved state. Each session is moved to its region before it is next asked."""
         self._next = int(core["next"])
         self._offered = {row for start, stop in core["offered"] for row in range(start, stop)}
+        self._offered_ranges = _ranges(self._offered)
         for key in sorted(sessions, key=int):
             number, state, log = int(key), sessions[key]["state"], list(sessions[key]["log"])
             self.live[number] = self.sampler.restore(state["session"], log, whole, self.seen)

@@ -133,10 +133,12 @@ class Optimizer(Snapshot):
         points = list(points)
         x = np.array([self.space.encode(point) for point in points]).reshape(len(points), self.space.dim)
         losses, messages = losses_of(as_list(values, len(points), "values"), self.maximise)
-        pending = {trial.x.tobytes(): trial for trial in self._trials.values()}
-        met = [pending.pop((point + 0.0).tobytes(), None) for point in x]  # the pending trial of each point, or None
+        # Equal points have equal codes; a trial's own x may differ from its point's code in the last bit.
+        pending = {self.space.encode(trial.point).tobytes(): trial for trial in self._trials.values()}
+        met = [pending.pop(code.tobytes(), None) for code in x]  # the pending trial of each point, or None
         numbers = np.array([-1 if trial is None else trial.id for trial in met], np.int64)
         sessions = np.array([-1 if trial is None else trial.session for trial in met], np.int64)
+        x = np.array([code if trial is None else trial.x for code, trial in zip(x, met, strict=True)]).reshape(x.shape)
         rows = self.seen.append(x, losses, np.full(len(x), math.nan), numbers, sessions)
         self.failures |= {int(row): message for row, message in zip(rows, messages, strict=True) if message}
         closed = [i for i, trial in enumerate(met) if trial is not None]
@@ -158,6 +160,11 @@ class Optimizer(Snapshot):
             raise RuntimeError("best: no evaluation has succeeded yet; tell a finite value first")
         value = float(self.seen.y[row])
         return Best(self.space.decode(self.seen.x[row]), -value if self.maximise else value, int(self.seen.trial[row]))
+
+    @property
+    def n_init(self) -> int:
+        """Number of points in the initial design."""
+        return self._design.n
 
     @property
     def pending(self) -> list[Trial]:

@@ -232,7 +232,7 @@ class Study:
     def _warn_if_nothing_works(self) -> None:
         """Warn once, after the initial design, if every evaluation has failed in the same way: a bug is likely."""
         failures, n = self.optimizer.failures, len(self.optimizer.seen)
-        if n == self.optimizer.fingerprint()["design"]["n_init"] == len(failures) and len(set(failures.values())) == 1:
+        if n == self.optimizer.n_init == len(failures) and len(set(failures.values())) == 1:
             text = f"the first {n} evaluations all failed with: {failures[0]}; the run goes on"
             warnings.warn(text, RuntimeWarning, stacklevel=2)
 

@@ -1,6 +1,7 @@
 """Sessions and regions: who is found again, who starts afresh, and what a newcomer is offered."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def region(seen, at=None, good=True):
 
 def test_a_session_is_found_by_its_incumbent_when_the_region_changes(seen):
     crew = Lineages(Note(), seen, 0)
-    x, number, tags = crew.search(region(seen), 1)
+    _, number, tags = crew.search(region(seen), 1)
     crew.tell([(number, tags[0], note(seen, 0.2, 1.0, number))])
     assert crew.search(region(seen, 0.5), 1)[1] == number
     assert crew.live[number].region.steps
@@ -146,7 +147,7 @@ def test_a_converged_session_is_ended_and_late_results_reach_nobody(seen):
 def test_the_number_of_live_sessions_is_bounded(seen):
     crew = Lineages(Note(), seen, 0)
     edges = np.linspace(0, 1, MOST_LIVE + 5)
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         inside = Region(SPACE, (Step(Below(low), False), Step(Below(high), True)), seen.good)
         _, number, tags = crew.search(inside, 1)
         crew.tell([(number, tags[0], note(seen, (low + high) / 2, -float(number), number))])
