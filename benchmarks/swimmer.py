@@ -51,7 +51,7 @@ def main() -> None:
         for future in as_completed([pool.submit(run, *key) for key in todo]):
             row = future.result()
             records.append(arguments.out, row, COLUMNS)
-            print({name: row[name] for name in COLUMNS if name != "versions"}, flush=True)
+            print({name: row[name] for name in COLUMNS if name in row and name != "versions"}, flush=True)
 
 
 def run(method: str, name: str, seed: int, budget: int) -> records.Row:
