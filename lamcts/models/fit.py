@@ -4,8 +4,9 @@ Letters: n rows, d coordinates.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -40,21 +41,22 @@ def fit(x: Floats, z: Floats, start: Hyper, prior: Prior, iterations: int) -> tu
     `iterations` bounds the steps of L-BFGS. The loss is the negative log of likelihood times priors, less a constant:
     losses of the same rows compare, those of other rows do not.
     """
+    return search(Loss(x, z, prior), start, prior, iterations)
+
+
+def search(
+    loss: Callable[[Floats], tuple[float, Floats]], start: Hyper, prior: Prior, iterations: int
+) -> tuple[Hyper, float]:
+    """Return the hyper-parameters of least `loss(theta) -> (value, gradient)` found from `start`, and their loss."""
     from scipy.optimize import minimize
 
-    loss = Loss(x, z, prior)
-    low, high = (math.sqrt(x.shape[1]) * b for b in prior.length_bounds)
-    bounds = [(math.log(low), math.log(high))] * x.shape[1] + [tuple(map(math.log, prior.noise_bounds))]
-    theta = np.append(np.log(start.lengths), math.log(start.noise))
-    theta = np.clip(theta, [b[0] for b in bounds], [b[1] for b in bounds])
-    result: Any = minimize(
-        cast(Any, loss),
-        theta,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": iterations, "maxfun": 2 * iterations},
-    )
+    dim = len(start.lengths)
+    low, high = (math.sqrt(dim) * bound for bound in prior.length_bounds)
+    bounds = [(math.log(low), math.log(high))] * dim + [tuple(map(math.log, prior.noise_bounds))]
+    theta = np.clip(np.append(np.log(start.lengths), math.log(start.noise)), *np.transpose(bounds))
+    options: Any = {"maxiter": iterations, "maxfun": 2 * iterations}
+    lbfgs: Any = minimize  # its stubs know no bounds of exactly our type
+    result = lbfgs(loss, theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return Hyper(np.exp(result.x[:-1]), math.exp(result.x[-1])), float(result.fun)
 
 

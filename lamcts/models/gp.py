@@ -118,6 +118,17 @@ class Posterior:
         scaled = (x - self.middle) / self.hyper.lengths
         return self.mean + cross @ self.weights, self.signal * (matern(scaled, scaled) - white.T @ white)
 
+    def fitted(self) -> Floats:
+        """Return the posterior mean at the model's own rows, [n]: their losses less the noise it sees in them."""
+        return self.z - self.hyper.noise * self.weights
+
+    def believing(self, x: Floats) -> "Posterior":
+        """Return the posterior as if the losses at `x` [k, d] had come out at their expectation (kriging believer)."""
+        new = self.extended(x, np.concatenate([self.z, self.expect(x)]))
+        new._given = self.signal, self.mean  # the believed losses are no evidence about these
+        new._profile()
+        return new
+
     def extended(self, x: Floats, z: Floats) -> "Posterior":
         """Return the posterior with further rows `x` [k, d]; `z` [n + k] are the losses of all rows, old and new.
 

@@ -3,7 +3,9 @@
 Letters: n rows in the model, d coordinates.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,8 @@ class Effort:
     fit_rows: most rows (the best of the model's) that the hyper-parameters are fitted to.
     growth: a refit is due when the model has grown by this share. iterations: steps of L-BFGS from the last fit.
     afresh: every so many fits a second one starts from the prior's mode, and the better of the two is kept: a warm
-    start alone gets stuck on rugged functions.
+    start alone gets stuck on rugged functions. device: None computes in closed form; "cpu" or "cuda" through gpytorch,
+    which pays on a GPU for models of thousands of rows.
     """
 
     rows: int = 512
@@ -32,6 +35,8 @@ class Effort:
     growth: float = 0.1
     iterations: int = 15
     afresh: int = 3
+    short: bool = True
+    device: str | None = None
 
 
 class LocalModel:
@@ -49,6 +54,7 @@ class LocalModel:
         self._reach = np.inf  # distance, in length scales, of the farthest row that was chosen; inf if all were
         self._chunks: list[list[int]] = []
         self._posterior: Posterior | None = None
+        self._fit, self._make = _route(effort.device)
 
     def update(self, centre: Floats) -> Posterior:
         """Return the process up to date with `seen`, which holds at least one success; `centre` [d] says where."""
@@ -106,15 +112,18 @@ class LocalModel:
         x, z = self._seen.x[rows], self._standard(rows)
         tries = [] if self.hyper is None else [(self.hyper, self._effort.iterations)]
         if self._fits % self._effort.afresh == 0:
-            tries.append((self._prior.mode(x.shape[1]), 2 * self._effort.iterations))
-        fitted = [fit(x, z, start, self._prior, iterations) for start, iterations in tries]
+            mode = self._prior.mode(x.shape[1])
+            tries.append((mode, 2 * self._effort.iterations))
+            if self._effort.short:
+                tries.append((Hyper(mode.lengths / 8, 1e-3), 2 * self._effort.iterations))
+        fitted = [self._fit(x, z, start, self._prior, iterations) for start, iterations in tries]
         self.hyper = min(fitted, key=lambda pair: pair[1])[0]
         self._fits += 1
 
     def _rebuilt(self) -> Posterior:
         assert self.hyper is not None
         rows = np.array(self._chunks[0], np.int64)
-        posterior = Posterior(self._seen.x[rows], self._standard(rows), self.hyper)
+        posterior = self._make(self._seen.x[rows], self._standard(rows), self.hyper)
         for i in range(1, len(self._chunks)):
             posterior = self._grown(posterior, i)
         return posterior
@@ -145,3 +154,12 @@ class LocalModel:
         self._fits, self._known = state["fits"], state["known"]
         self._reach = np.inf if state["reach"] is None else state["reach"]
         self._chunks, self._posterior = [list(chunk) for chunk in state["chunks"]], None
+
+
+def _route(device: str | None) -> tuple[Callable[..., tuple[Hyper, float]], Callable[..., Posterior]]:
+    """Return how hyper-parameters are fitted and how a posterior is made."""
+    if device is None:
+        return fit, Posterior
+    from lamcts.models import torch_gp
+
+    return partial(torch_gp.fit, device=device), partial(torch_gp.TorchPosterior, device=device)

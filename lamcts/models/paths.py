@@ -28,33 +28,36 @@ class Paths:
         self._phases = rng.uniform(0.0, 2.0 * math.pi, waves).astype(np.float32)
         self._heights = (math.sqrt(2.0 * posterior.signal / waves) * rng.standard_normal((waves, k))).astype(np.float32)
         noise = math.sqrt(posterior.signal * posterior.hyper.noise) * rng.standard_normal((n, k))
-        self._rows = posterior.scaled.astype(np.float32)
-        gap = (posterior.z - posterior.mean)[:, None] - self._prior(self._rows) - noise  # [n, k]
+        self._mean = np.float32(posterior.mean)
+        self._rows: Singles = posterior.scaled.astype(np.float32)
+        gap = (posterior.z - posterior.mean)[:, None] - self._waves(self._rows) @ self._heights - noise  # [n, k]
         self._weights = posterior.unwhiten(posterior.whiten(gap)).astype(np.float32)
 
     def __call__(self, x: Floats) -> Singles:
         """Return the draws at `x` [m, d], [m, k]."""
-        scaled = ((x - self._posterior.middle) / self._posterior.hyper.lengths).astype(np.float32)
-        result: Singles = self._prior(scaled) + matern(scaled, self._rows) @ self._weights
-        result += np.float32(self._posterior.mean)
-        return result
+        scaled = self._scale(x)
+        draws: Singles = self._waves(scaled) @ self._heights
+        draws += matern(scaled, self._rows) @ self._weights
+        draws += self._mean
+        return draws
 
     def own(self, x: Floats) -> Singles:
         """Return draw i at the points `x[i]` of `x` [k, p, d], [k, p]: each draw at points of its own."""
         k, p, d = x.shape
-        scaled = ((x.reshape(-1, d) - self._posterior.middle) / self._posterior.hyper.lengths).astype(np.float32)
-        waves = scaled @ self._frequencies
-        waves += self._phases
-        np.cos(waves, out=waves)
-        result: Singles = (waves.reshape(k, p, -1) @ self._heights.T[:, :, None])[:, :, 0]
+        scaled = self._scale(x.reshape(-1, d))
+        waves = self._waves(scaled).reshape(k, p, -1)
         cross = matern(scaled, self._rows).reshape(k, p, -1)
-        result += (cross @ self._weights.T[:, :, None])[:, :, 0]
-        result += np.float32(self._posterior.mean)
-        return result
+        draws: Singles = (waves @ self._heights.T[:, :, None])[:, :, 0]
+        draws += (cross @ self._weights.T[:, :, None])[:, :, 0]
+        draws += self._mean
+        return draws
 
-    def _prior(self, scaled: Singles) -> Singles:
-        waves = scaled @ self._frequencies
+    def _scale(self, x: Floats) -> Singles:
+        scaled: Singles = ((x - self._posterior.middle) / self._posterior.hyper.lengths).astype(np.float32)
+        return scaled
+
+    def _waves(self, scaled: Singles) -> Singles:
+        waves: Singles = scaled @ self._frequencies
         waves += self._phases
         np.cos(waves, out=waves)
-        result: Singles = waves @ self._heights
-        return result
+        return waves

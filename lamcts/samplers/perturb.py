@@ -3,6 +3,9 @@
 Letters: m candidates, d coordinates, b parameters (blocks of coordinates that belong together).
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +14,7 @@ from lamcts.region import Region
 from lamcts.samplers.proposals import pull
 from lamcts.spaces.base import Space
 
+STEP, SHRINK, TRIES = 0.1, 0.9, 20  # of polishing: first step as a share of the box, its decay, moves a round
 FEW_INSIDE = 0.25  # share of candidates inside the region below which the others are pulled towards the centre
 
 
@@ -65,3 +69,34 @@ def candidates(
         return x[inside]
     pulled = pull(x[~inside], centre, region)
     return np.vstack([x[inside], pulled[region.contains(pulled)]])
+
+
+def polish(
+    region: Region,
+    x: Floats,
+    loss: Callable[[Floats], NDArray[Any]],
+    low: Floats,
+    high: Floats,
+    few: float,
+    rounds: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return the points `x` [k, d], each improved under a loss of its own by shrinking random moves in box and region.
+
+    `loss` maps points [k, p, d] to [k, p], row i of both belonging to `x[i]`.
+    """
+    space, k = region.space, len(x)
+    best, values = x.copy(), loss(x[:, None])[:, 0]  # [k, d], [k]
+    step = STEP
+    for _ in range(rounds):
+        start = np.repeat(best, TRIES, axis=0)  # [k TRIES, d]
+        jump = start + step * (high - low) * rng.standard_normal(start.shape)
+        near = moved(space, start, np.clip(jump, low, high), masks(space, (len(start),), few, rng), rng)
+        found = loss(near.reshape(k, TRIES, -1))  # [k, TRIES]
+        found[~region.contains(near).reshape(k, TRIES)] = np.inf
+        winner = found.argmin(1)  # [k]
+        better = np.flatnonzero(found[np.arange(k), winner] < values)
+        best[better] = near.reshape(k, TRIES, -1)[better, winner[better]]
+        values[better] = found[better, winner[better]]
+        step *= SHRINK
+    return best

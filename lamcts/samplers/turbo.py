@@ -7,20 +7,19 @@ from typing import Any
 import numpy as np
 
 from lamcts import rng as streams
+from lamcts.models.acquisition import thompson
 from lamcts.models.fit import Prior
 from lamcts.models.local import Effort, LocalModel
-from lamcts.models.paths import Paths, Singles
+from lamcts.models.paths import Paths
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
-from lamcts.samplers.perturb import box, candidates, masks, moved
+from lamcts.samplers.perturb import box, candidates, polish
 from lamcts.samplers.progress import Progress
 from lamcts.samplers.proposals import Batch, leader, unclaimed
 
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
-
 ROUNDS = 3  # boxes tried, each twice as wide, before the rest of a batch is drawn from the whole region
-PRIOR, EFFORT = Prior(), Effort()
-STEP, SHRINK, TRIES = 0.1, 0.9, 20  # of polishing: first step as a share of the box, its decay, moves a round
+PRIOR, EFFORT = Prior(length_location=0.7), Effort()
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ class Turbo:
     failure_tolerance: int | None = None
     n_start: int | None = None
     candidates: int = 1000
-    few: float = 5.0
-    polish: int = 10
+    few: float = 20.0
+    polish: int = 0
     prior: Prior = PRIOR
     effort: Effort = EFFORT
 
@@ -119,31 +118,12 @@ class _TurboSession:
                 x = x[self._seen.fresh(np.vstack([batch.x, x]))[len(batch.x) :]]
             if len(x):
                 paths = Paths(posterior, min(batch.missing, len(x)), self._rng)
-                best = x[distinct_best(paths(x))]
-                batch.take(self._polished(paths, best, low, high))
+                best = x[thompson(paths(x))]
+                batch.take(polish(self._region, best, paths.own, low, high, few, settings.polish, self._rng))
                 batch.take(best)
             if not batch.missing:
                 break
             length, few = 2 * length, 2 * few  # the box of a discrete space is nearly spent
-
-    def _polished(self, paths: Paths, x: Floats, low: Floats, high: Floats) -> Floats:
-        """Return the points `x` [k, d], each improved under its own draw by shrinking moves in box and region."""
-        space, rng, k = self._region.space, self._rng, len(x)
-        best, values = x.copy(), paths.own(x[:, None])[:, 0]  # [k, d], [k]
-        step = STEP
-        for _ in range(self._settings.polish):
-            start = np.repeat(best, TRIES, axis=0)  # [k TRIES, d]
-            jump = start + step * (high - low) * rng.standard_normal(start.shape)
-            mask = masks(space, (len(start),), self._settings.few, rng)
-            near = moved(space, start, np.clip(jump, low, high), mask, rng)
-            found = paths.own(near.reshape(k, TRIES, -1))  # [k, TRIES]
-            found[~self._region.contains(near).reshape(k, TRIES)] = np.inf
-            winner = found.argmin(1)  # [k]
-            better = np.flatnonzero(found[np.arange(k), winner] < values)
-            best[better] = near.reshape(k, TRIES, -1)[better, winner[better]]
-            values[better] = found[better, winner[better]]
-            step *= SHRINK
-        return best
 
     def tell(self, tags: list[int], rows: Rows) -> None:
         target = self._target()
@@ -175,12 +155,3 @@ class _TurboSession:
             "progress": self._progress.state(),
             "model": self.model.state(),
         }
-
-
-def distinct_best(values: Singles) -> list[int]:
-    """Return for each column of `values` [m, k] the row of its lowest entry that no earlier column took, [k]."""
-    taken: list[int] = []
-    for column in values.T.copy():
-        column[taken] = np.inf
-        taken.append(int(column.argmin()))
-    return taken

@@ -1,0 +1,63 @@
+"""Acquisition functions: what a point is worth trying, from the model's mean and standard deviation there.
+
+Losses are minimised; a higher acquisition is better. Letters: m points, k draws.
+"""
+
+import math
+
+import numpy as np
+
+from lamcts.models.paths import Singles
+from lamcts.observations import Floats
+
+LOG_ROOT_2PI = math.log(2.0 * math.pi) / 2.0
+LOG_ROOT_HALF_PI = math.log(math.pi / 2.0) / 2.0
+TAIL = -1e7  # below it `erfcx(-z / sqrt 2) |z| sqrt(pi / 2)` is 1 to the last bit and its series takes over
+
+
+def expected_improvement(mean: Floats, sd: Floats, best: float) -> Floats:
+    """Return `E max(best - f, 0)` for `f` normal with `mean` and `sd` [m], [m] (Jones et al. 1998, eq. 15)."""
+    from scipy.special import ndtr
+
+    sd = _positive(sd)
+    z = np.maximum((best - mean) / sd, -1e150)  # the square of more is no double
+    value: Floats = sd * np.maximum(np.exp(-z * z / 2.0 - LOG_ROOT_2PI) + z * ndtr(z), 0.0)
+    return value
+
+
+def log_expected_improvement(mean: Floats, sd: Floats, best: float) -> Floats:
+    """Return the logarithm of `expected_improvement`, finite and sloped where that one underflows to 0, [m].
+
+    Ament et al. 2023, arXiv 2310.20708, eq. 9.
+    """
+    from scipy.special import erfcx, ndtr
+
+    sd = _positive(sd)
+    z = np.maximum((best - mean) / sd, -1e150)  # the square of more is no double
+    value = np.empty_like(z)
+    near = z > -1.0
+    value[near] = np.log(np.exp(-(z[near] ** 2) / 2.0 - LOG_ROOT_2PI) + z[near] * ndtr(z[near]))
+    far = ~near & (z > TAIL)
+    small = np.log(erfcx(-z[far] / math.sqrt(2.0)) * -z[far]) + LOG_ROOT_HALF_PI  # <= 0
+    value[far] = -(z[far] ** 2) / 2.0 - LOG_ROOT_2PI + np.log(-np.expm1(np.minimum(small, -1e-16)))
+    tail = z <= TAIL
+    value[tail] = -(z[tail] ** 2) / 2.0 - LOG_ROOT_2PI - 2.0 * np.log(-z[tail])
+    return value + np.log(sd)
+
+
+def confidence_bound(mean: Floats, sd: Floats, k: float) -> Floats:
+    """Return `k sd - mean`, [m]: the bound that upper-confidence-bound search maximises, turned for losses."""
+    return k * sd - mean
+
+
+def thompson(draws: Singles) -> list[int]:
+    """Return for each column of `draws` [m, k], `k <= m`, the row of its lowest entry that no earlier one took, [k]."""
+    taken: list[int] = []
+    for column in draws.T.copy():
+        column[taken] = np.inf
+        taken.append(int(column.argmin()))
+    return taken
+
+
+def _positive(sd: Floats) -> Floats:
+    return np.maximum(sd, 1e-150)  # at a row of the model without noise: no more to be learnt there

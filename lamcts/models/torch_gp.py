@@ -1,0 +1,158 @@
+"""The process of `gp.py` through gpytorch, on CPU or CUDA: an independent route to the same numbers.
+
+The closed form is faster up to some thousand rows; on a GPU this one takes over beyond. Importing it loads torch.
+Letters: n rows in the model, m rows asked about, d coordinates.
+"""
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+with warnings.catch_warnings():
+    # linear_operator compiles with torch.jit when it is first imported, which torch has deprecated.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import gpytorch
+    from linear_operator.utils.cholesky import psd_safe_cholesky
+
+from lamcts.models.fit import Prior, search
+from lamcts.models.gp import SIGNAL_RATE, SIGNAL_SHAPE, Hyper, Posterior
+from lamcts.observations import Floats
+
+LEAST_NOISE = 1e-12  # the library's parameters are positive
+
+
+class _Exact(gpytorch.models.ExactGP):  # type: ignore[misc]  # gpytorch ships no types
+    def __init__(self, x: torch.Tensor, z: torch.Tensor) -> None:
+        # The library's own lower bound on the noise, 1e-4, would silently replace smaller ones.
+        likelihood = gpytorch.likelihoods.GaussianLikelihood(noise_constraint=gpytorch.constraints.Positive())
+        super().__init__(x, z, likelihood)
+        self.mean_module = gpytorch.means.ConstantMean()
+        self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel(nu=2.5, ard_num_dims=x.shape[1]))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
+
+
+class TorchPosterior(Posterior):
+    """The posterior of `gp.Posterior`, its means and covariances computed by gpytorch on `device`."""
+
+    def __init__(
+        self,
+        x: Floats,
+        z: Floats,
+        hyper: Hyper,
+        *,
+        signal: float | None = None,
+        mean: float | None = None,
+        device: str = "cpu",
+    ) -> None:
+        self.x, self.z, self.hyper = x, z, hyper
+        self.middle = x.mean(0)
+        self.scaled = (x - self.middle) / hyper.lengths
+        self._given, self._device = (signal, mean), device
+        self._model = _Exact(self._tensor(x), self._tensor(z)).to(device, torch.float64)
+        self._set(1.0, 0.0)
+        with torch.no_grad(), exactly():
+            covariance = self._model.likelihood(self._model.forward(self._tensor(x))).covariance_matrix
+            self._root = psd_safe_cholesky(covariance)  # [n, n], lower
+        self._profile()
+        self._set(self.signal, self.mean)
+        self._model.eval()
+
+    def _set(self, signal: float, mean: float) -> None:
+        values = {
+            "covar_module.outputscale": signal,
+            "covar_module.base_kernel.lengthscale": self._tensor(self.hyper.lengths),
+            "likelihood.noise": max(signal * self.hyper.noise, LEAST_NOISE),
+            "mean_module.constant": mean,
+        }
+        self._model.initialize(**values)
+
+    def whiten(self, b: Floats) -> Floats:
+        return self._solve(self._root, b, upper=False)
+
+    def unwhiten(self, v: Floats) -> Floats:
+        return self._solve(self._root.T, v, upper=True)
+
+    def _solve(self, triangle: torch.Tensor, b: Floats, upper: bool) -> Floats:
+        result: Floats = torch.linalg.solve_triangular(triangle, self._tensor(b), upper=upper).cpu().numpy()
+        return result
+
+    def expect(self, x: Floats) -> Floats:
+        return self.joint(x)[0]
+
+    def moments(self, x: Floats) -> tuple[Floats, Floats]:
+        with torch.no_grad(), exactly():
+            posterior = self._model(self._tensor(x))
+            return posterior.mean.cpu().numpy(), np.maximum(posterior.variance.cpu().numpy(), 0.0)
+
+    def joint(self, x: Floats) -> tuple[Floats, Floats]:
+        with torch.no_grad(), exactly():
+            posterior = self._model(self._tensor(x))
+            return posterior.mean.cpu().numpy(), posterior.covariance_matrix.cpu().numpy()
+
+    def extended(self, x: Floats, z: Floats) -> Posterior:
+        rows = np.concatenate([self.x, x])
+        signal, mean = self._given
+        return TorchPosterior(rows, z, self.hyper, signal=signal, mean=mean, device=self._device)
+
+    def _tensor(self, x: Floats) -> torch.Tensor:
+        return torch.as_tensor(np.array(x), dtype=torch.float64, device=self._device)
+
+
+def fit(x: Floats, z: Floats, start: Hyper, prior: Prior, iterations: int, device: str = "cpu") -> tuple[Hyper, float]:
+    """Return what `lamcts.models.fit.fit` returns, by gpytorch's kernels and automatic gradients on `device`."""
+    return search(TorchLoss(x, z, prior, device), start, prior, iterations)
+
+
+class TorchLoss:
+    """The loss of `lamcts.models.fit.Loss` and its gradient, by gpytorch's kernels and torch's autograd."""
+
+    def __init__(self, x: Floats, z: Floats, prior: Prior, device: str = "cpu") -> None:
+        self._x = torch.as_tensor(np.array(x), dtype=torch.float64, device=device)
+        self._z = torch.as_tensor(np.array(z), dtype=torch.float64, device=device)
+        self._kernel = gpytorch.kernels.MaternKernel(nu=2.5, ard_num_dims=x.shape[1]).to(device, torch.float64)
+        self._prior = prior
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        n = len(self._z)
+        log = torch.tensor(theta, dtype=torch.float64, device=self._x.device, requires_grad=True)
+        # gpytorch's kernels take their length scale from a parameter; scaling the rows keeps it in the graph.
+        self._kernel.lengthscale = 1.0
+        rows = self._x / log[:-1].exp()
+        eye = torch.eye(n, dtype=torch.float64, device=self._x.device)
+        covariance = self._kernel(rows).to_dense() + log[-1].exp() * eye
+        root, failed = torch.linalg.cholesky_ex(covariance)
+        if failed:
+            return 1e25, np.zeros_like(theta)
+        sides = torch.stack([self._z, torch.ones_like(self._z)], 1)
+        white = torch.linalg.solve_triangular(root, sides, upper=False)  # [n, 2]
+        mean = (white[:, 0] @ white[:, 1]) / (white[:, 1] @ white[:, 1])
+        gap = white[:, 0] - mean * white[:, 1]
+        signal = (gap @ gap / 2 + SIGNAL_RATE) / (n / 2 + SIGNAL_SHAPE + 1)
+        loss = (n / 2 + SIGNAL_SHAPE + 1) * signal.log() + root.diagonal().log().sum()
+        for part, place, spread in self._priors(len(theta) - 1):
+            loss = loss + (((log[part] - place) / spread) ** 2 / 2 + log[part]).sum()
+        loss.backward()
+        assert log.grad is not None
+        return loss.item(), log.grad.cpu().numpy()
+
+    def _priors(self, dim: int) -> list[tuple[slice, float, float]]:
+        prior = self._prior
+        return [
+            (slice(0, -1), prior.length_location + math.log(dim) / 2, prior.length_spread),
+            (slice(-1, None), prior.noise_location, prior.noise_spread),
+        ]
+
+
+@contextmanager
+def exactly() -> Iterator[None]:
+    """Have gpytorch use Cholesky factors, not iterative approximations, whatever the size."""
+    settings = gpytorch.settings
+    with settings.fast_computations(False, False, False), settings.max_cholesky_size(10**9), settings.debug(False):
+        yield
