@@ -105,7 +105,6 @@ def _bears_degenerate_rows(splitter: Splitter, seed: int) -> None:
         expect(_fit(splitter, same_x, same_merit, seed) is None, f"None for {name}", "a split")
     wide = rng.random((20, 500))
     odd = (
-        (x[:0], merit[:0]),
         (x[:2], merit[:2]),
         (x[:3], merit[:3]),
         (np.repeat(x[:4], 10, 0), np.repeat(merit[:4], 10)),

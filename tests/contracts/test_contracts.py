@@ -1,0 +1,80 @@
+"""Everything that ships holds the public contracts. A newcomer is one line in its list."""
+
+import importlib.util
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from lamcts import objectives, samplers, testing
+from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Product, Space
+from lamcts.spaces.base import Space as AnySpace
+from lamcts.testing.samplers import SPACES as SAMPLED
+from lamcts.testing.splitters import Splitter
+from lamcts.tree import KMeansSvm, Linear
+
+SAMPLERS = ["uniform", "turbo", "bo", "cma", "nevergrad:TwoPointsDE", "nevergrad:CMA"]
+
+SPACES: list[AnySpace] = [
+    Box(-5.0, 10.0, dim=3),
+    Box([0.0, -1e9, 1e-9], [1.0, 1e9, 2e-9]),
+    Float(0.0, 1.0),
+    Float(1e-5, 1e-1, log=True),
+    Int(0, 5),
+    Int(1, 1000, log=True),
+    Int(1, 2**60),
+    Choice(("relu", "gelu", None)),
+    Choice((1, 2, 5), ordered=True),
+    Bool(),
+    Space({"lr": Float(1e-5, 1e-1, log=True), "layers": Int(1, 8), "act": Choice(("relu", "gelu"))}),
+    Product(Int(0, 3), Bool(), Box(0.0, 1.0, dim=2)),
+    Space({"inner": Space({"a": Int(0, 2), "b": Bool()}), "c": Choice(("x", "y", "z"))}),
+    Finite(np.random.default_rng(0).random((50, 3))),
+    Finite(["a", "b", "c"], features=[[0, 1], [1, 0], [2, 2]]),
+]
+
+SPLITTERS: list[Splitter] = [
+    KMeansSvm(),
+    KMeansSvm(kernel="linear"),
+    KMeansSvm(kernel="poly"),
+    KMeansSvm(labels=("median",)),
+    KMeansSvm(labels=("residual",)),
+    KMeansSvm(check=None),
+    Linear(),
+    Linear(check=None),
+]
+
+OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
+    "ackley": lambda: objectives.make("ackley", dim=5, shift=0),
+    "rosenbrock": lambda: objectives.make("rosenbrock", dim=5, rotate=1),
+    "rastrigin": lambda: objectives.make("rastrigin", dim=5),
+    "levy": lambda: objectives.make("levy", dim=5, shift="reference"),
+    "hopper": lambda: objectives.make("hopper", rollouts=1),
+}
+
+
+@pytest.mark.parametrize("space", SAMPLED)
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_a_sampler_holds_its_contract(name: str, space: str) -> None:
+    if (extra := name.partition(":")[0]) in ("cma", "nevergrad"):
+        pytest.importorskip(extra)
+    made = SAMPLED[space]()
+    testing.check_sampler(samplers.make(name, made), made)
+
+
+@pytest.mark.parametrize("space", SPACES, ids=lambda space: repr(space)[:40])
+def test_a_space_holds_its_contract(space: AnySpace) -> None:
+    testing.check_space(space)
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
+def test_a_splitter_holds_its_contract(splitter: Splitter) -> None:
+    testing.check_splitter(splitter)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_an_objective_holds_its_contract(name: str) -> None:
+    package = objectives.entry(name).package
+    if package is not None and importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    testing.check_objective(OBJECTIVES[name]())
