@@ -96,15 +96,17 @@ class _GpBoSession:
 
     def _centre(self) -> Floats | None:
         """Return the incumbent, or the best row of the region where the incumbent is not inside; None: no row is."""
-        for row in (self.incumbent, leader(self._seen, self._region.rows)):
-            if row is not None and self._region.contains(self._seen.x[[row]])[0]:
-                centre: Floats = self._seen.x[row]
-                return centre
-        return None
+        row = self.incumbent
+        if row is None or not self._region.contains(self._seen.x[[row]])[0]:
+            rows = self._region.rows
+            row = int(rows[np.argmin(self._seen.y[rows])]) if len(rows) else None
+        if row is None:
+            return None
+        centre: Floats = self._seen.x[row]
+        return centre
 
     def _propose(self, batch: Batch, centre: Floats) -> None:
         model = self.model.update(centre)
-        best = float(model.fitted().min())
         out = np.vstack([self._seen.pending_x()[-PENDING:], batch.x])
         if len(out):
             model = model.believing(out)
@@ -114,7 +116,7 @@ class _GpBoSession:
             x = x[self._seen.fresh(np.vstack([batch.x, x]))[len(batch.x) :]]
             if not len(x):
                 break
-            x = self._maximise(model, best, x)
+            x = self._maximise(model, x)
             if not batch.take(x[:1]).any() and not batch.take(x[1:2]).any():
                 break
             model = model.believing(batch.x[-1:])
@@ -134,8 +136,9 @@ class _GpBoSession:
         boxes = [box(centre, model.hyper.lengths, side) for side in SIDES]
         return np.vstack([candidates(self._region, centre, low, high, m, d, self._rng) for low, high in boxes])
 
-    def _maximise(self, model: Posterior, best: float, x: Floats) -> Floats:
+    def _maximise(self, model: Posterior, x: Floats) -> Floats:
         """Return the best point found by polishing the best of `x` [m, d], then the best of `x` itself, [2, d]."""
+        best = float(model.fitted().min())  # what is believed counts: a batch looks for more than its first point
 
         def loss(x: Floats) -> Floats:
             mean, variance = model.moments(x.reshape(-1, x.shape[-1]))

@@ -46,6 +46,17 @@ class Turbo:
     prior: Prior = PRIOR
     effort: Effort = EFFORT
 
+    def __post_init__(self) -> None:
+        if not 0 < self.length_min < self.length <= self.length_max:
+            got = f"{self.length_min!r}, {self.length!r}, {self.length_max!r}"
+            raise ValueError(f"Turbo: expected 0 < length_min < length <= length_max, got {got}")
+        for name, least in (("success_tolerance", 1), ("failure_tolerance", 1), ("n_start", 1), ("candidates", 1)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+                raise ValueError(f"Turbo: expected {name} to be a whole number of at least {least}, got {value!r}")
+        if not self.few > 0 or self.polish < 0:
+            raise ValueError(f"Turbo: expected few > 0 and polish >= 0, got {self.few!r} and {self.polish!r}")
+
     @property
     def resumable(self) -> bool:
         return True
@@ -100,11 +111,14 @@ class _TurboSession:
 
     def _centre(self) -> Floats | None:
         """Return the incumbent, or the best row of the region where the incumbent is not inside; None: no row is."""
-        for row in (self.incumbent, leader(self._seen, self._region.rows)):
-            if row is not None and self._region.contains(self._seen.x[[row]])[0]:
-                centre: Floats = self._seen.x[row]
-                return centre
-        return None
+        row = self.incumbent
+        if row is None or not self._region.contains(self._seen.x[[row]])[0]:
+            rows = self._region.rows
+            row = int(rows[np.argmin(self._seen.y[rows])]) if len(rows) else None
+        if row is None:
+            return None
+        centre: Floats = self._seen.x[row]
+        return centre
 
     def _propose(self, batch: Batch, centre: Floats) -> None:
         """Thompson sampling in the box: each missing point is the best candidate of one posterior draw."""

@@ -1,0 +1,88 @@
+import json
+
+import numpy as np
+
+from lamcts.models.fit import Prior
+from lamcts.models.gp import Posterior
+from lamcts.models.local import Effort, LocalModel
+from lamcts.models.scale import Scale
+from lamcts.observations import Observations
+
+SMALL = Effort(rows=40, fit_rows=20, iterations=5)
+AT = np.random.default_rng(9).random((10, 3))
+
+
+def add(seen: Observations, n: int, rng: np.random.Generator, low: float = 0.0, high: float = 1.0) -> None:
+    x = rng.uniform(low, high, (n, seen.dim))
+    y = np.sin(5 * x).sum(1)
+    seen.append(x, y, np.full(n, np.nan), np.full(n, -1), np.full(n, -1))
+
+
+def grown(steps: int, effort: Effort = SMALL, seed: int = 0) -> tuple[Observations, LocalModel, Posterior]:
+    seen, rng = Observations(3), np.random.default_rng(seed)
+    model = LocalModel(seen, Prior(), effort)
+    add(seen, 12, rng)
+    posterior = model.update(seen.x[0])
+    for _ in range(steps):
+        add(seen, 1, rng)
+        posterior = model.update(seen.x[0])
+    return seen, model, posterior
+
+
+def test_the_model_is_the_process_over_its_rows() -> None:
+    seen, model, posterior = grown(1, Effort(growth=10.0))  # no refit: the second row set grew from the first
+    y = seen.y[model.rows]
+    assert len(y) == 13
+    assert model.hyper is not None
+    anew = Posterior(seen.x[model.rows], Scale.of(y).down(y), model.hyper)
+    assert np.abs(posterior.expect(AT) - anew.expect(AT)).max() < 1e-9
+
+
+def test_a_restored_model_goes_on_bit_for_bit() -> None:
+    for steps in (0, 1, 3, 30, 50):
+        seen, model, posterior = grown(steps)
+        copy = LocalModel(seen, Prior(), SMALL)
+        copy.restore(json.loads(json.dumps(model.state())))
+        assert copy.state() == model.state()
+        assert np.array_equal(copy.update(seen.x[0]).expect(AT), posterior.expect(AT))
+        add(seen, 2, np.random.default_rng(5))
+        assert np.array_equal(copy.update(seen.x[0]).expect(AT), model.update(seen.x[0]).expect(AT))
+
+
+def test_the_model_stays_small_and_keeps_the_nearest_rows() -> None:
+    seen, model, _ = grown(100)
+    assert len(model.rows) <= SMALL.rows
+    assert model.hyper is not None
+    seen, rng = Observations(3), np.random.default_rng(1)
+    add(seen, 200, rng)
+    model = LocalModel(seen, Prior(), SMALL)
+    model.update(seen.x[0])
+    far = np.linalg.norm(seen.x - seen.x[0], axis=1)
+    assert set(model.rows) == set(np.argsort(far)[:30])  # 3/4 of 40; all length scales were equal when it chose
+
+
+def test_far_rows_of_other_searches_are_left_out() -> None:
+    seen, rng = Observations(3), np.random.default_rng(1)
+    add(seen, 200, rng, high=0.3)
+    model = LocalModel(seen, Prior(), SMALL)
+    model.update(seen.x[0])
+    before = set(model.rows)
+    add(seen, 1, rng, low=0.9)
+    model.update(seen.x[0])
+    assert set(model.rows) == before
+
+
+def test_failures_never_enter_the_model() -> None:
+    seen, model, _ = grown(0)
+    seen.append(seen.x[:2] / 2, np.array([np.nan, np.inf]), np.full(2, np.nan), np.full(2, 0), np.full(2, 0))
+    before = model.rows
+    posterior = model.update(seen.x[0])
+    assert np.array_equal(model.rows, before)
+    assert np.isfinite(posterior.expect(AT)).all()
+
+
+def test_the_route_through_gpytorch_gives_the_same_model() -> None:
+    _, _, closed = grown(30)
+    _, _, other = grown(30, Effort(rows=40, fit_rows=20, iterations=5, device="cpu"))
+    assert np.abs(closed.expect(AT) - other.expect(AT)).max() < 1e-4
+    assert type(other).__name__ == "TorchPosterior"
