@@ -10,12 +10,10 @@ from lamcts import rng as streams
 from lamcts.errors import MissingExtra
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
-from lamcts.samplers.proposals import Batch, leader, pull, unclaimed
+from lamcts.samplers.proposals import Batch, leader, pull, unclaimed, width
 
 DIAGONAL_FROM = 1000  # at 6392 dimensions a full covariance takes 327 MB; at 1000 an update takes a tenth of a second
 ROUNDS = 4  # draws before a candidate outside the region is pulled inside
-UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform in [0, 1]
-NARROWEST = 2**-7  # of the space's width: the least first step, even where all rows of a region coincide
 
 
 @dataclass(frozen=True)
@@ -124,18 +122,10 @@ class _CmaSession:
             if mean.missing:
                 return None
         start = mean.x[0] if self.incumbent is None else self._seen.x[self.incumbent]
-        sigma = self._settings.sigma * self._width()
+        sigma = self._settings.sigma * width(self._region, self._seen)
         self.log.append({"mean": start.tolist(), "sigma": sigma})
         self._run = _Run(self._settings, start, sigma)
         return self._run
-
-    def _width(self) -> float:
-        """Return the region's width as a share of the space's, by the spread of the rows inside."""
-        rows = self._region.rows
-        if not self._region.steps or len(rows) < 2:
-            return 1.0
-        spread = math.sqrt(float(self._seen.x[rows].var(0).mean()))
-        return min(max(spread / UNIFORM_SPREAD, NARROWEST), 1.0)
 
     def _draw(self, batch: Batch, run: "_Run") -> None:
         """Draw from the current distribution until the batch is full; then pull what fell outside towards the mean."""

@@ -11,11 +11,11 @@ from lamcts import rng as streams
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
 from lamcts.samplers.nevergrad_method import Method, library
-from lamcts.samplers.proposals import Batch, leader, pull, unclaimed
+from lamcts.samplers.proposals import Batch, leader, pull, unclaimed, width
 
 PATIENCE = 8  # candidates in a row that cannot be used: methods on a discrete space repeat themselves
-UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform in [0, 1]
-NARROWEST = 2**-7  # of the space's width: the least first step
+WHOLE_STEP = 1 / 6  # Nevergrad's own first step on a bounded array
+REGION_STEP = 0.3  # of the region's width, as for CMA-ES: with a sixth methods crept away from a region's best row
 
 
 @dataclass(frozen=True)
@@ -153,11 +153,9 @@ class _NevergradSession:
             if first.missing:
                 return None
             start = first.x[0]
-        rows = self._region.rows
-        width = 1.0 if whole or len(rows) < 2 else math.sqrt(float(self._seen.x[rows].var(0).mean())) / UNIFORM_SPREAD
         entry: dict[str, Any] = {
             "start": start.tolist(),
-            "width": min(max(width, NARROWEST), 1.0),
+            "sigma": WHOLE_STEP if whole else REGION_STEP * width(self._region, self._seen),
             "workers": self._settings.workers or n,
             "seed": int(self._rng.integers(2**32)),
         }

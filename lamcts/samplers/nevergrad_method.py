@@ -15,7 +15,6 @@ from lamcts.observations import Floats
 
 ASSUMED_BUDGET = 1000  # several methods, NGOpt among them, refuse to choose a plan without one
 LARGEST_LOSS = 1e15  # of the first loss; Nevergrad clips at 5e20 with a warning
-STEP = 1 / 6  # of the width: Nevergrad's own default on a bounded array
 
 
 def library() -> Any:
@@ -31,7 +30,7 @@ class Method:
     """The library's optimiser, with its noise, its threads and its use of global generators contained."""
 
     def __init__(
-        self, name: str, budget: int | None, *, start: list[float], width: float, workers: int, seed: int
+        self, name: str, budget: int | None, *, start: list[float], sigma: float, workers: int, seed: int
     ) -> None:
         nevergrad = library()
         entry = nevergrad.optimizers.registry[name]
@@ -49,7 +48,7 @@ class Method:
         def build() -> Any:
             cube = nevergrad.p.Array(init=np.array(start), lower=0.0, upper=1.0)
             cube.random_state = np.random.RandomState(seed)
-            cube.set_mutation(sigma=STEP * width)
+            cube.set_mutation(sigma=sigma)
             return entry(cube, budget=budget or ASSUMED_BUDGET, num_workers=self.workers)
 
         self._optimizer = self._call(build)

@@ -10,6 +10,8 @@ from lamcts.fill import fill
 from lamcts.observations import Floats, Observations
 from lamcts.region import Region
 
+UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform in [0, 1]
+NARROWEST = 2**-7  # of the space's width: as narrow as a region counts, even where all its rows coincide
 HALVINGS = 30  # 2**-30 of the way is nearer than any boundary matters; on a grid the anchor is reached long before
 
 
@@ -82,3 +84,11 @@ def leader(seen: Observations, rows: Iterable[int], current: int | None = None) 
 def unclaimed(region: Region, seen: Observations) -> list[int]:
     """Return the rows of the region that no session asked for."""
     return [int(row) for row in region.rows if seen.source[row] == -1]
+
+
+def width(region: Region, seen: Observations) -> float:
+    """Return the width of a region as a share of the space's, by the spread of the rows inside."""
+    if not region.steps or len(region.rows) < 2:
+        return 1.0
+    spread = math.sqrt(float(seen.x[region.rows].var(0).mean()))
+    return min(max(spread / UNIFORM_SPREAD, NARROWEST), 1.0)

@@ -52,11 +52,11 @@ def test_the_whole_space_is_searched_from_the_middle_and_a_region_from_its_best_
     whole = Search(Nevergrad("CMA"), CUBE, 0)
     whole.ask(2)
     assert whole.session.log[0]["start"] == [0.5] * 4
-    assert whole.session.log[0]["width"] == 1.0
+    assert whole.session.log[0]["sigma"] == 1 / 6
     part = Search(Nevergrad("CMA"), CUBE, 0, steps=[Step(Ball(np.full(4, 0.5), 0.4), True)], given=200)
     part.ask(2)
     assert part.session.log[0]["start"] == part.seen.x[part.session.incumbent].tolist()
-    assert 0.2 < part.session.log[0]["width"] < 0.9
+    assert 0.1 < part.session.log[0]["sigma"] < 0.25
 
 
 def test_candidates_evaluated_before_are_told_without_another_evaluation() -> None:
