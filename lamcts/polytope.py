@@ -7,20 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.observations import Floats
+from lamcts.observations import Floats, Rows
 from lamcts.region import Region
 
 CHAINS = 64  # least number run side by side: the directions of some come from the differences of others
-SWEEPS = 12  # rounds of moves; tests/test_fill.py compares moments at d = 50 with a long run
-ACROSS = 8  # moves along differences in each round
+SWEEPS = 8  # rounds of moves; tests/test_fill.py compares moments at d = 50 with a long run
+ACROSS = 4  # moves along differences in each round
+PASSES = 3  # moves along each bent axis, over all rounds
+MOST_BENT = 100_000_000  # coordinates that these moves may touch, some half a second: fewer of them at d = 500
 
 
 def inside_flat(region: Region, starts: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, int]:
     """Return `n` points of the region [n, d] (unsnapped) and how often it looked; none if it has no interior.
 
     Hit-and-run: every move draws the new point uniformly from the whole chord through the old one, whose ends are
-    known exactly, so nothing is rejected. Chords run along the axes in turn (which mixes fast in the cube), and between
-    along the difference of two other chains (which mixes fast where it is thin and slanted; Goodman and Weare 2010).
+    known exactly, so nothing is rejected. Chords run along the axes (which mixes fast in the cube), along axes bent to
+    run beside all half-spaces (which mixes fast between two that are close and parallel), and along the difference of
+    two other chains (which adapts to any other thin shape; Goodman and Weare 2010).
     Chains start at `starts` [m, d], or without any at the centre of the largest ball inside.
     """
     w, b = _halfspaces(region)  # [h, d], [h]
@@ -31,8 +34,10 @@ def inside_flat(region: Region, starts: Floats, n: int, rng: np.random.Generator
         starts = centre[None]
     c = max(n, CHAINS) + max(n, CHAINS) % 2  # even: halves lend each other their directions
     x = starts[rng.integers(len(starts), size=c)]  # [c, d]
-    for _ in range(SWEEPS):
+    bent = np.concatenate([rng.permutation(x.shape[1]) for _ in range(PASSES)])[: MOST_BENT // x.size]
+    for axes in np.array_split(bent, SWEEPS):
         _along_axes(x, w, b, rng)
+        _bent(axes, x, w, b, rng)
         for _ in range(ACROSS):
             _across(x, w, b, rng)
     return x[rng.permutation(c)[:n]], n
@@ -86,14 +91,32 @@ def _across(x: Floats, w: Floats, b: Floats, rng: np.random.Generator) -> None:
     halves = np.split(rng.permutation(len(x)), 2)
     for mine, others in (halves, halves[::-1]):
         first = rng.permutation(others)
-        direction = x[first] - x[np.roll(first, 1)]  # [c / 2, d]
+        direction, old = x[first] - x[np.roll(first, 1)], x[mine]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ends = np.stack([-x[mine] / direction, (1 - x[mine]) / direction])  # [2, c / 2, d]
+            ends = np.stack([-old / direction, (1 - old) / direction])  # [2, c / 2, d]
         ends = np.where(direction == 0, [[[-np.inf]], [[np.inf]]], ends)
-        low, high = _chord(ends.min(0).max(1), ends.max(0).min(1), x[mine] @ w.T + b, direction @ w.T)
-        apart = np.isfinite(high - low)  # where two chains coincide there is no direction
-        step = np.where(apart, low, 0) + np.where(apart, high - low, 0) * rng.random(len(mine))
-        x[mine] = np.clip(x[mine] + step[:, None] * direction, 0, 1)
+        low, high = _chord(ends.min(0).max(1), ends.max(0).min(1), old @ w.T + b, direction @ w.T)
+        x[mine] = np.clip(old + _step(low, high, rng)[:, None] * direction, 0, 1)
+
+
+def _bent(axes: Rows, x: Floats, w: Floats, b: Floats, rng: np.random.Generator) -> None:
+    """Move every chain along the `axes` [a], bent so that no half-space comes nearer, in place."""
+    directions = np.eye(x.shape[1])[axes] - np.linalg.pinv(w)[axes] @ w  # [a, d]: directions @ w.T is zero
+    for direction in directions[np.square(directions).sum(1) > 1e-12]:  # with d half-spaces or more there may be none
+        use = np.abs(direction) > 1e-12  # rounding error elsewhere
+        rate, up = 1 / direction[use], direction[use] > 0
+        travelled = x[:, use] * rate
+        low, high = (np.where(up, 0, rate) - travelled).max(1), (np.where(up, rate, 0) - travelled).min(1)
+        direction = np.where(use, direction, 0)
+        low, high = _chord(low, high, x @ w.T + b, np.broadcast_to(w @ direction, (len(x), len(w))))
+        x += _step(low, high, rng)[:, None] * direction
+        np.clip(x, 0, 1, out=x)
+
+
+def _step(low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
+    """Return steps uniform in [low, high] [c], 0 where there is no direction (two chains coincide)."""
+    some = np.isfinite(high - low)
+    return np.asarray(np.where(some, low, 0) + np.where(some, high - low, 0) * rng.random(len(low)))
 
 
 def _chord(low: Floats, high: Floats, slack: Floats, slope: Floats) -> tuple[Floats, Floats]:

@@ -34,8 +34,10 @@ class Linear:
         """Return a boundary learned from rows `x` [n, d] with `merit` [n] (higher is better), or None."""
         rows = thin(merit, self.max_rows, rng)
         x, s = x[rows], standard(merit[rows])
+        if len(x) < LEAST_ROWS or not s.any():
+            return None
         frame = Frame.of(x)
-        if len(x) < LEAST_ROWS or not s.any() or not frame.rate.any():
+        if not frame.rate.any():
             return None
         z = frame(x)  # [n, d], mean 0, so the prediction above the mean is z @ w
 

@@ -66,8 +66,10 @@ class KMeansSvm:
         """Return a boundary learned from rows `x` [n, d] with `merit` [n] (higher is better), or None."""
         rows = thin(merit, self.max_rows, rng)
         x, s = x[rows], standard(merit[rows])
+        if len(x) < LEAST_ROWS or not s.any():
+            return None
         frame = Frame.of(x)
-        if len(x) < LEAST_ROWS or not s.any() or not frame.rate.any():
+        if not frame.rate.any():
             return None
         z = frame(x)
         kernel = gram(z, z, self.kernel, self.degree)  # [n, n]

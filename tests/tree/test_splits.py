@@ -1,0 +1,219 @@
+import warnings
+
+import numpy as np
+import pytest
+
+from lamcts.tree import HoldOut, KMeansSvm, Linear, splits
+from lamcts.tree.boundary import NEAR, Frame, Halfspace, KernelBoundary, gram
+from lamcts.tree.holdout import evidence
+from lamcts.tree.labels import kmeans, median, residual, two_means
+from lamcts.tree.merit import ranks
+from lamcts.tree.splits import thin
+
+SPLITTERS = [
+    KMeansSvm(),
+    KMeansSvm(kernel="linear"),
+    KMeansSvm(kernel="poly"),
+    KMeansSvm(labels=("median",)),
+    KMeansSvm(labels=("residual",)),
+    KMeansSvm(y_weight=(1.0,), labels=("kmeans",)),
+    Linear(),
+]
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def sphere(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Points and the merits of a bowl whose bottom lies off the centre."""
+    x = rng(seed).random((n, d))
+    return x, ranks(np.square(x - 0.7).sum(1))
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
+def test_the_good_side_outranks_the_bad_on_points_never_seen(splitter: KMeansSvm | Linear) -> None:
+    x, merit = sphere(150, 3)
+    split = splitter.fit(x, merit, rng())
+    assert split is not None
+    fresh, value = sphere(2000, 3, seed=9)
+    assert evidence((split.good(fresh), value)).gap > 0.15
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
+def test_noise_is_not_split(splitter: KMeansSvm | Linear) -> None:
+    splits = [splitter.fit(rng(seed).random((100, 5)), rng(100 + seed).random(100), rng()) for seed in range(12)]
+    assert sum(split is not None for split in splits) <= 2
+
+
+def test_in_a_hundred_dimensions_the_plain_clustering_ignores_merit_and_the_weighted_one_does_not() -> None:
+    x, merit = sphere(300, 100)
+    fresh, value = sphere(3000, 100, seed=9)
+    plain = KMeansSvm(y_weight=(1.0,), labels=("kmeans",), check=None).fit(x, merit, rng())
+    ours = KMeansSvm().fit(x, merit, rng())
+    assert plain is not None
+    assert ours is not None
+    gap, plain_gap = evidence((ours.good(fresh), value)).gap, evidence((plain.good(fresh), value)).gap
+    assert gap > 0.3
+    assert gap > plain_gap + 0.1
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
+def test_the_answer_for_a_row_does_not_depend_on_the_rows_beside_it(splitter: KMeansSvm | Linear) -> None:
+    x, merit = sphere(120, 40)
+    split = splitter.fit(x, merit, rng()) or KMeansSvm(check=None).fit(x, merit, rng())
+    assert split is not None
+    inside, outside = x[split.good(x)][0], x[~split.good(x)][0]
+    for _ in range(60):  # close in on the boundary until there is no float64 between
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if split.good(middle[None])[0] else (inside, middle)
+    close = inside + (outside - inside) * np.linspace(-2, 3, 50)[:, None]
+    many = np.vstack([close, rng(1).random((333, 40))])
+    alone = np.array([split.good(row[None])[0] for row in many])
+    assert alone[:50].any()
+    assert not alone[:50].all()
+    assert split.good(many).tolist() == alone.tolist()
+    order = rng(2).permutation(len(many))
+    assert split.good(many[order]).tolist() == alone[order].tolist()
+
+
+def test_zero_counts_as_good() -> None:
+    flat = Halfspace(np.array([1.0, -1.0]), 0.0)
+    assert flat.good(np.array([[0.25, 0.25], [0.5, 0.25], [0.25, 0.5]])).tolist() == [True, True, False]
+    frame = Frame(np.zeros(1), np.ones(1))
+    bump = KernelBoundary(frame, "rbf", 2, np.zeros((1, 1)), np.ones(1), -1.0)  # exp(-x^2) - 1
+    assert bump.good(np.array([[0.0], [0.5]])).tolist() == [True, False]
+
+
+def test_a_flat_split_gives_its_half_space() -> None:
+    x, merit = sphere(150, 4)
+    points = rng(3).random((500, 4))
+    for splitter in (KMeansSvm(kernel="linear"), Linear()):
+        split = splitter.fit(x, merit, rng())
+        assert split is not None
+        flat = split.halfspace()
+        assert flat is not None
+        assert split.good(points).tolist() == (points @ flat[0] + flat[1] >= 0).tolist()
+    curved = KMeansSvm().fit(x, merit, rng())
+    assert curved is not None
+    assert curved.halfspace() is None
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_the_kernel_boundary_is_that_of_scikit_learn(kernel: str) -> None:
+    from sklearn.svm import SVC
+
+    x, merit = sphere(90, 6)
+    split = KMeansSvm(kernel=kernel, labels=("median",), check=None).fit(x, merit, rng())
+    assert isinstance(split, KernelBoundary)
+    z = (x - x.mean(0)) / x.std(0)
+    oracle = SVC(C=1.0, kernel=kernel, gamma=1 / 6, coef0=1.0, degree=2, random_state=0).fit(
+        z, merit > np.median(merit)
+    )
+    points = rng(4).random((400, 6))
+    expected = oracle.decision_function((points - x.mean(0)) / x.std(0))
+    clear = np.abs(expected) > 0.01  # libsvm stops at a tolerance of 1e-3
+    assert np.count_nonzero(clear) > 350
+    assert split.good(points)[clear].tolist() == (expected > 0)[clear].tolist()
+
+
+def test_the_kernels_agree_with_their_formulas() -> None:
+    a, b = rng(0).normal(size=(5, 7)), rng(1).normal(size=(4, 7))
+    squares = np.array([[np.square(p - q).sum() for q in b] for p in a])
+    assert np.allclose(gram(a, b, "rbf", 2), np.exp(-squares / 7))
+    assert np.allclose(gram(a, b, "linear", 2), a @ b.T / 7)
+    assert np.allclose(gram(a, b, "poly", 3), (a @ b.T / 7 + 1) ** 3)
+    assert gram(a, a, "rbf", 2).max() <= 1
+    assert NEAR > 1e-12
+
+
+DEGENERATE = {
+    "no row": (np.empty((0, 3)), np.empty(0)),
+    "one row": (np.full((1, 3), 0.5), np.ones(1)),
+    "two rows": (np.array([[0.1], [0.9]]), np.array([0.0, 1.0])),
+    "equal merits": (rng().random((50, 3)), np.full(50, 0.5)),
+    "equal points": (np.full((50, 3), 0.3), rng().random(50)),
+    "points closer than 1e-9": (0.3 + 1e-13 * rng().random((50, 3)), rng().random(50)),
+}
+
+
+@pytest.mark.parametrize("splitter", [*SPLITTERS, Linear(check=None), KMeansSvm(check=None)], ids=repr)
+@pytest.mark.parametrize("case", list(DEGENERATE))
+def test_degenerate_rows_are_not_split(splitter: KMeansSvm | Linear, case: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert splitter.fit(*DEGENERATE[case], rng()) is None
+
+
+@pytest.mark.parametrize("splitter", [*SPLITTERS, Linear(check=None), KMeansSvm(check=None)], ids=repr)
+@pytest.mark.parametrize("scale", [1e300, 1e-300, 1e-320])
+def test_merits_of_any_size_and_points_that_repeat_never_raise(splitter: KMeansSvm | Linear, scale: float) -> None:
+    x = np.repeat(rng().random((20, 500)), 3, axis=0)
+    x[:, 7] = 0.0
+    split = splitter.fit(x, scale * np.linspace(-1, 1, 60), rng())
+    if split is not None:
+        assert split.good(x).shape == (60,)
+
+
+def test_a_machine_that_is_stopped_early_is_judged_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, merit = sphere(100, 3)
+    whole = KMeansSvm(check=None).fit(x, merit, rng())
+    monkeypatch.setattr(splits, "MOST_STEPS", 5)
+    early = KMeansSvm(check=None, min_share=0.0).fit(x, merit, rng())  # no ConvergenceWarning gets out
+    assert isinstance(whole, KernelBoundary)
+    assert early is None or (isinstance(early, KernelBoundary) and early.weight.tolist() != whole.weight.tolist())
+
+
+def test_a_fit_repeats_with_its_random_numbers_and_leaves_its_input_alone() -> None:
+    x, merit = sphere(800, 8)
+    before = x.copy(), merit.copy()
+    one, two = KMeansSvm().fit(x, merit, rng(5)), KMeansSvm().fit(x, merit, rng(5))
+    assert isinstance(one, KernelBoundary)
+    assert isinstance(two, KernelBoundary)
+    assert one.support.tolist() == two.support.tolist()
+    assert one.weight.tolist() == two.weight.tolist()
+    assert np.array_equal(x, before[0])
+    assert np.array_equal(merit, before[1])
+
+
+def test_many_rows_are_thinned_evenly_over_their_merits() -> None:
+    merit = rng().random(10_000)
+    rows = thin(merit, 500, rng(1))
+    assert len(np.unique(rows)) == 500
+    assert (np.diff(rows) > 0).all()
+    slices = np.argsort(np.argsort(merit))[rows] // 20
+    assert sorted(slices.tolist()) == list(range(500))
+    assert thin(merit[:7], 7, rng()).tolist() == list(range(7))
+
+
+def test_two_means_tells_two_heaps_apart_and_kmeans_calls_the_better_one_good() -> None:
+    points = np.vstack([rng(0).normal(size=(30, 4)), 20 + rng(1).normal(size=(10, 4))])
+    label = two_means(points, rng())
+    assert len(set(label[:30].tolist())) == len(set(label[30:].tolist())) == 1
+    assert label[0] != label[-1]
+    good = kmeans(points, np.r_[np.zeros(30), np.ones(10)], rng())
+    assert good.tolist() == [False] * 30 + [True] * 10
+
+
+def test_the_median_rule_takes_the_better_half_and_the_residual_rule_what_beats_the_trend() -> None:
+    s = np.array([-2.0, -1.0, 0.5, 2.5])
+    assert median(np.empty((4, 0)), s, rng()).tolist() == [False, False, True, True]
+    z = np.linspace(-1, 1, 201)[:, None]
+    dent = 3 * z[:, 0] + np.where(np.abs(z[:, 0]) < 0.2, 1.0, 0.0)
+    good = residual(z, dent - dent.mean(), rng())
+    assert good[95:106].all()
+    assert not good[:60].any()
+
+
+def test_bad_settings_say_what_was_expected() -> None:
+    with pytest.raises(ValueError, match="expected kernel rbf, linear or poly, got 'sigmoid'"):
+        KMeansSvm(kernel="sigmoid")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="expected labels from kmeans, median, residual"):
+        KMeansSvm(labels=("mean",))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="min_share in"):
+        Linear(min_share=0.7)
+    with pytest.raises(ValueError, match="max_rows of at least 4"):
+        KMeansSvm(max_rows=2)
+    with pytest.raises(ValueError, match="penalty above 0"):
+        Linear(penalty=0)
+    assert KMeansSvm(check=HoldOut(folds=2)) == KMeansSvm(check=HoldOut(folds=2))
