@@ -1,5 +1,6 @@
 """The initial design: the points evaluated before anything has been learned."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,15 @@ from lamcts.sobol import latin_hypercube, sobol
 from lamcts.spaces.base import Floats, Space
 
 Kind = Literal["sobol", "lhs", "uniform"]
-KINDS = ("sobol", "lhs", "uniform")
+Draw = Callable[[int, int, np.random.Generator], Floats]
+
+
+def uniform(n: int, dim: int, rng: np.random.Generator) -> Floats:
+    """Return independent uniform points, [n, dim]."""
+    return rng.random((n, dim))
+
+
+DRAWS: dict[str, Draw] = {"sobol": sobol, "lhs": latin_hypercube, "uniform": uniform}
 
 
 def default_size(dim: int) -> int:
@@ -21,8 +30,8 @@ class Design:
     """A fixed list of `n` starting points: the user's `x0` first, then points that fill the space evenly."""
 
     def __init__(self, space: Space, kind: Kind, n: int | None, x0: Any, seed: int) -> None:
-        if kind not in KINDS:
-            raise ValueError(f"design: expected one of {', '.join(KINDS)}, got {kind!r}")
+        if kind not in DRAWS:
+            raise ValueError(f"design: expected one of {', '.join(DRAWS)}, got {kind!r}")
         given = _encoded(space, x0)
         if n is None:
             n = max(default_size(space.dim), len(given))
@@ -37,8 +46,7 @@ class Design:
         if self._rows is None:
             rng = stream(self._seed, Purpose.DESIGN)
             n, dim = self.n - len(self.given), self._space.dim
-            draw = {"sobol": sobol, "lhs": latin_hypercube, "uniform": lambda n, dim, rng: rng.random((n, dim))}
-            filled = self._space.spread(draw[self.kind](n, dim, rng)) if n else np.empty((0, dim))
+            filled = self._space.spread(DRAWS[self.kind](n, dim, rng)) if n else np.empty((0, dim))
             self._rows = np.vstack([np.array(self.given).reshape(-1, dim), filled])
         return self._rows[start:stop]
 

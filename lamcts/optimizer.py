@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts import samplers
+from lamcts import samplers, snapshot
 from lamcts.design import Design, Kind
 from lamcts.errors import Exhausted
 from lamcts.lineages import Lineages
@@ -15,7 +15,6 @@ from lamcts.region import Region
 from lamcts.rng import Purpose, derive, stream
 from lamcts.samplers.base import Sampler
 from lamcts.settings import checked_seed, checked_space, checked_tree
-from lamcts.snapshot import Snapshot
 from lamcts.spaces.base import Space
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
@@ -31,7 +30,7 @@ class Best(NamedTuple):
     trial: int
 
 
-class Optimizer(Snapshot):
+class Optimizer:
     """Minimise (or maximise) a black box over `space` by learning where to look (LA-MCTS; Wang, Fonseca, Tian 2020).
 
     sampler: the local search used inside the region that the tree selects: a name or a `Sampler`.
@@ -180,6 +179,22 @@ class Optimizer(Snapshot):
         if self.tree is None or self._growth is None:
             return Region(self.space, (), self.seen.good)
         return self.tree.select(self._growth.root(), self._rng)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        return snapshot.fingerprint(self)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that goes on bit for bit after a restart, as JSON values and plain arrays."""
+        return snapshot.take(self)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over a state of an optimizer of equal settings; only a fresh optimizer can."""
+        snapshot.load(self, state)
+
+    def changes(self) -> dict[str, Any]:
+        """Return what a journal must write beside new rows and trials, since the last call: small JSON values."""
+        return snapshot.changes(self)
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 

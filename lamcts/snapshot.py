@@ -15,67 +15,68 @@ FORMAT = 1
 COLUMNS = ("x", "y", "seconds", "trial", "source")
 
 
-class Snapshot:
-    """The part of `Optimizer` that saves and loads. The tree is not saved: it is a function of what was seen."""
+def fingerprint(opt: "Optimizer") -> dict[str, Any]:
+    """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+    return {
+        "format": FORMAT,
+        "space": opt.space.signature(),
+        "maximise": opt.maximise,
+        "sampler": repr(opt.sampler),
+        "tree": repr(opt.tree),
+        "seed": opt.seed,
+        "design": opt._design.signature(),
+        "repeat": opt.repeat,
+    }
 
-    def fingerprint(self: "Optimizer") -> dict[str, Any]:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
-        return {
-            "format": FORMAT,
-            "space": self.space.signature(),
-            "maximise": self.maximise,
-            "sampler": repr(self.sampler),
-            "tree": repr(self.tree),
-            "seed": self.seed,
-            "design": self._design.signature(),
-            "repeat": self.repeat,
-        }
 
-    def state_dict(self: "Optimizer") -> dict[str, Any]:
-        """Return the whole state: JSON values, and numpy arrays under "columns" and in the pending points."""
-        return {
-            "format": FORMAT,
-            "fingerprint": self.fingerprint(),
-            "core": self._core(),
-            "sessions": self._lineages.sessions(),
-            "columns": {name: np.array(getattr(self.seen, name)) for name in COLUMNS},
-            "failures": {str(row): message for row, message in self.failures.items()},
-            "pending": [{"id": t.id, "x": np.array(t.x), "session": t.session, "tag": t.tag} for t in self.pending],
-        }
+def take(opt: "Optimizer") -> dict[str, Any]:
+    """Return the whole state: JSON values, and numpy arrays under "columns" and in the pending points."""
+    return {
+        "format": FORMAT,
+        "fingerprint": fingerprint(opt),
+        "core": _core(opt),
+        "sessions": opt._lineages.sessions(),
+        "columns": {name: np.array(getattr(opt.seen, name)) for name in COLUMNS},
+        "failures": {str(row): message for row, message in opt.failures.items()},
+        "pending": [{"id": t.id, "x": np.array(t.x), "session": t.session, "tag": t.tag} for t in opt.pending],
+    }
 
-    def changes(self: "Optimizer") -> dict[str, Any]:
-        """Return what a journal must write beside new rows and trials, since the last call: small JSON values."""
-        sessions, ended = self._lineages.changes()
-        return {"core": self._core(), "sessions": sessions, "ended": ended}
 
-    def load_state_dict(self: "Optimizer", state: dict[str, Any]) -> None:
-        """Take over a state of an optimizer of equal settings; only a fresh optimizer can."""
-        if len(self.seen) or self._next or self._designed:
-            raise RuntimeError("load_state_dict: expected a fresh optimizer, this one was used; make a new one")
-        check_fingerprint(state["fingerprint"], self.fingerprint())
-        core, columns = state["core"], state["columns"]
-        x = np.asarray(columns["x"], float).reshape(-1, self.space.dim)
-        y, seconds = (np.asarray(columns[name], float) for name in ("y", "seconds"))
-        trial, source = (np.asarray(columns[name], np.int64) for name in ("trial", "source"))
-        self.seen.append(x, y, seconds, trial, source)
-        self.failures.update({int(row): str(message) for row, message in state["failures"].items()})
-        self._next, self._designed = int(core["next"]), int(core["designed"])
-        for entry in state["pending"]:
-            self._remember(int(entry["id"]), np.asarray(entry["x"], float), entry["session"], entry["tag"])
-        late = set(trial[~np.isfinite(y)].tolist()) - set(trial[np.isfinite(y)].tolist()) - {-1}
-        for row in np.flatnonzero(np.isin(trial, list(late))):
-            point = self.space.decode(x[row])
-            self._late[int(trial[row])] = Trial(int(trial[row]), point, x[row], session=int(source[row]))
-        self._lineages.load(core["lineages"], state["sessions"], Region(self.space, (), self.seen.good))
-        self._rng = restore(core["rng"])
+def changes(opt: "Optimizer") -> dict[str, Any]:
+    """Return what a journal must write beside new rows and trials, since the last call: small JSON values."""
+    sessions, ended = opt._lineages.changes()
+    return {"core": _core(opt), "sessions": sessions, "ended": ended}
 
-    def _core(self: "Optimizer") -> dict[str, Any]:
-        return {
-            "next": self._next,
-            "designed": self._designed,
-            "rng": save(self._rng),
-            "lineages": self._lineages.core(),
-        }
+
+def load(opt: "Optimizer", state: dict[str, Any]) -> None:
+    """Take over a state of an optimizer of equal settings; only a fresh optimizer can."""
+    if len(opt.seen) or opt._next or opt._designed:
+        raise RuntimeError("load_state_dict: expected a fresh optimizer, this one was used; make a new one")
+    check_fingerprint(state["fingerprint"], fingerprint(opt))
+    core, columns = state["core"], state["columns"]
+    x = np.asarray(columns["x"], float).reshape(-1, opt.space.dim)
+    y, seconds = (np.asarray(columns[name], float) for name in ("y", "seconds"))
+    trial, source = (np.asarray(columns[name], np.int64) for name in ("trial", "source"))
+    opt.seen.append(x, y, seconds, trial, source)
+    opt.failures.update({int(row): str(message) for row, message in state["failures"].items()})
+    opt._next, opt._designed = int(core["next"]), int(core["designed"])
+    for entry in state["pending"]:
+        opt._remember(int(entry["id"]), np.asarray(entry["x"], float), entry["session"], entry["tag"])
+    late = set(trial[~np.isfinite(y)].tolist()) - set(trial[np.isfinite(y)].tolist()) - {-1}
+    for row in np.flatnonzero(np.isin(trial, list(late))):
+        point = opt.space.decode(x[row])
+        opt._late[int(trial[row])] = Trial(int(trial[row]), point, x[row], session=int(source[row]))
+    opt._lineages.load(core["lineages"], state["sessions"], Region(opt.space, (), opt.seen.good))
+    opt._rng = restore(core["rng"])
+
+
+def _core(opt: "Optimizer") -> dict[str, Any]:
+    return {
+        "next": opt._next,
+        "designed": opt._designed,
+        "rng": save(opt._rng),
+        "lineages": opt._lineages.core(),
+    }
 
 
 def check_fingerprint(theirs: dict[str, Any], ours: dict[str, Any]) -> None:

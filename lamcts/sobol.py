@@ -17,7 +17,9 @@ def sobol(n: int, dim: int, rng: np.random.Generator) -> Floats:
         return latin_hypercube(n, dim, rng)
     from scipy.stats import qmc
 
-    points: Floats = qmc.Sobol(dim, scramble=True, rng=rng).random_base2((n - 1).bit_length())[:n]  # [n, dim]
+    # scipy spawns from a generator's seed, which a restored one has not: it gets a generator of its own.
+    own = np.random.default_rng(int(rng.integers(2**63)))
+    points: Floats = qmc.Sobol(dim, scramble=True, rng=own).random_base2((n - 1).bit_length())[:n]  # [n, dim]
     return points
 
 
