@@ -52,6 +52,22 @@ class Paths:
         draws += self._mean
         return draws
 
+    def slope(self, x: Floats) -> tuple[Singles, Singles]:
+        """Return draw i and its gradient at the point `x[i]` of `x` [k, d], [k] and [k, d]."""
+        scaled, five = self._scale(x), np.float32(5.0)
+        phases = scaled @ self._frequencies + self._phases  # [k, w]
+        square = scaled @ (self._rows.T * -(five + five)) + five * np.einsum("ij,ij->i", self._rows, self._rows)
+        square += five * np.einsum("ij,ij->i", scaled, scaled)[:, None]
+        root = np.sqrt(np.maximum(square, 0))  # [k, n], R of `matern`
+        decay = np.exp(-root) * self._weights.T
+        values: Singles = np.einsum("ij,ji->i", np.cos(phases), self._heights)
+        values += np.einsum("ij,ij->i", 1 + root + root * root / 3, decay) + self._mean
+        # The correlation falls by 5 / 3 (1 + R) exp(-R) per scaled step and unit of distance.
+        pull = np.float32(5 / 3) * (1 + root) * decay  # [k, n]
+        gradient = pull @ self._rows - pull.sum(1)[:, None] * scaled
+        gradient -= (np.sin(phases) * self._heights.T) @ self._frequencies.T
+        return values, gradient / self._posterior.hyper.lengths.astype(np.float32)
+
     def _scale(self, x: Floats) -> Singles:
         scaled: Singles = ((x - self._posterior.middle) / self._posterior.hyper.lengths).astype(np.float32)
         return scaled

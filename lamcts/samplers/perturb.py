@@ -14,7 +14,9 @@ from lamcts.region import Region
 from lamcts.samplers.proposals import pull
 from lamcts.spaces.base import Space
 
+FIRST, LONGER, SHORTER = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, and its change at each step
 STEP, SHRINK, TRIES = 0.1, 0.9, 20  # of polishing: first step as a share of the box, its decay, moves a round
+TINY = 1e-300  # where the slope is 0 there is no way to go
 FEW_INSIDE = 0.25  # share of candidates inside the region below which the others are pulled towards the centre
 
 
@@ -99,4 +101,32 @@ def polish(
         best[better] = near.reshape(k, TRIES, -1)[better, winner[better]]
         values[better] = found[better, winner[better]]
         step *= SHRINK
+    return best
+
+
+def descend(
+    region: Region,
+    x: Floats,
+    slope: Callable[[Floats], tuple[NDArray[Any], NDArray[Any]]],
+    low: Floats,
+    high: Floats,
+    free: NDArray[np.bool_],
+    steps: int,
+) -> Floats:
+    """Return the points `x` [k, d], each improved along its `free` [k, d] coordinates by steps down a slope of its own.
+
+    `slope` maps points [k, d] to losses [k] and gradients [k, d], row i of all belonging to `x[i]`. A step that leaves
+    the region, or gains nothing, is taken back and the next one is shorter. Only continuous coordinates may be free.
+    """
+    best, (values, gradient) = x.copy(), slope(x)
+    width = (high - low) * free  # [k, d]
+    length = FIRST * np.sqrt(free.sum(1, keepdims=True))  # [k, 1]
+    for _ in range(steps):
+        way = -gradient * width
+        way /= np.maximum(np.sqrt((way * way).sum(1, keepdims=True)), TINY)
+        here = np.where(free, np.clip(best + length * way * width, low, high), best)
+        found, new = slope(here)
+        better = (found < values) & region.contains(here)
+        best[better], values[better], gradient[better] = here[better], found[better], new[better]
+        length = np.where(better[:, None], LONGER * length, SHORTER * length)
     return best

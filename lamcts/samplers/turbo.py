@@ -13,7 +13,7 @@ from lamcts.models.local import Effort, LocalModel
 from lamcts.models.paths import Paths
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
-from lamcts.samplers.perturb import box, candidates, polish
+from lamcts.samplers.perturb import box, candidates, descend
 from lamcts.samplers.progress import Progress
 from lamcts.samplers.proposals import Batch, leader, unclaimed
 
@@ -30,8 +30,8 @@ class Turbo:
     as shares of the cube. success_tolerance: batches in a row that improve before it doubles.
     failure_tolerance: evaluations in a row that do not before it halves (None: max(4, d)).
     n_start: results to begin with (None: 2 d, at most 100). candidates: points at which the posterior draws are
-    looked at (None: 1000, for single points 500). few: parameters that a candidate moves at a time, on average.
-    polish: rounds of shrinking moves from the best candidate of each draw.
+    looked at. few: parameters that a candidate moves at a time, on average.
+    descent: steps down the slope of each draw from its best candidate, along the parameters that this one moves.
     """
 
     length: float = 0.8
@@ -41,8 +41,8 @@ class Turbo:
     failure_tolerance: int | None = None
     n_start: int | None = None
     candidates: int = 1000
-    few: float = 20.0
-    polish: int = 0
+    few: float = 10.0
+    descent: int = 8
     prior: Prior = PRIOR
     effort: Effort = EFFORT
 
@@ -54,8 +54,8 @@ class Turbo:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
                 raise ValueError(f"Turbo: expected {name} to be a whole number of at least {least}, got {value!r}")
-        if not self.few > 0 or self.polish < 0:
-            raise ValueError(f"Turbo: expected few > 0 and polish >= 0, got {self.few!r} and {self.polish!r}")
+        if not self.few > 0 or self.descent < 0:
+            raise ValueError(f"Turbo: expected few > 0 and descent >= 0, got {self.few!r} and {self.descent!r}")
 
     @property
     def resumable(self) -> bool:
@@ -133,7 +133,8 @@ class _TurboSession:
             if len(x):
                 paths = Paths(posterior, min(batch.missing, len(x)), self._rng)
                 best = x[thompson(paths(x))]
-                batch.take(polish(self._region, best, paths.own, low, high, few, settings.polish, self._rng))
+                free = (best != centre) & space.continuous  # the others stay where the candidate left them
+                batch.take(descend(self._region, best, paths.slope, low, high, free, settings.descent))
                 batch.take(best)
             if not batch.missing:
                 break

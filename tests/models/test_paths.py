@@ -31,3 +31,15 @@ def test_draws_at_points_of_their_own_are_the_same_draws() -> None:
     own = paths.own(AT.reshape(4, 10, 2))  # [k, p]
     everywhere = paths(AT).reshape(4, 10, 4)  # [k, p, draw]
     assert np.abs(own - everywhere[np.arange(4), :, np.arange(4)]).max() < 1e-4
+
+
+def test_the_slope_of_a_draw_is_its_change() -> None:
+    posterior = Posterior(X, Z, Hyper(np.array([0.25, 0.4]), 1e-3))
+    paths = Paths(posterior, 8, np.random.default_rng(0))
+    at = np.random.default_rng(1).random((8, 2))
+    values, gradient = paths.slope(at)
+    assert np.abs(values - paths.own(at[:, None])[:, 0]).max() < 1e-4
+    for j in range(2):
+        step = 1e-2 * np.eye(2)[j]
+        change = (paths.own((at + step)[:, None]) - paths.own((at - step)[:, None]))[:, 0] / 2e-2
+        assert np.abs(gradient[:, j] - change).max() < 0.05 * np.abs(gradient).max()

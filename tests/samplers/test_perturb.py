@@ -1,7 +1,7 @@
 import numpy as np
 
 from lamcts.region import Region, Step
-from lamcts.samplers.perturb import box, candidates, masks, moved, polish
+from lamcts.samplers.perturb import box, candidates, descend, masks, moved, polish
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.testing.samplers import Ball
 
@@ -68,3 +68,22 @@ def test_polishing_lowers_each_loss_and_stays_inside() -> None:
     assert region.contains(x).all()
     assert (loss(x[:, None])[:2, 0] < 0.1 * loss(start[:, None])[:2, 0]).all()
     assert loss(x[:, None])[2, 0] < loss(start[:, None])[2, 0]
+
+
+def test_descent_lowers_each_loss_along_its_free_coordinates_and_stays_inside() -> None:
+    region = Region(Box(0.0, 1.0, dim=4), (Step(Ball(np.full(4, 0.5), 0.4), True),), NO_ROWS)
+    goals = np.array([[0.4] * 4, [0.6] * 4, [0.95] * 4, [0.5] * 4])  # the third lies outside, the last is the start
+
+    def slope(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return ((x - goals) ** 2).sum(1), 2 * (x - goals)
+
+    start, free = np.full((4, 4), 0.5), np.ones((4, 4), bool)
+    free[1, :2] = False
+    x = descend(region, start, slope, np.zeros(4), np.ones(4), free, 20)
+    before, after = slope(start)[0], slope(x)[0]
+    assert region.contains(x).all()
+    assert after[0] < 0.01 * before[0]
+    assert np.array_equal(x[1, :2], start[1, :2])
+    assert abs(after[1] - before[1] / 2) < 0.01 * before[1]
+    assert after[2] < before[2]
+    assert np.array_equal(x[3], start[3])

@@ -99,13 +99,13 @@ def test_a_discrete_space_is_searched_to_its_last_point() -> None:
     assert search.ask(1) == []
 
 
-def test_a_hundred_dimensions_move_twenty_at_a_time() -> None:
+def test_a_hundred_dimensions_move_ten_at_a_time() -> None:
     search = Search(FAST, Box(0.0, 1.0, dim=100), seed=0, given=200)
     centre = search.seen.x[search.session.incumbent]
     numbers = search.ask(10)
     moved = [(search.seen.pending[n] != centre).sum() for n in numbers]
-    assert min(moved) >= 5
-    assert max(moved) <= 45
+    assert min(moved) >= 2
+    assert max(moved) <= 25
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_hundred_dimensions_move_twenty_at_a_time() -> None:
         {"n_start": 0},
         {"candidates": True},
         {"few": 0.0},
-        {"polish": -1},
+        {"descent": -1},
     ],
 )
 def test_wrong_settings_say_what_was_expected(wrong: dict[str, float]) -> None:
