@@ -1,9 +1,21 @@
 """The tree of latent actions. Importing it loads numpy only; scikit-learn loads with the first split."""
 
 from lamcts.tree.grow import Growth, LatentTree
-from lamcts.tree.holdout import HoldOut
+from lamcts.tree.holdout import Evidence, HoldOut, evidence
 from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node, paths, walk
 from lamcts.tree.splits import KMeansSvm, Splitter
 
-__all__ = ["Growth", "HoldOut", "KMeansSvm", "LatentTree", "Linear", "Node", "Splitter", "paths", "walk"]
+__all__ = [
+    "Evidence",
+    "Growth",
+    "HoldOut",
+    "KMeansSvm",
+    "LatentTree",
+    "Linear",
+    "Node",
+    "Splitter",
+    "evidence",
+    "paths",
+    "walk",
+]

@@ -48,7 +48,7 @@ class KMeansSvm:
     kernel: Kernel = "rbf"
     labels: tuple[Literal["kmeans", "median", "residual"], ...] = ("kmeans", "median", "residual")
     y_weight: tuple[float | None, ...] = (None, 1.0)
-    degree: int = 2  # held-out gaps of degree 3 were lower at d >= 20 (benchmarks/split_gap.py)
+    degree: int = 2  # 3 ranked no better and took longer (benchmarks/split_gap.py)
     cost: float = 1.0
     min_share: float = 0.1
     check: HoldOut | None = field(default_factory=HoldOut)
