@@ -78,7 +78,7 @@ def test_draws_agree_with_rejection(d: int, splitter: KMeansSvm) -> None:
 
 
 def test_a_walk_gets_round_a_curved_shell() -> None:
-    """Inside one ball and outside another: from one side of the shell, a fifth of the walks must end at the other end."""
+    """Inside one ball and outside another: from one side, a fifth of the walks must end at the other."""
     space = lamcts.Box(0, 1, dim=3)
     seen = observed(np.array([[0.95, 0.5, 0.5]]))
     region = region_of(space, (Ball(0.5, 0.5), True), (Ball(0.5, 0.42), False), seen=seen)
