@@ -15,6 +15,8 @@ from lamcts.models.gp import Hyper, Posterior
 from lamcts.models.scale import Scale
 from lamcts.observations import Floats, Observations, Rows
 
+REFIT_ROWS = 25  # new rows after which a refit is always due
+SHORT, SHORT_NOISE = 8.0, 1e-3  # a start at which ripples are shape, not noise
 CHUNK = 2000  # rows of `seen` whose distances are taken at once
 
 
@@ -22,21 +24,25 @@ CHUNK = 2000  # rows of `seen` whose distances are taken at once
 class Effort:
     """How much work a local model may spend. Its cost stays flat while `seen` grows.
 
-    rows: most rows in the model; a new selection keeps 3/4 of them, so that results can be added for a while.
-    fit_rows: most rows (the best of the model's) that the hyper-parameters are fitted to.
-    growth: a refit is due when the model has grown by this share. iterations: steps of L-BFGS from the last fit.
-    afresh: every so many fits a second one starts from the prior's mode, and the better of the two is kept: a warm
-    start alone gets stuck on rugged functions. device: None computes in closed form; "cpu" or "cuda" through gpytorch,
-    which pays on a GPU for models of thousands of rows.
+    rows: most rows in the model (None: 10 d, between 512 and 1000); a new selection keeps 3/4 of them, so that results
+    can be added for a while. fit_rows: most rows (the best of the model's) that the hyper-parameters are fitted to
+    (None: 5 d, between 256 and 500). growth: a refit is due when the model has grown by this share, or by 25 rows.
+    iterations: steps of L-BFGS. afresh: every so many fits two more start from the prior's mode and from short lengths,
+    and the best is kept: a warm start alone gets stuck on rugged functions. device: None computes in closed form; "cpu"
+    or "cuda" through gpytorch, which pays on a GPU for models of thousands of rows.
     """
 
-    rows: int = 512
-    fit_rows: int = 256
+    rows: int | None = None
+    fit_rows: int | None = None
     growth: float = 0.1
     iterations: int = 15
     afresh: int = 3
-    short: bool = True
     device: str | None = None
+
+    def limits(self, dim: int) -> tuple[int, int]:
+        """Return the most rows in the model and in a fit, for `dim` coordinates."""
+        rows = min(max(10 * dim, 512), 1000) if self.rows is None else self.rows
+        return rows, min(max(5 * dim, 256), 500) if self.fit_rows is None else self.fit_rows
 
 
 class LocalModel:
@@ -54,6 +60,7 @@ class LocalModel:
         self._reach = np.inf  # distance, in length scales, of the farthest row that was chosen; inf if all were
         self._chunks: list[list[int]] = []
         self._posterior: Posterior | None = None
+        self._most, self._most_fitted = effort.limits(seen.dim)
         self._fit, self._make = _route(effort.device)
 
     def update(self, centre: Floats) -> Posterior:
@@ -63,8 +70,8 @@ class LocalModel:
         self._known = len(good)
         chosen = len(self._chunks[0]) if self._chunks else 0
         held = sum(map(len, self._chunks)) + len(new)
-        due = max(1.0, self._effort.growth * min(chosen, self._effort.fit_rows))
-        if self.hyper is None or held - chosen >= due or held > self._effort.rows:
+        due = min(max(1.0, self._effort.growth * chosen), REFIT_ROWS)
+        if self.hyper is None or held - chosen >= due or held > self._most:
             self._choose(centre, good)
             self._refit()
         elif len(new):
@@ -81,7 +88,7 @@ class LocalModel:
         return np.array([row for chunk in self._chunks for row in chunk], np.int64)
 
     def _choose(self, centre: Floats, good: Rows) -> None:
-        limit = self._effort.rows * 3 // 4
+        limit = self._most * 3 // 4
         self._reach = np.inf
         if len(good) > limit:
             far = self._distances(centre, good)
@@ -106,17 +113,15 @@ class LocalModel:
     def _refit(self) -> None:
         """Fit the hyper-parameters to the best rows: it is near them that the next points will lie."""
         rows = self.rows
-        if len(rows) > self._effort.fit_rows:
+        if len(rows) > self._most_fitted:
             order = np.argsort(self._seen.y[rows], kind="stable")
-            rows = rows[np.sort(order[: self._effort.fit_rows])]
+            rows = rows[np.sort(order[: self._most_fitted])]
         x, z = self._seen.x[rows], self._standard(rows)
-        tries = [] if self.hyper is None else [(self.hyper, self._effort.iterations)]
+        starts = [] if self.hyper is None else [self.hyper]
         if self._fits % self._effort.afresh == 0:
             mode = self._prior.mode(x.shape[1])
-            tries.append((mode, 2 * self._effort.iterations))
-            if self._effort.short:
-                tries.append((Hyper(mode.lengths / 8, 1e-3), 2 * self._effort.iterations))
-        fitted = [self._fit(x, z, start, self._prior, iterations) for start, iterations in tries]
+            starts += [mode, Hyper(mode.lengths / SHORT, SHORT_NOISE)]
+        fitted = [self._fit(x, z, start, self._prior, self._effort.iterations) for start in starts]
         self.hyper = min(fitted, key=lambda pair: pair[1])[0]
         self._fits += 1
 

@@ -30,8 +30,9 @@ class Turbo:
     as shares of the cube. success_tolerance: batches in a row that improve before it doubles.
     failure_tolerance: evaluations in a row that do not before it halves (None: max(4, d)).
     n_start: results to begin with (None: 2 d, at most 100). candidates: points at which the posterior draws are
-    looked at. few: parameters that a candidate moves at a time, on average.
-    descent: steps down the slope of each draw from its best candidate, along the parameters that this one moves.
+    looked at (None: 1000, or 500 where less than five points are asked for). few: parameters that a candidate moves at
+    a time, on average. descent: steps down the slope of each draw from its best candidate, along the parameters that
+    this one moves.
     """
 
     length: float = 0.8
@@ -40,7 +41,7 @@ class Turbo:
     success_tolerance: int = 3
     failure_tolerance: int | None = None
     n_start: int | None = None
-    candidates: int = 1000
+    candidates: int | None = None
     few: float = 10.0
     descent: int = 8
     prior: Prior = PRIOR
@@ -125,9 +126,10 @@ class _TurboSession:
         settings, space = self._settings, self._region.space
         posterior = self.model.update(centre)
         length, few = self._progress.length, settings.few
+        m = settings.candidates or (500 if batch.missing < 5 else 1000)
         for _ in range(ROUNDS):
             low, high = box(centre, posterior.hyper.lengths, length)
-            x = candidates(self._region, centre, low, high, settings.candidates, few, self._rng)
+            x = candidates(self._region, centre, low, high, m, few, self._rng)
             if not space.continuous.all():
                 x = x[self._seen.fresh(np.vstack([batch.x, x]))[len(batch.x) :]]
             if len(x):
