@@ -17,7 +17,7 @@ from lamcts.samplers.perturb import box, candidates, polish
 from lamcts.samplers.proposals import Batch, leader, unclaimed
 
 SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes round the incumbent in which candidates lie, besides the whole region
-STARTS = 5  # candidates that are polished
+STARTS = 4  # candidates that are polished
 PENDING = 200  # most pending points that are believed: the latest
 PRIOR, EFFORT = Prior(), Effort()
 
@@ -33,7 +33,7 @@ class GpBo:
 
     n_start: int | None = None
     candidates: int = 500
-    polish: int = 15
+    polish: int = 10
     prior: Prior = PRIOR
     effort: Effort = EFFORT
 
@@ -113,7 +113,8 @@ class _GpBoSession:
         everywhere = self._draws()
         while batch.missing:
             x = np.vstack([everywhere, self._nearby(centre, model)])
-            x = x[self._seen.fresh(np.vstack([batch.x, x]))[len(batch.x) :]]
+            if not self._region.space.continuous.all():
+                x = x[self._seen.fresh(np.vstack([batch.x, x]))[len(batch.x) :]]
             if not len(x):
                 break
             x = self._maximise(model, x)
