@@ -17,8 +17,8 @@ MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 of th
 class Lineages:
     """Live sessions by number. A session is found again by its incumbent: the region that holds it may change.
 
-    The rows that nobody asked for (initial design, user's points) are offered to a new session once: a search
-    that starts afresh where another has converged must not start from the same rows.
+    A new session is offered the rows of its region as first results, but none where another has converged: from the
+    same rows it would converge there again.
     """
 
     def __init__(self, sampler: Sampler, seen: Observations, seed: int) -> None:
@@ -26,8 +26,7 @@ class Lineages:
         self.live: dict[int, Session] = {}
         self._first: dict[int, Floats] = {}  # a point of each session, to find it by before its first success
         self._next = 0
-        self._offered: set[int] = set()
-        self._offered_ranges: list[list[int]] = []  # the same, as saved: made when it changes, not at every save
+        self._converged: list[int] = []  # rows at which sessions have converged
         self._changed: set[int] = set()
         self._ended: list[int] = []
         self._logged: dict[int, int] = {}
@@ -62,7 +61,8 @@ class Lineages:
         for number, (tags, rows) in parts.items():
             self.live[number].tell(tags, np.array(rows, np.int64))
             self._changed.add(number)
-            if self.live[number].done:
+            if (session := self.live[number]).done:
+                self._converged += [] if session.incumbent is None else [session.incumbent]
                 self.end(number)
 
     def forget(self, number: int, tag: int) -> None:
@@ -78,6 +78,19 @@ class Lineages:
         self._changed.discard(number)
         self._logged.pop(number, None)
         self._ended.append(number)
+
+    @property
+    def settled_at(self) -> Floats | None:
+        """Where the newest session has settled, [d]; None if it has not, or there is none."""
+        newest = max(self.live, default=None)
+        return self._anchor(newest) if newest is not None and self.live[newest].settled else None
+
+    def spent(self, region: Region) -> bool:
+        """Return whether a session has converged inside the region and none is live there."""
+        return self._converged_inside(region) and self._inside(region) is None
+
+    def _converged_inside(self, region: Region) -> bool:
+        return bool(self._converged) and bool(region.contains(self.seen.x[self._converged]).any())
 
     def _anchor(self, number: int) -> Floats | None:
         incumbent = self.live[number].incumbent
@@ -101,18 +114,15 @@ class Lineages:
         number, self._next = self._next, self._next + 1
         if len(self.live) >= MOST_LIVE:
             self.end(max(self.live, key=lambda k: (self._loss(k), -k)))
-        rows = region.rows
-        unclaimed = rows[(self.seen.source[rows] == -1) & ~np.isin(rows, list(self._offered))]
-        self._offered.update(unclaimed.tolist())
-        self._offered_ranges = _ranges(self._offered)
+        offered = region.rows[:0] if self._converged_inside(region) else region.rows
         rng = stream(self.seed, Purpose.SESSION, number)
-        self.live[number] = self.sampler.start(replace(region, rows=unclaimed), self.seen, rng)
+        self.live[number] = self.sampler.start(replace(region, rows=offered), self.seen, rng)
         self.live[number].move(region)
         return number
 
     def core(self) -> dict[str, Any]:
         """Return the small state that belongs to no single session."""
-        return {"next": self._next, "offered": self._offered_ranges}
+        return {"next": self._next, "converged": list(self._converged)}
 
     def state(self, number: int) -> dict[str, Any]:
         """Return the state of one session, without its log."""
@@ -136,22 +146,10 @@ class Lineages:
     def load(self, core: dict[str, Any], sessions: dict[str, Any], whole: Region) -> None:
         """Take over a saved state. Each session is moved to its region before it is next asked."""
         self._next = int(core["next"])
-        self._offered = {row for start, stop in core["offered"] for row in range(start, stop)}
-        self._offered_ranges = _ranges(self._offered)
+        self._converged = list(core["converged"])
         for key in sorted(sessions, key=int):
             number, state, log = int(key), sessions[key]["state"], list(sessions[key]["log"])
             self.live[number] = self.sampler.restore(state["session"], log, whole, self.seen)
             self._logged[number] = len(log)
             if state["first"] is not None:
                 self._first[number] = np.array(state["first"])
-
-
-def _ranges(rows: set[int]) -> list[list[int]]:
-    """Return the rows as sorted half-open ranges."""
-    ranges: list[list[int]] = []
-    for row in sorted(rows):
-        if ranges and ranges[-1][1] == row:
-            ranges[-1][1] = row + 1
-        else:
-            ranges.append([row, row + 1])
-    return ranges

@@ -176,9 +176,14 @@ class Optimizer:
 
     def region(self) -> Region:
         """Select a region as the next `ask` does (each call draws afresh where UCB ties)."""
+        whole = Region(self.space, (), self.seen.good)
         if self.tree is None or self._growth is None:
-            return Region(self.space, (), self.seen.good)
-        return self.tree.select(self._growth.root(), self._rng)
+            return whole
+        root = self._growth.root()
+        if (settled := self._lineages.settled_at) is not None:
+            return self.tree.around(root, settled)
+        region = self.tree.select(root, self._rng)
+        return whole if self._lineages.spent(region) else region  # a search converged here: start afresh, as TuRBO does
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""

@@ -49,7 +49,7 @@ class Note:
 class NoteSession:
     def __init__(self, seen, offered):
         self.seen, self.offered, self.log = seen, offered, []
-        self.incumbent, self.done, self.spent, self.region = None, False, False, None
+        self.incumbent, self.done, self.settled, self.spent, self.region = None, False, False, False, None
 
     def ask(self, n):
         if self.spent:
@@ -111,16 +111,31 @@ def test_of_two_sessions_inside_the_better_goes_on(seen):
     assert crew.search(region(seen), 1)[1] == 1
 
 
-def test_rows_of_nobody_are_offered_once(seen):
+def test_rows_are_offered_except_where_a_search_has_converged(seen):
     sampler = Note()
     for x in (0.1, 0.2, 0.8):
         note(seen, x, x)
     crew = Lineages(sampler, seen, 0)
-    crew.search(region(seen, 0.5), 1)
-    crew.end(0)
+    _, number, tags = crew.search(region(seen, 0.5), 1)
+    sampler.started[0].done = True
+    crew.tell([(number, tags[0], note(seen, 0.3, 0.0, number))])
+    assert crew.spent(region(seen, 0.5))
+    assert not crew.spent(region(seen, 0.5, good=False))
     crew.search(region(seen, 0.5), 1)
     crew.search(region(seen, 0.5, good=False), 1)
     assert [s.offered for s in sampler.started] == [[0, 1], [], [2]]
+    assert not crew.spent(region(seen, 0.5))  # a new search is live there
+
+
+def test_the_newest_session_is_found_where_it_has_settled(seen):
+    sampler = Note()
+    crew = Lineages(sampler, seen, 0)
+    assert crew.settled_at is None
+    _, number, tags = crew.search(region(seen), 1)
+    assert crew.settled_at is None
+    crew.tell([(number, tags[0], note(seen, 0.3, 0.0, number))])
+    sampler.started[0].settled = True
+    assert crew.settled_at == [0.3]
 
 
 def test_a_spent_session_is_ended(seen):

@@ -22,6 +22,14 @@ class Session(Protocol):
     def done(self) -> bool:
         """Whether the search has converged and would rather be started afresh."""
 
+    @property
+    def settled(self) -> bool:
+        """Whether the search has found its place and must not be torn from it.
+
+        A settled session (a trust region) is kept until it is done, in the roomy part of the tree round its
+        incumbent; others have their region selected anew at every ask.
+        """
+
     def ask(self, n: int) -> tuple[Floats, list[int]]:
         """Return at most `n` snapped, fresh points inside the region, [k, d], and a tag for each.
 
@@ -53,7 +61,8 @@ class Sampler(Protocol):
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
         """Begin a search in `region`. The session keeps `seen` (it grows as results come) and `rng`.
 
-        Rows of the region whose `source` is -1 belong to nobody and may be taken over as first results.
+        `region.rows` are offered as first results. None are offered where another search has converged: from the
+        same rows it would converge there again. `move` follows at once, with all the rows of the region.
         """
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Session:

@@ -14,7 +14,7 @@ from lamcts.models.local import Effort, LocalModel
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
 from lamcts.samplers.perturb import box, candidates, polish
-from lamcts.samplers.proposals import Batch, leader, unclaimed
+from lamcts.samplers.proposals import Batch, leader
 
 SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes round the incumbent in which candidates lie, besides the whole region
 STARTS = 4  # candidates that are polished
@@ -48,7 +48,7 @@ class GpBo:
         return True
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_GpBoSession":
-        rows = unclaimed(region, seen)
+        rows = region.rows
         n_start = min(seen.dim + 1, 50) if self.n_start is None else self.n_start
         return _GpBoSession(self, region, seen, rng, leader(seen, rows), max(0, n_start - len(rows)))
 
@@ -61,6 +61,7 @@ class GpBo:
 
 class _GpBoSession:
     done = False
+    settled = False
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from lamcts import rng as streams
 from lamcts.errors import MissingExtra
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
-from lamcts.samplers.proposals import Batch, leader, pull, unclaimed, width
+from lamcts.samplers.proposals import Batch, leader, pull, width
 
 DIAGONAL_FROM = 1000  # at 6392 dimensions a full covariance takes 327 MB; at 1000 an update takes a tenth of a second
 ROUNDS = 4  # draws before a candidate outside the region is pulled inside
@@ -47,7 +47,7 @@ class Cma:
         return True
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CmaSession":
-        return _CmaSession(self, region, seen, rng, leader(seen, unclaimed(region, seen)))
+        return _CmaSession(self, region, seen, rng, leader(seen, region.rows))
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_CmaSession":
         session = _CmaSession(self, region, seen, streams.restore(state["rng"]), state["incumbent"])
@@ -61,6 +61,8 @@ class _CmaSession:
 
     The distribution depends on these alone, never on the draws, so that replaying them restores it exactly.
     """
+
+    settled = False
 
     def __init__(
         self, settings: Cma, region: Region, seen: Observations, rng: np.random.Generator, incumbent: int | None
@@ -115,7 +117,7 @@ class _CmaSession:
                 self._close(self._run, entry)
 
     def _begin(self) -> "_Run | None":
-        """Start round the best row that belongs to nobody, else round a draw of the region; None if it is empty."""
+        """Start round the best row that is offered, else round a draw of the region; None if it is empty."""
         mean = Batch(self._region, self._seen, 1)
         if self.incumbent is None:
             mean.fill(self._rng)

@@ -11,7 +11,7 @@ from lamcts import rng as streams
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
 from lamcts.samplers.nevergrad_method import Method, library
-from lamcts.samplers.proposals import Batch, leader, pull, unclaimed, width
+from lamcts.samplers.proposals import Batch, leader, pull, width
 
 PATIENCE = 8  # candidates in a row that cannot be used: methods on a discrete space repeat themselves
 WHOLE_STEP = 1 / 6  # Nevergrad's own first step on a bounded array
@@ -46,7 +46,7 @@ class Nevergrad:
         return not library().optimizers.registry[self.name].recast
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_NevergradSession":
-        return _NevergradSession(self, region, seen, rng, leader(seen, unclaimed(region, seen)))
+        return _NevergradSession(self, region, seen, rng, leader(seen, region.rows))
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_NevergradSession":
         session = _NevergradSession(self, region, seen, streams.restore(state["rng"]), state["incumbent"])
@@ -63,6 +63,8 @@ class _NevergradSession:
     ["lost", tag] one that will never be told; ["other", row] the result of a point that the library did not propose;
     ["failed"] an ask that brought nothing but an exception.
     """
+
+    settled = False
 
     def __init__(
         self, settings: Nevergrad, region: Region, seen: Observations, rng: np.random.Generator, incumbent: int | None
@@ -137,7 +139,7 @@ class _NevergradSession:
                 self._apply(entry)
 
     def _begin(self, n: int) -> Method | None:
-        """Start in a region round the best row that belongs to nobody, else round a draw of it; None if it is empty.
+        """Start in a region round the best row that is offered, else round a draw of it; None if it is empty.
 
         On the whole space start as Nevergrad does by itself: with its steps, the best of a few random rows is a
         worse start than the centre (CMA on Ackley-20 after 300 evaluations: 11.0 against 3.3).

@@ -81,11 +81,6 @@ def leader(seen: Observations, rows: Iterable[int], current: int | None = None) 
     return best
 
 
-def unclaimed(region: Region, seen: Observations) -> list[int]:
-    """Return the rows of the region that no session asked for."""
-    return [int(row) for row in region.rows if seen.source[row] == -1]
-
-
 def width(region: Region, seen: Observations) -> float:
     """Return the width of a region as a share of the space's, by the spread of the rows inside."""
     if not region.steps or len(region.rows) < 2:

@@ -15,7 +15,7 @@ from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
 from lamcts.samplers.perturb import box, candidates, descend
 from lamcts.samplers.progress import Progress
-from lamcts.samplers.proposals import Batch, leader, unclaimed
+from lamcts.samplers.proposals import Batch, leader
 
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
 ROUNDS = 3  # boxes tried, each twice as wide, before the rest of a batch is drawn from the whole region
@@ -64,8 +64,9 @@ class Turbo:
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_TurboSession":
         n_start = min(2 * seen.dim, 100) if self.n_start is None else self.n_start
-        rows = unclaimed(region, seen)
-        progress = Progress(self.length, start=max(0, n_start - len(rows)))
+        rows = region.rows
+        missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
+        progress = Progress(self.length, start=missing)
         return _TurboSession(self, region, seen, rng, leader(seen, rows), progress)
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_TurboSession":
@@ -90,6 +91,10 @@ class _TurboSession:
         self.model = LocalModel(seen, settings.prior, settings.effort)
         self._settings, self._region, self._seen, self._rng = settings, region, seen, rng
         self._progress = progress
+
+    @property
+    def settled(self) -> bool:
+        return self.incumbent is not None and not self._progress.start
 
     @property
     def done(self) -> bool:

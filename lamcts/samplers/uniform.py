@@ -8,7 +8,7 @@ import numpy as np
 from lamcts import rng as streams
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
-from lamcts.samplers.proposals import Batch, leader, unclaimed
+from lamcts.samplers.proposals import Batch, leader
 from lamcts.sobol import MOST_DIMENSIONS
 
 ROUNDS = 8  # draws of the sequence before a discrete space is searched by the region draw instead
@@ -24,7 +24,7 @@ class Uniform:
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_UniformSession":
         seed = int(rng.integers(2**63))
-        return _UniformSession(region, seen, rng, seed, incumbent=leader(seen, unclaimed(region, seen)))
+        return _UniformSession(region, seen, rng, seed, incumbent=leader(seen, region.rows))
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_UniformSession":
         rng = streams.restore(state["rng"])
@@ -33,6 +33,7 @@ class Uniform:
 
 class _UniformSession:
     done = False
+    settled = False
 
     def __init__(
         self,

@@ -130,6 +130,7 @@ class Search:
         """Hold what the session says of itself against the protocol."""
         session, seen = self.session, self.seen
         expect(isinstance(session.done, bool), "done: True or False", repr(session.done))
+        expect(isinstance(session.settled, bool), "settled: True or False", repr(session.settled))
         row = session.incumbent
         if row is not None:
             expect(isinstance(row, int) and 0 <= row < len(seen), "incumbent: a row number or None", repr(row))

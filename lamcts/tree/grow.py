@@ -18,7 +18,7 @@ from lamcts.spaces.base import Space
 from lamcts.tree import merit
 from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node
-from lamcts.tree.select import greedy, ucb
+from lamcts.tree.select import follow, greedy, ucb
 from lamcts.tree.splits import LEAST_ROWS, KMeansSvm, Splitter, thin
 
 GROWTH = 1.5  # a split is refitted when its node has grown by half
@@ -35,6 +35,7 @@ class LatentTree:
     values: what a node's value averages: "ranks" among all rows, in [0, 1], or "raw" values as in the paper.
     height: None, or the fixed number of splits on every path, as far as rows allow; `leaf_size` is not used then.
     max_depth: most splits on a path.
+    room: rows a dimension that the region round a settled search keeps; a tighter one would cut its trust region.
     """
 
     leaf_size: int = 20
@@ -44,6 +45,7 @@ class LatentTree:
     values: Literal["ranks", "raw"] = "ranks"
     height: int | None = None
     max_depth: int = 32
+    room: int = 4
 
     def __post_init__(self) -> None:
         if self.leaf_size < 2:
@@ -58,6 +60,8 @@ class LatentTree:
             raise ValueError(f"LatentTree: expected a height of at least 1 or None, got {self.height}")
         if self.max_depth < 0:
             raise ValueError(f"LatentTree: expected a max_depth of at least 0, got {self.max_depth}")
+        if self.room < 0:
+            raise ValueError(f"LatentTree: expected a room of at least 0, got {self.room}")
 
     @classmethod
     def lanas(cls, height: int = 8, cp: float = 0.1) -> "LatentTree":
@@ -71,6 +75,10 @@ class LatentTree:
     def select(self, root: Node, rng: np.random.Generator) -> Region:
         """Return the region of the leaf that the selector leads to; `rng` breaks ties."""
         return ucb(root, rng, self.cp) if self.selector == "ucb" else greedy(root, rng)
+
+    def around(self, root: Node, x: Floats) -> Region:
+        """Return the deepest region round `x` [d] that keeps `room` rows a dimension."""
+        return follow(root, x, self.room * len(x))
 
     def fit_size(self, n: int) -> int:
         """Return m, how many of a node's `n` rows its split is fitted on; 0: it stays a leaf."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lamcts.observations import Floats
 from lamcts.region import Region, Step
 from lamcts.tree.node import Node
 
@@ -38,4 +39,16 @@ def descend(root: Node, rng: np.random.Generator, score: Score) -> Region:
         choice = int(leaders[0] if len(leaders) == 1 else rng.choice(leaders))
         steps.append(node.steps()[choice])
         node = node.kids[choice]
+    return node.region(tuple(steps))
+
+
+def follow(root: Node, x: Floats, room: int) -> Region:
+    """Go from `root` to the side of `x` [d] each time, while it keeps `room` rows; return that node's region."""
+    node, steps = root, list[Step]()
+    while node.kids:
+        side = 0 if node.steps()[0].split.good(x[None])[0] else 1
+        if len(node.kids[side].rows) < room:
+            break
+        steps.append(node.steps()[side])
+        node = node.kids[side]
     return node.region(tuple(steps))

@@ -19,6 +19,7 @@ class Session:
     """A correct session of the plainest kind: draws of the space, kept where they are inside."""
 
     done = False
+    settled = False
 
     def __init__(self, region: Region, seen: Observations, rng: np.random.Generator) -> None:
         self.log: list[Any] = []

@@ -3,7 +3,7 @@ import pytest
 
 from lamcts.observations import Observations
 from lamcts.region import Region, Step
-from lamcts.samplers.proposals import Batch, leader, pull, unclaimed
+from lamcts.samplers.proposals import Batch, leader, pull
 from lamcts.spaces import Box, Int, Product
 from lamcts.testing.samplers import Ball, Slope
 
@@ -65,8 +65,3 @@ def test_a_point_that_cannot_be_pulled_inside_stays_outside() -> None:
 def test_the_leader_is_the_earliest_of_the_lowest_losses(rows: list[int], current: int, expected: int) -> None:
     seen = seen_with([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3], [0.4, 0.4]], [2.0, np.nan, 1.0, 1.0], [-1, -1, 5, -1])
     assert leader(seen, rows, current) == expected
-
-
-def test_unclaimed_rows_are_those_that_no_session_asked_for() -> None:
-    seen = seen_with([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]], [2.0, 1.0, 3.0], [-1, 4, -1])
-    assert unclaimed(Region(CUBE, (), seen.good), seen) == [0, 2]

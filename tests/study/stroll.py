@@ -31,6 +31,8 @@ class _Session:
         self.incumbent: int | None = incumbent
         self.tags, self.log = tags, log
 
+    settled = False
+
     @property
     def done(self) -> bool:
         return len(self.log) >= self.settings.patience
