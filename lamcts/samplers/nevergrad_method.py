@@ -19,11 +19,23 @@ LARGEST_LOSS = 1e15  # of the first loss; Nevergrad clips at 5e20 with a warning
 
 def library() -> Any:
     """Return the module `nevergrad`, or raise MissingExtra."""
-    try:
-        import nevergrad
-    except ImportError:
-        raise MissingExtra.of("nevergrad", "nevergrad") from None
+    with kept_globals():  # importing it draws from numpy's
+        try:
+            import nevergrad
+        except ImportError:
+            raise MissingExtra.of("nevergrad", "nevergrad") from None
     return nevergrad
+
+
+@contextmanager
+def kept_globals() -> Iterator[None]:
+    """Put the global generators back as they were."""
+    saved = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(saved[0])
+        np.random.set_state(saved[1])  # noqa: NPY002
 
 
 class Method:

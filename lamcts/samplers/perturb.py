@@ -3,6 +3,7 @@
 Letters: m candidates, d coordinates, b parameters (blocks of coordinates that belong together).
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -67,9 +68,10 @@ def candidates(
     start = np.broadcast_to(centre, x.shape)
     x = moved(space, start, x, masks(space, (m,), few, rng), rng)
     inside = region.contains(x)
-    if inside.mean() >= FEW_INSIDE:
+    short = math.ceil(FEW_INSIDE * m) - np.count_nonzero(inside)
+    if short <= 0:
         return x[inside]
-    pulled = pull(x[~inside], centre, region)
+    pulled = pull(x[~inside][:short], centre, region)
     return np.vstack([x[inside], pulled[region.contains(pulled)]])
 
 
