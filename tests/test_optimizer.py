@@ -263,3 +263,13 @@ def test_the_default_beats_uniform_draws_on_a_shifted_bowl():
             opt.tell(trials, [float(np.sum((t.point - 0.3) ** 2)) for t in trials])
         best[sampler] = opt.best.value
     assert best["auto"] < 0.05 * best["uniform"]
+
+
+def test_a_search_that_has_converged_starts_afresh_in_the_whole_space():
+    opt = lamcts.Optimizer(lamcts.Box(-1, 1, dim=2), sampler=lamcts.samplers.Turbo(length_min=0.4), seed=0, n_init=10)
+    while opt.seen.source.max(initial=-1) < 1 or np.count_nonzero(opt.seen.source == 1) < 4:
+        trial = opt.ask()[0]
+        opt.tell(trial, float(np.sum((trial.point - 0.3) ** 2)))
+    last = opt.seen.x[opt.seen.source == 0][-4:]
+    fresh = opt.seen.x[opt.seen.source == 1][:4]  # 2 d points to begin with
+    assert np.ptp(fresh, axis=0).min() > 0.3 > np.ptp(last, axis=0).max()

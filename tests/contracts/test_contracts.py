@@ -57,7 +57,8 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_a_sampler_holds_its_contract(name: str, space: str) -> None:
     if (extra := name.partition(":")[0]) in ("cma", "nevergrad"):
-        pytest.importorskip(extra)
+        if importlib.util.find_spec(extra) is None:  # importorskip would import it, which draws from numpy's generator
+            pytest.skip(f"needs the package {extra}")
     made = SAMPLED[space]()
     testing.check_sampler(samplers.make(name, made), made)
 
