@@ -32,7 +32,8 @@ class Turbo:
     n_start: results to begin with (None: 2 d, at most 100). candidates: points at which the posterior draws are
     looked at (None: 1000, or 500 where less than five points are asked for). few: parameters that a candidate moves at
     a time, on average. descent: steps down the slope of each draw from its best candidate, along the parameters that
-    this one moves.
+    this one moves. settle: keep the search until it has converged (thesis 5.3); False: the tree selects its region, and
+    so which search goes on, anew at every ask.
     """
 
     length: float = 0.8
@@ -44,6 +45,7 @@ class Turbo:
     candidates: int | None = None
     few: float = 10.0
     descent: int = 8
+    settle: bool = True
     prior: Prior = PRIOR
     effort: Effort = EFFORT
 
@@ -94,7 +96,7 @@ class _TurboSession:
 
     @property
     def settled(self) -> bool:
-        return self.incumbent is not None and not self._progress.start
+        return self._settings.settle and self.incumbent is not None and not self._progress.start
 
     @property
     def done(self) -> bool:

@@ -129,3 +129,13 @@ def test_wrong_settings_say_what_was_expected(wrong: dict[str, float]) -> None:
 
 def test_settings_are_plain_and_print_themselves() -> None:
     assert eval(repr(Turbo()), {"Turbo": Turbo, "Prior": Prior, "Effort": Effort}) == Turbo()
+
+
+def test_it_settles_once_it_has_begun_unless_it_is_told_not_to() -> None:
+    search = Search(FAST, CUBE, seed=0, given=5)
+    assert not search.session.settled  # three points to begin with are missing
+    search.go(1, 4)
+    assert search.session.settled
+    restless = Search(Turbo(candidates=200, settle=False), CUBE, seed=0, given=8)
+    restless.go(1, 4)
+    assert not restless.session.settled
