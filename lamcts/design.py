@@ -22,8 +22,8 @@ DRAWS: dict[str, Draw] = {"sobol": sobol, "lhs": latin_hypercube, "uniform": uni
 
 
 def default_size(dim: int) -> int:
-    """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within [5, 100]."""
-    return min(max(2 * dim, 5), 100)
+    """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within [10, 100]."""
+    return min(max(2 * dim, 10), 100)
 
 
 class Design:
