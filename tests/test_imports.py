@@ -21,9 +21,8 @@ LAYERS: list[set[str]] = [
     {"models"},
     {"samplers"},
     {"design", "lineages", "settings", "snapshot", "optimizer"},
-    {"fingerprint", "journal", "journalfile", "recorded"},
-    {"evaluation", "executors", "options", "problem", "progress", "replicates", "result", "resume", "stopping"}
-    | {"study", "summary"},
+    {"journal"},
+    {"study"},
     {"objectives"},
     {"plot", "testing", "cli", "__main__"},
 ]

@@ -13,7 +13,7 @@ from lamcts.cli.screen import number, say, span, table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lamcts.recorded import Recorded
+    from lamcts.journal.recorded import Recorded
 
 LIBRARIES = {"cma": "cma", "nevergrad": "nevergrad"}  # sampler -> the package it needs and the extra that brings it
 MOST_SHOWN = 24  # coordinates of a point on the screen

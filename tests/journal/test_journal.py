@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from lamcts.errors import JournalError
 from lamcts.journal import Journal
-from lamcts.journalfile import SCHEMA
+from lamcts.journal.file import SCHEMA
+from lamcts.journal.recorded import Check
 from lamcts.optimizer import Optimizer
-from lamcts.recorded import Check
 from lamcts.spaces.box import Box
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "study"))
@@ -261,7 +261,7 @@ def test_what_was_tampered_with_is_refused(tmp_path: Path, statement: str, words
 
 
 def sealed(table: str, **fields: Any) -> tuple[str, tuple[Any, ...]]:
-    from lamcts.journalfile import checksum
+    from lamcts.journal.file import checksum
 
     values = tuple(fields.values())
     return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * (len(values) + 1))})", (*values, checksum(*values))

@@ -12,11 +12,11 @@ import pytest
 from evaluations import DeadlyOnce, awkward, deadly, endless, noisy, slow, sphere
 from stroll import Stroll
 
-from lamcts.evaluation import Job
-from lamcts.executors import Processes, Shared
 from lamcts.journal import Journal
-from lamcts.result import Result
 from lamcts.study import minimize, run
+from lamcts.study.evaluation import Job
+from lamcts.study.executors import Processes, Shared
+from lamcts.study.result import Result
 
 BOUNDS = [(-1.0, 1.0)] * 2
 OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "n_init": 6}

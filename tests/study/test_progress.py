@@ -9,9 +9,9 @@ import pytest
 from evaluations import sphere
 from stroll import Stroll
 
-from lamcts.progress import clock, make, pace
 from lamcts.spaces.box import Box
 from lamcts.study import minimize
+from lamcts.study.progress import clock, make, pace
 
 OPTIONS: dict[str, Any] = {"budget": 40, "seed": 0, "sampler": Stroll(), "tree": None}
 BOX = Box(-1, 1, dim=2)

@@ -17,8 +17,8 @@ from stroll import Stroll
 
 from lamcts.errors import JournalError
 from lamcts.journal import Journal
-from lamcts.result import Result
 from lamcts.study import minimize, run
+from lamcts.study.result import Result
 
 BOUNDS = [(-1.0, 1.0)] * 3
 PROGRAM = Path(__file__).with_name("journalled_run.py")
@@ -134,7 +134,7 @@ def test_a_sampler_that_cannot_be_resumed_is_refused_at_the_start(tmp_path: Path
 def test_a_state_that_does_not_fit_the_optimizer_is_a_journal_error(tmp_path: Path) -> None:
     import sqlite3
 
-    from lamcts.journalfile import checksum
+    from lamcts.journal.file import checksum
 
     options: dict[str, Any] = {"budget": 10, "seed": 0, "sampler": Stroll(), "journal": tmp_path / "run.db"}
     minimize(sphere, BOUNDS, **options)

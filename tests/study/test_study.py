@@ -9,11 +9,11 @@ import pytest
 from evaluations import failing, noisy, sphere
 from stroll import Stroll
 
-from lamcts.options import Options, Settings
-from lamcts.result import Result
 from lamcts.spaces.box import Box
 from lamcts.spaces.discrete import Choice
 from lamcts.study import Study, maximize, minimize, run
+from lamcts.study.options import Options, Settings
+from lamcts.study.result import Result
 
 BOX = Box(-1, 1, dim=2)
 OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "n_init": 6}
@@ -136,7 +136,7 @@ def test_it_stops_when_patience_runs_out_and_failures_count() -> None:
 
 def test_it_starts_nothing_after_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("lamcts.stopping.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("lamcts.study.stopping.time.monotonic", lambda: now[0])
 
     def f(point: np.ndarray) -> float:
         now[0] += 1.0

@@ -23,7 +23,7 @@ from contextlib import suppress
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from lamcts.evaluation import Job, Outcome, evaluate, takes_seed
+from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
 
 TRIES = 2  # a job whose worker died is tried once more
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TextIO, TypedDict
 
 import numpy as np
 
-from lamcts import replicates
+from lamcts.study import replicates
 
 if TYPE_CHECKING:
     from lamcts.design import Kind
-    from lamcts.result import Result
     from lamcts.samplers.base import Sampler
+    from lamcts.study.result import Result
     from lamcts.tree import LatentTree
 
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamcts import replicates
-from lamcts.recorded import Check
-from lamcts.result import Candidate, History, Points, Result
+from lamcts.journal.recorded import Check
+from lamcts.study import replicates
+from lamcts.study.result import Candidate, History, Points, Result
 
 if TYPE_CHECKING:
     from lamcts.optimizer import Optimizer

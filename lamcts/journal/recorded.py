@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.journalfile import checksum, damaged, unpack
+from lamcts.journal.file import checksum, damaged, unpack
 from lamcts.observations import Floats, Rows
 from lamcts.spaces.base import Space
 

@@ -10,8 +10,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from lamcts.errors import JournalError
-from lamcts.fingerprint import compare, plain
-from lamcts.journalfile import (
+from lamcts.journal.file import (
     MEMORY,
     Lock,
     checksum,
@@ -22,7 +21,8 @@ from lamcts.journalfile import (
     inspect_header,
     pack,
 )
-from lamcts.recorded import Check, Recorded, load, numbers_of
+from lamcts.journal.fingerprint import compare, plain
+from lamcts.journal.recorded import Check, Recorded, load, numbers_of
 from lamcts.trial import Trial
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lamcts.errors import JournalError
-from lamcts.options import Settings
-from lamcts.problem import Problem
-from lamcts.recorded import Check
+from lamcts.journal.recorded import Check
+from lamcts.study.options import Settings
+from lamcts.study.problem import Problem
 
 if TYPE_CHECKING:
     from lamcts.journal import Journal

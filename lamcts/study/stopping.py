@@ -3,7 +3,7 @@
 import time
 
 from lamcts.observations import Observations
-from lamcts.options import Settings
+from lamcts.study.options import Settings
 
 MESSAGES = {
     "budget": "the budget of {budget} evaluations is used up",

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from lamcts import progress, replicates
 from lamcts.errors import Exhausted
-from lamcts.evaluation import Job, Outcome, Serial, Workers
-from lamcts.options import Options, Settings
-from lamcts.problem import Problem, problem_of
-from lamcts.recorded import Check
-from lamcts.result import Evaluation, Result
-from lamcts.resume import begin
+from lamcts.journal.recorded import Check
 from lamcts.rng import Purpose, derive
-from lamcts.stopping import MESSAGES, Stopping
-from lamcts.summary import summarise
+from lamcts.study import progress, replicates
+from lamcts.study.evaluation import Job, Outcome, Serial, Workers
+from lamcts.study.options import Options, Settings
+from lamcts.study.problem import Problem, problem_of
+from lamcts.study.result import Evaluation, Result
+from lamcts.study.resume import begin
+from lamcts.study.stopping import MESSAGES, Stopping
+from lamcts.study.summary import summarise
 from lamcts.trial import Trial
 from lamcts.values import loss_of
 
@@ -36,7 +36,7 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
         an infinity is a failed evaluation. An `Objective` brings its own space and x0.
     space: a lamcts space, or a list of (low, high) pairs.
     options: seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds,
-        target, patience, callback, progress, noisy: see `lamcts.options.Settings`.
+        target, patience, callback, progress, noisy: see `lamcts.study.options.Settings`.
 
     The same call with the same `journal` goes on where it was stopped; it ends as if it had never been, bit for bit,
     with evaluations in order (no workers) and equal library versions. Ctrl-C returns what was found so far.
@@ -159,11 +159,11 @@ class Study:
     def _workers(self) -> Workers:
         settings = self.settings
         if settings.executor is not None:
-            from lamcts.executors import Shared
+            from lamcts.study.executors import Shared
 
             return Shared(self.problem.f, settings.executor, settings.workers)
         if settings.workers is not None and settings.workers > 1:
-            from lamcts.executors import Processes
+            from lamcts.study.executors import Processes
 
             return Processes(self.problem.f, min(settings.workers, settings.budget))
         return Serial(self.problem.f)

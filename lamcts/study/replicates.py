@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from lamcts.journal.recorded import Check
 from lamcts.observations import Observations
-from lamcts.recorded import Check
 
 SHARE = 0.1  # of the budget goes into re-evaluations
 

@@ -5,7 +5,7 @@ import sys
 import time
 from typing import Protocol, TextIO
 
-from lamcts.result import Evaluation
+from lamcts.study.result import Evaluation
 
 WIDTH = 24  # characters of the bar
 REFRESH_SECONDS = 0.1

@@ -1,0 +1,5 @@
+"""Whole runs: `minimize`, `maximize` and `run` with budgets, stop rules, workers, a journal to resume from."""
+
+from lamcts.study.study import Study, maximize, minimize, run
+
+__all__ = ["Study", "maximize", "minimize", "run"]
