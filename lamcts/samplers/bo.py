@@ -14,7 +14,7 @@ from lamcts.models.local import Effort, LocalModel
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
 from lamcts.samplers.perturb import box, candidates, polish
-from lamcts.samplers.proposals import Batch, leader
+from lamcts.samplers.proposals import Batch, centre, leader
 
 SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes round the incumbent in which candidates lie, besides the whole region
 STARTS = 4  # candidates that are polished
@@ -81,30 +81,14 @@ class _GpBoSession:
 
     def ask(self, n: int) -> tuple[Floats, list[int]]:
         batch = Batch(self._region, self._seen, n)
-        self._begin(batch)
-        if batch.missing and (centre := self._centre()) is not None:
-            self._propose(batch, centre)
+        batch.begin(self._start, self._rng)
+        self._start -= len(batch.x)
+        if batch.missing and (middle := centre(self._region, self._seen, self.incumbent)) is not None:
+            self._propose(batch, middle)
         batch.fill(self._rng)  # nothing fresh among the candidates, or nothing known yet
         tags = list(range(self._tag, self._tag + len(batch.x)))
         self._tag += len(tags)
         return batch.x, tags
-
-    def _begin(self, batch: Batch) -> None:
-        first = Batch(self._region, self._seen, min(batch.size, self._start))
-        first.fill(self._rng)
-        batch.take(first.x)
-        self._start -= len(first.x)
-
-    def _centre(self) -> Floats | None:
-        """Return the incumbent, or the best row of the region where the incumbent is not inside; None: no row is."""
-        row = self.incumbent
-        if row is None or not self._region.contains(self._seen.x[[row]])[0]:
-            rows = self._region.rows
-            row = int(rows[np.argmin(self._seen.y[rows])]) if len(rows) else None
-        if row is None:
-            return None
-        centre: Floats = self._seen.x[row]
-        return centre
 
     def _propose(self, batch: Batch, centre: Floats) -> None:
         model = self.model.update(centre)

@@ -55,6 +55,20 @@ class Batch:
             if not self.take(drawn).any():
                 break
 
+    def begin(self, n: int, rng: np.random.Generator) -> None:
+        """Take at most `n` draws of the whole region."""
+        first = Batch(self.region, self.seen, min(self.size, n))
+        first.fill(rng)
+        self.take(first.x)
+
+
+def centre(region: Region, seen: Observations, incumbent: int | None) -> Floats | None:
+    """Return the point [d] of the incumbent, or of the region's best row where it lies outside; None: no row inside."""
+    row = incumbent
+    if row is None or not region.contains(seen.x[[row]])[0]:
+        row = int(region.rows[np.argmin(seen.y[region.rows])]) if len(region.rows) else None
+    return None if row is None else seen.x[row]
+
 
 def pull(x: Floats, anchor: Floats, region: Region) -> Floats:
     """Halve the way from each row of `x` [k, d] to `anchor` [d] until it lies inside; return them snapped, [k, d].

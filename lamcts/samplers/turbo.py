@@ -15,7 +15,7 @@ from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
 from lamcts.samplers.perturb import box, candidates, descend
 from lamcts.samplers.progress import Progress
-from lamcts.samplers.proposals import Batch, leader
+from lamcts.samplers.proposals import Batch, centre, leader
 
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
 ROUNDS = 3  # boxes tried, each twice as wide, before the rest of a batch is drawn from the whole region
@@ -104,29 +104,12 @@ class _TurboSession:
 
     def ask(self, n: int) -> tuple[Floats, list[int]]:
         batch = Batch(self._region, self._seen, n)
-        self._begin(batch)
+        batch.begin(self._progress.start, self._rng)
         started = len(batch.x)
-        if batch.missing and (centre := self._centre()) is not None:
-            self._propose(batch, centre)
+        if batch.missing and (middle := centre(self._region, self._seen, self.incumbent)) is not None:
+            self._propose(batch, middle)
         batch.fill(self._rng)  # nothing fresh near the centre, or nothing known yet
         return batch.x, self._progress.issue(started, len(batch.x) - started)
-
-    def _begin(self, batch: Batch) -> None:
-        """Draw the points to begin with from the whole region."""
-        first = Batch(self._region, self._seen, min(batch.size, self._progress.start))
-        first.fill(self._rng)
-        batch.take(first.x)
-
-    def _centre(self) -> Floats | None:
-        """Return the incumbent, or the best row of the region where the incumbent is not inside; None: no row is."""
-        row = self.incumbent
-        if row is None or not self._region.contains(self._seen.x[[row]])[0]:
-            rows = self._region.rows
-            row = int(rows[np.argmin(self._seen.y[rows])]) if len(rows) else None
-        if row is None:
-            return None
-        centre: Floats = self._seen.x[row]
-        return centre
 
     def _propose(self, batch: Batch, centre: Floats) -> None:
         """Thompson sampling in the box: each missing point is the best candidate of one posterior draw."""
