@@ -128,7 +128,8 @@ def descend(
         way /= np.maximum(np.sqrt((way * way).sum(1, keepdims=True)), TINY)
         here = np.where(free, np.clip(best + length * way * width, low, high), best)
         found, new = slope(here)
-        better = (found < values) & region.contains(here)
+        better = found < values
+        better[better] = region.contains(here[better])
         best[better], values[better], gradient[better] = here[better], found[better], new[better]
         length = np.where(better[:, None], LONGER * length, SHORTER * length)
     return best

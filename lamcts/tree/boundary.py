@@ -6,6 +6,7 @@ Letters: n rows, d dimensions, s support vectors.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -77,6 +78,10 @@ class KernelBoundary:
     weight: Floats  # [s]
     b: float
 
+    @cached_property
+    def _square(self) -> Floats:
+        return np.asarray(np.square(self.support).sum(1))
+
     def good(self, x: Floats) -> Mask:
         """Return for each row of `x` [n, d] whether it lies on the good side, [n]."""
         result = np.empty(len(x), bool)
@@ -89,7 +94,7 @@ class KernelBoundary:
         return None
 
     def _good(self, z: Floats) -> Mask:
-        values = gram(z, self.support, self.kernel, self.degree)  # [n, s]
+        values = gram(z, self.support, self.kernel, self.degree, self._square)  # [n, s]
         score = values @ self.weight + self.b  # [n]
         if self.kernel == "rbf":
             size = np.ones(len(z))  # no value of this kernel is above 1
@@ -107,11 +112,12 @@ class KernelBoundary:
         return np.asarray((np.sum(self.support * z, axis=1) / d + 1) ** self.degree)
 
 
-def gram(a: Floats, b: Floats, kernel: Kernel, degree: int) -> Floats:
+def gram(a: Floats, b: Floats, kernel: Kernel, degree: int, square: Floats | None = None) -> Floats:
     """Return the kernel between standardised rows `a` [n, d] and `b` [s, d], [n, s].
 
     Width 1/d in all of them, so that values keep their size with the number of dimensions:
     rbf exp(-|a - b|^2 / d), linear a.b / d, poly (a.b / d + 1)^degree.
+    `square`: the squared norms of `b` [s], if known.
     """
     d = a.shape[1]
     dot = a @ b.T  # [n, s]
@@ -121,6 +127,6 @@ def gram(a: Floats, b: Floats, kernel: Kernel, degree: int) -> Floats:
         return np.asarray((dot / d + 1) ** degree)
     dot *= 2 / d
     dot -= np.square(a).sum(1)[:, None] / d
-    dot -= np.square(b).sum(1) / d  # now -|a - b|^2 / d
+    dot -= (np.square(b).sum(1) if square is None else square) / d  # now -|a - b|^2 / d
     np.minimum(dot, 0, out=dot)
     return np.asarray(np.exp(dot, out=dot))
