@@ -13,7 +13,7 @@ from lamcts.optimizer import Best, Optimizer
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Product, Space
 from lamcts.study import maximize, minimize, run
 from lamcts.tree import LatentTree
-from lamcts.trial import Status, Trial
+from lamcts.trial import Trial
 
 __version__ = "0.1.0"
 
@@ -33,7 +33,6 @@ __all__ = [
     "Optimizer",
     "Product",
     "Space",
-    "Status",
     "Trial",
     "maximize",
     "minimize",

@@ -1,20 +1,10 @@
 """A trial: one point handed out for evaluation."""
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-
-class Status(str, Enum):
-    """What has become of a trial."""
-
-    PENDING = "pending"
-    DONE = "done"
-    FAILED = "failed"
-    FORGOTTEN = "forgotten"
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import numpy as np
 
 from lamcts.observations import Floats, Rows
 from lamcts.region import Split
-from lamcts.tree.boundary import Frame, Halfspace
+from lamcts.tree.boundary import Halfspace
 from lamcts.tree.holdout import HoldOut, Mask
 from lamcts.tree.labels import ridge
-from lamcts.tree.splits import LEAST_ROWS, balanced, check_common, standard, thin
+from lamcts.tree.splits import balanced, check_common, prepared
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,10 @@ class Linear:
 
     def fit(self, x: Floats, merit: Floats, rng: np.random.Generator) -> Split | None:
         """Return a boundary learned from rows `x` [n, d] with `merit` [n] (higher is better), or None."""
-        rows = thin(merit, self.max_rows, rng)
-        x, s = x[rows], standard(merit[rows])
-        if len(x) < LEAST_ROWS or not s.any():
+        ready = prepared(x, merit, self.max_rows, rng)
+        if ready is None:
             return None
-        frame = Frame.of(x)
-        if not frame.rate.any():
-            return None
+        x, s, frame = ready
         z = frame(x)  # [n, d], mean 0, so the prediction above the mean is z @ w
 
         def sort(train: Rows, test: Rows) -> Mask:

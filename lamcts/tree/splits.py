@@ -64,13 +64,10 @@ class KMeansSvm:
 
     def fit(self, x: Floats, merit: Floats, rng: np.random.Generator) -> Split | None:
         """Return a boundary learned from rows `x` [n, d] with `merit` [n] (higher is better), or None."""
-        rows = thin(merit, self.max_rows, rng)
-        x, s = x[rows], standard(merit[rows])
-        if len(x) < LEAST_ROWS or not s.any():
+        ready = prepared(x, merit, self.max_rows, rng)
+        if ready is None:
             return None
-        frame = Frame.of(x)
-        if not frame.rate.any():
-            return None
+        x, s, frame = ready
         z = frame(x)
         kernel = gram(z, z, self.kernel, self.degree)  # [n, n]
         for label in self._rules():
@@ -117,6 +114,16 @@ class KMeansSvm:
             # A fixed state: with None the fit draws from the global generator, though this solver never uses it.
             machine = SVC(C=self.cost, kernel="precomputed", max_iter=MOST_STEPS, random_state=0).fit(kernel, good)
         return machine.support_.astype(np.int64), machine.dual_coef_[0].copy(), float(machine.intercept_[0])
+
+
+def prepared(x: Floats, merit: Floats, max_rows: int, rng: np.random.Generator) -> tuple[Floats, Floats, Frame] | None:
+    """Return a fair sample of the rows `x` [m, d], their standardised merit [m] and frame; None if nothing differs."""
+    rows = thin(merit, max_rows, rng)
+    x, s = x[rows], standard(merit[rows])
+    if len(x) < LEAST_ROWS or not s.any():
+        return None
+    frame = Frame.of(x)
+    return (x, s, frame) if frame.rate.any() else None
 
 
 def thin(merit: Floats, size: int, rng: np.random.Generator) -> Rows:
