@@ -1,146 +1,26 @@
-"""Four functions with known optima, in any dimension: shifted, rotated, noisy on request.
+"""Ten functions with known optima, by name: shifted, rotated, noisy on request.
 
-Formulas after S. Surjanovic and D. Bingham, Virtual Library of Simulation Experiments; boxes of the
-thesis (section 5.4). Each formula takes `u` [n, d], the offset from the optimum (already rotated back),
-so its value is exactly 0 at u = 0: 1 - cos is written as 2 sin^2 of the half angle, which loses no digits there.
+Every builder takes `shift` (None, a seed, "reference", or a vector), `rotate` (None, a seed, "reference") and `noise`
+(a standard deviation); see `lamcts.objectives.placing`. Boxes of the first four as in the thesis (section 5.4).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from lamcts.objectives import formulas
 from lamcts.objectives.base import register
-from lamcts.spaces.box import Box
+from lamcts.objectives.placing import Kind, Synthetic
 
-Floats = NDArray[np.float64]
-Formula = Callable[[Floats], Floats]
-
-SHIFT_SHARE = 1 / 4  # of the range, either way: the shifted optimum stays inside all four boxes
-REFERENCE_SEED = 12345  # fixed so that numbers compare with earlier measurements on the same functions
-
-
-@dataclass(frozen=True, eq=False)
-class Synthetic:
-    """`formula(R (x - centre))` plus normal noise. `centre` [d] is where the minimum, 0, lies."""
-
-    name: str
-    space: Box
-    formula: Formula
-    centre: Floats
-    rotation: Floats | None = None
-    noise: float = 0.0
-
-    maximise = False
-    x0 = None
-    optimum = 0.0
-
-    def many(self, points: ArrayLike) -> Floats:
-        """Return the noise-free values of `points` [n, d] as [n]."""
-        x = np.asarray(points, float)
-        if x.ndim != 2 or x.shape[1] != len(self.centre):
-            raise ValueError(f"expected points of shape [n, {len(self.centre)}], got {list(x.shape)}")
-        u = x - self.centre  # [n, d]
-        return self.formula(u if self.rotation is None else u @ self.rotation.T)
-
-    def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:
-        value = float(self.many(np.asarray(point, float)[None])[0])
-        return value + self.noise * float(np.random.default_rng(seed).standard_normal()) if self.noise else value
-
-
-def _ackley(u: Floats) -> Floats:
-    slope = -20 * np.expm1(-0.2 * np.sqrt(np.mean(u**2, axis=1)))
-    result: Floats = slope - np.e * np.expm1(-2 * np.mean(np.sin(np.pi * u) ** 2, axis=1))
-    return result
-
-
-def _rosenbrock(u: Floats) -> Floats:
-    z = u + 1
-    result: Floats = np.sum(100 * (z[:, 1:] - z[:, :-1] ** 2) ** 2 + u[:, :-1] ** 2, axis=1)
-    return result
-
-
-def _rastrigin(u: Floats) -> Floats:
-    result: Floats = np.sum(u**2 + 20 * np.sin(np.pi * u) ** 2, axis=1)
-    return result
-
-
-def _levy(u: Floats) -> Floats:
-    v = u / 4  # w - 1 of the usual form, and sin(pi w + 1) = -sin(pi v + 1)
-    middle = np.sum(v[:, :-1] ** 2 * (1 + 10 * np.sin(np.pi * v[:, :-1] + 1) ** 2), axis=1)
-    last = v[:, -1] ** 2 * (1 + np.sin(2 * np.pi * v[:, -1]) ** 2)
-    result: Floats = np.sin(np.pi * v[:, 0]) ** 2 + middle + last
-    return result
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """A formula, its box, and where its optimum lies before any shift (the same on every axis)."""
-
-    name: str
-    formula: Formula
-    low: float
-    high: float
-    at: float
-    least_dim: int = 1
-
-    def place(self, dim: int, shift: Any, rotate: Any, noise: float) -> Synthetic:
-        if dim < self.least_dim:
-            raise ValueError(f"expected dim of at least {self.least_dim} for {self.name}, got {dim}")
-        if not (np.isfinite(noise) and noise >= 0):
-            raise ValueError(f"expected noise as a standard deviation of at least 0, got {noise}")
-        centre = self.at + _shift(shift, dim, self.high - self.low)
-        if not ((self.low <= centre) & (centre <= self.high)).all():
-            box = f"[{self.low}, {self.high}]"
-            raise ValueError(f"expected a shift that keeps the optimum inside {box}, got the optimum {centre}")
-        space = Box(self.low, self.high, dim=dim)
-        return Synthetic(self.name, space, self.formula, centre, _rotation(rotate, dim), noise)
-
-
-def _shift(shift: Any, dim: int, width: float) -> Floats:
-    """Return the vector [d] to move the optimum by: from None, "reference", a seed, or the vector itself."""
-    if shift is None:
-        return np.zeros(dim)
-    if isinstance(shift, str):
-        _check_reference("shift", shift)
-        result: Floats = np.random.RandomState(REFERENCE_SEED).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim) * width
-        return result
-    if isinstance(shift, (int, np.integer)):
-        return np.random.default_rng(int(shift)).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim) * width
-    vector = np.asarray(shift, float)
-    if vector.shape != (dim,) or not np.isfinite(vector).all():
-        raise ValueError(
-            f"expected shift as None, a seed, 'reference' or {dim} finite numbers, got shape {vector.shape}"
-        )
-    return vector
-
-
-def _rotation(rotate: Any, dim: int) -> Floats | None:
-    """Return a rotation or reflection [d, d], uniform over all (QR of normals, Mezzadri 2007), or None."""
-    if rotate is None:
-        return None
-    if isinstance(rotate, str):
-        _check_reference("rotate", rotate)
-        from scipy.stats import ortho_group
-
-        return np.atleast_2d(np.asarray(ortho_group.rvs(dim, random_state=REFERENCE_SEED), float))
-    if not isinstance(rotate, (int, np.integer)):
-        raise ValueError(f"expected rotate as None, a seed or 'reference', got {rotate!r}")
-    q, r = np.linalg.qr(np.random.default_rng(int(rotate)).standard_normal((dim, dim)))
-    return np.asarray(q * np.sign(np.diag(r)), float)
-
-
-def _check_reference(what: str, text: str) -> None:
-    if text != "reference":
-        raise ValueError(f"expected {what} as None, a seed or 'reference', got {text!r}")
-
-
-_ACKLEY = _Kind("ackley", _ackley, -5, 10, 0)
-_ROSENBROCK = _Kind("rosenbrock", _rosenbrock, -10, 10, 1, least_dim=2)
-_RASTRIGIN = _Kind("rastrigin", _rastrigin, -5.12, 5.12, 0)
-_LEVY = _Kind("levy", _levy, -10, 10, 1)
+_ACKLEY = Kind("ackley", formulas.ackley, -5, 10, 0)
+_ROSENBROCK = Kind("rosenbrock", formulas.rosenbrock, -10, 10, 1, least_dim=2)
+_RASTRIGIN = Kind("rastrigin", formulas.rastrigin, -5.12, 5.12, 0)
+_LEVY = Kind("levy", formulas.levy, -10, 10, 1)
+_GRIEWANK = Kind("griewank", formulas.griewank, -600, 600, 0)
+_SCHWEFEL = Kind("schwefel", formulas.schwefel, -formulas.SCHWEFEL_EDGE, formulas.SCHWEFEL_EDGE, formulas.SCHWEFEL_AT)
+_STYBLINSKI_TANG = Kind("styblinski-tang", formulas.styblinski_tang, -5, 5, formulas.STYBLINSKI_TANG_AT)
+_MICHALEWICZ = Kind("michalewicz", formulas.michalewicz, 0, math.pi, formulas.michalewicz_at)
+_HARTMANN6 = Kind("hartmann6", formulas.hartmann6, 0, 1, formulas.HARTMANN6_AT)
+_BRANIN = Kind("branin", formulas.branin, (-5, 0), (10, 15), formulas.BRANIN_AT)
 
 
 @register("ackley", "one deep funnel among many small dents; minimum 0")
@@ -165,3 +45,39 @@ def rastrigin(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float
 def levy(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
     """Levy on [-10, 10]^dim, minimum 0 at 1 + shift."""
     return _LEVY.place(dim, shift, rotate, noise)
+
+
+@register("griewank", "a wide bowl with ripples that fade as dim grows; minimum 0")
+def griewank(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Griewank on [-600, 600]^dim, minimum 0 at 0 + shift."""
+    return _GRIEWANK.place(dim, shift, rotate, noise)
+
+
+@register("schwefel", "deep minima far apart, the best in a corner; minimum 0")
+def schwefel(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Schwefel 2.26 on [-500, 500]^dim, minimum 0 at 420.97 + shift; continued beyond 500 as in CEC 2014."""
+    return _SCHWEFEL.place(dim, shift, rotate, noise)
+
+
+@register("styblinski-tang", "two minima on every axis, one of them slightly better; minimum -39.166 dim")
+def styblinski_tang(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Styblinski-Tang on [-5, 5]^dim, minimum -39.166 dim at -2.9035 + shift."""
+    return _STYBLINSKI_TANG.place(dim, shift, rotate, noise)
+
+
+@register("michalewicz", "a flat plain with narrow trenches (m = 10); minimum near -dim")
+def michalewicz(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Michalewicz (m = 10) on [0, pi]^dim; the minimum (-1.8013, -4.6877, -9.6602 for dim 2, 5, 10) is computed."""
+    return _MICHALEWICZ.place(dim, shift, rotate, noise)
+
+
+@register("hartmann6", "four overlapping dents in six dimensions; minimum -3.32237", budget=200)
+def hartmann6(shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Hartmann's function on [0, 1]^6, minimum -3.32237."""
+    return _HARTMANN6.place(6, shift, rotate, noise)
+
+
+@register("branin", "three equal minima in two dimensions; minimum 0.397887", budget=100)
+def branin(shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Branin's function on [-5, 10] x [0, 15], minimum 0.397887 at (pi, 2.275) + shift, and twice more."""
+    return _BRANIN.place(2, shift, rotate, noise)

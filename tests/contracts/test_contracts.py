@@ -49,6 +49,12 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
     "rosenbrock": lambda: objectives.make("rosenbrock", dim=5, rotate=1),
     "rastrigin": lambda: objectives.make("rastrigin", dim=5),
     "levy": lambda: objectives.make("levy", dim=5, shift="reference"),
+    "griewank": lambda: objectives.make("griewank", dim=5, shift=1, rotate=2),
+    "schwefel": lambda: objectives.make("schwefel", dim=5, shift=0, rotate=2),
+    "styblinski-tang": lambda: objectives.make("styblinski-tang", dim=5, shift=0, rotate=2),
+    "michalewicz": lambda: objectives.make("michalewicz", dim=5, shift=0, rotate=2),
+    "hartmann6": lambda: objectives.make("hartmann6", shift=0, rotate=2),
+    "branin": lambda: objectives.make("branin", shift=0, rotate=2),
     "hopper": lambda: objectives.make("hopper", rollouts=1),
 }
 

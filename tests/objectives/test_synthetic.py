@@ -65,6 +65,20 @@ def test_many_points_score_as_each_alone(name, place):
     np.testing.assert_allclose(f.many(x), [f(row) for row in x], rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [  # as first released: rows in benchmarks/results were measured on these very functions
+        ("ackley", 14.19067317267476),
+        ("rosenbrock", 9011925.649808824),
+        ("rastrigin", 440.8940537371991),
+        ("levy", 445.82817805915835),
+    ],
+)
+def test_values_are_those_that_committed_benchmarks_were_run_on(name, value):
+    f = objectives.make(name, dim=20, shift=100, rotate=100, noise=0.5)
+    assert f(np.linspace(f.space.low, f.space.high, 20).diagonal(), seed=7) == pytest.approx(value, rel=1e-13)
+
+
 def test_the_reference_shift_is_the_published_vector():
     f = objectives.make("rastrigin", dim=20, shift="reference")
     expected = np.random.RandomState(12345).uniform(-0.25, 0.25, 20) * 10.24

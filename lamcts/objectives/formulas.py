@@ -1,0 +1,165 @@
+"""Ten formulas whose minimum is known. Each takes `u` [n, d], the offset from the place of the minimum, and gives [n].
+
+Formulas after S. Surjanovic and D. Bingham, Virtual Library of Simulation Experiments. Where the minimum is 0, the
+value at u = 0 is exactly 0: 1 - cos, say, is written as 2 sin^2 of the half angle, which loses no digits there.
+
+All of R^d is in the domain, since a shift or a rotation moves points beyond the usual box, and nowhere is a value below
+the minimum. Schwefel's and Michalewicz's formulas have lower values out there: these two are continued otherwise.
+"""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Formula = Callable[[Floats], Floats]
+
+
+def ackley(u: Floats) -> Floats:
+    slope = -20 * np.expm1(-0.2 * np.sqrt(np.mean(u**2, axis=1)))
+    result: Floats = slope - np.e * np.expm1(-2 * np.mean(np.sin(np.pi * u) ** 2, axis=1))
+    return result
+
+
+def rosenbrock(u: Floats) -> Floats:
+    z = u + 1
+    result: Floats = np.sum(100 * (z[:, 1:] - z[:, :-1] ** 2) ** 2 + u[:, :-1] ** 2, axis=1)
+    return result
+
+
+def rastrigin(u: Floats) -> Floats:
+    result: Floats = np.sum(u**2 + 20 * np.sin(np.pi * u) ** 2, axis=1)
+    return result
+
+
+def levy(u: Floats) -> Floats:
+    v = u / 4  # w - 1 of the usual form, and sin(pi w + 1) = -sin(pi v + 1)
+    middle = np.sum(v[:, :-1] ** 2 * (1 + 10 * np.sin(np.pi * v[:, :-1] + 1) ** 2), axis=1)
+    last = v[:, -1] ** 2 * (1 + np.sin(2 * np.pi * v[:, -1]) ** 2)
+    result: Floats = np.sin(np.pi * v[:, 0]) ** 2 + middle + last
+    return result
+
+
+def griewank(u: Floats) -> Floats:
+    waves = np.cos(u / np.sqrt(np.arange(1, u.shape[1] + 1)))
+    result: Floats = np.sum(u**2, axis=1) / 4000 + (1 - np.prod(waves, axis=1))
+    return result
+
+
+def _root(rising: Callable[[float], float], low: float, high: float) -> float:
+    """Return where `rising` changes its sign from minus to plus in [low, high], by bisection to the last bit."""
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if rising(middle) > 0 else (middle, high)
+    return low
+
+
+SCHWEFEL_EDGE = 500.0
+# the largest z sin(sqrt(z)) up to 500: with s = sqrt(z), where s cos(s) + 2 sin(s) falls through 0
+SCHWEFEL_AT = _root(lambda z: -2 * math.sin(math.sqrt(z)) - math.sqrt(z) * math.cos(math.sqrt(z)), 400.0, 450.0)
+
+
+def schwefel(u: Floats) -> Floats:
+    """Schwefel 2.26; beyond 500 as in CEC 2014 (Liang, Qu and Suganthan 2013, F10): reflected, with a penalty."""
+    z = u + SCHWEFEL_AT
+    beyond = np.maximum(np.abs(z) - SCHWEFEL_EDGE, 0)
+    folded = np.sign(z) * (SCHWEFEL_EDGE - np.mod(beyond, SCHWEFEL_EDGE))
+    inside = np.where(beyond > 0, folded, z)
+    gains = inside * np.sin(np.sqrt(np.abs(inside))) - beyond**2 / (10_000 * u.shape[1])
+    most = SCHWEFEL_AT * np.sin(np.sqrt(SCHWEFEL_AT))  # 418.98288727243374
+    result: Floats = np.sum(most - gains, axis=1)
+    return result
+
+
+# where (z^4 - 16 z^2 + 5 z) / 2 is least, on all of R
+STYBLINSKI_TANG_AT = _root(lambda z: 4 * z**3 - 32 * z + 5, -4.0, -2.0)
+
+
+def styblinski_tang(u: Floats) -> Floats:
+    z = u + STYBLINSKI_TANG_AT
+    result: Floats = np.sum(z**4 - 16 * z**2 + 5 * z, axis=1) / 2
+    return result
+
+
+MICHALEWICZ_STEEPNESS = 10  # m; the usual one
+
+
+@lru_cache(maxsize=16)
+def michalewicz_at(dim: int) -> Floats:
+    """Return the place [dim] of the minimum: each coordinate is a problem of its own, solved to the last bits.
+
+    sin(z) sin(i z^2 / pi)^2m on [0, pi] has i lobes. The lobe whose peak is nearest to pi / 2, from the left or from
+    the right, is the highest. Inside a lobe the logarithm has the falling derivative cot(z) + (4 m i z / pi) cot(i z^2
+    / pi), whose zero is the top.
+    """
+    i = np.arange(1, dim + 1)[:, None]  # [dim, 1]
+    lobe = np.clip(np.floor(i / 4 - 0.5) + np.arange(2), 0, i - 1)  # [dim, 2]: peaks at z^2 = pi^2 (lobe + 1/2) / i
+    low, high = np.pi * np.sqrt(lobe / i), np.pi * np.sqrt((lobe + 1) / i)
+    for _ in range(64):  # more halvings than a double has bits
+        z = (low + high) / 2
+        t = i * z**2 / np.pi
+        rising = np.cos(z) / np.sin(z) + 4 * MICHALEWICZ_STEEPNESS * i * z / np.pi * np.cos(t) / np.sin(t) > 0
+        low, high = np.where(rising, z, low), np.where(rising, high, z)
+    best = np.argmin(_michalewicz_terms(low, i), axis=1)
+    at: Floats = low[np.arange(dim), best]
+    at.flags.writeable = False
+    return at
+
+
+def _michalewicz_terms(z: Floats, i: NDArray[np.int64]) -> Floats:
+    terms: Floats = -np.sin(z) * np.sin(i * z**2 / np.pi) ** (2 * MICHALEWICZ_STEEPNESS)
+    return terms
+
+
+def michalewicz(u: Floats) -> Floats:
+    """Michalewicz, m = 10; beyond [0, pi] the value of the nearest point there plus the squared distance to it."""
+    z = u + michalewicz_at(u.shape[1])
+    inside = np.clip(z, 0, np.pi)
+    terms = _michalewicz_terms(inside, np.arange(1, u.shape[1] + 1))
+    result: Floats = np.sum(terms + (z - inside) ** 2, axis=1)
+    return result
+
+
+_HARTMANN_HEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
+_HARTMANN_WIDTHS = np.array(
+    [[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]]
+)
+_HARTMANN_PEAKS = 1e-4 * np.array(
+    [
+        [1312, 1696, 5569, 124, 8283, 5886],
+        [2329, 4135, 8307, 3736, 1004, 9991],
+        [2348, 1451, 3522, 2883, 3047, 6650],
+        [4047, 8828, 8732, 5743, 1091, 381],
+    ]
+)
+# Newton's method on the gradient, from the place in the literature; a test does it again
+HARTMANN6_AT = (
+    0.20168951100670543,
+    0.15001069182345797,
+    0.476873974221897,
+    0.2753324304940561,
+    0.31165161660011326,
+    0.6573005340656203,
+)
+
+
+def hartmann6(u: Floats) -> Floats:
+    """Hartmann's six-dimensional function. Every peak is inside the box: leaving it loses in each term."""
+    z = u + np.array(HARTMANN6_AT)
+    squares = np.sum(_HARTMANN_WIDTHS * (z[:, None, :] - _HARTMANN_PEAKS) ** 2, axis=2)  # [n, 4]
+    result: Floats = -np.sum(_HARTMANN_HEIGHTS * np.exp(-squares), axis=1)
+    return result
+
+
+BRANIN_AT = (math.pi, 2.275)  # one of three minima: where the square is 0 and cos(z1) = -1
+
+
+def branin(u: Floats) -> Floats:
+    """(z2 - 5.1 z1^2 / (4 pi^2) + 5 z1 / pi - 6)^2 + 10 (1 - 1 / (8 pi)) cos(z1) + 10, never below 10 / (8 pi)."""
+    # z put in: what is constant cancels, so that the square is exactly 0 at u = 0
+    valley = u[:, 1] + 2.45 / np.pi * u[:, 0] - 5.1 / (4 * np.pi**2) * u[:, 0] ** 2
+    # 10 + 10 (1 - t) cos(z1) = 10 t + 10 (1 - t) (1 - cos(u1)) with t = 1 / (8 pi)
+    result: Floats = valley**2 + 1.25 / np.pi + 20 * (1 - 0.125 / np.pi) * np.sin(u[:, 0] / 2) ** 2
+    return result
