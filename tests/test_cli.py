@@ -113,7 +113,7 @@ def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
         (["run", "ackley", "--shift", "far"], "a whole number or 'reference', got 'far'"),
         (["run", "ackley", "--budget", "0", "--sampler", "uniform"], "budget"),
         (["run", "ackley", "--bugdet", "3"], "unrecognized arguments: --bugdet 3"),
-        (["run"], "required: objective"),
+        (["run"], "expected an objective, got none"),
         (["rum"], "invalid choice: 'rum'"),
         ([], "required: COMMAND"),
         (["show", "nowhere.db"], "no journal at nowhere.db"),

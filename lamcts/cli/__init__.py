@@ -48,7 +48,8 @@ def parser() -> argparse.ArgumentParser:
 def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "optimise an objective; the same command again goes on where it stopped"
     one = commands.add_parser("run", help=line, description=line + ".", allow_abbrev=False)
-    one.add_argument("objective", help="a name from `lamcts list`, such as swimmer or ackley")
+    what = "a name from `lamcts list`, such as ackley; or path/to/file.py:function, or package.module:function"
+    one.add_argument("objective", nargs="?", help=what)
     of = one.add_argument_group("the objective (each takes those that `lamcts list` shows)")
     of.add_argument("--dim", type=int, help="number of coordinates")
     of.add_argument("--shift", type=_seed_or_word, metavar="SEED", help="move the optimum: a seed, or 'reference'")
@@ -57,8 +58,19 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     of.add_argument("--rollouts", type=int, help="episodes that an evaluation averages over")
     of.add_argument("--seeds", choices=("fresh", "fixed"), help="new start states in every evaluation, or the same")
     of.add_argument("--moments", choices=("running",), help="standardise states by their running mean and deviation")
+    own = one.add_argument_group("a function or a program of your own")
+    own.add_argument(
+        "--command", dest="template", metavar="WORDS", help="run './train --lr {lr}', which prints a number"
+    )
+    line = "a parameter: lr=1e-5:1e-1:log, layers=1:8:int, act=relu,gelu, size=1,2,4:ordered, flag=bool; repeatable"
+    own.add_argument("--param", action="append", metavar="NAME=RANGE", help=line)
+    line = "a .json or .toml file of parameters; or LOW:HIGH, with --dim, for arrays (write --space=-5:10)"
+    own.add_argument("--space", metavar="FILE", help=line)
+    own.add_argument("--maximise", action="store_true", default=None, help="higher is better (default: lower)")
+    own.add_argument("--timeout", type=float, metavar="SECONDS", help="kill a program that takes longer")
+    own.add_argument("--pattern", metavar="REGEX", help="where the number is (default: the last on the last line)")
     how = one.add_argument_group("the search")
-    how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows)")
+    how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows; your own: 200)")
     how.add_argument("--sampler", default="auto", help="local search inside a region (default: auto)")
     how.add_argument("--no-tree", action="store_true", help="search the whole space with the sampler alone")
     how.add_argument("--seed", type=int, default=0, help="governs every draw (default: 0)")

@@ -9,36 +9,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamcts import objectives, samplers
+from lamcts import samplers
 from lamcts.cli import INTERRUPTED
+from lamcts.cli.given import given
 from lamcts.cli.screen import number, say
 from lamcts.errors import JournalError, MissingExtra
 from lamcts.rng import Purpose, derive
+from lamcts.spaces.values import plain
 
 if TYPE_CHECKING:
     from lamcts.samplers.base import Sampler
     from lamcts.study import Study
 
-SETTINGS = ("dim", "shift", "rotate", "noise", "rollouts", "seeds", "moments")  # of objectives, as options
 JOURNAL = "journal.db"
 RESULT = "result.json"
 
 
 def run(args: argparse.Namespace) -> int:
-    settings = {name: value for name in SETTINGS if (value := getattr(args, name)) is not None}
-    row = objectives.entry(args.objective)
-    objective: Any = objectives.make(args.objective, **settings)
+    wanted = given(args)
+    objective, settings = wanted.objective, wanted.settings
     sampler = samplers.make(args.sampler, objective.space)
-    folder = Path(args.out or folder_name(args, settings))
+    folder = Path(args.out or folder_name(args, wanted.short, settings))
     journal = Path(args.journal or folder / JOURNAL)
-    about: dict[str, Any] = {"objective": args.objective, "settings": settings}
+    about: dict[str, Any] = {"objective": wanted.name, "settings": settings}
     if hasattr(objective, "rollouts"):
         about |= {"episodes": objective.rollouts, "threshold": objective.threshold}
-    study = _study(args, objective, sampler, row.budget if args.budget is None else args.budget, journal, about)
+    study = _study(args, objective, sampler, wanted.budget if args.budget is None else args.budget, journal, about)
     done = done_in(journal, about)
     folder.mkdir(parents=True, exist_ok=True)
     budget = f"{study.settings.budget} evaluations" + (f", {done} of them done" if done else "")
-    say(f"{row.name}: {objective.space.dim} coordinates, {budget}, seed {args.seed}, into {folder}{os.sep}")
+    say(f"{wanted.name}: {objective.space.dim} coordinates, {budget}, seed {args.seed}, into {folder}{os.sep}")
     result = study.solve()
     code = _finish(args, objective, study, result, folder, about)
     if result.status == "interrupted":
@@ -47,9 +47,9 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def folder_name(args: argparse.Namespace, settings: dict[str, Any]) -> str:
+def folder_name(args: argparse.Namespace, objective: str, settings: dict[str, Any]) -> str:
     """Return the folder of a run: one for each objective, its settings, and how it is searched."""
-    parts = [args.objective, *(f"{name}{value}" for name, value in settings.items())]
+    parts = [objective, *(f"{name}{value}" for name, value in settings.items())]
     parts += [args.sampler.replace(":", "-")] if args.sampler != samplers.AUTO else []
     parts += ["notree"] if args.no_tree else []
     return "-".join([*parts, f"seed{args.seed}"])
@@ -107,7 +107,7 @@ def _finish(
     leader = int(np.nanargmax(values) if objective.maximise else np.nanargmin(values))
     best = {"value": float(result.fun), "evaluation": leader + 1}
     found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
-    found["best"] = {**best, "point": np.asarray(result.x, float).tolist()}
+    found["best"] = {**best, "point": plain(result.x)}
     say(f"best {number(best['value'])} at evaluation {best['evaluation']} of {result.nfev}")
     if hasattr(objective, "policy"):
         found["policy"] = objective.policy(result.x)
@@ -144,7 +144,9 @@ def _draw(study: "Study", objective: Any, values: Any, folder: Path, about: dict
     if study.optimizer.tree is not None:
         figures["tree.png"] = plot.tree(study.optimizer)
         if objective.space.dim <= 2:
-            figures["partition.png"] = plot.partition(study.optimizer, function=objective)
+            # a grid of calls: only of what evaluates many at once, never of a program
+            function = objective if hasattr(objective, "many") else None
+            figures["partition.png"] = plot.partition(study.optimizer, function=function)
     for name, figure in figures.items():
         figure.savefig(folder / name)
     return list(figures)

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lamcts.errors import JournalError
 from lamcts.journal.recorded import Check
@@ -55,7 +55,7 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
             f"journal: the sampler {optimizer.sampler!r} cannot be resumed; take another, or leave out the journal"
         )
     about = {"objective": problem.name, "budget": int(settings.budget), **(settings.about or {})}
-    journal = stack.enter_context(Journal.open(settings.journal or "", optimizer.fingerprint(), about))
+    journal = stack.enter_context(Journal.open(settings.journal or "", _fingerprint(optimizer, problem), about))
     if not journal.started:
         return Beginning(optimizer, journal)
     recorded = journal.recorded()
@@ -67,3 +67,9 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
             "go back to a copy of it, or start a new one elsewhere"
         ) from error
     return Beginning(optimizer, journal, list(recorded.checks), recorded.asks)
+
+
+def _fingerprint(optimizer: "Optimizer", problem: Problem) -> dict[str, Any]:
+    """Return what a journal must share with this run; an objective that can tell itself apart has its say."""
+    own = getattr(problem.f, "fingerprint", None)
+    return {**optimizer.fingerprint(), **({"objective": own()} if callable(own) else {})}

@@ -86,3 +86,13 @@ def test_an_objective_holds_its_contract(name: str) -> None:
     if package is not None and importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
     testing.check_objective(OBJECTIVES[name]())
+
+
+def test_a_program_holds_the_contract_of_objectives() -> None:
+    space = Space({"a": Float(0.0, 1.0), "n": Int(1, 8)})
+    testing.check_objective(objectives.Command("echo {n} {a}", space, x0={"a": 0.5, "n": 2}))
+    testing.check_objective(objectives.Command("echo {n} {a} {seed}", space, maximise=True))
+
+
+def test_a_function_by_name_holds_the_contract_of_objectives() -> None:
+    testing.check_objective(objectives.Function.of("math:prod", Box(-5.0, 10.0, dim=3)))

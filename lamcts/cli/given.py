@@ -1,0 +1,90 @@
+"""What `lamcts run` is to optimise: an objective of the package, a Python function, or a program."""
+
+import argparse
+import re
+import shutil
+from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lamcts import objectives
+from lamcts.cli.parameters import space_of
+
+SETTINGS = (
+    "dim",
+    "shift",
+    "rotate",
+    "noise",
+    "rollouts",
+    "seeds",
+    "moments",
+)  # of the package's objectives, as options
+OWN = ("param", "space", "maximise", "timeout", "pattern")  # of functions and programs
+BUDGET = 200  # evaluations of a first run on a function or a program that nobody here knows
+
+
+class Given(NamedTuple):
+    """An objective: what the user calls it, a short name for a folder, and the settings that a resumed run shares."""
+
+    objective: Any
+    name: str
+    short: str
+    settings: dict[str, Any]
+    budget: int = BUDGET
+
+
+def given(args: argparse.Namespace) -> Given:
+    """Return what the options name; ValueError where they do not fit together."""
+    if args.template is not None:
+        return _command(args)
+    if args.objective is None:
+        raise ValueError("expected an objective, got none: a name from `lamcts list`, file.py:function, or --command")
+    return _function(args) if ":" in args.objective else _registered(args)
+
+
+def _registered(args: argparse.Namespace) -> Given:
+    settings = {name: value for name in SETTINGS if (value := getattr(args, name)) is not None}
+    row = objectives.entry(args.objective)
+    _refuse(args, OWN, f"file.py:function or --command, and {args.objective!r} has its own")
+    return Given(objectives.make(args.objective, **settings), row.name, row.name, settings, row.budget)
+
+
+def _function(args: argparse.Namespace) -> Given:
+    _refuse(args, SETTINGS[1:], "the objectives of `lamcts list`")
+    _refuse(args, ["timeout", "pattern"], "--command")
+    space = space_of(args.param or [], args.space, args.dim)
+    made = objectives.Function.of(args.objective, space, args.maximise)
+    where, _, name = args.objective.rpartition(":")
+    return Given(made, args.objective, _short(f"{Path(where.removesuffix('.py')).name}-{name}"), {})
+
+
+def _command(args: argparse.Namespace) -> Given:
+    if args.objective is not None:
+        raise ValueError(f"expected an objective or --command, got both, {args.objective!r} too: drop one")
+    _refuse(args, SETTINGS[1:], "the objectives of `lamcts list`")
+    space: Any = space_of(args.param or [], args.space, args.dim)
+    if space is None:
+        raise ValueError("--command: expected its parameters, got none: add --param NAME=RANGE or --space FILE")
+    made = objectives.Command(args.template, space, args.timeout, bool(args.maximise), args.pattern)
+    program = made.words[0]
+    if "{" not in program and shutil.which(program) is None:
+        raise ValueError(f"--command: expected a program that can be run, got {program!r}: check its path and its mode")
+    settings = {} if args.pattern is None else {"pattern": args.pattern}
+    return Given(made, args.template, _leading(made.words), settings)
+
+
+def _refuse(args: argparse.Namespace, names: Sequence[str], where: str) -> None:
+    for name in names:
+        if getattr(args, name) is not None:
+            raise ValueError(f"--{name}: expected only with {where}: leave it out")
+
+
+def _leading(words: Sequence[str]) -> str:
+    """Return a name from the words before the first option or place: python-train of `python train.py --lr {lr}`."""
+    constant = list(takewhile(lambda word: "{" not in word and not word.startswith("-"), words))
+    return "-".join(_short(Path(word).stem) for word in constant) or "command"
+
+
+def _short(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", text)

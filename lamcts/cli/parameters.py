@@ -1,0 +1,119 @@
+"""Parameters as they are written on the command line, or in a file of them, made into a space.
+
+    lr=1e-5:1e-1:log   a real number; `log`: equal factors are equally far apart
+    layers=1:8:int     a whole number, both ends included; `:int:log` too
+    act=relu,gelu      one of these; numbers if all of them are, else texts
+    size=32,64,128:ordered   one of these, which are steps from first to last
+    flag=bool          true or false
+
+A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with values of any kind.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
+from lamcts.spaces.base import Space as AnySpace
+
+NAME = re.compile(r"[A-Za-z_][\w-]*")
+
+
+def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -> AnySpace | None:
+    """Return the space of `--param` (each NAME=RANGE), `--space` (file or LOW:HIGH) and `--dim`; None without any."""
+    if space is not None and not space.endswith((".json", ".toml")):
+        if params:
+            raise ValueError("--space: expected a file beside --param, got LOW:HIGH: use one or the other")
+        return _box(space, dim)
+    if dim is not None:
+        raise ValueError(f"--dim: expected only with --space=LOW:HIGH, got {dim}: leave it out")
+    pairs = [*(_read(Path(space)) if space is not None else []), *map(_pair, params)]
+    members: dict[str, AnySpace] = {}
+    for name, written in pairs:
+        if not NAME.fullmatch(name):
+            raise ValueError(f"expected the name of a parameter, such as lr, got {name!r}")
+        if name in members:
+            raise ValueError(f"expected each parameter once, got {name!r} twice: drop one")
+        try:
+            members[name] = Choice(tuple(written)) if isinstance(written, list) else member_of(written)
+        except ValueError as error:
+            raise ValueError(f"parameter {name!r}: {error}") from None
+    return Space(members) if pairs else None
+
+
+def member_of(written: Any) -> AnySpace:
+    """Return the space that a text such as "1e-5:1e-1:log" stands for."""
+    if not isinstance(written, str):
+        raise ValueError(f"expected text such as '0:1' or a list of options, got {written!r}")
+    text = written.strip()
+    if text == "bool":
+        return Bool()
+    if "," in text:
+        return _choice(text)
+    low, *rest = (part.strip() for part in text.split(":"))
+    if not rest:
+        raise ValueError(
+            f"expected LOW:HIGH, LOW:HIGH:log, LOW:HIGH:int, A,B,C or bool, got {written!r}; write constants out"
+        )
+    high, *kinds = rest
+    if not set(kinds) <= {"int", "log"} or len(set(kinds)) < len(kinds):
+        raise ValueError(f"expected 'log' or 'int' after LOW:HIGH, got {':'.join(kinds)!r}")
+    kind = Int if "int" in kinds else Float
+    return kind(_bound(low), _bound(high), log="log" in kinds)
+
+
+def _choice(text: str) -> Choice:
+    ordered = text.endswith(":ordered")
+    options = [option.strip() for option in text.removesuffix(":ordered").split(",")]
+    if any(":" in option for option in options):
+        raise ValueError(f"expected options without ':', got {text!r}; write them as a list in a --space file")
+    numbers = [_number(option) for option in options]
+    texts = any(number is None for number in numbers)
+    return Choice(tuple(options if texts else numbers), ordered=ordered)
+
+
+def _bound(text: str) -> Any:
+    number = _number(text)
+    if number is None:
+        raise ValueError(f"expected a number as a bound, got {text!r}")
+    return number
+
+
+def _number(text: str) -> int | float | None:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, written = text.partition("=")
+    if not equals:
+        raise ValueError(f"--param: expected NAME=RANGE, such as lr=1e-5:1e-1:log, got {text!r}")
+    return name.strip(), written
+
+
+def _read(path: Path) -> list[tuple[str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        held = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except ValueError as error:  # both libraries' errors are ValueErrors
+        raise ValueError(f"--space: expected {path.suffix[1:].upper()}, got {path}, which is not: {error}") from None
+    if not isinstance(held, dict):
+        raise ValueError(f"--space: expected NAME: RANGE pairs in {path}, got {type(held).__name__}")
+    return list(held.items())
+
+
+def _box(text: str, dim: int | None) -> Box:
+    low, _, high = text.partition(":")
+    bounds = (_number(low), _number(high))
+    if None in bounds:
+        raise ValueError(f"--space: expected a .json or .toml file, or LOW:HIGH with --dim, got {text!r}")
+    if dim is None:
+        raise ValueError(f"--space: expected --dim, the number of coordinates, beside {text!r}, got none: add --dim 20")
+    return Box(*bounds, dim=dim)  # type: ignore[arg-type]

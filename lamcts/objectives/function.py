@@ -1,0 +1,132 @@
+"""Any Python function as an objective, found by its name: `path/to/file.py:function` or `package.module:function`."""
+
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from lamcts.spaces.base import Space
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """The function that `target` names. It takes a point of `space`, and `seed=` if it has a parameter of this name.
+
+    Only the name travels to another process, which loads the function for itself.
+    """
+
+    target: str
+    space: Space
+    maximise: bool = False
+    x0: Any = None
+
+    optimum = None
+
+    @classmethod
+    def of(cls, target: str, space: Space | None = None, maximise: bool | None = None) -> "Function":
+        """Return the function called `target`; what is left out is taken from its attributes of the same names.
+
+        ValueError where it cannot be loaded, is no function of one point, or has no space.
+        """
+        where, _, name = target.rpartition(":")
+        if where.endswith(".py"):
+            target = f"{Path(where).absolute()}:{name}"  # a worker may start in another folder
+        f = load(target)
+        _check_one_point(f, target)
+        x0 = getattr(f, "x0", None) if space is None else None  # its own start may not fit another space
+        space = getattr(f, "space", None) if space is None else space
+        if space is None:
+            raise ValueError(f"expected a space of points for {name}, got none: give one, or set {name}.space = ...")
+        sense = getattr(f, "maximise", None)
+        if maximise is not None and sense is not None and maximise != bool(sense):
+            raise ValueError(f"expected one sense, got maximise={maximise} and {name}.maximise = {sense}")
+        return cls(target, space, bool(sense if maximise is None else maximise), x0)
+
+    @property
+    def name(self) -> str:
+        return self.target.rpartition(":")[2]
+
+    def __call__(self, point: Any, *, seed: int | None = None) -> Any:
+        f = load(self.target)
+        return f(point, seed=seed) if _takes_seed(f) else f(point)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped: the file's name, not its folder."""
+        return {"function": os.path.basename(self.target)}
+
+
+@cache
+def load(target: str) -> Callable[..., Any]:
+    """Return what `target` names, loaded once a process. It can import from its folder, or the current one."""
+    where, _, name = target.rpartition(":")
+    if not where or not name:
+        raise ValueError(f"expected path/to/file.py:function or package.module:function, got {target!r}")
+    found: Any = _from_file(Path(where)) if where.endswith(".py") else _from_path(where)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            public = [key for key, value in vars(found).items() if callable(value) and not key.startswith("_")]
+            raise ValueError(f"expected a function of {where}, got {name!r}: there are {', '.join(public) or 'none'}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise ValueError(f"expected a function, got {target} of type {type(found).__name__}")
+    result: Callable[..., Any] = found
+    return result
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ValueError(f"expected a Python file, got {path}: there is none")
+    _import_from(str(path.absolute().parent))
+    name = f"_lamcts_function_{path.stem}"  # not the stem itself, which may be a library's
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"expected a Python file, got {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise ValueError(f"{path} cannot be loaded ({type(error).__name__}: {error})") from error
+    return module
+
+
+def _from_path(name: str) -> ModuleType:
+    _import_from(os.getcwd())
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise ValueError(f"the module {name!r} cannot be loaded ({type(error).__name__}: {error})") from error
+
+
+def _import_from(folder: str) -> None:
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+
+
+def _takes_seed(f: Callable[..., Any]) -> bool:
+    try:
+        return "seed" in inspect.signature(f).parameters
+    except (TypeError, ValueError):  # some built-in functions tell nothing
+        return False
+
+
+def _check_one_point(f: Callable[..., Any], target: str) -> None:
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(None, **({"seed": 0} if "seed" in signature.parameters else {}))
+    except TypeError as error:
+        name = target.rpartition(":")[2]
+        raise ValueError(
+            f"expected a function of one point (a dict where parameters have names), got {name}{signature}: {error}"
+        ) from None

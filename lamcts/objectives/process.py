@@ -1,0 +1,112 @@
+"""A program run to its end, and never longer: it and all that it started are killed if the wait for it breaks off."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import IO, NamedTuple
+
+POLL_SECONDS = 0.2  # how often a wait looks whether somebody wants it to end
+GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL, to write a checkpoint or to free a device
+KEPT_BYTES = 2**20  # of each stream, from its end
+LAST_LINES, LAST_CHARACTERS = 3, 400  # of the error stream, in messages
+
+
+class Ended(NamedTuple):
+    """How a program ended: its exit status (-n: killed by signal n), and the ends of what it wrote."""
+
+    status: int
+    output: str
+    errors: str
+
+
+def run(words: Sequence[str], timeout_seconds: float | None = None) -> Ended:
+    """Run the program `words[0]` with the other words as its arguments, without a shell and without input.
+
+    It is the head of a session of its own, so that a Ctrl-C at the terminal reaches it through this wait alone.
+    TimeoutError after `timeout_seconds`. On this, on Ctrl-C, on SIGTERM or SIGHUP to this process, and when the
+    interpreter ends while a thread waits, the whole process group is killed. OSError where the program cannot start.
+    """
+    # Files, not pipes: a pipe stays open as long as any stray child holds it, and the wait would last as long.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, _stops_noticed() as stops:
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
+        )
+        try:
+            status = _wait(process, timeout_seconds, stops)
+        except TimeoutError as error:
+            _kill(process)
+            raise TimeoutError(f"{error}{last_words(_end_of(errors))}") from None
+        except BaseException:
+            _kill(process)
+            raise
+        return Ended(status, _end_of(output), _end_of(errors))
+
+
+def last_words(errors: str) -> str:
+    """Return the last lines of an error stream as the end of a message: ": ..." or nothing."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    text = " | ".join(lines[-LAST_LINES:])
+    return f": {text if len(text) <= LAST_CHARACTERS else '...' + text[-LAST_CHARACTERS:]}" if text else ""
+
+
+def _wait(process: "subprocess.Popen[bytes]", timeout_seconds: float | None, stops: list[int]) -> int:
+    deadline = float("inf") if timeout_seconds is None else time.monotonic() + timeout_seconds
+    while True:
+        try:
+            return process.wait(max(0.0, min(POLL_SECONDS, deadline - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            if stops:
+                raise SystemExit(128 + stops[0]) from None
+            if not threading.main_thread().is_alive():  # the interpreter ends, and would wait for this thread
+                raise RuntimeError("given up: the interpreter ended") from None
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"killed after {timeout_seconds:g} s") from None
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """End the process group: politely, and after a grace surely."""
+    _signal(process, signal.SIGTERM)
+    try:
+        process.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:  # also on a second Ctrl-C
+        _signal(process, signal.SIGKILL)  # children outlive their parent
+        process.wait()
+
+
+def _signal(process: "subprocess.Popen[bytes]", number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # all gone; macOS denies where only dead ones are left
+        os.killpg(process.pid, number)
+
+
+@contextmanager
+def _stops_noticed() -> Iterator[list[int]]:
+    """Collect the signals that would end this process and leave its program running; they act when this is left.
+
+    Only where they would have their usual effect, and in the main thread, which alone can ask for them.
+    """
+    noticed: list[int] = []
+    ours: list[signal.Signals] = []
+    if threading.current_thread() is threading.main_thread():
+        ours = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is signal.SIG_DFL]
+    for each in ours:
+        signal.signal(each, lambda number, frame: noticed.append(number))
+    try:
+        yield noticed
+    finally:
+        for each in ours:
+            signal.signal(each, signal.SIG_DFL)
+        if noticed:
+            os.kill(os.getpid(), noticed[0])
+
+
+def _end_of(file: IO[bytes]) -> str:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - KEPT_BYTES))
+    return file.read().decode(errors="replace")

@@ -1,0 +1,89 @@
+import json
+
+import pytest
+
+from lamcts import Bool, Box, Choice, Float, Int, Space
+from lamcts.cli.parameters import member_of, space_of
+
+
+@pytest.mark.parametrize(
+    ("written", "space"),
+    [
+        ("0:1", Float(0, 1)),
+        ("-5:1e3", Float(-5, 1000)),
+        ("1e-5:1e-1:log", Float(1e-5, 1e-1, log=True)),
+        ("1:8:int", Int(1, 8)),
+        ("1:1e6:int:log", Int(1, 1_000_000, log=True)),
+        ("1:1024:log:int", Int(1, 1024, log=True)),
+        ("relu, gelu", Choice(("relu", "gelu"))),
+        ("16,32,64:ordered", Choice((16, 32, 64), ordered=True)),
+        ("1,2.5", Choice((1, 2.5))),
+        ("1,two", Choice(("1", "two"))),
+        (",--fast", Choice(("", "--fast"))),
+        (" bool ", Bool()),
+    ],
+)
+def test_a_range_is_read_as_it_is_written(written, space):
+    assert member_of(written) == space
+
+
+def test_parameters_come_from_options_and_files_in_order(tmp_path):
+    (tmp_path / "space.toml").write_text('lr = "1e-5:1e-1:log"\nact = ["relu", false, 3]\n')
+    (tmp_path / "space.json").write_text(json.dumps({"lr": "1e-5:1e-1:log", "act": ["relu", False, 3]}))
+    expected = Space(
+        {"lr": Float(1e-5, 1e-1, log=True), "act": Choice(("relu", False, 3)), "layers": Int(1, 8), "on": Bool()}
+    )
+    for name in ("space.toml", "space.json"):
+        assert space_of(["layers=1:8:int", "on=bool"], str(tmp_path / name)) == expected
+    assert space_of([], None) is None
+
+
+def test_bounds_with_a_dimension_are_a_box():
+    assert space_of([], "-5:10", 20) == Box(-5, 10, dim=20)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        (["lr"], r"NAME=RANGE, such as lr=1e-5:1e-1:log, got 'lr'"),
+        (["lr=0.1"], "'lr': expected LOW:HIGH.*write constants out"),
+        (["lr=0:x"], "a number as a bound, got 'x'"),
+        (["lr=0:1:lag"], "'log' or 'int' after LOW:HIGH, got 'lag'"),
+        (["lr=0:1:log"], "'lr': expected 0 < low where log=True"),
+        (["lr=0:1:log:log"], "got 'log:log'"),
+        (["n=1:8.5:int"], "a whole number, got 8.5"),
+        (["lr=1:0"], "swap the bounds"),
+        (["act=a,a"], "distinct values"),
+        (["act=0:1,log"], "options without ':'"),
+        (["a b=0:1"], "the name of a parameter"),
+        (["a=0:1", "a=0:2"], "'a' twice"),
+    ],
+)
+def test_a_range_that_cannot_be_read_says_why(params, message):
+    with pytest.raises(ValueError, match=message):
+        space_of(params, None)
+
+
+def test_files_that_cannot_be_read_say_why(tmp_path):
+    for name, text, message in [
+        ("bad.json", "{", "expected JSON"),
+        ("bad.toml", "= 3", "expected TOML"),
+        ("list.json", "[1]", "NAME: RANGE pairs"),
+        ("number.json", '{"lr": 3}', "'lr': expected text such as '0:1' or a list of options, got 3"),
+    ]:
+        (tmp_path / name).write_text(text)
+        with pytest.raises(ValueError, match=message):
+            space_of([], str(tmp_path / name))
+    with pytest.raises(FileNotFoundError):
+        space_of([], "nowhere.toml")
+
+
+def test_bounds_and_dimensions_belong_together():
+    for params, space, dim, message in [
+        ([], "-5:10", None, "add --dim 20"),
+        ([], "file.yaml", 3, r"a \.json or \.toml file, or LOW:HIGH"),
+        (["a=0:1"], None, 3, "expected only with --space=LOW:HIGH"),
+        (["a=0:1"], "0:1", 3, "use one or the other"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            space_of(params, space, dim)
