@@ -1,5 +1,6 @@
 """A program run to its end, and never longer: it and all that it started are killed if the wait for it breaks off."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -28,8 +29,9 @@ def run(words: Sequence[str], timeout_seconds: float | None = None) -> Ended:
     """Run the program `words[0]` with the other words as its arguments, without a shell and without input.
 
     It is the head of a session of its own, so that a Ctrl-C at the terminal reaches it through this wait alone.
-    TimeoutError after `timeout_seconds`. On this, on Ctrl-C, on SIGTERM or SIGHUP to this process, and when the
-    interpreter ends while a thread waits, the whole process group is killed. OSError where the program cannot start.
+    TimeoutError after `timeout_seconds`. On this, on Ctrl-C, on SIGTERM or SIGHUP to this process, when the interpreter
+    ends while a thread waits, and when the parent of a worker process ends, the whole process group is killed.
+    OSError where the program cannot start.
     """
     # Files, not pipes: a pipe stays open as long as any stray child holds it, and the wait would last as long.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, _stops_noticed() as stops:
@@ -62,10 +64,16 @@ def _wait(process: "subprocess.Popen[bytes]", timeout_seconds: float | None, sto
         except subprocess.TimeoutExpired:
             if stops:
                 raise SystemExit(128 + stops[0]) from None
-            if not threading.main_thread().is_alive():  # the interpreter ends, and would wait for this thread
-                raise RuntimeError("given up: the interpreter ended") from None
+            if _nobody_waits():
+                raise RuntimeError("given up: who asked for it has ended") from None
             if time.monotonic() >= deadline:
                 raise TimeoutError(f"killed after {timeout_seconds:g} s") from None
+
+
+def _nobody_waits() -> bool:
+    """Return whether the interpreter ends, which would wait for this thread, or the process ended that this serves."""
+    parent = multiprocessing.parent_process()
+    return not threading.main_thread().is_alive() or (parent is not None and not parent.is_alive())
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:

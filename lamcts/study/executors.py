@@ -8,6 +8,7 @@ run again one at a time, so that the one that kills its worker is known: after a
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import (
@@ -250,6 +251,15 @@ _installed: list[Callable[..., Any]] = []  # in a worker process: the function t
 def _install(f: Callable[..., Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which then ends this one
     _installed[:] = [f]
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this worker when the main process is no more, however it ended: else it would wait for jobs for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)  # not _exit: a program that the evaluation waits for is ended first
 
 
 def _evaluate_installed(seeded: bool, point: Any, seed: int) -> Outcome:

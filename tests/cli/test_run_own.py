@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -111,30 +112,37 @@ def test_a_function_of_an_array_takes_bounds_and_a_dimension(capsys, tmp_path):
     assert (folder / "partition.png").exists()
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_who_stops_the_search_stops_its_programs(tmp_path, workers, stop):
-    if workers == "2" and stop == signal.SIGTERM:
-        pytest.skip("the workers are not told: their programs run to their end or time-out")
+@pytest.mark.parametrize(
+    ("workers", "stop"), [("1", signal.SIGINT), ("1", signal.SIGTERM), ("2", signal.SIGINT), ("2", signal.SIGKILL)]
+)
+def test_who_stops_the_search_stops_its_programs(workers, stop):
     code = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "from lamcts.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     os.mkfifo("pipe")
     fd = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
-    template = "sh -c 'exec >pipe; echo {x}; exec sleep 300'"
+    template = "sh -c 'exec >pipe; echo $PPID {x}; exec sleep 300'"
     argv = ["run", "--command", template, "--param", "x=0:1", "--workers", workers, *QUICK]
     ours = subprocess.Popen([sys.executable, "-c", code, *argv], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not _read(fd):
+    while not (first := _read(fd)):
         assert time.monotonic() < deadline and ours.poll() is None
         time.sleep(0.01)
+    worker = int(first.split()[0])  # or the search itself
     ours.send_signal(stop)
     assert ours.wait(PATIENCE_SECONDS) == (130 if stop == signal.SIGINT else -stop)
-    while _read(fd) != b"":  # the end of the pipe: nobody is left to write
+    while _read(fd) != b"" or _alive(worker):  # the end of the pipe: nobody is left to write
         assert time.monotonic() < deadline
         time.sleep(0.01)
     os.close(fd)
+
+
+def _alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def _read(fd):
