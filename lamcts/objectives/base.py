@@ -66,7 +66,8 @@ class Entry:
 
 Build = TypeVar("Build", bound=Callable[..., Objective])
 
-_FILES = ("synthetic", "mujoco")  # modules of this folder that register objectives; each loads light
+# Modules of this folder that register objectives; each loads light.
+_FILES = ("synthetic", "mujoco", "lunar", "rover", "push")
 _entries: dict[str, Entry] = {}
 
 

@@ -56,6 +56,10 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
     "hartmann6": lambda: objectives.make("hartmann6", shift=0, rotate=2),
     "branin": lambda: objectives.make("branin", shift=0, rotate=2),
     "hopper": lambda: objectives.make("hopper", rollouts=1),
+    "lunar": lambda: objectives.make("lunar", rollouts=1),
+    "lunar, fresh terrains": lambda: objectives.make("lunar", rollouts=1, seeds="fresh"),
+    "rover": lambda: objectives.make("rover"),
+    "push": lambda: objectives.make("push", noise=0.01),
 }
 
 
@@ -82,7 +86,7 @@ def test_a_splitter_holds_its_contract(splitter: Splitter) -> None:
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_an_objective_holds_its_contract(name: str) -> None:
-    package = objectives.entry(name).package
+    package = objectives.entry(name.partition(",")[0]).package
     if package is not None and importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
     testing.check_objective(OBJECTIVES[name]())
