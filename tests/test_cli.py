@@ -147,6 +147,15 @@ def test_list_names_everything_with_a_line(capsys):
         assert any(line.split()[0] == name and len(line.split()) > 3 for line in out.splitlines() if line.strip())
 
 
+def test_every_option_that_list_shows_is_one_that_run_takes(capsys):
+    _, out, _ = said(capsys, "list")
+    shown = {word for word in out.split("samplers")[0].split() if word.startswith("--")}
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    taken = {word.strip(",") for word in capsys.readouterr().out.split() if word.startswith("--")}
+    assert {"--dim", "--rollouts"} <= shown <= taken
+
+
 def test_list_says_which_extra_is_missing(capsys, monkeypatch):
     monkeypatch.setattr(base, "_entries", dict(objectives.names()))
     objectives.register("far", "needs what nobody has", package="no_such_package", extra="far")(lambda dim=1: None)

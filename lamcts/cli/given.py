@@ -15,6 +15,7 @@ SETTINGS = (
     "dim",
     "shift",
     "rotate",
+    "initial_random",
     "noise",
     "rollouts",
     "seeds",

@@ -24,7 +24,7 @@ def list_names(args: argparse.Namespace) -> int:
     say("objectives (lamcts run NAME)")
     rows = []
     for name, row in objectives.names().items():
-        takes = " ".join(f"--{setting}" for setting in row.settings if setting != "base_seed")
+        takes = " ".join(f"--{setting.replace('_', '-')}" for setting in row.settings if setting != "base_seed")
         rows.append([name, f"{row.budget} evaluations", takes, row.line + _missing(row.extra if row.missing else None)])
     table(rows)
     say()
