@@ -20,6 +20,7 @@ SETTINGS = (
     "rollouts",
     "seeds",
     "moments",
+    "episode_steps",
 )  # of the package's objectives, as options
 OWN = ("param", "space", "maximise", "timeout", "pattern")  # of functions and programs
 BUDGET = 200  # evaluations of a first run on a function or a program that nobody here knows

@@ -68,11 +68,18 @@ def test_given_moments_change_the_policy_and_unit_ones_do_not(hopper):
     assert objectives.make("hopper", moments=seen)(W, seed=1) != plain
 
 
-def test_running_moments_start_afresh_in_every_call():
+def test_running_moments_know_nothing_at_first_and_then_what_was_merged(hopper):
     running = objectives.make("hopper", moments="running")
-    score = running(W, seed=1)
-    running(W, seed=2)
-    assert running(W, seed=1) == score != objectives.make("hopper")(W, seed=1)
+    plain = hopper.evaluate(W, seed=1)
+    assert running(W, seed=1) == plain.mean
+    assert hopper.memory is None
+    value, seen = running.recall(W, seed=1, memory=running.memory)
+    assert value == plain.mean and seen["count"] == plain.steps.sum()
+    memory = running.learn(running.learn(running.memory, seen), hopper.evaluate(W, seed=2).states.to_json())
+    assert memory["count"] == plain.steps.sum() + hopper.evaluate(W, seed=2).steps.sum()
+    given = objectives.make("hopper", moments=Moments.from_json(memory))
+    assert running.recall(W, seed=3, memory=memory)[0] == given(W, seed=3) != hopper(W, seed=3)
+    assert running.recalling(memory)(W, seed=3) == given(W, seed=3)
 
 
 def test_nothing_is_written_to_the_current_folder(hopper, tmp_path, monkeypatch):

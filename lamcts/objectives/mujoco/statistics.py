@@ -1,0 +1,57 @@
+"""Moments of states as a user gives them: in numbers, or in a file of theirs.
+
+A file is `.npz` with the arrays mean [s] and std [s], or `.json` with the same two names; what `Moments.to_json`
+gives, and so the "moments" of a saved policy, serves as well.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lamcts.objectives.policy import Moments
+
+
+def moments_of(given: Any, states: int) -> Moments | str | None:
+    """Return None, "running" or checked moments of `states` states."""
+    if given is None or (isinstance(given, str) and given == "running"):
+        return given
+    moments = _read(given) if isinstance(given, (str, Path)) else given
+    if not isinstance(moments, Moments):
+        try:
+            moments = _from_columns(*moments)
+        except (TypeError, ValueError):
+            message = "expected moments as None, 'running', Moments, (mean, std) or the path of a file"
+            raise ValueError(f"{message}, got {given!r}") from None
+    shape = list(moments.mean.shape)
+    if shape != [states] or not (np.isfinite(moments.mean).all() and np.isfinite(moments.squares).all()):
+        raise ValueError(f"expected moments of {states} states, all finite, got shape {shape}")
+    return moments
+
+
+def _from_columns(mean: Any, std: Any) -> Moments:
+    """Return the moments of two states with this mean and deviation. ARS writes inf for an input that is still: 0."""
+    mean, std = np.asarray(mean, float), np.asarray(std, float)
+    std = np.broadcast_to(np.where(np.isposinf(std), 0, std), mean.shape)
+    if not (std >= 0).all():
+        raise ValueError("a deviation is negative")
+    return Moments(2, mean, std**2)  # of two states: squares = variance
+
+
+def _read(path: str | Path) -> Moments:
+    file = Path(path)
+    if file.suffix not in (".npz", ".json"):
+        raise ValueError(f"expected moments as 'running' or a file ending in .npz or .json, got {str(path)!r}")
+    try:
+        if file.suffix == ".npz":
+            with np.load(file, allow_pickle=False) as arrays:
+                held = {name: arrays[name] for name in arrays.files}
+        else:
+            held = json.loads(file.read_text())
+        return Moments.from_json(held) if "squares" in held else _from_columns(held["mean"], held["std"])
+    except OSError as error:
+        raise ValueError(f"expected a file of moments at {file}, got none: {error.strerror}") from None
+    except (KeyError, TypeError, ValueError) as error:
+        message = f"expected mean and std of the states in {file}, got another content ({error})"
+        raise ValueError(f"{message}: numpy.savez(path, mean=mean, std=std) writes it") from None
