@@ -10,6 +10,7 @@ from lamcts.cli import main
 from lamcts.cli.screen import number, span
 from lamcts.journal import Journal
 from lamcts.objectives import base
+from lamcts.rng import Purpose, derive
 
 QUICK = ["--sampler", "uniform", "--quiet"]
 
@@ -244,6 +245,48 @@ def test_a_policy_is_saved_checked_and_drawn(capsys, tmp_path):
     held = Journal.read(tmp_path / "here" / "journal.db")
     np.testing.assert_array_equal(held.x[0], np.full(33, 0.5))  # the policy that does nothing comes first
     assert "8 episodes" in said(capsys, "show", "here")[1]
+
+
+def test_doing_nothing_is_scored_before_a_gait_is_searched(capsys, tmp_path):
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    argv = ["run", "hopper", "--budget", "2", "--episode-steps", "50", "--out", "here", "--no-plot", *QUICK]
+    code, out, _ = said(capsys, *argv)
+    start = json.loads((tmp_path / "here" / "result.json").read_text())["start"]
+    assert code == 0 and f"W = 0 on 20 new episodes: mean {number(start['mean'])}" in out
+    assert out.index("W = 0") < out.index("best ") and start["episodes"] == 20 and 40 < start["mean"] < 60
+
+
+def test_running_moments_are_carried_through_a_run_and_saved(capsys, tmp_path):
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    common = ["run", "hopper", "--episode-steps", "30", "--check", "1", "--moments", "running", "--no-plot", *QUICK]
+    said(capsys, *common, "--budget", "4", "--out", "two")
+    assert said(capsys, *common, "--budget", "8", "--out", "two")[0] == 0
+    said(capsys, *common, "--budget", "8", "--out", "one")
+    one, two = (json.loads((tmp_path / name / "result.json").read_text()) for name in ("one", "two"))
+    assert one == two
+    held = Journal.read(tmp_path / "one" / "journal.db")
+    hopper = objectives.make("hopper", episode_steps=30, moments="running")
+    memory, trial = hopper.memory, int(one["best"]["evaluation"]) - 1
+    for i, (x, value) in enumerate(zip(held.x, held.values, strict=True)):  # the whole run again, by hand
+        point, seed = hopper.space.decode(x), derive(0, Purpose.EVALUATION, int(held.trial[i]))
+        again, seen = hopper.recall(point, seed=seed, memory=memory)
+        assert again == value
+        if i == trial:
+            assert one["policy"] == hopper.recalling(memory).policy(point)
+        memory = hopper.learn(memory, seen)
+    assert held.memory["now"] == memory and memory["count"] > 100
+
+
+def test_moments_of_a_file_name_the_folder(capsys, tmp_path):
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    np.savez(tmp_path / "mine.npz", mean=np.zeros(11), std=np.full(11, 2.0))
+    code, out, _ = said(
+        capsys, "run", "hopper", "--budget", "2", "--check", "0", "--no-plot", "--moments", "mine.npz", *QUICK
+    )
+    assert code == 0 and "W = 0" not in out
+    result = json.loads((tmp_path / "hopper-momentsmine-uniform-seed0" / "result.json").read_text())
+    np.testing.assert_allclose(np.ravel(result["policy"]["w"]), np.array(result["best"]["point"]) / 2)
+    np.testing.assert_allclose(result["policy"]["moments"]["squares"], 4.0)
 
 
 def test_numbers_and_durations_read_well():

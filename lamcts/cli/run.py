@@ -39,8 +39,9 @@ def run(args: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     budget = f"{study.settings.budget} evaluations" + (f", {done} of them done" if done else "")
     say(f"{wanted.name}: {objective.space.dim} coordinates, {budget}, seed {args.seed}, into {folder}{os.sep}")
+    start = _start(objective, args.check, args.seed)
     result = study.solve()
-    code = _finish(args, objective, study, result, folder, about)
+    code = _finish(args, objective, study, result, folder, about | start)
     if result.status == "interrupted":
         say("the same command goes on from here")
         return INTERRUPTED
@@ -49,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
 
 def folder_name(args: argparse.Namespace, objective: str, settings: dict[str, Any]) -> str:
     """Return the folder of a run: one for each objective, its settings, and how it is searched."""
-    parts = [objective, *(f"{name}{value}" for name, value in settings.items())]
+    named = settings | ({"moments": Path(settings["moments"]).stem} if "moments" in settings else {})  # may be a path
+    parts = [objective, *(f"{name}{value}" for name, value in named.items())]
     parts += [args.sampler.replace(":", "-")] if args.sampler != samplers.AUTO else []
     parts += ["notree"] if args.no_tree else []
     return "-".join([*parts, f"seed{args.seed}"])
@@ -110,9 +112,11 @@ def _finish(
     found["best"] = {**best, "point": plain(result.x)}
     say(f"best {number(best['value'])} at evaluation {best['evaluation']} of {result.nfev}")
     if hasattr(objective, "policy"):
+        if "memory" in result:
+            objective = objective.recalling(result.memory)
         found["policy"] = objective.policy(result.x)
         if args.check > 0:
-            found["check"] = _check(objective, result.x, args.check, args.seed)
+            found["check"] = _check("the same policy", objective, result.x, args.check, args.seed)
     write_json(folder / RESULT, found)
     written = [RESULT]
     if not args.no_plot:
@@ -121,12 +125,20 @@ def _finish(
     return 0
 
 
-def _check(objective: Any, x: Any, episodes: int, seed: int) -> dict[str, float]:
+def _start(objective: Any, episodes: int, seed: int) -> dict[str, Any]:
+    """Score the policy that every search starts with: what is found has to be seen beside it."""
+    if not hasattr(objective, "policy") or objective.x0 is None or episodes < 1:
+        return {}
+    who = "the start" if np.any(objective.x0) else "W = 0"
+    return {"start": _check(who, objective, objective.x0, episodes, seed)}
+
+
+def _check(who: str, objective: Any, x: Any, episodes: int, seed: int) -> dict[str, float]:
     """Score the policy on episodes that the search has not seen: the best of noisy scores flatters itself."""
     fresh = derive(seed, Purpose.EVALUATION, 0, 1)  # trials have keys of one number less
     returns = objective.evaluate(x, seed=fresh, rollouts=episodes).returns
     result = {"episodes": episodes, "mean": float(returns.mean()), "sd": float(returns.std(ddof=min(1, episodes - 1)))}
-    say(f"the same policy on {episodes} new episodes: mean {number(result['mean'])}, sd {number(result['sd'])}")
+    say(f"{who} on {episodes} new episodes: mean {number(result['mean'])}, sd {number(result['sd'])}")
     return result
 
 

@@ -23,7 +23,7 @@ MEMORY = ":memory:"
 # One statement a table, compared word for word at opening: a change of any needs a new FORMAT.
 # `crc` guards what SQLite does not: flipped bits inside a value.
 SCHEMA = {
-    # fingerprint, core, about, version, created: one JSON value each
+    # fingerprint, core, about, version, created, perhaps memory: one JSON value each
     "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID",
     # finished evaluations in order of arrival; numbers: y, seconds, x as little-endian float64 [2 + dim]
     "rows": "CREATE TABLE rows (row INTEGER PRIMARY KEY, trial INTEGER NOT NULL, source INTEGER NOT NULL, "

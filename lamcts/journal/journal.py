@@ -125,8 +125,11 @@ class Journal:
 
     # Writing --------------------------------------------------------------------------------------------------------
 
-    def record(self, opt: "Optimizer") -> None:
-        """Write all that is new in `opt` since the last call, in one transaction: all of it or nothing."""
+    def record(self, opt: "Optimizer", memory: Any = None) -> None:
+        """Write all that is new in `opt` since the last call, in one transaction: all of it or nothing.
+
+        `memory`: JSON values that stand in `recorded().memory` from then on; None leaves those that do.
+        """
         n, pending = len(opt.seen), {trial.id: trial for trial in opt.pending}
         if n < self._rows:
             raise JournalError(
@@ -150,8 +153,9 @@ class Journal:
                 point = pack(plain(opt.best.point), "point")
                 _put(db, "leaders", 3, [(opt.seen.best, point, checksum(point))])
             logged = self._write_sessions(db, changes if whole else None, opt)
-            core = pack(changes["core"], "core")
-            _put(db, "meta", 3, [("core", core, checksum(core))])
+            kept = {"core": changes["core"]} | ({} if memory is None else {"memory": memory})
+            texts = [(key, pack(value, key)) for key, value in kept.items()]
+            _put(db, "meta", 3, [(key, text, checksum(text)) for key, text in texts])
             self._events(db, events)
         self._rows, self._pending, self._leader = n, set(pending), opt.seen.best
         self._issued = max([self._issued, *(i + 1 for i in asked)])

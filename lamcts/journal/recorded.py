@@ -47,6 +47,7 @@ class Recorded:
     checks: list[Check]
     times: Floats  # [n], seconds since 1970 at which a row was written
     asks: int  # how often new points were asked for
+    memory: Any = None  # what evaluations have learned, where the objective learns (JSON values)
 
     @property
     def n(self) -> int:
@@ -134,6 +135,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         checks=_checks(db, path, len(rows)),
         times=times,
         asks=sum(kind == "ask" for kind, *_ in events),
+        memory=meta.get("memory"),
     )
 
 

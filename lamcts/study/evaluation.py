@@ -10,19 +10,24 @@ import numpy as np
 
 
 class Job(NamedTuple):
-    """One evaluation to do: what it is for, and the arguments."""
+    """One evaluation to do: what it is for, and the arguments. `memory`: for a `Learner` (see memory.py), else None."""
 
     what: Any
     point: Any
     seed: int
+    memory: Any = None
 
 
 class Outcome(NamedTuple):
-    """What came of it: the value, or the name and text of the exception; `seconds` is the evaluation's own time."""
+    """What came of it: the value, or the name and text of the exception; `seconds` is the evaluation's own time.
+
+    `note` is what a learner has seen, None for other functions and where it failed.
+    """
 
     value: Any
     error: tuple[str, str] | None
     seconds: float
+    note: Any = None
 
 
 class Workers(Protocol):
@@ -55,15 +60,18 @@ def takes_seed(f: Callable[..., Any]) -> bool:
     return parameter is not None and parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
 
 
-def evaluate(f: Callable[..., Any], seeded: bool, point: Any, seed: int) -> Outcome:
+def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None) -> Outcome:
     """Call `f`. An exception becomes text here: not every exception survives the way back from a worker."""
     start = time.perf_counter()
+    error = note = None
     try:
-        value = f(point, seed=seed) if seeded else f(point)
-        error = None
+        if memory is not None:
+            value, note = f.recall(point, seed=seed, memory=memory)
+        else:
+            value = f(point, seed=seed) if seeded else f(point)
     except Exception as raised:
         value, error = None, (type(raised).__name__, str(raised))
-    return Outcome(_plain(value), error, time.perf_counter() - start)
+    return Outcome(_plain(value), error, time.perf_counter() - start, note)
 
 
 def _plain(value: Any) -> Any:
@@ -95,7 +103,8 @@ class Serial:
         self._jobs.append(job)
 
     def wait(self) -> tuple[Job, Outcome]:
-        outcome = evaluate(self._f, self._seeded, self._jobs[0].point, self._jobs[0].seed)
+        job = self._jobs[0]
+        outcome = evaluate(self._f, self._seeded, job.point, job.seed, job.memory)
         return self._jobs.popleft(), outcome
 
     def close(self) -> None:

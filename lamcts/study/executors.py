@@ -100,13 +100,13 @@ class Pool:
         if slot.executor is None:
             slot.executor = slot.make()
         try:
-            future = slot.executor.submit(self._call, *self._fixed, job.point, job.seed)
+            future = slot.executor.submit(self._call, *self._fixed, job.point, job.seed, job.memory)
         except BrokenExecutor:  # it broke while idle, or just now
             if slot.running:  # their futures will say so too
                 slot.suspects.append(job)
                 return
             self._remake(slot)
-            future = slot.executor.submit(self._call, *self._fixed, job.point, job.seed)
+            future = slot.executor.submit(self._call, *self._fixed, job.point, job.seed, job.memory)
         slot.running[future] = job
         self._order[future] = self._started
         self._started += 1
@@ -262,5 +262,5 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)  # not _exit: a program that the evaluation waits for is ended first
 
 
-def _evaluate_installed(seeded: bool, point: Any, seed: int) -> Outcome:
-    return evaluate(_installed[0], seeded, point, seed)
+def _evaluate_installed(seeded: bool, point: Any, seed: int, memory: Any) -> Outcome:
+    return evaluate(_installed[0], seeded, point, seed, memory)

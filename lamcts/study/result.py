@@ -109,7 +109,8 @@ class Result(dict[str, Any]):
     the mean of its re-evaluations); nfev: evaluations done, those of earlier sessions on the same journal included;
     nit: how often new points were asked for; success: whether any evaluation succeeded (to use up the budget is the
     normal end of a budgeted search, so it is no failure); status: why the run stopped, one word; message: the same
-    as a sentence; history: a `History`; candidates: with noisy=True the `Candidate`s, best first; seed: the run's.
+    as a sentence; history: a `History`; candidates: with noisy=True the `Candidate`s, best first; seed: the run's;
+    memory: where the objective is a `Learner`, what its evaluation of x was given.
     """
 
     def __getattr__(self, name: str) -> Any:

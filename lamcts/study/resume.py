@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.errors import JournalError
 from lamcts.journal.recorded import Check
+from lamcts.study.memory import Memory
 from lamcts.study.options import Settings
 from lamcts.study.problem import Problem
 
@@ -22,6 +23,7 @@ class Beginning:
     journal: "Journal | None" = None
     checks: list[Check] = field(default_factory=list)
     asks: int = 0
+    memory: Memory | None = None
 
 
 def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
@@ -44,7 +46,10 @@ def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
         x0=problem.x0,
         repeat=settings.repeat,
     )
-    return Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
+    start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
+    if start.memory is None:
+        start.memory = Memory.of(problem.f)
+    return start
 
 
 def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
@@ -66,7 +71,10 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
             f"the journal {journal.path} holds a state that cannot be taken over ({type(error).__name__}: {error}); "
             "go back to a copy of it, or start a new one elsewhere"
         ) from error
-    return Beginning(optimizer, journal, list(recorded.checks), recorded.asks)
+    memory = Memory.of(problem.f)
+    if memory is not None:
+        memory.load(recorded.memory, journal.path)
+    return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory)
 
 
 def _fingerprint(optimizer: "Optimizer", problem: Problem) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from lamcts.journal.recorded import Check
 from lamcts.rng import Purpose, derive
 from lamcts.study import progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Serial, Workers
+from lamcts.study.memory import Memory
 from lamcts.study.options import Options, Settings
 from lamcts.study.problem import Problem, problem_of
 from lamcts.study.result import Evaluation, Result
@@ -74,6 +75,7 @@ class Study:
         self.problem: Problem = problem_of(f, space, maximise, self.settings.x0)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations
+        self.memory: Memory | None = None  # what evaluations have learned, where the objective is a learner
         self._done = 0  # evaluations of new points
         self._asks = 0
         self._exhausted = ""
@@ -109,11 +111,11 @@ class Study:
         self.reason = self._stopping.reason(seen, self._done)
         while True:
             while self.reason is None and workers.free and (trial := self._next(workers)) is not None:
-                workers.start(Job(trial, trial.point, trial.seed))
+                workers.start(Job(trial, trial.point, trial.seed, self._known()))
             if not workers.running:
                 break
             job, outcome = workers.wait()
-            evaluation = self._tell(job.what, outcome)
+            evaluation = self._tell(job, outcome)
             stopped = self._show(evaluation)
             self.reason = self.reason or self._stopping.reason(seen, self._done) or stopped
             yield evaluation
@@ -129,7 +131,7 @@ class Study:
                 row, repeat = todo.popleft()
                 point = self.problem.space.decode(self.optimizer.seen.x[row])
                 seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
-                workers.start(Job((row, repeat), point, seed))
+                workers.start(Job((row, repeat), point, seed, self._known()))
             if not workers.running:
                 break
             job, outcome = workers.wait()
@@ -145,7 +147,7 @@ class Study:
         settings = self.settings
         start = begin(self.problem, settings, stack)
         self.optimizer, self._journal = start.optimizer, start.journal
-        self.checks, self._asks = start.checks, start.asks
+        self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
         self._queue.extend(self.optimizer.pending)  # of an earlier session: the first to be evaluated
         self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
         self._stopping = Stopping(settings, self.problem.maximise)
@@ -188,12 +190,15 @@ class Study:
         self._record()
         return trials
 
-    def _tell(self, trial: Trial, outcome: Outcome) -> Evaluation:
+    def _tell(self, job: Job, outcome: Outcome) -> Evaluation:
         """Hand a result to the optimizer, and record it."""
+        trial: Trial = job.what
         self.optimizer.tell([trial], [_value(outcome)], [outcome.seconds])
         self._done += 1
-        self._record()
         row = len(self.optimizer.seen) - 1
+        if self.memory is not None:
+            self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
+        self._record()
         return self._evaluation(row, trial.point, float(self.optimizer.seen.y[row]), self.optimizer.failures.get(row))
 
     def _note(self, which: tuple[int, int], point: Any, outcome: Outcome) -> Evaluation:
@@ -212,9 +217,13 @@ class Study:
         count = self._done + len(self.checks)
         return Evaluation(int(seen.trial[row]), point, sign * loss, seconds, message, best, count, repeat)
 
+    def _known(self) -> Any:
+        """Return what an evaluation that starts now is given of what others have learned."""
+        return None if self.memory is None else self.memory.now
+
     def _record(self) -> None:
         if self._journal is not None:
-            self._journal.record(self.optimizer)
+            self._journal.record(self.optimizer, None if self.memory is None else self.memory.state())
 
     def _show(self, evaluation: Evaluation) -> str | None:
         """Show an evaluation to whoever watches; return a reason to stop if the callback asks to."""
@@ -241,7 +250,10 @@ class Study:
         status, settings = self.reason or "running", self.settings
         words = {"budget": settings.budget, "target": settings.target, "patience": settings.patience}
         message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
-        return summarise(self.optimizer, self.checks, self._asks, status, message)
+        result = summarise(self.optimizer, self.checks, self._asks, status, message)
+        if self.memory is not None:  # candidates were re-evaluated by what is known now
+            result["memory"] = self.memory.now if "candidates" in result else self.memory.best
+        return result
 
 
 def _value(outcome: Outcome) -> Any:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from lamcts.spaces import Box
+
 
 def sphere(point: np.ndarray) -> float:
     return float(((point - 0.3) ** 2).sum())
@@ -62,3 +64,30 @@ def slow(point: np.ndarray) -> float:
 def endless(point: np.ndarray) -> float:
     time.sleep(3600)
     return 0.0
+
+
+class Diary:
+    """A learner whose memory is the list of all notes, and whose values depend on how many there are."""
+
+    name, maximise, optimum = "diary", False, None
+    space = Box(0.0, 1.0, dim=2)
+    x0 = np.zeros(2)
+
+    def __init__(self, fails: int | None = None) -> None:
+        self.fails = fails
+        self.memory: list[list[int]] = []
+        self.given: list[list[list[int]]] = []
+        self.seeds: list[int] = []
+
+    def __call__(self, point: np.ndarray, *, seed: int | None = None) -> float:
+        raise AssertionError("a study asks a learner to recall")
+
+    def recall(self, point: np.ndarray, *, seed: int, memory: list[list[int]]) -> tuple[float, list[int]]:
+        self.given.append(memory)
+        self.seeds.append(seed)
+        if len(self.given) - 1 == self.fails:
+            raise ArithmeticError("out of ink")
+        return float(point.sum()) + 0.1 * (len(memory) % 3), [seed]
+
+    def learn(self, memory: list[list[int]], note: list[int]) -> list[list[int]]:
+        return [*memory, note]

@@ -109,6 +109,7 @@ def _together(world: World, policies: Sequence[LinearPolicy], seeds: Sequence[in
     batch = world.mine("batch", lambda: _batch(inner.model))
     q, v, ctrl = batch.bind("qpos"), batch.bind("qvel"), batch.bind("ctrl")  # live: [TOGETHER, ...]
     up = np.arange(len(policies), dtype=np.int32)  # [k], the simulations that go on
+    at: Any = slice(len(policies))  # the same as an index: rows in order are quicker to reach than rows by number
     batch.reset(up, stage=0)
     for i, seed in enumerate(seeds):
         q[i], v[i] = body.start(seed, inner.init_qpos, inner.init_qvel)
@@ -120,20 +121,21 @@ def _together(world: World, policies: Sequence[LinearPolicy], seeds: Sequence[in
     visited = np.empty((cap, *state.shape))
     totals, steps = np.zeros(len(up)), np.zeros(len(up), np.int64)
     for t in range(cap):
-        visited[t, up] = state
+        visited[t, at] = state
         # numpy multiplies a stack one matrix at a time, by the routine that it takes for a matrix on its own
         action = np.matmul(w, ((state - mean) * scale)[:, :, None])[:, :, 0]  # [k, a]
-        ctrl[up] = action
-        before = q[up, 0]
+        ctrl[at] = action
+        before = q[at, 0].copy()
         batch.step(up, nstep=inner.frame_skip)
-        here, velocity = q[up], v[up]
+        here, velocity = q[at], v[at]
         fallen = body.fallen(here, velocity)
-        totals[up] += body.reward((here[:, 0] - before) / inner.dt, action, fallen)
-        steps[up] += 1
+        totals[at] += body.reward((here[:, 0] - before) / inner.dt, action, fallen)
+        steps[at] += 1
         state = body.state(here, velocity)
         if fallen.any():
             on = ~fallen
-            up, state, w, mean, scale = up[on], state[on], w[on], mean[on], scale[on]
+            at = up = up[on]
+            state, w, mean, scale = state[on], w[on], mean[on], scale[on]
             if not len(up):
                 break
     return [Episode(float(total), visited[:n, i]) for i, (total, n) in enumerate(zip(totals, steps, strict=True))]
