@@ -60,6 +60,8 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
     "lunar, fresh terrains": lambda: objectives.make("lunar", rollouts=1, seeds="fresh"),
     "rover": lambda: objectives.make("rover"),
     "push": lambda: objectives.make("push", noise=0.01),
+    "halfcheetah": lambda: objectives.make("halfcheetah", rollouts=2, episode_steps=50),
+    "ant": lambda: objectives.make("ant", rollouts=1, episode_steps=50, moments="running"),
 }
 
 
