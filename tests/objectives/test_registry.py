@@ -14,7 +14,7 @@ def test_an_unknown_name_brings_the_nearest():
 
 
 def test_a_far_name_lists_all():
-    with pytest.raises(ValueError, match=r"ackley, branin, .*hopper"):
+    with pytest.raises(ValueError, match=r"ackley, .*branin, .*hopper"):
         objectives.make("zzz")
 
 
