@@ -1,6 +1,6 @@
 """Are draws inside deep regions quick, inside, and well spread?
 
-    python benchmarks/fill_region.py [--dims 5 20 100 500] [--seeds 3]
+    python -m benchmarks.fill_region [--dims 5 20 100 500] [--seeds 3]
 
 A tree of exactly `depth` splits grows over random rows of shifted Ackley; good and bad sides are taken in turn, so that
 the region is a small one that nobody meant. Each way of `lamcts.fill` draws 1000 points there. `seconds` are CPU
@@ -15,18 +15,14 @@ import tempfile
 import time
 from pathlib import Path
 
-import records
+import numpy as np
+from scipy.spatial.distance import cdist
 
-records.one_thread()
-
-import numpy as np  # noqa: E402
-from scipy.spatial.distance import cdist  # noqa: E402
-
-import problems  # noqa: E402
-from lamcts.fill import fill  # noqa: E402
-from lamcts.observations import Observations  # noqa: E402
-from lamcts.region import Region  # noqa: E402
-from lamcts.tree import KMeansSvm, LatentTree  # noqa: E402
+from benchmarks import problems, records
+from lamcts.fill import fill
+from lamcts.observations import Observations
+from lamcts.region import Region
+from lamcts.tree import KMeansSvm, LatentTree
 
 KEY = ("how", "kernel", "dim", "depth", "rows", "seed")
 COLUMNS = (

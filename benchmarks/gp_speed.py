@@ -3,7 +3,7 @@
 Both fit the same loss from the same start with 20 steps of L-BFGS, then give mean and variance at 500 points. gpytorch
 computes with Cholesky factors, exactly as ours does, on one thread.
 
-    python benchmarks/gp_speed.py [--smoke] [--out benchmarks/results/gp_speed.csv]
+    python -m benchmarks.gp_speed [--smoke] [--out benchmarks/results/gp_speed.csv]
 """
 
 import argparse

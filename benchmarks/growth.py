@@ -1,6 +1,6 @@
 """Does a step stay cheap as rows pile up? 50 pairs of ask(1) and tell after 1k, 5k, 10k and 20k rows, d = 100.
 
-    python benchmarks/growth.py [--rows 1000 5000 10000 20000]
+    python -m benchmarks.growth [--rows 1000 5000 10000 20000]
 
 The rows are those of a real CMA-ES run (library `cma`) on shifted Ackley. Each size runs in a process of its own:
 its memory is the peak of that process above what it held once everything was imported. `traced_mb` is by how much the
@@ -21,16 +21,10 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
-import records
+import numpy as np
 
-records.one_thread()
-
-import numpy as np  # noqa: E402
-
-import lamcts  # noqa: E402
-import ours  # noqa: E402
-import own_time  # noqa: E402
-import problems  # noqa: E402
+import lamcts
+from benchmarks import ours, own_time, problems, records
 
 KEY = ("problem", "dim", "rows", "seed")
 COLUMNS = (
@@ -64,8 +58,12 @@ def main() -> None:
                 continue
             if not file.exists():
                 np.savez(file, **evolve(arguments.problem, arguments.dim, max(arguments.rows), arguments.seed))
-            command = [sys.executable, __file__, "--run", str(file), json.dumps(key)]
-            row = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            command = [sys.executable, "-m", "benchmarks.growth", "--run", str(file), json.dumps(key)]
+            row = json.loads(
+                subprocess.run(
+                    command, capture_output=True, text=True, check=True, env=records.inner_environment()
+                ).stdout
+            )
             records.append(arguments.out, row, COLUMNS)
             print({name: row[name] for name in COLUMNS if name in row and name != "versions"}, flush=True)
 

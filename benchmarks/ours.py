@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import lamcts
-import problems
-import records
+from benchmarks import problems, records
 from lamcts.objectives import Objective
 
 PACKAGES = ("lamcts", "numpy", "scipy", "scikit-learn", "torch")
@@ -49,7 +48,7 @@ def run_all(tasks: list[Task], out: Path, jobs: int) -> None:
     """Run the tasks that have no row in `out` yet, `jobs` at a time, each in a process of its own."""
     done = records.recorded(out)
     todo = [task for task in tasks if task.key not in done]
-    with ProcessPoolExecutor(jobs, get_context("spawn"), records.one_thread, max_tasks_per_child=1) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
         for future in as_completed([pool.submit(run, task) for task in todo]):
             row = future.result()
             records.append(out, row)

@@ -1,6 +1,6 @@
 """What does the optimiser itself cost? CPU seconds inside ask and tell, one thread, beside the two predecessors.
 
-    python benchmarks/own_time.py [--reference DIR] [--dims 20 100] [--seeds 0 1 2]
+    python -m benchmarks.own_time [--reference DIR] [--dims 20 100] [--seeds 0 1 2]
 
 Ours in batches of 10 stands beside TuRBO-1 in batches of 10, ours one by one beside LaMCTS (to 500 evaluations at
 d = 20, to 300 at d = 100). The floor is what the Cholesky factorisations and triangular solves of our own run cost:
@@ -15,13 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import records
-
-records.one_thread()
-
-import ours  # noqa: E402
-import problems  # noqa: E402
-import references  # noqa: E402
+from benchmarks import ours, problems, records, references
 
 COLUMNS = (*records.COLUMNS, "floor_s", "floor_calls")
 ROUTINES = {"lapack": ("dpotrf", "dpotrs", "dpotri", "dtrtrs", "dtrtri"), "blas": ("dtrsm", "dtrsv")}

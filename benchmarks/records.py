@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-RESULTS = Path(__file__).parent / "results"
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
 MARKS = (100, 200, 300, 500, 1000)  # numbers of evaluations at which the best and the seconds are kept
 KEY = ("method", "problem", "dim", "batch", "seed", "budget")
 COLUMNS = (*KEY, "best", *(f"best_{m}" for m in MARKS), "own_s", *(f"own_s_{m}" for m in MARKS), "own_ms", "versions")
@@ -95,7 +96,7 @@ def append(path: Path, row: Row, columns: tuple[str, ...] = COLUMNS) -> None:
         writer.writerow(row)
 
 
-def one_thread() -> None:
-    """Hold BLAS and torch to one thread; call before numpy is imported for the first time in a process."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
+def inner_environment() -> dict[str, str]:
+    """Return the environment in which `python -m benchmarks.NAME` works from any folder."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}

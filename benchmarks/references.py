@@ -1,6 +1,6 @@
 """Run the two predecessors, TuRBO and LaMCTS, from a local checkout, as they are, beside us.
 
-    python benchmarks/references.py --reference DIR [--methods turbo lamcts] [--seeds 3] [--dim 20]
+    python -m benchmarks.references --reference DIR [--methods turbo lamcts] [--seeds 3] [--dim 20]
 
 DIR holds git checkouts of uber-research/TuRBO and facebookresearch/LaMCTS as DIR/TuRBO and DIR/LaMCTS. Both are
 licensed for non-commercial use only: nothing of them is part of this repository. Each run is a process of its own
@@ -18,11 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import records
-
-records.one_thread()
-
-import problems  # noqa: E402
+from benchmarks import problems, records
 
 METHODS = ("turbo", "lamcts")
 PACKAGES = ("numpy", "torch", "gpytorch", "scikit-learn")
@@ -78,9 +74,11 @@ def run(
         assemble(reference, Path(folder))
         task = dict(zip(("problem", "dim", "batch", "seed", "budget"), key[1:], strict=True))
         task |= {"method": method, "name": name}
-        command = [sys.executable, "-W", "ignore", str(Path(__file__).resolve()), "--run", json.dumps(task)]
+        command = [sys.executable, "-W", "ignore", "-m", "benchmarks.references", "--run", json.dumps(task)]
         with open(Path(folder) / "log", "w") as log:  # both print a lot
-            done = subprocess.run(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
+            done = subprocess.run(
+                command, cwd=folder, env=records.inner_environment(), stdout=log, stderr=subprocess.STDOUT
+            )
         if done.returncode:
             raise SystemExit(f"{name} on {problem}-{dim} failed:\n" + (Path(folder) / "log").read_text()[-3000:])
         row = json.loads((Path(folder) / "row.json").read_text())

@@ -1,6 +1,6 @@
 """Turn the recorded rows into markdown tables: medians, with quartiles, over seeds.
 
-python benchmarks/report.py [shifted own_time growth swimmer]
+python -m benchmarks.report [shifted own_time growth swimmer]
 """
 
 import argparse
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-import records
+from benchmarks import records
 
 Row = dict[str, str]
 Group = tuple[str, ...]

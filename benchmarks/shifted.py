@@ -1,6 +1,6 @@
 """Which method gets how far? Shifted Ackley, Rosenbrock, Rastrigin and Levy, d = 20, 1000 evaluations, 10 seeds.
 
-    python benchmarks/shifted.py [--jobs 2] [--seeds 0 1 2] [--methods lamcts random] [--rotated]
+    python -m benchmarks.shifted [--jobs 2] [--seeds 0 1 2] [--methods lamcts random] [--rotated]
 
 Batches of 10 for everybody who takes batches. Rows go to results/shifted.csv, beside those of references.py.
 """
@@ -9,12 +9,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-import records
-
-records.one_thread()
-
-import ours  # noqa: E402
-import problems  # noqa: E402
+from benchmarks import ours, problems, records
 
 METHODS = ("lamcts", "lamcts turbo, no tree", "lamcts cma, no tree", "pycma", "random")
 

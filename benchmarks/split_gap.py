@@ -1,6 +1,6 @@
 """Do the tree's splits rank rows that they have not seen? The gap of mean ranks between the sides, on fresh rows.
 
-    python benchmarks/split_gap.py [--dims 5 20 100 500] [--seeds 5]
+    python -m benchmarks.split_gap [--dims 5 20 100 500] [--seeds 5]
 
 Random rows of each problem, with the optimum shifted ("ackley") and where the paper has it ("ackley-centred"), are
 split once by each method; 2000 further rows tell the gap: 0.5 is a perfect split by value, 0 is none. The first six
@@ -15,15 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
-import records
+import numpy as np
 
-records.one_thread()
-
-import numpy as np  # noqa: E402
-
-import problems  # noqa: E402
-from lamcts.objectives import make  # noqa: E402
-from lamcts.tree import KMeansSvm, Linear, Splitter, evidence  # noqa: E402
+from benchmarks import problems, records
+from lamcts.objectives import make
+from lamcts.tree import KMeansSvm, Linear, Splitter, evidence
 
 KEY = ("method", "problem", "dim", "rows", "seed")
 COLUMNS = (*KEY, "split", "gap", "seconds", "versions")

@@ -1,6 +1,6 @@
 """How many evaluations until a linear policy swims? Swimmer-v5, 16 weights in [-1, 1], 3 rollouts an evaluation.
 
-    python benchmarks/swimmer.py [--seeds 0 1 2 3 4] [--jobs 2]
+    python -m benchmarks.swimmer [--seeds 0 1 2 3 4] [--jobs 2]
 
 A threshold counts as reached at the first evaluation whose incumbent, scored again on 20 fresh episodes, has a mean
 above it (thesis, table 5.2: 325 after 126 samples). Every method starts with the policy that does nothing, W = 0,
@@ -13,15 +13,11 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
-import records
+import numpy as np
 
-records.one_thread()
-
-import numpy as np  # noqa: E402
-
-import lamcts  # noqa: E402
-import ours  # noqa: E402
-from lamcts import objectives  # noqa: E402
+import lamcts
+from benchmarks import ours, records
+from lamcts import objectives
 
 THRESHOLD = 325.0
 FRESH_EPISODES = 20
@@ -47,7 +43,7 @@ def main() -> None:
     done = records.recorded(arguments.out, KEY)
     keys = [(method, "swimmer", seed, arguments.budget) for seed in arguments.seeds for method in arguments.methods]
     todo = [key for key in keys if tuple(map(str, key)) not in done]
-    with ProcessPoolExecutor(arguments.jobs, get_context("spawn"), records.one_thread, max_tasks_per_child=1) as pool:
+    with ProcessPoolExecutor(arguments.jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
         for future in as_completed([pool.submit(run, *key) for key in todo]):
             row = future.result()
             records.append(arguments.out, row, COLUMNS)
