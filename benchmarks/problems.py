@@ -1,15 +1,150 @@
-"""The test problems: the four functions of the thesis on its boxes, shifted so that no optimum lies at the centre.
+"""The test problems by name: how each is built, its budget, how a result is scored, and who may decide on it.
 
-The shift is one fixed vector for all methods, `numpy.random.RandomState(12345).uniform(-1/4, 1/4)` of the range per
-coordinate. The rotated versions are turned about their optima, for axis-wise searches win separable ones unfairly.
+`ackley-20` moves the optimum by the run's seed, `ackley-20-rotated` turns the function about it as well: the instance
+varies with the seed, and all methods see the same one. `ackley-20-reference` is moved by one fixed vector,
+`numpy.random.RandomState(12345).uniform(-1/4, 1/4)` of the range per coordinate, as in results/shifted.csv.
+A problem whose objective is not registered is listed all the same and cannot be run.
 """
 
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from lamcts import objectives
 from lamcts.objectives import Objective, make
 
-NAMES = ("ackley", "rosenbrock", "rastrigin", "levy")
+NAMES = ("ackley", "rosenbrock", "rastrigin", "levy")  # of the thesis
+SMALLEST_REGRET = 1e-10  # below it two results are the same
+TUNING, TABLE = range(10), range(100, 110)  # seeds: every number in a table comes from the second
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`settings` go to `lamcts.objectives.make`; a value "seed" stands for the seed of the run.
+
+    span: values that count as nothing and as everything, where no optimum is known. target: the regret (the value,
+    where no optimum is known) from which the problem counts as solved. rescore: "episodes" or "held out".
+    held_out: no decision may look at it.
+    """
+
+    name: str
+    objective: str
+    dim: int
+    budget: int
+    target: float
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    span: tuple[float, float] | None = None
+    rescore: str = ""
+    held_out: bool = False
+
+    @property
+    def missing(self) -> bool:
+        """Whether the objective is not registered."""
+        return self.objective not in objectives.names()
+
+    def make(self, seed: int) -> Objective:
+        """Return the instance of `seed`."""
+        if self.missing:
+            raise ValueError(
+                f"expected a registered objective behind problem {self.name!r}, got {self.objective!r}, which "
+                f"lamcts.objectives.make does not know: `python -m benchmarks.run --list` marks such problems"
+            )
+        return make(self.objective, **{key: seed if v == "seed" else v for key, v in self.settings.items()})
+
+    def score(self, value: float, optimum: float | None) -> float:
+        """Return log10 of the regret, or the share of `span` that is missing: lower is better in both."""
+        if not math.isfinite(value):
+            return math.inf
+        if optimum is not None:
+            return math.log10(max(abs(value - optimum), SMALLEST_REGRET))
+        if self.span is None:
+            raise ValueError(f"expected an optimum or a span of problem {self.name!r}, got neither: add one")
+        low, high = self.span
+        return (high - value) / (high - low)
+
+    def solved(self, optimum: float | None) -> float:
+        """Return the score from which on the problem counts as solved."""
+        return self.score(self.target if optimum is None else optimum + self.target, optimum)
+
+
+def find(name: str) -> Problem:
+    """Return a problem by its name; ValueError with the nearest names where there is none."""
+    known = table()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=3)
+        raise ValueError(f"expected a problem such as {', '.join(near or ['ackley-20', 'swimmer'])}, got {name!r}")
+    return known[name]
+
+
+@cache
+def table() -> Mapping[str, Problem]:
+    """Return every problem by name."""
+    rows = [*_synthetic(), *_FIXED]
+    return MappingProxyType({problem.name: problem for problem in rows})
 
 
 def shifted(name: str, dim: int) -> Objective:
-    """Return a problem by its name; "ackley-rotated" is rotated as well."""
+    """Return a function moved by the reference vector; "ackley-rotated" is turned as well."""
     base, _, kind = name.partition("-")
     return make(base, dim=dim, shift="reference", rotate="reference" if kind == "rotated" else None)
+
+
+_SOLVED = {  # regret a dimension; Ackley's and Griewank's do not grow with the dimension
+    "ackley": lambda dim: 1.0,
+    "rosenbrock": lambda dim: 5.0 * dim,
+    "rastrigin": lambda dim: 2.5 * dim,
+    "levy": lambda dim: 0.1 * dim,
+    "griewank": lambda dim: 1.0,
+    "schwefel": lambda dim: 100.0 * dim,
+    "styblinski-tang": lambda dim: 3.0 * dim,
+    "michalewicz": lambda dim: 0.3 * dim,
+}
+_HELD_OUT = ("schwefel", "styblinski-tang", "michalewicz")
+_BUDGETS = {20: 1000, 100: 2000, 200: 10000}
+
+
+def _synthetic() -> list[Problem]:
+    rows = []
+    for name, solved in _SOLVED.items():
+        for dim, budget in _BUDGETS.items():
+            for kind, how in _KINDS.items():
+                row = Problem(f"{name}-{dim}{kind}", name, dim, budget, solved(dim), {"dim": dim, **how})
+                rows.append(replace(row, held_out=name in _HELD_OUT))
+    for name, dim, budget, target in (("hartmann6", 6, 300, 0.1), ("branin", 2, 100, 0.01)):
+        for kind, how in _KINDS.items():
+            rows.append(Problem(f"{name}{kind}", name, dim, budget, target, how, held_out=True))
+    return rows
+
+
+_KINDS: dict[str, dict[str, Any]] = {
+    "": {"shift": "seed"},
+    "-rotated": {"shift": "seed", "rotate": "seed"},
+    "-reference": {"shift": "reference"},
+    "-reference-rotated": {"shift": "reference", "rotate": "reference"},
+}
+
+
+def _gait(name: str, dim: int, budget: int, still: float, threshold: float, held_out: bool = False) -> Problem:
+    """`still` is the measured score of W = 0, `threshold` the thesis's (table 5.2)."""
+    return Problem(name, name, dim, budget, threshold, {}, (still, threshold), "episodes", held_out)
+
+
+_FIXED = (
+    _gait("swimmer", 16, 500, 10, 325),
+    _gait("hopper", 33, 2000, 133, 3120),
+    _gait("halfcheetah", 102, 1700, 0, 3430),
+    _gait("walker2d", 102, 2000, 93, 4390, held_out=True),
+    _gait("ant", 888, 2000, 994, 3580, held_out=True),
+    _gait("humanoid", 6392, 2000, 207, 6000, held_out=True),
+    # From a soft crash to the best held-out score seen; 200 counts as landed (gymnasium).
+    Problem("lunar", "lunar", 12, 1000, 200, {"seeds": "fixed"}, (0, 300), "held out"),
+    # From the mean of random trajectories to the best one possible.
+    Problem("rover", "rover", 60, 2000, 4.0, {}, (-18.8, 5.0)),
+    # From nothing moved to the published maximum.
+    Problem("push", "push", 14, 500, 10.0, {}, (0.0, 11.073)),
+    Problem("smoke", "ackley", 3, 16, 1.0, {"dim": 3, "shift": "seed"}),  # shows that a method runs, and nothing else
+)

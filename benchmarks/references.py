@@ -82,8 +82,8 @@ def run(
         if done.returncode:
             raise SystemExit(f"{name} on {problem}-{dim} failed:\n" + (Path(folder) / "log").read_text()[-3000:])
         row = json.loads((Path(folder) / "row.json").read_text())
-    row["versions"] += f" TuRBO {_commit(reference / 'TuRBO')}"
-    row["versions"] += f" LaMCTS {_commit(reference / 'LaMCTS')}" if method == "lamcts" else ""
+    row["versions"] += f" TuRBO {commit(reference / 'TuRBO')}"
+    row["versions"] += f" LaMCTS {commit(reference / 'LaMCTS')}" if method == "lamcts" else ""
     records.append(out, row, columns)
     result = f"best {row['best']} after {budget}, {row['own_ms']} ms an evaluation"
     print(f"{name} {problem}-{dim} seed {seed}: {result}", flush=True)
@@ -113,15 +113,9 @@ def assemble(reference: Path, folder: Path) -> None:
 def _write_run(method: str, name: str, problem: str, dim: int, batch: int, seed: int, budget: int) -> None:
     """Run one method in this process, in the folder that `assemble` made, and leave row.json there."""
     sys.path.insert(0, os.getcwd())
-    import random
-
     import numpy as np
-    import torch
 
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002  both draw from the global generators
-    torch.manual_seed(seed)
-    torch.set_num_threads(1)
+    seed_globals(seed)
     box = problems.shifted(problem, dim)
     low, high = np.array(box.space.low), np.array(box.space.high)
     if method == "turbo":
@@ -142,7 +136,21 @@ def _write_run(method: str, name: str, problem: str, dim: int, batch: int, seed:
     Path("row.json").write_text(json.dumps(watched.row(name, problem, dim, batch, seed, PACKAGES)))
 
 
-def _commit(checkout: Path) -> str:
+def seed_globals(seed: int) -> None:
+    """Seed the global generators, from which both packages draw."""
+    import random
+
+    import numpy as np
+    import torch
+
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    torch.manual_seed(seed)
+    torch.set_num_threads(1)
+
+
+def commit(checkout: Path) -> str:
+    """Return the short hash of a git checkout, "unknown" where there is none."""
     done = subprocess.run(
         ["git", "-C", str(checkout), "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True
     )

@@ -44,7 +44,7 @@ def shifted(rows: list[Row]) -> str:
                 if any(cells):
                     lines.append((dim, method, batch, mark, *cells))
         header = ("d", "method", "batch", "evaluations", *problems)
-    return _table(header, lines)
+    return table(header, lines)
 
 
 def own_time(rows: list[Row]) -> str:
@@ -59,7 +59,7 @@ def own_time(rows: list[Row]) -> str:
         best = _quartiles([row["best"] for row in runs])
         lines.append((dim, batch, problem, method, budget, _quartiles(ms), _quartiles(floor), best))
     header = ("d", "batch", "problem", "method", "evaluations", "ms an evaluation", "of it, floor", "best")
-    return _table(header, lines) + "\n\n" + _ratios(rows)
+    return table(header, lines) + "\n\n" + _ratios(rows)
 
 
 def _ratios(rows: list[Row]) -> str:
@@ -85,13 +85,13 @@ def _ratios(rows: list[Row]) -> str:
         "ours at least as good",
         "median not worse",
     )
-    return _table(header, lines)
+    return table(header, lines)
 
 
 def plain(rows: list[Row]) -> str:
     """All rows as they are, without the versions."""
     header = [name for name in rows[0] if name != "versions"]
-    return _table(header, [[row[name] for name in header] for row in rows])
+    return table(header, [[row[name] for name in header] for row in rows])
 
 
 TABLES: dict[str, Callable[[list[Row]], str]] = {
@@ -118,7 +118,8 @@ def _quartiles(texts: Sequence[str]) -> str:
     return f"{middle} ({low} to {high}) [{len(values)}]" if len(values) > 1 else f"{middle} [1]"
 
 
-def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a markdown table."""
     rows = [header, ["---"] * len(header), *lines]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in rows)
 

@@ -1,0 +1,86 @@
+"""The methods by name. Each adapter is a function of a `Search` in a file of its own; it loads its library itself.
+
+An adapter goes on until `Search` raises `Enough` or `search.left` is 0; a local method that converges starts again.
+A new peer is one file and one row.
+"""
+
+import difflib
+import importlib
+import importlib.util
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from benchmarks.search import Search
+from lamcts.samplers import REGISTRY as SAMPLERS
+
+Run = Callable[[Search], None]
+
+
+class Peer(NamedTuple):
+    """`settings` go to `function` of benchmarks.peers.`module`; `package` is the pip name of what it needs."""
+
+    module: str
+    function: str
+    line: str
+    package: str = ""
+    settings: Mapping[str, Any] = MappingProxyType({})
+    batches: tuple[int, ...] = (1,)  # shown in tables
+
+
+PEERS = {
+    "random": Peer("designs", "random", "uniform draws"),
+    "sobol": Peer("designs", "sobol", "a scrambled Sobol sequence"),
+    "cma": Peer("pycma", "ipop", "pycma from the best initial point, sigma 0.3, doubled population a restart", "cma"),
+    "ngopt": Peer("nevergrad", "search", "Nevergrad's wizard", "nevergrad", {"name": "NGOpt"}),
+    "shiwa": Peer("nevergrad", "search", "Nevergrad's older wizard", "nevergrad", {"name": "Shiwa"}),
+    "optuna tpe": Peer("optuna", "tpe", "tree-structured Parzen estimators", "optuna"),
+    "optuna cma": Peer("optuna", "cma", "CMA-ES of Optuna from the best initial point", "cmaes"),
+    "optuna gp": Peer("optuna", "gp", "Gaussian process of Optuna", "optuna"),
+    "dual annealing": Peer("scipy", "dual_annealing", "SciPy's, from the best initial point"),
+    "differential evolution": Peer("scipy", "differential_evolution", "SciPy's, from the initial design"),
+    "powell": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "Powell"}),
+    "cobyla": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYLA"}),
+    "cobyqa": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYQA"}),
+    "botorch": Peer("botorch", "log_ei", "SingleTaskGP with qLogEI", "botorch", batches=(1, 10)),
+    "voo": Peer("voronoi", "voo", "Voronoi optimistic optimisation (Kim et al. 2020)"),
+    "soo": Peer("optimistic", "soo", "simultaneous optimistic optimisation (Munos 2011)"),
+    "doo": Peer("optimistic", "doo", "deterministic optimistic optimisation (Munos 2011), its slope learned"),
+    "lamcts": Peer("ours", "search", "our default", batches=(1, 10)),
+    "reference TuRBO-1": Peer("reference", "turbo", "as it is; needs --reference DIR", batches=(1, 10)),
+    "reference LaMCTS-TuRBO": Peer("reference", "lamcts", "as it is; needs --reference DIR"),
+}
+OURS = re.compile(r"lamcts (?P<sampler>[\w:]+), (?P<tree>tree|no tree)")
+
+
+def find(name: str) -> Peer:
+    """Return a method by name; "lamcts SAMPLER, tree" and "lamcts SAMPLER, no tree" name any sampler of ours."""
+    if name in PEERS:
+        return PEERS[name]
+    ours = OURS.fullmatch(name)
+    if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto"):
+        tree = {} if ours["tree"] == "tree" else {"tree": None}
+        return Peer("ours", "search", "one of our samplers", settings={"sampler": ours["sampler"], **tree})
+    near = difflib.get_close_matches(name, all_names(), n=3)
+    raise ValueError(f"expected a method, got {name!r}: did you mean {' or '.join(near) or 'lamcts turbo, tree'}?")
+
+
+def all_names() -> list[str]:
+    """Return every method: the peers, then ours with and without the tree."""
+    return [*PEERS, *(f"lamcts {sampler}, {tree}" for sampler in SAMPLERS for tree in ("tree", "no tree"))]
+
+
+def missing(name: str) -> str:
+    """Return the package that method `name` needs and has not, "" where nothing is missing."""
+    package = find(name).package
+    return package if package and importlib.util.find_spec(package) is None else ""
+
+
+def load(name: str) -> Run:
+    """Return the method as a function of a `Search`; ImportError says which package is missing."""
+    peer = find(name)
+    if package := missing(name):
+        raise ImportError(f"method {name!r} needs the package {package!r}: pip install 'lamcts[peers]'")
+    function = getattr(importlib.import_module(f"benchmarks.peers.{peer.module}"), peer.function)
+    return lambda search: function(search, **peer.settings)

@@ -1,0 +1,13 @@
+"""Ours: the public ask and tell, in batches."""
+
+from typing import Any
+
+from benchmarks.search import Search
+
+
+def search(search: Search, **settings: Any) -> None:
+    """`settings` are those of `lamcts.Optimizer`."""
+    opt = search.optimizer(maximise=False, **settings)
+    while search.left:
+        trials = opt.ask(min(search.batch, search.left))
+        opt.tell(trials, [search.point(trial.point) for trial in trials])

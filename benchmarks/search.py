@@ -1,0 +1,104 @@
+"""What a method sees of a run: a function of the unit cube to minimise, where to start, and when it is over.
+
+The first evaluation of every method is the objective's own start, where it has one; then come the points of the
+initial design, the same for all who take given points. Evaluation number k draws the same noise whoever asks.
+Letters: d dimensions, n evaluations.
+"""
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import lamcts
+from benchmarks.records import Enough
+from lamcts.objectives import Objective
+
+Floats = NDArray[np.float64]
+
+
+class Search:
+    """One run's objective on the unit cube, lower is better; it counts, clocks, and raises `Enough` at the budget.
+
+    seed: of the method. batch: how many points a method that takes batches may ask for at a time.
+    """
+
+    def __init__(self, objective: Objective, seed: int, budget: int, batch: int = 1) -> None:
+        self.objective, self.seed, self.budget, self.batch = objective, seed, budget, batch
+        self.dim: int = objective.space.dim
+        self.x0 = None if objective.x0 is None else objective.space.encode(objective.x0)  # [d]
+        self.values: list[float] = []  # losses; nan where an evaluation failed
+        self.improved: list[tuple[int, float]] = []  # number of the evaluation (from 1) and its value, in user's sign
+        self.own: list[float] = []  # own CPU seconds before evaluation k
+        self.best_point: Any = None
+        self.objective_seconds = 0.0
+        self._best = math.inf
+        self._own_seconds = 0.0
+        self.began = time.monotonic()
+        self._since = time.process_time()
+
+    @property
+    def left(self) -> int:
+        return self.budget - len(self.values)
+
+    def __call__(self, u: ArrayLike) -> float:
+        """Return the loss at `u` [d]; a solver that steps outside the cube is put on its border."""
+        return self.point(self.objective.space.decode(np.clip(np.asarray(u, float).reshape(self.dim), 0, 1)))
+
+    def point(self, point: Any) -> float:
+        """Return the loss at a point of the objective's own space."""
+        if not self.left:
+            raise Enough
+        if not self.values and self.x0 is not None and not np.allclose(self.objective.space.encode(point), self.x0):
+            raise RuntimeError("expected the objective's own start as the first evaluation, got another point")
+        self.own.append(self.own_seconds())
+        k = len(self.values)
+        value = float(self.objective(point, seed=self.noise_seed(k)))
+        now = time.process_time()
+        self.objective_seconds, self._since = self.objective_seconds + now - self._since, now
+        loss = -value if self.objective.maximise else value
+        self.values.append(loss)
+        if loss < self._best:
+            self._best, self.best_point = loss, point
+            self.improved.append((k + 1, value))
+        return loss
+
+    def many(self, u: ArrayLike) -> Floats:
+        """Return the losses [n] at `u` [n, d]."""
+        return np.array([self(row) for row in np.atleast_2d(u)])
+
+    def noise_seed(self, k: int) -> int:
+        """Return the seed of evaluation `k` from 0: the same for every method; numbers from 10**6 on re-score."""
+        return int(np.random.SeedSequence(self.seed, spawn_key=(k,)).generate_state(1)[0] >> 1)
+
+    def own_seconds(self) -> float:
+        """Return the CPU seconds outside the objective up to now."""
+        now = time.process_time()
+        self._own_seconds, self._since = self._own_seconds + now - self._since, now
+        return self._own_seconds
+
+    def rng(self) -> np.random.Generator:
+        """Return the method's generator; each call gives the same one."""
+        return np.random.default_rng((self.seed, 1))
+
+    def optimizer(self, **settings: Any) -> lamcts.Optimizer:
+        """Return one of ours for this space, seed and start."""
+        given = None if self.x0 is None else [self.objective.x0]
+        return lamcts.Optimizer(self.objective.space, seed=self.seed, x0=given, **settings)
+
+    def initial(self, n: int | None = None) -> Floats:
+        """Return the initial design [n, d]: x0 first, then scrambled Sobol points; None: as many as ours takes."""
+        opt = self.optimizer(n_init=n)
+        return np.array([trial.x for trial in opt.ask(min(opt.n_init, self.budget))])
+
+    def start(self) -> Floats:
+        """Evaluate the initial design and return its best point [d]: the start of methods that take one point."""
+        x = self.initial()
+        return x[int(np.nanargmin(self.many(x)))]
+
+    def first(self) -> None:
+        """Evaluate x0 where there is one: for methods that have an initial design of their own."""
+        if self.x0 is not None:
+            self(self.x0)

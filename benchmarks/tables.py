@@ -1,0 +1,219 @@
+"""The tables: who gets how far, who is first, what the tree does, how many evaluations it saves, what it costs.
+
+    python -m benchmarks.tables [best ranks targets harm saved time failures] [--problems NAME ...] [--seeds 100-109]
+
+Scores are log10 of the regret where the optimum is known, else the missing share of the problem's span, from the
+re-scored incumbent where there is one: lower is better. All rows are those of results/runs.
+"""
+
+import argparse
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks import ledger, problems, report, stats
+from benchmarks.run import seeds_of
+
+DEFAULT = ("lamcts@1", "lamcts@10")  # what stands for us in the ranking
+REFERENCES = {"reference LaMCTS-TuRBO@1": 1 / 3, "reference TuRBO-1@10": 2 / 3, "reference TuRBO-1@1": 2 / 3}
+
+
+class Run(NamedTuple):
+    """One good run: its row, its score, and its curve (evaluations at which the score improved, and the scores)."""
+
+    row: dict[str, str]
+    score: float
+    n: list[int]
+    scores: list[float]
+
+
+Cell = dict[int, Run]  # by seed
+Runs = dict[str, dict[str, Cell]]  # by problem with its budget, then by METHOD@BATCH
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"default: all of {', '.join(TABLES)}")
+    parser.add_argument("--problems", nargs="+", default=[])
+    parser.add_argument("--seeds", nargs="+", default=["100-119"], help="as in benchmarks.run")
+    parser.add_argument("--runs", type=Path, default=ledger.RUNS)
+    parser.add_argument("--smoke", action="store_true", help="the same: it is quick")
+    arguments = parser.parse_args()
+    for name in arguments.tables or TABLES:
+        if name not in TABLES:
+            parser.error(f"expected tables out of {', '.join(TABLES)}, got {name!r}")
+    rows, curves = ledger.rows(arguments.runs), ledger.curves(arguments.runs)
+    seeds = set(seeds_of(arguments.seeds))
+    kept = {
+        key: row
+        for key, row in rows.items()
+        if int(row["seed"]) in seeds and (not arguments.problems or row["problem"] in arguments.problems)
+    }
+    runs = grouped(kept, curves)
+    for name in arguments.tables or TABLES:
+        text = failures(kept.values()) if name == "failures" else TABLES[name](runs)
+        if text:
+            print(f"\n### {TITLES[name]}\n\n{text}")
+
+
+def grouped(rows: dict[tuple[str, ...], dict[str, str]], curves: dict[tuple[str, ...], dict[str, Any]]) -> Runs:
+    """Return the good runs by problem and method."""
+    found: Runs = {}
+    for key, row in rows.items():
+        if row["status"] != "ok":
+            continue
+        problem = problems.find(row["problem"])
+        optimum = float(row["optimum"]) if row["optimum"] else None
+        score = problem.score(float(row["rescored"] or row["best"]), optimum)
+        curve = curves.get(key, {"n": [], "best": []})
+        steps = [problem.score(value, optimum) for value in curve["best"]]
+        place = f"{problem.name} @{row['budget']}"
+        cell = found.setdefault(place, {}).setdefault(f"{row['method']}@{row['batch']}", {})
+        cell[int(row["seed"])] = Run(row, score, curve["n"], steps)
+    return found
+
+
+def best(runs: Runs) -> str:
+    """One line for each problem and method: the value and the score, medians and quartiles."""
+    lines = []
+    for problem, methods in runs.items():
+        ordered = sorted(methods.items(), key=lambda item: float(np.median([run.score for run in item[1].values()])))
+        for method, cell in ordered:
+            values = [float(run.row["rescored"] or run.row["best"]) for run in cell.values()]
+            scores = [run.score for run in cell.values()]
+            lines.append((problem, method, _shown(values), _shown(scores), str(len(cell))))
+    return _table(("problem", "method", "value", "score", "runs"), lines)
+
+
+def ranks(runs: Runs) -> str:
+    """One line a problem: the best median, how sure, the default's place. Only seeds that all methods have count."""
+    lines = []
+    for problem, methods in runs.items():
+        full = _together(methods)
+        if len(full) < 2:
+            continue
+        name, word, share = stats.standing(full)
+        place = stats.ranks(full)
+        ours = {m: place[m] for m in DEFAULT if m in place}
+        n = len(next(iter(full.values())))
+        listed = ", ".join(f"{m} {rank:.1f}" for m, rank in sorted(place.items(), key=lambda item: item[1]))
+        shown = ", ".join(f"{m} {rank:.1f}" for m, rank in ours.items())
+        lines.append((problem, f"{name} ({word}, {100 * share:.0f} %)", shown, listed, str(n)))
+    return _table(("problem", "best median", "default's mean rank", "mean ranks", "seeds"), lines)
+
+
+def targets(runs: Runs) -> str:
+    """One line for each problem and method: evaluations to the problem's target, and how many runs got there."""
+    lines = []
+    for place, methods in runs.items():
+        problem = problems.find(place.split(" @")[0])
+        for method, cell in methods.items():
+            counts = []
+            for run in cell.values():
+                optimum = float(run.row["optimum"]) if run.row["optimum"] else None
+                counts.append(stats.reached(run.n, run.scores, problem.solved(optimum)))
+            got = sum(map(math.isfinite, counts))
+            lines.append((place, method, f"{problem.target:g}", _shown(counts), f"{got} of {len(counts)}"))
+    return _table(("problem", "method", "target", "evaluations", "reached"), lines)
+
+
+def harm(runs: Runs) -> str:
+    """Do no harm: scores with the tree minus scores without, paired by seed."""
+    lines = []
+    verdicts: list[str] = []
+    for problem, methods in runs.items():
+        for method, with_tree in methods.items():
+            name, _, batch = method.rpartition("@")
+            without = methods.get(f"{name.removesuffix('tree')}no tree@{batch}", {}) if name.endswith(", tree") else {}
+            if both := sorted(with_tree.keys() & without.keys()):
+                gap = stats.difference([with_tree[s].score for s in both], [without[s].score for s in both])
+                verdicts.append(gap.verdict)
+                limits = f"{gap.median:+.3f}", f"{gap.lower:+.3f}", f"{gap.upper:+.3f}"
+                lines.append((problem, name.removesuffix(", tree"), *limits, gap.verdict, str(gap.n)))
+    if not lines:
+        return ""
+    count = ", ".join(f"{verdicts.count(word)} {word}" for word in ("better", "harmless", "undecided", "harmed"))
+    header = ("problem", "sampler", "median difference", "lower 95 %", "upper 95 %", "verdict", "pairs")
+    return _table(header, lines) + f"\n\n{len(lines)} cells: {count}."
+
+
+def saved(runs: Runs) -> str:
+    """Evaluations after which the default is where a reference ends, over the reference's evaluations, seed by seed."""
+    lines, shares = [], dict[tuple[str, str], list[float]]()
+    for place, methods in runs.items():
+        problem = place.split(" @")[0]
+        for reference, allowed in REFERENCES.items():
+            ended = methods.get(reference, {})
+            for ours in DEFAULT:
+                mine = _longest(runs, problem, ours)
+                if both := sorted(mine.keys() & ended.keys()):
+                    used = [int(ended[s].row["evaluations"]) for s in both]
+                    # Both by their curves: a re-scored value exists at the end only.
+                    counts = [stats.reached(mine[s].n, mine[s].scores, ended[s].scores[-1]) for s in both]
+                    share = float(np.median([k / n for k, n in zip(counts, used, strict=True)]))
+                    shares.setdefault((reference, ours), []).append(share)
+                    told = f"{share:.2f}", f"{allowed:.2f}", str(len(both))
+                    lines.append((place, reference, ours, _shown(counts), *told))
+    if not lines:
+        return ""
+    header = ("problem", "reference", "ours", "evaluations", "share", "at most", "pairs")
+    over = "; ".join(f"{o} of {r}: {np.median(found):.2f}" for (r, o), found in shares.items())
+    return _table(header, lines) + f"\n\nMedian share over problems: {over}."
+
+
+def cost(runs: Runs) -> str:
+    """One line for each method and size: own milliseconds an evaluation."""
+    found: dict[tuple[int, str, int], list[float]] = {}
+    for methods in runs.values():
+        for method, cell in methods.items():
+            for run in cell.values():
+                key = (int(run.row["dim"]), method, int(run.row["budget"]))
+                found.setdefault(key, []).append(float(run.row["own_ms"]))
+    lines = [(str(d), name, str(n), _shown(ms), str(len(ms))) for (d, name, n), ms in sorted(found.items())]
+    return _table(("d", "method", "evaluations", "own ms an evaluation", "runs"), lines)
+
+
+def failures(rows: Iterable[dict[str, str]]) -> str:
+    """Every run that failed or was too slow."""
+    bad = [row for row in rows if row["status"] != "ok"]
+    lines = [(row["problem"], row["method"], row["seed"], row["status"], row["message"]) for row in bad]
+    return _table(("problem", "method", "seed", "status", "message"), lines) if lines else ""
+
+
+TABLES: dict[str, Callable[..., str]] = {
+    "best": best, "ranks": ranks, "targets": targets, "harm": harm, "saved": saved, "time": cost, "failures": failures,
+}  # fmt: skip
+TITLES = {
+    "best": "Best values", "ranks": "Who is first", "targets": "Evaluations to target",
+    "harm": "With the tree, and without", "saved": "Evaluations saved", "time": "Own time", "failures": "Failed runs",
+}  # fmt: skip
+
+
+def _together(methods: dict[str, Cell]) -> dict[str, list[float]]:
+    """Return the scores on the seeds that the largest cells share; methods with fewer seeds are left out."""
+    most = max(len(cell) for cell in methods.values())
+    full = {name: cell for name, cell in methods.items() if len(cell) == most}
+    seeds = sorted(set.intersection(*(set(cell) for cell in full.values())))
+    return {name: [cell[seed].score for seed in seeds] for name, cell in full.items()} if seeds else {}
+
+
+def _longest(runs: Runs, problem: str, method: str) -> Cell:
+    """Return the method's runs of the largest budget on a problem."""
+    cells = {int(p.split(" @")[1]): m[method] for p, m in runs.items() if p.split(" @")[0] == problem and method in m}
+    return cells[max(cells)] if cells else {}
+
+
+def _shown(values: Sequence[float]) -> str:
+    low, middle, high = (f"{value:.3g}" for value in stats.quartiles(values))
+    return f"{middle} ({low} to {high})" if len(values) > 1 else middle
+
+
+def _table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    return report.table(header, lines) if lines else ""
+
+
+if __name__ == "__main__":
+    main()

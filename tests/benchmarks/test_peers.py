@@ -1,0 +1,106 @@
+"""Every installed peer keeps the rules of a run: x0 first, inside the box, the whole budget, the same again."""
+
+import random
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from benchmarks import peers
+from benchmarks.records import Enough
+from benchmarks.search import Search
+from lamcts import Box
+
+HEAVY = ("optuna gp", "botorch")  # seconds a run: once, small
+GLOBAL = ("dual annealing", "botorch")  # draws from torch's or SciPy's own generators, in a process of its own
+
+
+class Bowl:
+    """A bowl with an own start."""
+
+    name, maximise, optimum = "bowl", True, 0.0
+
+    def __init__(self, x0=None, dim=3):
+        self.space, self.x0 = Box(-2, 4, dim=dim), x0
+        self.asked = []
+
+    def __call__(self, point, *, seed=None):
+        self.asked.append((np.array(point), seed))
+        return -float(np.sum((np.asarray(point) - 1.0) ** 2))
+
+
+def go(name, x0=None, budget=24, seed=3):
+    objective = Bowl(x0)
+    search = Search(objective, seed, budget, batch=4)
+    with suppress(Enough):
+        peers.load(name)(search)
+    return objective, search
+
+
+@pytest.fixture
+def _generators_restored():
+    """Some peers seed the global generators: allowed, for each has a process of its own. Put them back."""
+    kept = random.getstate(), np.random.get_state()  # noqa: NPY002
+    yield
+    random.setstate(kept[0])
+    np.random.set_state(kept[1])  # noqa: NPY002
+
+
+NAMES = [*(name for name in peers.PEERS if not name.startswith("reference")), "lamcts cma, no tree"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("_generators_restored")
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in HEAVY])
+def test_a_peer_keeps_the_rules(name):
+    if package := peers.missing(name):
+        pytest.skip(f"{package} is not installed")
+    start = np.array([0.5, 3.0, -1.0])
+    objective, search = go(name, start)
+    assert np.allclose(objective.asked[0][0], start)
+    points = np.array([point for point, _ in objective.asked])
+    assert len(points) == len(search.values) == 24 and search.left == 0
+    assert ((points >= -2) & (points <= 4)).all()
+    assert len({seed for _, seed in objective.asked}) == 24
+    assert search.improved[-1][1] == max(-value for value in search.values)
+    again, _ = go(name, start)
+    assert np.array_equal(points, [point for point, _ in again.asked])
+    assert len(go(name)[0].asked) == 24  # without a start of its own
+
+
+@pytest.mark.parametrize("name", ["sobol", "cma", "voo", "differential evolution", "powell", "lamcts"])
+def test_methods_that_take_given_points_start_from_the_same(name):
+    if package := peers.missing(name):
+        pytest.skip(f"{package} is not installed")
+    reference = [point for point, _ in go("sobol", budget=10)[0].asked]
+    assert np.allclose([point for point, _ in go(name, budget=10)[0].asked], reference)
+
+
+def test_a_search_refuses_another_first_point():
+    search = Search(Bowl(np.zeros(3)), 0, 5)
+    with pytest.raises(RuntimeError, match="own start"):
+        search(np.zeros(3))
+
+
+def test_a_search_ends_at_its_budget_and_puts_points_inside():
+    objective = Bowl()
+    search = Search(objective, 0, 2)
+    assert search([-1, 0.5, 2]) == pytest.approx(9 + 0 + 9)
+    search([0.5, 0.5, 0.5])
+    with pytest.raises(Enough):
+        search([0.5, 0.5, 0.5])
+    assert search.improved == [(1, -18.0), (2, 0.0)]
+
+
+def test_soo_cuts_the_best_leaf_of_each_depth():
+    objective, _ = go("soo", budget=5)
+    points = [point.tolist() for point, _ in objective.asked]
+    # The root at the box's centre, its thirds along the first side, then the middle third along the second.
+    assert points == [[1, 1, 1], [-1, 1, 1], [3, 1, 1], [1, -1, 1], [1, 3, 1]]
+
+
+def test_names_of_ours_carry_sampler_and_tree():
+    assert peers.find("lamcts cma, no tree").settings == {"sampler": "cma", "tree": None}
+    assert peers.find("lamcts nevergrad:DE, tree").settings == {"sampler": "nevergrad:DE"}
+    with pytest.raises(ValueError, match="expected a method, got 'lamcts nonsense, tree'"):
+        peers.find("lamcts nonsense, tree")

@@ -1,0 +1,97 @@
+"""The runner end to end, on a problem of three dimensions."""
+
+import csv
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from benchmarks import ledger, pool, problems, records, run, worker
+from benchmarks.ledger import Task
+
+COMMAND = [sys.executable, "-m", "benchmarks.run", "--problems", "smoke"]
+
+
+def start(*words):
+    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, env=records.inner_environment())
+
+
+def test_runs_are_recorded_once_and_gone_on_with(tmp_path):
+    first = start("--methods", "random", "--seeds", "0-1", "--out", str(tmp_path))
+    assert first.returncode == 0, first.stderr
+    again = start("--methods", "random", "--seeds", "0-2", "--out", str(tmp_path))
+    assert "3 runs, 2 of them done" in again.stdout
+    with (tmp_path / "smoke.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["seed"] for row in rows] == ["0", "1", "2"]
+    curve = ledger.curves(tmp_path)[Task("random", "smoke", 1, 2, 16).key]
+    assert f"{curve['best'][-1]:.8g}" == rows[2]["best"] and rows[2]["evaluations"] == "16"
+    assert float(rows[2]["best_10"]) >= float(rows[2]["best"]) and rows[2]["optimum"] == "0.0"
+
+
+def test_failures_and_slow_runs_have_rows_that_say_so(tmp_path):
+    told = []
+    tasks = [Task("reference TuRBO-1", "smoke", 1, 0, 16), Task("botorch", "smoke", 1, 0, 10**6)]
+    kept = lambda task, row: told.append(row)  # noqa: E731
+    pool.run_all(tasks[:1], 1, 60, tmp_path, time.monotonic() + 99, kept, False)
+    pool.run_all(tasks[1:], 1, 0.3, tmp_path, time.monotonic() + 99, kept, False)
+    assert [row["status"] for row in told] == ["failed", "timeout"]
+    assert "expected --reference DIR" in told[0]["message"]
+    rows = ledger.rows(tmp_path)
+    assert [pool.wanted(task, rows, retry) for task in tasks for retry in (False, True)] == [False, True] * 2
+
+
+def test_no_run_starts_when_the_time_is_up(tmp_path):
+    pool.run_all([Task("random", "smoke", 1, 0, 16)], 1, 60, tmp_path, time.monotonic() - 1, print, False)
+    assert ledger.rows(tmp_path) == {}
+
+
+def test_a_worker_ends_with_its_runner(tmp_path):
+    task = json.dumps(Task("random", "smoke", 1, 0, 10**8)._asdict())
+    child = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.worker", task, "r.json"],
+        stdin=subprocess.PIPE, cwd=tmp_path, env=records.inner_environment(),
+    )  # fmt: skip
+    assert child.poll() is None
+    child.stdin.close()  # what the kernel does for a runner that was killed
+    assert child.wait(timeout=60) == 1
+
+
+def test_held_out_problems_are_refused():
+    tasks = [Task("random", "schwefel-20", 1, 100, 10)]
+    with pytest.raises(ValueError, match="held out: schwefel-20"):
+        run.check(tasks, held_out=False)
+    run.check(tasks, held_out=True)
+
+
+def test_seeds_and_methods_are_read_from_words():
+    assert run.seeds_of(["tune"]) == list(range(10)) and run.seeds_of(["3", "100-102"]) == [3, 100, 101, 102]
+    assert run.method_and_batch("lamcts@10") == ("lamcts", 10)
+    with pytest.raises(ValueError, match="expected seeds"):
+        run.seeds_of(["many"])
+
+
+def test_scores_are_log_regrets_or_missing_shares():
+    ackley, swimmer = problems.find("ackley-20"), problems.find("swimmer")
+    assert ackley.score(0.01, 0.0) == pytest.approx(-2) and ackley.score(0.0, 0.0) == -10
+    assert swimmer.score(325, None) == 0 and swimmer.score(10, None) == 1
+    assert ackley.solved(0.0) == 0 and swimmer.solved(None) == 0
+
+
+def test_an_instance_varies_with_the_seed_and_the_reference_does_not():
+    moved = [problems.find("ackley-20").make(seed).centre for seed in (0, 0, 1)]
+    assert (moved[0] == moved[1]).all() and (moved[0] != moved[2]).all()
+    fixed = [problems.find("ackley-20-reference").make(seed).centre for seed in (0, 1)]
+    assert (fixed[0] == fixed[1]).all() and (fixed[0] == problems.shifted("ackley", 20).centre).all()
+
+
+def test_a_problem_without_its_objective_says_so():
+    lost = problems.Problem("lost", "no-such-objective", 2, 10, 1.0)
+    with pytest.raises(ValueError, match="'no-such-objective', which"):
+        lost.make(0)
+
+
+def test_the_best_after_a_number_of_evaluations():
+    assert [worker.best_after([(1, 5.0), (7, 2.0)], n) for n in (1, 6, 7, 9)] == [5.0, 5.0, 2.0, 2.0]
