@@ -46,10 +46,10 @@ class Task(NamedTuple):
         return f"{self.method}@{self.batch} on {self.problem}, seed {self.seed}, {self.budget} evaluations"
 
 
-def rows(folder: Path = RUNS) -> dict[tuple[str, ...], dict[str, str]]:
-    """Return every run's last row by its key."""
+def rows(folder: Path = RUNS, problem: str = "*") -> dict[tuple[str, ...], dict[str, str]]:
+    """Return every run's last row by its key; of one problem if it is given."""
     found = {}
-    for path in sorted(folder.glob("*.csv")):
+    for path in sorted(folder.glob(f"{problem}.csv")):
         with path.open(newline="") as file:
             found |= {tuple(row[name] for name in KEY): row for row in csv.DictReader(file)}
     return found

@@ -90,7 +90,7 @@ def wanted(task: Task, rows: dict[tuple[str, ...], dict[str, str]], retry: bool)
 def _start(task: Task, timeout_seconds: float, folder: Path, retry: bool) -> Child | None:
     """Start a run unless another runner is at it or has just finished it."""
     held = ExitStack()
-    if not held.enter_context(ledger.claim(task, folder)) or not wanted(task, ledger.rows(folder), retry):
+    if not held.enter_context(ledger.claim(task, folder)) or not wanted(task, ledger.rows(folder, task.problem), retry):
         held.close()
         return None
     scratch = Path(held.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))

@@ -56,7 +56,7 @@ def main() -> None:
         smoke()
         return
     try:
-        tasks = plan.tasks() if arguments.plan else matrix(arguments)
+        tasks = runnable(plan.tasks(), arguments.held_out) if arguments.plan else matrix(arguments)
         check(tasks, arguments.held_out)
     except ValueError as error:
         parser.error(str(error))
@@ -101,8 +101,30 @@ def seeds_of(words: Sequence[str]) -> list[int]:
     return list(dict.fromkeys(found))
 
 
+def runnable(tasks: Sequence[Task], held_out: bool) -> list[Task]:
+    """Return the planned runs that are possible now, and say which are not."""
+    lacks: dict[str, str] = {}
+    for task in tasks:
+        problem = problems.find(task.problem)
+        if problem.missing:
+            lacks[problem.name] = "its objective is not registered"
+        elif problem.held_out and not held_out:
+            lacks[problem.name] = "held out: runs with --held-out"
+        if package := peers.missing(task.method):
+            lacks[task.method] = f"{package} is not installed"
+        elif task.method.startswith("reference") and VARIABLE not in os.environ:
+            lacks[task.method] = "needs --reference DIR"
+    for name, reason in lacks.items():
+        print(f"left for later: {name}, {reason}")
+    return [task for task in tasks if task.problem not in lacks and task.method not in lacks]
+
+
 def check(tasks: Sequence[Task], held_out: bool) -> None:
-    """Refuse held-out problems before the default is frozen."""
+    """Refuse what cannot run, and held-out problems before the default is frozen."""
+    for name in sorted({task.problem for task in tasks if problems.find(task.problem).missing}):
+        raise ValueError(f"{name}: its objective is not registered in lamcts.objectives yet")
+    for name in sorted({task.method for task in tasks if peers.missing(task.method)}):
+        raise ValueError(f"{name}: needs pip install {peers.missing(name)}, or 'lamcts[peers]'")
     kept = sorted({task.problem for task in tasks if problems.find(task.problem).held_out})
     if kept and not held_out:
         raise ValueError(f"held out: {', '.join(kept)}; no decision may rest on them; --held-out runs them")

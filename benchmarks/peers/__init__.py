@@ -44,6 +44,7 @@ PEERS = {
     "cobyla": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYLA"}),
     "cobyqa": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYQA"}),
     "botorch": Peer("botorch", "log_ei", "SingleTaskGP with qLogEI", "botorch", batches=(1, 10)),
+    "smac": Peer("smac", "black_box", "SMAC3's facade for continuous black boxes, a Gaussian process", "smac"),
     "voo": Peer("voronoi", "voo", "Voronoi optimistic optimisation (Kim et al. 2020)"),
     "soo": Peer("optimistic", "soo", "simultaneous optimistic optimisation (Munos 2011)"),
     "doo": Peer("optimistic", "doo", "deterministic optimistic optimisation (Munos 2011), its slope learned"),

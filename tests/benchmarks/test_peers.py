@@ -11,7 +11,7 @@ from benchmarks.records import Enough
 from benchmarks.search import Search
 from lamcts import Box
 
-HEAVY = ("optuna gp", "botorch")  # seconds a run: once, small
+HEAVY = ("optuna gp", "botorch", "smac")  # seconds a run: once, small
 GLOBAL = ("dual annealing", "botorch")  # draws from torch's or SciPy's own generators, in a process of its own
 
 

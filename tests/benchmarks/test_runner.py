@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from benchmarks import ledger, pool, problems, records, run, worker
+from benchmarks import ledger, plan, pool, problems, records, run, worker
 from benchmarks.ledger import Task
 
 COMMAND = [sys.executable, "-m", "benchmarks.run", "--problems", "smoke"]
@@ -59,9 +59,11 @@ def test_a_worker_ends_with_its_runner(tmp_path):
     assert child.wait(timeout=60) == 1
 
 
-def test_held_out_problems_are_refused():
-    tasks = [Task("random", "schwefel-20", 1, 100, 10)]
-    with pytest.raises(ValueError, match="held out: schwefel-20"):
+def test_held_out_problems_are_refused(monkeypatch):
+    tasks = [Task("random", "kept", 1, 100, 10)]
+    kept = problems.Problem("kept", "ackley", 2, 10, 1.0, {"dim": 2}, held_out=True)
+    monkeypatch.setattr(problems, "table", lambda: {"kept": kept})
+    with pytest.raises(ValueError, match="held out: kept"):
         run.check(tasks, held_out=False)
     run.check(tasks, held_out=True)
 
@@ -95,3 +97,24 @@ def test_a_problem_without_its_objective_says_so():
 
 def test_the_best_after_a_number_of_evaluations():
     assert [worker.best_after([(1, 5.0), (7, 2.0)], n) for n in (1, 6, 7, 9)] == [5.0, 5.0, 2.0, 2.0]
+
+
+def test_own_time_goes_on_as_the_second_half_did():
+    square = plan.Cost(20, [100, 200], [1.0, 4.0], 0.0)
+    assert square.own_after(400) == pytest.approx(16.0) and square.own_after(100) == 1.0
+    sinking = plan.Cost(20, [100, 200], [4.0, 5.0], 0.0)
+    assert sinking.own_after(400) == pytest.approx(10.0)  # never slower than linear
+
+
+def test_a_plan_keeps_to_its_hours_and_gives_back_its_tasks(tmp_path):
+    found = {("lamcts", 1): [plan.Cost(20, [1000], [96.0], 0.0)]}
+    rows = [row for row in plan.planned(found, hours=1.0) if row["method"] == "lamcts"]
+    run_rows = [row for row in rows if row["status"] == "run" and row["hours"]]
+    assert run_rows[0]["seconds_run"] == "100" and float(run_rows[0]["hours"]) == pytest.approx(1000 / 7200, abs=1e-4)
+    assert sum(float(row["hours"]) for row in run_rows) <= 1.0
+    assert any(row["status"] == "cut" for row in rows)
+    file = tmp_path / "plan.csv"
+    header = ",".join(plan.COLUMNS)
+    line = "1,first,ackley-20,lamcts,10,100-101,1000,100,0.1,run,"
+    file.write_text(f"{header}\n{line}\n{line.replace('run', 'cut').replace('10,100', '1,100')}\n")
+    assert plan.tasks(file) == [Task("lamcts", "ackley-20", 10, seed, 1000) for seed in (100, 101)]

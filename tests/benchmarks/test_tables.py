@@ -1,0 +1,47 @@
+from benchmarks import ledger, tables
+from benchmarks.ledger import Task
+
+
+def run(folder, method, seed, best, batch=1, budget=100):
+    task = Task(method, "ackley-20", batch, seed, budget)
+    row = {
+        **task._asdict(),
+        "dim": 20,
+        "status": "ok",
+        "evaluations": budget,
+        "optimum": 0.0,
+        "best": best,
+        "own_ms": 1,
+    }
+    ledger.append(row, {"n": [1, 10], "best": [100 * best, best], "own_s": []}, folder)
+
+
+def filled(folder):
+    for seed in range(100, 110):
+        run(folder, "lamcts", seed, 0.01)
+        run(folder, "random", seed, 1.0)
+        run(folder, "lamcts cma, tree", seed, 0.1)
+        run(folder, "lamcts cma, no tree", seed, 1.0)
+        run(folder, "reference TuRBO-1", seed, 1.0, batch=10)
+    bad = {**Task("cobyla", "ackley-20", 1, 100, 100)._asdict(), "status": "failed", "message": "why"}
+    ledger.append(bad, None, folder)
+    return tables.grouped(ledger.rows(folder), ledger.curves(folder))
+
+
+def test_the_tables_say_what_the_rows_say(tmp_path):
+    runs = filled(tmp_path)
+    assert "| ackley-20 @100 | lamcts@1 | 0.01 (0.01 to 0.01) | -2 (-2 to -2) | 10 |" in tables.best(runs)
+    assert "lamcts@1 (first, 100 %) | lamcts@1 1.0 |" in tables.ranks(runs)
+    assert "| lamcts@1 | 1 | 1 (1 to 1) | 10 of 10 |" in tables.targets(runs)  # 100 x 0.01 is on target at once
+    assert "| random@1 | 1 | 10 (10 to 10) | 10 of 10 |" in tables.targets(runs)
+    harm = tables.harm(runs)
+    assert "| lamcts cma | -1.000 | -1.000 | -1.000 | better | 10 |" in harm and "1 cells: 1 better" in harm
+    assert "| reference TuRBO-1@10 | lamcts@1 | 1 (1 to 1) | 0.01 | 0.67 | 10 |" in tables.saved(runs)
+    assert "| ackley-20 | cobyla | 100 | failed | why |" in tables.failures(ledger.rows(tmp_path).values())
+
+
+def test_a_method_with_fewer_seeds_is_not_ranked(tmp_path):
+    runs = filled(tmp_path)
+    run(tmp_path, "sobol", 100, 1e-6)
+    runs = tables.grouped(ledger.rows(tmp_path), ledger.curves(tmp_path))
+    assert "sobol" not in tables.ranks(runs) and "sobol@1" in tables.best(runs)
