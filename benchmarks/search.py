@@ -79,6 +79,10 @@ class Search:
         self._own_seconds, self._since = self._own_seconds + now - self._since, now
         return self._own_seconds
 
+    def skip(self) -> None:
+        """Do not count the CPU seconds since the last evaluation: they went into imports."""
+        self._since = time.process_time()
+
     def rng(self) -> np.random.Generator:
         """Return the method's generator; each call gives the same one."""
         return np.random.default_rng((self.seed, 1))

@@ -39,7 +39,8 @@ def run(task: Task) -> tuple[dict[str, Any], dict[str, Any]]:
     method = peers.load(task.method)
     problem = problems.find(task.problem)
     objective = problem.make(task.seed)
-    go(method, Search(make("ackley", dim=WARM_DIM, shift=0), task.seed, WARM_BUDGET, task.batch))
+    if peers.find(task.method).warm:
+        go(method, Search(make("ackley", dim=WARM_DIM, shift=0), task.seed, WARM_BUDGET, task.batch))
     search = Search(objective, task.seed, task.budget, task.batch)
     go(method, search)
     own, wall = search.own_seconds(), time.monotonic() - search.began

@@ -26,7 +26,7 @@ class Peer(NamedTuple):
     line: str
     package: str = ""
     settings: Mapping[str, Any] = MappingProxyType({})
-    batches: tuple[int, ...] = (1,)  # shown in tables
+    warm: bool = True  # False: keeps state between two runs in a process, and skips its imports itself
 
 
 PEERS = {
@@ -43,14 +43,14 @@ PEERS = {
     "powell": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "Powell"}),
     "cobyla": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYLA"}),
     "cobyqa": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYQA"}),
-    "botorch": Peer("botorch", "log_ei", "SingleTaskGP with qLogEI", "botorch", batches=(1, 10)),
+    "botorch": Peer("botorch", "log_ei", "SingleTaskGP with qLogEI", "botorch"),
     "smac": Peer("smac", "black_box", "SMAC3's facade for continuous black boxes, a Gaussian process", "smac"),
     "voo": Peer("voronoi", "voo", "Voronoi optimistic optimisation (Kim et al. 2020)"),
     "soo": Peer("optimistic", "soo", "simultaneous optimistic optimisation (Munos 2011)"),
     "doo": Peer("optimistic", "doo", "deterministic optimistic optimisation (Munos 2011), its slope learned"),
-    "lamcts": Peer("ours", "search", "our default", batches=(1, 10)),
-    "reference TuRBO-1": Peer("reference", "turbo", "as it is; needs --reference DIR", batches=(1, 10)),
-    "reference LaMCTS-TuRBO": Peer("reference", "lamcts", "as it is; needs --reference DIR"),
+    "lamcts": Peer("ours", "search", "our default"),
+    "reference TuRBO-1": Peer("reference", "turbo", "as it is; needs --reference DIR", warm=False),
+    "reference LaMCTS-TuRBO": Peer("reference", "lamcts", "as it is; needs --reference DIR", warm=False),
 }
 OURS = re.compile(r"lamcts (?P<sampler>[\w:]+), (?P<tree>tree|no tree)")
 

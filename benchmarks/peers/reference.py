@@ -21,6 +21,7 @@ def turbo(search: Search) -> None:
     low, high = _set_up(search)
     from turbo import Turbo1
 
+    search.skip()
     search.first()
     Turbo1(
         search.point, low, high, n_init=2 * search.dim, max_evals=search.left, batch_size=search.batch, verbose=False
@@ -32,11 +33,12 @@ def lamcts(search: Search) -> None:
     low, high = _set_up(search)
     from reference_lamcts import MCTS
 
+    search.skip()
     search.first()
     function = _Function(search, low, high)
     agent = MCTS(low, high, search.dim, ninits=40, func=function, Cp=1, leaf_size=20, kernel_type="rbf")
     agent.solver_type = "turbo"
-    agent.search(iterations=search.left)
+    agent.search(iterations=search.budget)  # it counts its initial points
 
 
 class _Function:

@@ -1,12 +1,13 @@
 """Every installed peer keeps the rules of a run: x0 first, inside the box, the whole budget, the same again."""
 
 import random
+import sys
 from contextlib import suppress
 
 import numpy as np
 import pytest
 
-from benchmarks import peers
+from benchmarks import peers, references
 from benchmarks.records import Enough
 from benchmarks.search import Search
 from lamcts import Box
@@ -104,3 +105,50 @@ def test_names_of_ours_carry_sampler_and_tree():
     assert peers.find("lamcts nevergrad:DE, tree").settings == {"sampler": "nevergrad:DE"}
     with pytest.raises(ValueError, match="expected a method, got 'lamcts nonsense, tree'"):
         peers.find("lamcts nonsense, tree")
+
+
+@pytest.mark.parametrize(("name", "drawn"), [("reference TuRBO-1", 6), ("reference LaMCTS-TuRBO", 40)])
+def test_a_predecessor_is_called_as_its_authors_say(name, drawn, tmp_path, monkeypatch):
+    # Stand-ins with the predecessors' signatures: they draw their initial points uniformly and go on for ever.
+    (tmp_path / "turbo").mkdir()
+    (tmp_path / "turbo" / "__init__.py").write_text(STAND_IN)
+    (tmp_path / "reference_lamcts.py").write_text("from turbo import MCTS")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LAMCTS_REFERENCE", str(tmp_path))
+    monkeypatch.setattr(references, "seed_globals", lambda seed: None)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for module in ("turbo", "reference_lamcts"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    objective, _ = go(name, np.array([0.5, 3.0, -1.0]), budget=60)
+    points = np.array([point for point, _ in objective.asked])
+    assert len(points) == 60 and np.allclose(points[0], [0.5, 3.0, -1.0])
+    assert (points[1 : drawn + 1].min(0) < -1).any() and (points.max(0) > 3).any()  # the objective's own box
+    assert sys.modules["turbo"].initial == drawn
+
+
+STAND_IN = """
+import numpy as np
+initial = 0
+
+
+class Turbo1:
+    def __init__(self, f, lb, ub, n_init, max_evals, batch_size=1, verbose=True):
+        self.f, self.lb, self.ub, self.n_init = f, lb, ub, n_init
+
+    def optimize(self):
+        global initial
+        initial = self.n_init
+        rng = np.random.default_rng(0)
+        while True:
+            self.f(self.lb + rng.random(len(self.lb)) * (self.ub - self.lb))
+
+
+class MCTS:
+    def __init__(self, lb, ub, dims, ninits, func, Cp=1, leaf_size=20, kernel_type="rbf"):
+        assert dims == func.dims and (func.lb == lb).all() and (func.ub == ub).all()
+        self.inner = Turbo1(func, lb, ub, ninits, 0)
+
+    def search(self, iterations):
+        assert self.solver_type == "turbo"
+        self.inner.optimize()
+"""
