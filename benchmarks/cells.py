@@ -40,12 +40,7 @@ QUICK: list[Named] = [
         "differential evolution", "powell", "cobyla", "cobyqa", "voo", "soo", "doo",
     )
 ]  # fmt: skip
-SLOW: dict[Named, int] = {
-    ("botorch", 1): 200,
-    ("botorch", 10): 300,
-    ("optuna gp", 1): 200,
-    ("smac", 1): 200,
-}  # and their budgets
+SLOW: dict[Named, int] = {("botorch", 10): 300, ("optuna gp", 1): 200, ("botorch", 1): 200, ("smac", 1): 200}
 PAIRED: list[Named] = [(f"lamcts {s}, {t}", 1) for s in ("turbo", "cma", "uniform") for t in ("tree", "no tree")]
 GP_PAIR: list[Named] = [("lamcts bo, tree", 1), ("lamcts bo, no tree", 1)]
 TURBO: list[Named] = [("reference TuRBO-1", 10)]
@@ -90,6 +85,6 @@ PARTIAL: dict[tuple[str, int], list[Named]] = {
     ("ackley-20", 300): [*OURS, *QUICK, *PAIRED, ("lamcts turbo, no tree", 10)],
     ("ackley-20", 100): [*GP_PAIR],
     ("ackley-20", 70): [*SLOW],
-    ("ackley-100", 400): [*OURS, *QUICK, *PAIRED],
+    ("ackley-100", 300): [*OURS, *QUICK, *PAIRED],
     ("ackley-200", 1000): LARGE,
 }

@@ -75,9 +75,9 @@ def main() -> None:
 
 def measure(jobs: int) -> None:
     """Time every method at the partial budgets, and every objective under random points."""
-    tasks = [Task(name, problem, batch, 0, n) for (problem, n), names in PARTIAL.items() for name, batch in names]
     used = {cell.problem for chunk in CHUNKS for cell in chunk.cells}
-    tasks += [Task("random", name, 1, 0, 20) for name in sorted(used) if not problems.find(name).missing]
+    tasks = [Task("random", name, 1, 0, 20) for name in sorted(used) if not problems.find(name).missing]
+    tasks += [Task(name, problem, batch, 0, n) for (problem, n), names in PARTIAL.items() for name, batch in names]
     done = ledger.rows(TIMINGS)
     tasks = [t for t in tasks if t.key not in done and not peers.missing(t.method)]
 

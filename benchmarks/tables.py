@@ -22,12 +22,17 @@ REFERENCES = {"reference LaMCTS-TuRBO@1": 1 / 3, "reference TuRBO-1@10": 2 / 3, 
 
 
 class Run(NamedTuple):
-    """One good run: its row, its score, and its curve (evaluations at which the score improved, and the scores)."""
+    """One good run: its row, what it reached, and its curve (evaluations at which the score improved, and the scores).
+
+    cut: the run had a larger budget and counts as far as this one.
+    """
 
     row: dict[str, str]
+    value: float
     score: float
     n: list[int]
     scores: list[float]
+    cut: bool = False
 
 
 Cell = dict[int, Run]  # by seed
@@ -53,8 +58,12 @@ def main() -> None:
         if int(row["seed"]) in seeds and (not arguments.problems or row["problem"] in arguments.problems)
     }
     runs = grouped(kept, curves)
+    beside = shortened(runs, curves)
     for name in arguments.tables or TABLES:
-        text = failures(kept.values()) if name == "failures" else TABLES[name](runs)
+        if name == "failures":
+            text = failures(kept.values())
+        else:
+            text = TABLES[name](beside if name in ("best", "ranks") else runs)
         if text:
             print(f"\n### {TITLES[name]}\n\n{text}")
 
@@ -67,13 +76,40 @@ def grouped(rows: dict[tuple[str, ...], dict[str, str]], curves: dict[tuple[str,
             continue
         problem = problems.find(row["problem"])
         optimum = float(row["optimum"]) if row["optimum"] else None
-        score = problem.score(float(row["rescored"] or row["best"]), optimum)
+        value = float(row["rescored"] or row["best"])
         curve = curves.get(key, {"n": [], "best": []})
-        steps = [problem.score(value, optimum) for value in curve["best"]]
-        place = f"{problem.name} @{row['budget']}"
-        cell = found.setdefault(place, {}).setdefault(f"{row['method']}@{row['batch']}", {})
-        cell[int(row["seed"])] = Run(row, score, curve["n"], steps)
+        steps = [problem.score(best, optimum) for best in curve["best"]]
+        methods = found.setdefault(f"{problem.name} @{row['budget']}", {})
+        cell = methods.setdefault(f"{row['method']}@{row['batch']}", {})
+        cell[int(row["seed"])] = Run(row, value, problem.score(value, optimum), curve["n"], steps)
     return found
+
+
+def shortened(runs: Runs, curves: dict[tuple[str, ...], dict[str, Any]]) -> Runs:
+    """Return the runs, and at each budget also the runs of larger ones up to there: what slow peers stand beside.
+
+    Not where incumbents are re-scored: the incumbents on the way are not kept.
+    """
+    result = {place: dict(methods) for place, methods in runs.items()}
+    for place, methods in result.items():
+        name, budget = place.split(" @")
+        if problems.find(name).rescore:
+            continue
+        for other, longer in runs.items():
+            if other.split(" @")[0] == name and int(other.split(" @")[1]) > int(budget):
+                for method in longer.keys() - runs[place].keys():
+                    cell = {seed: _until(run, int(budget), curves) for seed, run in longer[method].items()}
+                    methods[method] = {seed: run for seed, run in cell.items() if run is not None}
+    return result
+
+
+def _until(run: Run, budget: int, curves: dict[tuple[str, ...], dict[str, Any]]) -> Run | None:
+    """Return a run up to `budget` evaluations, None where it had reached nothing by then."""
+    steps = sum(n <= budget for n in run.n)
+    if not steps:
+        return None
+    values = curves[tuple(run.row[name] for name in ledger.KEY)]["best"]
+    return Run(run.row, values[steps - 1], run.scores[steps - 1], run.n[:steps], run.scores[:steps], cut=True)
 
 
 def best(runs: Runs) -> str:
@@ -82,7 +118,7 @@ def best(runs: Runs) -> str:
     for problem, methods in runs.items():
         ordered = sorted(methods.items(), key=lambda item: float(np.median([run.score for run in item[1].values()])))
         for method, cell in ordered:
-            values = [float(run.row["rescored"] or run.row["best"]) for run in cell.values()]
+            values = [run.value for run in cell.values()]
             scores = [run.score for run in cell.values()]
             lines.append((problem, method, _shown(values), _shown(scores), str(len(cell))))
     return _table(("problem", "method", "value", "score", "runs"), lines)
@@ -193,9 +229,9 @@ TITLES = {
 
 
 def _together(methods: dict[str, Cell]) -> dict[str, list[float]]:
-    """Return the scores on the seeds that the largest cells share; methods with fewer seeds are left out."""
+    """Return the scores on the seeds that all share; methods with less than half of the most seeds are left out."""
     most = max(len(cell) for cell in methods.values())
-    full = {name: cell for name, cell in methods.items() if len(cell) == most}
+    full = {name: cell for name, cell in methods.items() if 2 * len(cell) >= most}
     seeds = sorted(set.intersection(*(set(cell) for cell in full.values())))
     return {name: [cell[seed].score for seed in seeds] for name, cell in full.items()} if seeds else {}
 

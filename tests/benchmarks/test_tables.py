@@ -45,3 +45,15 @@ def test_a_method_with_fewer_seeds_is_not_ranked(tmp_path):
     run(tmp_path, "sobol", 100, 1e-6)
     runs = tables.grouped(ledger.rows(tmp_path), ledger.curves(tmp_path))
     assert "sobol" not in tables.ranks(runs) and "sobol@1" in tables.best(runs)
+
+
+def test_a_slow_peer_stands_beside_the_others_at_its_own_budget(tmp_path):
+    filled(tmp_path)
+    for seed in range(100, 105):
+        run(tmp_path, "botorch", seed, 0.5, budget=5)
+    curves = ledger.curves(tmp_path)
+    runs = tables.shortened(tables.grouped(ledger.rows(tmp_path), curves), curves)
+    # After 5 evaluations the others are where their first one was, at a hundred times their best.
+    assert "| ackley-20 @5 | lamcts@1 | 1 (1 to 1) | 0 (0 to 0) | 10 |" in tables.best(runs)
+    assert "| ackley-20 @5 | botorch@1 (first, 100 %) | lamcts@1 2.0 |" in tables.ranks(runs)
+    assert "botorch" not in tables.best({"ackley-20 @100": runs["ackley-20 @100"]})
