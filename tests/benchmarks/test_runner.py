@@ -99,15 +99,20 @@ def test_the_best_after_a_number_of_evaluations():
     assert [worker.best_after([(1, 5.0), (7, 2.0)], n) for n in (1, 6, 7, 9)] == [5.0, 5.0, 2.0, 2.0]
 
 
-def test_own_time_goes_on_as_the_second_half_did():
-    square = plan.Cost(20, [100, 200], [1.0, 4.0], 0.0)
-    assert square.own_after(400) == pytest.approx(16.0) and square.own_after(100) == 1.0
-    sinking = plan.Cost(20, [100, 200], [4.0, 5.0], 0.0)
-    assert sinking.own_after(400) == pytest.approx(10.0)  # never slower than linear
+def test_own_time_goes_on_from_the_last_evaluations():
+    # After ten of design, 0.5 s an evaluation from 10 to 20 (about 15), 2 s from 20 to 100 (about 60): they grow as n.
+    growing = plan.Cost(5, [10, 20, 100], [0.0, 5.0, 165.0], 0.0)
+    assert growing.own_after(200) == pytest.approx(165 + 2 * (200**2 - 100**2) / 2 / 60)
+    constant = plan.Cost(5, [10, 100, 200], [0.0, 90.0, 190.0], 0.0)
+    assert constant.own_after(400) == pytest.approx(390.0) and constant.own_after(100) == 90.0
+    shrinking = plan.Cost(5, [10, 100, 200], [0.0, 90.0, 100.0], 0.0)
+    assert shrinking.own_after(300) == pytest.approx(110.0)
+    one = plan.Cost(5, [10, 30], [0.0, 20.0], 0.0)  # 1 s an evaluation about 20, growing with n
+    assert one.own_after(50) == pytest.approx(20 + (50**2 - 30**2) / 2 / 20)
 
 
 def test_a_plan_keeps_to_its_hours_and_gives_back_its_tasks(tmp_path):
-    found = {("lamcts", 1): [plan.Cost(20, [1000], [96.0], 0.0)]}
+    found = {("lamcts", 1): [plan.Cost(20, [1000], [98.0], 0.0)]}
     rows = [row for row in plan.planned(found, hours=1.0) if row["method"] == "lamcts"]
     run_rows = [row for row in rows if row["status"] == "run" and row["hours"]]
     assert run_rows[0]["seconds_run"] == "100" and float(run_rows[0]["hours"]) == pytest.approx(1000 / 7200, abs=1e-4)
