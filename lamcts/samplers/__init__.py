@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 # name -> (module, class, one line for `lamcts list`). A new sampler is one file and one row.
 REGISTRY = {
     "turbo": ("lamcts.samplers.turbo", "Turbo", "trust-region Bayesian optimisation with Thompson sampling"),
+    "quadratic": (
+        "lamcts.samplers.quadratic",
+        "Quadratic",
+        "descent on a quadratic model, from the trend of all rows to a narrow box",
+    ),
     "bo": (
         "lamcts.samplers.bo",
         "GpBo",
@@ -29,7 +34,7 @@ AUTO = "auto"
 
 def names() -> dict[str, str]:
     """Return every sampler's name with one line about it."""
-    lines = {AUTO: "chosen for the space: today always turbo"}
+    lines = {AUTO: "the default: turbo and quadratic round one incumbent, shares by what each gains"}
     return lines | {name: line for name, (_, _, line) in REGISTRY.items()}
 
 

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.fill import fill
-from lamcts.observations import Floats, Observations
+from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
 
 UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform in [0, 1]
 NARROWEST = 2**-7  # of the space's width: as narrow as a region counts, even where all its rows coincide
+CHUNK = 2000  # rows whose distances are taken at once
 HALVINGS = 30  # 2**-30 of the way is nearer than any boundary matters; on a grid the anchor is reached long before
 
 
@@ -48,10 +49,7 @@ class Batch:
         """Fill the room that is left with draws of the region; fewer if it holds no more fresh points."""
         known = math.isfinite(self.region.space.size)  # draws of a small region may repeat what the batch holds
         while self.open:
-            # A generator made for the purpose: scipy's Sobol draws from the seed sequence of the generator that it is
-            # given, which a saved and restored generator has lost.
-            own = np.random.default_rng(int(rng.integers(2**63)))
-            drawn = fill(self.region, self.missing + known * len(self.x), own, self.seen).x
+            drawn = fill(self.region, self.missing + known * len(self.x), rng, self.seen).x
             if not self.take(drawn).any():
                 break
 
@@ -93,6 +91,16 @@ def leader(seen: Observations, rows: Iterable[int], current: int | None = None) 
         if np.isfinite(seen.y[row]) and (best is None or seen.y[row] < seen.y[best]):
             best = int(row)
     return best
+
+
+def distances(seen: Observations, rows: Rows, x: Floats) -> tuple[Floats, Floats]:
+    """Return squared Euclidean and largest coordinate-wise distances of `rows` from `x` [d], both [n]."""
+    squares, largest = np.empty(len(rows)), np.empty(len(rows))
+    for i in range(0, len(rows), CHUNK):
+        gap = seen.x[rows[i : i + CHUNK]] - x
+        squares[i : i + CHUNK] = np.einsum("ij,ij->i", gap, gap)
+        largest[i : i + CHUNK] = np.abs(gap, out=gap).max(axis=1)
+    return squares, largest
 
 
 def width(region: Region, seen: Observations) -> float:

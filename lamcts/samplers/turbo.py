@@ -18,6 +18,7 @@ from lamcts.samplers.progress import Progress
 from lamcts.samplers.proposals import Batch, centre, leader
 
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
+ADOPTION = 1e-2  # of the distance to the model's median row: a gain for which the box moves to another search's row
 ROUNDS = 3  # boxes tried, each twice as wide, before the rest of a batch is drawn from the whole region
 PRIOR, EFFORT = Prior(length_location=0.7), Effort()
 
@@ -148,6 +149,16 @@ class _TurboSession:
             return best
         y = np.sort(y)[: max(self._seen.dim, 4)]
         return best - max(0.0, IMPROVEMENT * float(np.median(y)) - IMPROVEMENT * float(y[0]))
+
+    def adopt(self, row: int) -> None:
+        """Go on from a row that others found, if it is better by more than a little: else this box is as good."""
+        y = self._seen.y
+        if self.incumbent is not None and len(rows := self.model.rows):
+            least = ADOPTION * max(0.0, float(np.median(y[rows])) - float(y[row]))
+            if y[row] >= y[self.incumbent] - least:
+                return
+        self.incumbent = row
+        self._progress.failures = 0  # the box has not failed here
 
     def forget(self, tags: list[int]) -> None:
         self._progress.forget(tags)

@@ -1,0 +1,149 @@
+"""A quadratic polynomial round a point, by Bayesian regression on the rows near it: slope, bowl, curvature, the rest.
+
+With steps `s` from the point in half sides of the trust region, losses are
+`f(s) = c + g.s + h |s|^2 / 2 + s.H s / 2 + error`, a priori `g ~ N(0, I)`, `h ~ N(0, bowl^2)`, `H` symmetric normal
+with `var(s.H s / 2) = curvature^2 |s|^4 / 2`, and independent errors of variance `noise^2 + remainder^2 |s|^6 / 6`: the
+noise stands for ripples and for noise proper, the remainder for the terms of third order, so far rows bind less.
+In a narrow box the mean is the polynomial of least norm through few rows, as in Powell's NEWUOA (2006); in a wide one
+it is the trend under the ripples, whose lowest point d + 3 numbers place. One model, and its evidence tells which.
+Its cost is that of an n by n Cholesky factor; no matrix of size d by d is made.
+
+Letters: n rows, d coordinates.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lamcts.observations import Floats
+
+LEVEL = 10.0  # standard deviation of c, in those of g
+JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide alive
+TINY = 1e-300
+SEARCH: Any = {"maxiter": 60, "ftol": 1e-12, "gtol": 1e-9}  # of L-BFGS-B: far finer than a model of so few rows is
+
+
+Place = tuple[int, ...]  # a choice of each hyper-parameter, by its position in GRID
+
+GRID: tuple[tuple[float, ...], ...] = (
+    (0.03, 0.3, 3.0),  # curvature
+    (0.03, 0.3, 3.0),  # bowl
+    (1e-4, 1e-3, 1e-2, 0.1, 1.0),  # remainder
+    (0.0, 0.03, 0.1, 0.3, 1.0, 3.0),  # noise
+)
+MIDDLE: Place = tuple(len(values) // 2 for values in GRID)
+
+
+@dataclass(frozen=True)
+class Quadric:
+    """The function `gradient.s + s.H s / 2` of steps `s` [d], `H = steps^T diag(weights) steps + bow I`."""
+
+    gradient: Floats  # [d]
+    steps: Floats  # [n, d]
+    weights: Floats  # [n]
+    bow: float
+
+    def slope(self, s: Floats) -> tuple[float, Floats]:
+        """Return the value and the gradient [d] at `s` [d]."""
+        bend = (self.weights * (self.steps @ s)) @ self.steps + self.bow * s  # [d], H s
+        return float(self.gradient @ s + 0.5 * (bend @ s)), self.gradient + bend
+
+    def lowest(self, low: Floats, high: Floats) -> Floats:
+        """Return the lowest step [d] that can be found between `low` and `high` [d], going down from a gradient step.
+
+        `low <= 0 <= high`; coordinates where both are 0 stay 0.
+        """
+        from scipy import optimize
+
+        steepest = float(np.abs(self.gradient * (high > low)).max(initial=0.0))
+        start = np.clip(-self.gradient / max(steepest, TINY) / 2, low, high)
+        bounds = np.stack([low, high], axis=1)
+        minimize: Any = optimize.minimize
+        found = minimize(self.slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=SEARCH)
+        result: Floats = np.clip(found.x, low, high)
+        return result
+
+
+class Taylor:
+    """The posterior given steps [n, d] and losses [n]; the scale of the losses is profiled out.
+
+    Hyper-parameters climb the evidence on GRID: along every axis until nothing helps where `place` is None, else from
+    `place` one position at most, along an axis that `rng` draws. `place` is where they are then.
+    """
+
+    def __init__(self, steps: Floats, losses: Floats, place: Place | None, rng: np.random.Generator) -> None:
+        self.steps, self._losses = steps, losses
+        self._products = steps @ steps.T  # [n, n]
+        self._squares = np.einsum("ij,ij->i", steps, steps)  # [n]
+        if place is not None:
+            self.place, self._fit = self._climb(place, self._fitted(place), [int(rng.integers(len(GRID)))])
+            return
+        place, fit = MIDDLE, self._fitted(MIDDLE)
+        while True:
+            self.place, self._fit = self._climb(place, fit, range(len(GRID)))
+            if self.place == place:
+                return
+            place, fit = self.place, self._fit
+
+    def mean(self) -> Quadric:
+        """Return the posterior mean."""
+        return self._quadric(self._fit.weights, 0.0)
+
+    def draw(self, rng: np.random.Generator, temperature: float) -> Quadric:
+        """Return the mean with slope and errors drawn, their deviations `temperature` times those of the model.
+
+        A priori draws of slope and errors are corrected by the rows (Matheron's rule). Level, bowl and curvature are
+        not drawn: what they leave open of the slope is left out, so draws scatter somewhat less than the posterior.
+        """
+        from scipy.linalg import lapack
+
+        n, d = self.steps.shape
+        size = temperature * np.sqrt(self._fit.square)
+        slope = size * rng.standard_normal(d)
+        error = size * rng.standard_normal(n) * np.sqrt(self._fit.errors)
+        weights = lapack.dpotrs(self._fit.root, self._losses - self.steps @ slope - error, lower=1)[0]
+        return self._quadric(weights, slope)
+
+    def _quadric(self, weights: Floats, slope: Floats | float) -> Quadric:
+        curvature, bowl = GRID[0][self.place[0]], GRID[1][self.place[1]]
+        bow = bowl**2 / 2 * float(weights @ self._squares)
+        return Quadric(slope + self.steps.T @ weights, self.steps, curvature**2 * weights, bow)
+
+    def _climb(self, place: Place, fit: "_Fit", axes: Iterable[int]) -> tuple[Place, "_Fit"]:
+        """Return the best of `place` and, axis by axis, its neighbours."""
+        for axis in axes:
+            for position in (place[axis] - 1, place[axis] + 1):
+                if 0 <= position < len(GRID[axis]):
+                    near = (*place[:axis], position, *place[axis + 1 :])
+                    other = self._fitted(near)
+                    if other.evidence > fit.evidence:
+                        place, fit = near, other
+        return place, fit
+
+    def _fitted(self, place: Place) -> "_Fit":
+        from scipy.linalg import lapack
+
+        curvature, bowl, remainder, noise = (values[at] for values, at in zip(GRID, place, strict=True))
+        n = len(self._losses)
+        kernel = self._products * (1.0 + curvature**2 / 2 * self._products) + LEVEL**2
+        kernel += bowl**2 / 4 * np.outer(self._squares, self._squares)
+        errors = noise**2 + remainder**2 / 6 * self._squares**3
+        diagonal = np.arange(n)
+        kernel[diagonal, diagonal] += errors + JITTER * kernel[diagonal, diagonal]
+        root, info = lapack.dpotrf(kernel.T, lower=1, clean=0, overwrite_a=1)
+        if info:
+            return _Fit(-np.inf, errors, root, np.zeros(n), 0.0)
+        weights = lapack.dpotrs(root, self._losses, lower=1)[0]
+        square = max(float(self._losses @ weights) / n, TINY)
+        return _Fit(-0.5 * n * np.log(square) - float(np.log(np.diagonal(root)).sum()), errors, root, weights, square)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    evidence: float  # logarithm, up to a constant
+    errors: Floats  # [n], variances, in units of `square`
+    root: Floats  # [n, n], lower
+    weights: Floats  # [n]
+    square: float  # the losses' scale, squared
