@@ -55,6 +55,8 @@ def make(name: str, space: "Space") -> "Sampler":
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Auto":
+        return import_module("lamcts.samplers.auto").Auto
     for module, cls, _ in REGISTRY.values():
         if cls == name:
             return getattr(import_module(module), cls)

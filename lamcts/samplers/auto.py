@@ -19,6 +19,7 @@ from lamcts.samplers.shares import LITTLE, Shares
 from lamcts.spaces.base import Space
 
 GOOD = 0.25  # share of rows that are better than the one that gains are measured by
+MOST = float(np.finfo(float).max)  # differences of losses near it overflow
 ROUNDS = 3  # times that points are asked for in place of those that two methods both propose
 
 
@@ -40,8 +41,8 @@ class Adopting(Protocol):
 
 @dataclass(frozen=True)
 class Auto:
-    """Shares each batch among `parts`. The first is the base: it begins alone, and when it has converged and none of
-    the others gains any more, the search ends.
+    """Shares each batch among `parts`. The first is the base: it proposes alone until it has settled (so it must be a
+    search that settles, as Turbo does), and when it has converged and no other gains any more, the search ends.
 
     least: share of the points that every part keeps, whatever it gained lately; the base keeps `base`. memory: number
     of evaluations over which gains are remembered.
@@ -174,8 +175,8 @@ class _AutoSession:
             for arm, own in enumerate(rows):
                 found = float(np.nanmin(y[own], initial=np.inf)) if own else np.inf
                 if found < best:
-                    gain = best / 2 - found / 2  # halves, for values near the largest float
-                    gains[arm] = gain / max(usual / 2 - best / 2, gain)
+                    gain = min(best - found, MOST)
+                    gains[arm] = gain / min(max(usual - best, gain), MOST)
         self.shares.credit(gains, np.array([float(len(own)) for own in rows]))
 
     def _lead(self, arm: int) -> None:

@@ -3,7 +3,8 @@ import pytest
 
 from lamcts.observations import Observations
 from lamcts.region import Region, Step
-from lamcts.samplers.proposals import Batch, leader, pull
+from lamcts.samplers import proposals
+from lamcts.samplers.proposals import Batch, distances, leader, pull
 from lamcts.spaces import Box, Int, Product
 from lamcts.testing.samplers import Ball, Slope
 
@@ -65,3 +66,20 @@ def test_a_point_that_cannot_be_pulled_inside_stays_outside() -> None:
 def test_the_leader_is_the_earliest_of_the_lowest_losses(rows: list[int], current: int, expected: int) -> None:
     seen = seen_with([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3], [0.4, 0.4]], [2.0, np.nan, 1.0, 1.0], [-1, -1, 5, -1])
     assert leader(seen, rows, current) == expected
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 7, 2000])
+def test_distances_are_squared_euclidean_and_largest_by_coordinate(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proposals, "CHUNK", chunk)
+    x = np.random.default_rng(0).random((7, 3))
+    seen = seen_with(x.tolist(), [0.0] * 7, [-1] * 7)
+    rows, point = np.array([6, 0, 3, 3, 1]), np.array([0.2, 0.9, 0.4])
+    squares, largest = distances(seen, rows, point)
+    np.testing.assert_allclose(squares, [((x[row] - point) ** 2).sum() for row in rows], rtol=1e-12)
+    np.testing.assert_array_equal(largest, [np.abs(x[row] - point).max() for row in rows])
+    np.testing.assert_array_equal(seen.x, x)  # which stay as they were
+
+
+def test_of_no_rows_there_are_no_distances() -> None:
+    squares, largest = distances(seen_with([[0.1, 0.1]], [1.0], [-1]), NONE, np.zeros(2))
+    assert len(squares) == len(largest) == 0

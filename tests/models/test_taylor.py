@@ -1,0 +1,228 @@
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lamcts.models.taylor import GRID, JITTER, LEVEL, MIDDLE, Place, Quadric, Taylor
+from lamcts.observations import Floats
+
+PLACES: list[Place] = [(0, 0, 0, 1), MIDDLE, (2, 0, 4, 0), (0, 2, 1, 5), (2, 2, 3, 3)]
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def rows(n: int, d: int, seed: int = 0) -> tuple[Floats, Floats]:
+    """Return steps [n, d], the first of them 0, and losses [n] that are no polynomial."""
+    draw = rng(seed)
+    steps = draw.uniform(-1.5, 1.5, (n, d))
+    steps[0] = 0
+    return steps, np.sin(steps).sum(1) + 0.7 * (steps**2).sum(1) + 0.2 * draw.standard_normal(n)
+
+
+def at(steps: Floats, losses: Floats, place: Place) -> Taylor:
+    """Return the model with the hyper-parameters of `place`, whatever the evidence says."""
+    model = Taylor(steps, losses, place, rng())
+    model.place, model._fit = place, model._fitted(place)
+    return model
+
+
+class Dense:
+    """The same prior as a linear regression on explicit features: 1, s_i, |s|^2 / 2, s_i s_j."""
+
+    def __init__(self, steps: Floats, losses: Floats, place: Place) -> None:
+        self.curvature, self.bowl, remainder, noise = (values[k] for values, k in zip(GRID, place, strict=True))
+        features = self.features(steps)
+        errors = noise**2 + remainder**2 / 6 * (steps**2).sum(1) ** 3
+        covariance = features @ features.T + np.diag(errors)
+        self.errors = np.diag(errors) + JITTER * np.diag(np.diag(covariance))
+        self.covariance = features @ features.T + self.errors
+        self.gain = np.linalg.solve(self.covariance, features).T  # [features, n]
+        self.mean = self.gain @ losses
+        self.square = float(losses @ np.linalg.solve(self.covariance, losses)) / len(losses)
+        self.posterior = np.eye(features.shape[1]) - self.gain @ features
+
+    def features(self, s: Floats) -> Floats:
+        """Return the features of `s` [n, d], each times its standard deviation a priori."""
+        d = s.shape[1]
+        columns = [np.full(len(s), LEVEL), *s.T, self.bowl * (s**2).sum(1) / 2]
+        for i, j in itertools.combinations_with_replacement(range(d), 2):
+            columns.append(self.curvature * s[:, i] * s[:, j] * (np.sqrt(0.5) if i == j else 1.0))
+        return np.array(columns).T
+
+    def value(self, s: Floats) -> float:
+        """Return the mean at `s` [d] less that at 0."""
+        return float((self.features(np.stack([s, 0 * s])) @ self.mean) @ [1.0, -1.0])
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("n, d", [(4, 3), (30, 3), (5, 8)])
+def test_the_mean_is_that_of_a_regression_on_explicit_features(n: int, d: int, place: Place) -> None:
+    steps, losses = rows(n, d)
+    quadric, dense = at(steps, losses, place).mean(), Dense(steps, losses, place)
+    scale = float(np.abs(dense.mean).max())
+    for s in rng(1).uniform(-1, 1, (5, d)):
+        value, slope = quadric.slope(s)
+        assert abs(value - dense.value(s)) < 1e-5 * scale
+        ahead = [(dense.value(s + e) - dense.value(s - e)) / 2e-3 for e in 1e-3 * np.eye(d)]  # exact for a quadratic
+        np.testing.assert_allclose(slope, ahead, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize("n, d", [(4, 3), (30, 3)])
+def test_the_evidence_is_the_likelihood_of_the_rows_at_the_scale_that_suits_them_best(n: int, d: int) -> None:
+    steps, losses = rows(n, d)
+    offsets = []
+    for place in PLACES:
+        dense = Dense(steps, losses, place)
+        likelihood = stats.multivariate_normal(np.zeros(n), dense.square * dense.covariance).logpdf(losses)
+        offsets.append(at(steps, losses, place)._fit.evidence - likelihood)
+    assert np.ptp(offsets) < 1e-5  # a constant apart
+
+
+def test_the_hyper_parameters_climb_to_a_place_that_no_step_along_an_axis_improves() -> None:
+    steps, losses = rows(30, 3)
+    model = Taylor(steps, losses, None, rng())
+    best = model._fitted(model.place).evidence
+    for axis, change in itertools.product(range(len(GRID)), (-1, 1)):
+        near = list(model.place)
+        near[axis] += change
+        if 0 <= near[axis] < len(GRID[axis]):
+            assert model._fitted(tuple(near)).evidence <= best
+
+
+def test_from_a_place_it_goes_one_step_at_most_and_never_down() -> None:
+    steps, losses = rows(30, 3)
+    for seed, start in enumerate(PLACES):
+        model = Taylor(steps, losses, start, rng(seed))
+        assert np.abs(np.subtract(model.place, start)).sum() <= 1
+        assert model._fit.evidence >= model._fitted(start).evidence
+
+
+def test_the_evidence_tells_ripples_from_a_smooth_polynomial() -> None:
+    steps = rng().uniform(-1, 1, (60, 3))
+    smooth = steps @ [1.0, -2.0, 0.5] + (steps**2).sum(1)
+    noise = GRID[3]
+    quiet = Taylor(steps, smooth, None, rng())
+    loud = Taylor(steps, smooth + 0.5 * np.cos(40 * steps).sum(1), None, rng())
+    assert noise[quiet.place[3]] == 0.0
+    assert noise[loud.place[3]] > 0.1
+
+
+def test_enough_rows_of_a_quadratic_give_it_back() -> None:
+    d = 4
+    draw = rng()
+    half = draw.standard_normal((d, d))
+    bend, slope = half @ half.T, draw.standard_normal(d)
+    steps = draw.uniform(-1, 1, (40, d))
+    losses = 3.0 + steps @ slope + np.einsum("ni,ij,nj->n", steps, bend, steps) / 2
+    quadric = Taylor(steps, losses, None, rng()).mean()
+    np.testing.assert_allclose(quadric.gradient, slope, atol=2e-3)
+    found = np.array([quadric.slope(e)[1] - quadric.gradient for e in np.eye(d)])
+    np.testing.assert_allclose(found, bend, atol=1e-2)
+
+
+def test_few_rows_leave_the_slope_along_unseen_directions_to_the_draws() -> None:
+    steps = np.zeros((4, 50))
+    steps[1:, :3] = np.eye(3)
+    model = at(steps, np.array([0.0, 1.0, -1.0, 2.0]), (1, 1, 1, 1))
+    assert np.all(model.mean().gradient[3:] == 0)
+    drawn = np.array([model.draw(rng(seed), 1.0).gradient for seed in range(200)])
+    size = np.sqrt(model._fit.square)
+    np.testing.assert_allclose(drawn[:, 3:].std(), size, rtol=0.05)  # the prior's deviation
+    assert drawn[:, :3].std(0).max() < 0.5 * size
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0])
+@pytest.mark.parametrize("place", PLACES)
+def test_slopes_are_drawn_with_the_deviations_of_slope_and_errors(place: Place, temperature: float) -> None:
+    d = 3
+    steps, losses = rows(12, d)
+    model, dense = at(steps, losses, place), Dense(steps, losses, place)
+    drawn = np.array([model.draw(rng(seed), temperature).gradient for seed in range(4000)])
+    gain = dense.gain[1 : d + 1]  # [d, n], of the slope
+    left = np.eye(d) - gain @ steps
+    expected = temperature**2 * dense.square * (left @ left.T + gain @ dense.errors @ gain.T)
+    np.testing.assert_allclose(drawn.mean(0), dense.mean[1 : d + 1], atol=5 * np.sqrt(expected.max() / 4000))
+    root = np.linalg.inv(np.linalg.cholesky(expected))
+    np.testing.assert_allclose(root @ np.cov(drawn.T) @ root.T, np.eye(d), atol=0.12)  # 5 deviations, of 4000 draws
+    posterior = temperature**2 * dense.square * dense.posterior[1 : d + 1, 1 : d + 1]
+    assert np.linalg.eigvalsh(posterior - expected).min() > -1e-8 * posterior.max()  # it would add those of the rest
+
+
+def test_where_slope_and_errors_are_all_there_is_draws_scatter_as_the_posterior_does() -> None:
+    """Rows at one distance in opposite pairs tell the slope from bowl, curvature and level by themselves."""
+    d = 3
+    steps = 0.8 * np.vstack([np.eye(d), -np.eye(d)])
+    losses = steps @ [1.0, -2.0, 0.5] + 0.3 * rng().standard_normal(2 * d)
+    model, dense = at(steps, losses, (1, 1, 2, 3)), Dense(steps, losses, (1, 1, 2, 3))
+    drawn = np.array([model.draw(rng(seed), 1.0).gradient for seed in range(4000)])
+    root = np.linalg.inv(np.linalg.cholesky(dense.square * dense.posterior[1 : d + 1, 1 : d + 1]))
+    np.testing.assert_allclose(root @ np.cov(drawn.T) @ root.T, np.eye(d), atol=0.12)
+
+
+def test_a_draw_at_temperature_zero_is_the_mean() -> None:
+    model = Taylor(*rows(12, 3), None, rng())
+    mean, drawn = model.mean(), model.draw(rng(), 0.0)
+    np.testing.assert_allclose(drawn.gradient, mean.gradient, rtol=1e-12)
+    np.testing.assert_allclose(drawn.weights, mean.weights, rtol=1e-12)
+    assert drawn.bow == pytest.approx(mean.bow)
+
+
+def test_the_lowest_step_of_a_bowl_is_where_its_slope_vanishes() -> None:
+    draw = rng()
+    axes = np.linalg.qr(draw.standard_normal((5, 5)))[0]
+    quadric = Quadric(0.1 * draw.standard_normal(5), axes, np.array([0.2, 1.0, 3.0, 10.0, 30.0]), 0.5)
+    bend = axes.T @ np.diag(quadric.weights) @ axes + 0.5 * np.eye(5)
+    expected = np.linalg.solve(bend, -quadric.gradient)
+    assert np.abs(expected).max() < 1
+    np.testing.assert_allclose(quadric.lowest(-np.ones(5), np.ones(5)), expected, atol=1e-4)
+
+
+def test_the_lowest_step_stays_within_its_bounds() -> None:
+    gradient = np.array([-3.0, -0.2, 0.5, -2.0, 1.0])
+    low, high = np.array([-1.0, -1.0, 0.0, 0.0, -0.3]), np.array([1.0, 1.0, 1.0, 0.0, 1.0])
+    quadric = Quadric(gradient, np.eye(5), np.array([1.0, 1.0, 1.0, 1.0, -2.0]), 0.0)
+    step = quadric.lowest(low, high)
+    assert np.all((low <= step) & (step <= high))
+    np.testing.assert_allclose(step, [1.0, 0.2, 0.0, 0.0, -0.3], atol=1e-6)
+
+
+def test_a_flat_model_still_has_a_lowest_step_inside() -> None:
+    quadric = Quadric(np.zeros(3), np.ones((2, 3)), np.zeros(2), 0.0)
+    assert np.array_equal(quadric.lowest(-np.ones(3), np.ones(3)), np.zeros(3))
+    assert np.array_equal(quadric.lowest(np.zeros(3), np.zeros(3)), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "steps, losses",
+    [
+        (np.zeros((1, 3)), np.zeros(1)),
+        (np.full((1, 3), 0.5), np.ones(1)),
+        (np.zeros((5, 3)), np.zeros(5)),
+        (np.repeat(np.eye(3), 7, axis=0), np.repeat([1.0, 2.0, 3.0], 7)),
+        (np.repeat(np.eye(3), 2, axis=0), np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])),
+        (rows(30, 3)[0], np.full(30, 0.0)),
+        (np.array([[0.0, 0.0], [2e6, 0.0], [1e-9, 0.0]]), np.array([0.0, 1.0, 1e-12])),
+        (rows(40, 500)[0], rows(40, 500)[1]),
+        (1e-12 * rows(20, 3)[0], rows(20, 3)[1]),
+    ],
+    ids=["the point", "one row", "all at the point", "repeated", "contradicting", "equal", "far", "wide", "narrow"],
+)
+@pytest.mark.parametrize("place", [None, *PLACES])
+def test_poor_rows_make_a_poor_model_but_never_an_error(steps: Floats, losses: Floats, place: Place | None) -> None:
+    model = Taylor(steps, losses, place, rng())
+    d = steps.shape[1]
+    for quadric in (model.mean(), model.draw(rng(), 1.0)):
+        step = quadric.lowest(-np.ones(d), np.ones(d))
+        assert np.all(np.abs(step) <= 1)
+        assert np.isfinite(quadric.slope(step)[0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_another_unit_of_the_losses_changes_the_size_of_the_model_alone(seed: int) -> None:
+    steps, losses = rows(12, 3, seed)
+    one, other = Taylor(steps, losses, None, rng()), Taylor(steps, 2.0**-30 * losses, None, rng())
+    assert one.place == other.place
+    assert np.array_equal(one.mean().gradient * 2.0**-30, other.mean().gradient)

@@ -1,0 +1,158 @@
+import importlib.util
+import math
+
+import numpy as np
+import pytest
+from arms import AUTO, BRIEF, CUBE, FAST, arms, length, of, part, tell
+
+from lamcts import Optimizer, samplers
+from lamcts.samplers.auto import Auto
+from lamcts.samplers.turbo import Turbo
+from lamcts.testing.search import Search, bowl
+
+# Convergence --------------------------------------------------------------------------------------------------------
+
+
+def test_the_bases_convergence_ends_the_search_where_the_others_gain_nothing() -> None:
+    search = Search(AUTO, CUBE, 0, given=20)
+    while length(search, 0) >= Turbo().length_min:
+        assert not search.session.done
+        search.tell(search.ask(6), [True] * 6)
+    assert search.session.done
+    assert len(search.ask(5)) == 5  # asked all the same, it still answers
+
+
+def test_while_another_arm_gains_the_search_goes_on_without_the_base() -> None:
+    search = Search(AUTO, CUBE, 0, given=20)
+    while length(search, 0) >= 2 * Turbo().length_min:  # one more failure of the base's ends it
+        search.tell(search.ask(6), [True] * 6)
+    losses = iter(-1.0 - np.arange(1000.0))
+    while length(search, 0) >= Turbo().length_min:
+        tell(search, of(search, 0, 6), 50.0)
+    for _ in range(3):
+        tell(search, of(search, 1, 6), next(losses))
+    assert not search.session.done
+    assert set(arms(search, search.ask(10))) == {1}
+    while not search.session.done:
+        out = search.ask(10)
+        search.tell(out, [True] * 10)
+
+
+def converged() -> Search:
+    """Return a search whose second arm has just converged, and the first has not."""
+    search = Search(BRIEF, CUBE, 0, given=20)
+    while length(search, 1) >= 0.15:
+        tell(search, of(search, 1, 3), 50.0)
+    assert not search.session.done
+    return search
+
+
+def test_an_arm_that_has_converged_gets_no_points_until_another_arm_leads() -> None:
+    search = converged()
+    out = search.ask(8)
+    assert set(arms(search, out)) == {0}
+    tell(search, out[0], -5.0)
+    assert search.session.state()["starts"] == [0, 0]
+    assert set(arms(search, search.ask(8))) == {0, 1}
+    assert search.session.state()["starts"] == [0, 1]
+    assert length(search, 1) == 0.4
+    assert part(search, 1)["incumbent"] == search.session.incumbent
+
+
+def restarted() -> tuple[Search, list[int]]:
+    """Return a search whose second arm was started again, and trials that its first session still has out."""
+    search = Search(BRIEF, CUBE, 0, given=20)
+    numbers = search.ask(30)
+    old = [number for number, arm in zip(numbers, arms(search, numbers), strict=True) if arm == 1]
+    base = [number for number in numbers if number not in old]
+    tell(search, base[0], -1.0)
+    while length(search, 1) >= 0.15:
+        tell(search, of(search, 1, 3), 50.0)
+    tell(search, base[1], -5.0)
+    assert len(old) > 8
+    return search, old
+
+
+def test_results_that_a_restarted_arm_left_behind_are_nobodys_failures_but_may_lead() -> None:
+    search, old = restarted()
+    new = search.ask(40)  # its own tags begin at 0 again, as those of the old ones did
+    assert search.session.state()["starts"] == [0, 1]
+    assert arms(search, new).count(1) > 7
+    before = part(search, 1)["progress"]
+    search.tell(old[:3], [True] * 3)
+    search.forget(old[3:6])
+    assert part(search, 1)["progress"] == before
+    row = tell(search, old[6], -9.0)
+    assert search.session.incumbent == part(search, 1)["incumbent"] == row
+    search.tell(new)
+    assert part(search, 1)["progress"]["tags"] == []  # type: ignore[index]
+
+
+# Resume -------------------------------------------------------------------------------------------------------------
+
+
+def same_future(search: Search) -> None:
+    copy = search.resumed()
+    assert copy.saved() == search.saved()
+    for out in list(search.out)[:3]:
+        for one in (search, copy):
+            one.tell([out])
+    for _ in range(3):
+        assert np.array_equal(search.go(1, 3), copy.go(1, 3))
+    assert copy.saved() == search.saved()
+
+
+@pytest.mark.parametrize("second", ["quadratic", "cma", "nevergrad:OnePlusOne"])
+def test_a_resumed_search_goes_on_bit_for_bit_in_the_middle_of_a_batch(second: str) -> None:
+    name = second.partition(":")[0]
+    if name != "quadratic" and importlib.util.find_spec(name) is None:
+        pytest.skip(f"needs the package {name}")  # importorskip would import it, and that draws from numpy's generator
+    sampler = Auto((FAST, samplers.make(second, CUBE)), least=0.4, base=0.4)
+    search = Search(sampler, CUBE, 0, given=10, loss=lambda x: math.nan if x[0] < 0.05 else bowl(x))
+    for rounds in (0, 2, 5):
+        search.go(rounds, 6)
+        out = search.ask(9)
+        search.tell(out[::-2])
+        search.forget(out[1:2])
+        same_future(search)
+    assert bool(search.session.log) == (name != "quadratic")
+
+
+def test_a_resumed_search_goes_on_bit_for_bit_before_and_after_an_arm_is_started_again() -> None:
+    search, old = restarted()
+    same_future(search)
+    assert search.session.state()["starts"][1] >= 1
+    search.tell(old[5:7])
+    same_future(search)
+
+
+def test_the_log_of_a_restarted_arm_is_kept_apart_from_its_predecessors() -> None:
+    pytest.importorskip("cma")
+    from lamcts.samplers.cma import Cma
+
+    hasty = Cma(tolx=0.5)  # has converged after its first generation
+    search = Search(Auto((FAST, hasty), least=0.45, base=0.45), CUBE, 0, given=10)
+    while search.session.state()["starts"] == [0, 0]:
+        same_future(search)
+    search.go(2, 9)
+    assert {start for _, start, _ in search.session.log} >= {0, 1}
+    same_future(search)
+
+
+def test_a_journalled_optimizer_goes_on_bit_for_bit_with_an_arm_that_logs() -> None:
+    pytest.importorskip("cma")
+    sampler = Auto((FAST, samplers.make("cma", CUBE)), least=0.4, base=0.4)
+    opt = Optimizer(CUBE, sampler=sampler, seed=1)
+    for _ in range(8):
+        trials = opt.ask(5)
+        opt.tell(trials, [bowl(trial.x) for trial in trials])
+    opt.ask(4)
+    copy = Optimizer(CUBE, sampler=sampler, seed=1)
+    copy.load_state_dict(opt.state_dict())
+    for one in (opt, copy):
+        one.tell(one.pending[1:3], [bowl(trial.x) for trial in one.pending[1:3]])
+    for _ in range(3):
+        mine, other = opt.ask(5), copy.ask(5)
+        assert [trial.x.tolist() for trial in mine] == [trial.x.tolist() for trial in other]
+        for one, trials in ((opt, mine), (copy, other)):
+            one.tell(trials, [bowl(trial.x) for trial in trials])
