@@ -107,7 +107,8 @@ class Int(Coded):
         below = np.floor(raw / step) * step
         # Half-way between two values in the logarithm is their geometric mean.
         value = np.where(raw * raw > below * (below + step), below + step, below)
-        return self._with_ends(value)
+        # exp(log(high)) may fall nearer to another value; yet the last coordinate is the end's own.
+        return np.where(x >= 1.0, float(self.high), self._with_ends(value))
 
     def _rounded(self, value: Floats) -> Floats:
         """Return the valid values nearest to `value` (log)."""

@@ -95,7 +95,8 @@ def test_handlers_are_left_as_they_were():
 
 PROGRAM = """
 import signal, sys, threading
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may have been told to ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may have been told to ignore these
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from lamcts.objectives.process import run
 words = ["sh", "-c", sys.argv[1]]
 if sys.argv[2] == "thread":
