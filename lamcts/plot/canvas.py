@@ -19,17 +19,26 @@ DOTS_PER_INCH = 140
 
 def sheet(width: float = 7.2, height: float = 4.4) -> "tuple[Figure, Axes]":
     """Return a figure of that size in inches, and its axes. MissingExtra without matplotlib."""
+    figure = page(width, height)
+    return figure, styled(figure.add_subplot())
+
+
+def page(width: float, height: float) -> "Figure":
+    """Return a figure of that size in inches without axes. MissingExtra without matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra.of("matplotlib", "plot") from None
-    figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH, layout="constrained")
-    axes = figure.add_subplot()
+    return Figure(figsize=(width, height), dpi=DOTS_PER_INCH, layout="constrained")
+
+
+def styled(axes: "Axes") -> "Axes":
+    """Return the axes with two faint sides and readable numbers."""
     axes.tick_params(labelsize=9, color=FAINT)
     for side, line in axes.spines.items():
         line.set_visible(side in ("left", "bottom"))
         line.set_color(FAINT)
-    return figure, axes
+    return axes
 
 
 def titled(axes: "Axes", title: str, x: str, y: str) -> None:

@@ -1,0 +1,83 @@
+"""Sheets of several panels in the package's style: medians with quartile bands, one legend below, saved as PNG.
+
+Letters: r runs, k points of a curve.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import records
+from lamcts.plot.canvas import COLOURS, FAINT, page, styled
+
+Floats = NDArray[np.float64]
+
+FIGURES = records.RESULTS / "figures"
+DOTS_PER_INCH = 110  # keeps a sheet of eight panels below 150 kB
+STYLES = ("-", "--", "-.", ":")  # a second mark beside colour, for print
+
+
+class Look(NamedTuple):
+    """How the curves of one label are drawn."""
+
+    colour: str
+    style: str = "-"
+    width: float = 1.8
+    band: bool = True
+
+
+PLAIN = Look(FAINT, "-", 0.8, band=False)
+
+
+def look(i: int) -> Look:
+    """Return the i-th look: the colours in turn, and beside them the line styles."""
+    return Look(COLOURS[i % len(COLOURS)], STYLES[i % len(STYLES)])
+
+
+def panels(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Any, Any]:
+    """Return a figure of that size in inches and its axes [rows, columns]; `shared` as in matplotlib's `subplots`."""
+    figure = page(width, height)
+    grid = figure.subplots(rows, columns, squeeze=False, **shared)
+    for axes in grid.flat:
+        styled(axes).tick_params(labelsize=8)
+        axes.grid(axis="y", color=FAINT, alpha=0.2, linewidth=0.7)
+    return figure, grid
+
+
+def middle(values: Floats) -> tuple[NDArray[np.bool_], Floats]:
+    """Return where all runs of `values` [r, k] are known, [k], and there lower quartile, median, upper quartile."""
+    known = np.isfinite(values).all(0)  # [k]
+    return known, np.quantile(values[:, known], [0.25, 0.5, 0.75], axis=0)
+
+
+def draw(axes: Any, x: Floats, values: Floats, label: str, how: Look) -> None:
+    """Draw the median of `values` [r, k] at `x` [k], with the band between the quartiles of two runs and more."""
+    known, (low, median, high) = middle(values)
+    if how.band and len(values) > 1:
+        axes.fill_between(x[known], low, high, step="post", color=how.colour, alpha=0.15, linewidth=0)
+    look = {"color": how.colour, "linestyle": how.style, "linewidth": how.width}
+    axes.step(x[known], median, where="post", label=label, zorder=3 if how.band else 1, **look)
+
+
+def named(axes: Any, title: str, x: str = "", y: str = "") -> None:
+    axes.set_title(title, loc="left", fontsize=10)
+    axes.set_xlabel(x, fontsize=9)
+    axes.set_ylabel(y, fontsize=9)
+
+
+def finish(figure: Any, title: str, path: Path, columns: int = 4, note: str = "") -> None:
+    """Put the title above, one legend for all panels below with `note` under it, save the sheet and say where."""
+    figure.suptitle(title, fontsize=12, fontweight="bold", x=0.01, ha="left")
+    if note:
+        figure.supxlabel(note, fontsize=8, color="#555A61", x=0.01, ha="left")
+    entries = {}
+    for axes in figure.axes:
+        entries |= {label: line for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    if entries:
+        place = {"loc": "outside lower center", "ncols": columns, "frameon": False, "fontsize": 9}
+        figure.legend(entries.values(), entries.keys(), **place)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=DOTS_PER_INCH, pil_kwargs={"optimize": True})
+    print(f"drawn: {path}")
