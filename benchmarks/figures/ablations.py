@@ -49,7 +49,7 @@ def main() -> None:
                 label = value + " (default)" * (trees[value] == DEFAULT)
                 sheets.draw(axes, traces.curves(mine, "n")[0], traces.curves(mine, "best"), label, sheets.look(i))
             if known:
-                axes.set_yscale("log")
+                sheets.logarithmic(axes)
             axes.legend(frameon=False, fontsize=8, title=title, title_fontsize=8, loc="best")
             sheets.named(axes, f"{title}, sampler {name}", "evaluations" if line is grid[-1] else "")
         line[0].set_ylabel("regret of the best so far" if known else "best so far", fontsize=9)

@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 
 FIGURES = records.RESULTS / "figures"
 DOTS_PER_INCH = 110  # keeps a sheet of eight panels below 150 kB
+LEAST_SPAN = 4.0  # quotient of the ends of an axis below which logarithms tell no more
 STYLES = ("-", "--", "-.", ":")  # a second mark beside colour, for print
 
 
@@ -26,14 +27,15 @@ class Look(NamedTuple):
     style: str = "-"
     width: float = 1.8
     band: bool = True
+    height: float = 3.0  # what stands higher is drawn over the rest
 
 
-PLAIN = Look(FAINT, "-", 0.8, band=False)
+PLAIN = Look(FAINT, "-", 0.8, band=False, height=1.0)
 
 
 def look(i: int) -> Look:
     """Return the i-th look: the colours in turn, and beside them the line styles."""
-    return Look(COLOURS[i % len(COLOURS)], STYLES[i % len(STYLES)])
+    return Look(COLOURS[i % len(COLOURS)], STYLES[i % len(STYLES)], height=3 - 0.05 * i)
 
 
 def panels(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Any, Any]:
@@ -58,7 +60,7 @@ def draw(axes: Any, x: Floats, values: Floats, label: str, how: Look) -> None:
     if how.band and len(values) > 1:
         axes.fill_between(x[known], low, high, step="post", color=how.colour, alpha=0.15, linewidth=0)
     look = {"color": how.colour, "linestyle": how.style, "linewidth": how.width}
-    axes.step(x[known], median, where="post", label=label, zorder=3 if how.band else 1, **look)
+    axes.step(x[known], median, where="post", label=label, zorder=how.height, **look)
 
 
 def named(axes: Any, title: str, x: str = "", y: str = "") -> None:
@@ -67,16 +69,28 @@ def named(axes: Any, title: str, x: str = "", y: str = "") -> None:
     axes.set_ylabel(y, fontsize=9)
 
 
+def logarithmic(axes: Any) -> None:
+    """Make the axis of values logarithmic, with plain numbers beside it; one that spans little stays linear."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axes.dataLim.intervaly
+    if not 0 < low * LEAST_SPAN < high:
+        return
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 1e3 * low else (1.0,)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
 def finish(figure: Any, title: str, path: Path, columns: int = 4, note: str = "") -> None:
-    """Put the title above, one legend for all panels below with `note` under it, save the sheet and say where."""
+    """Put the title above, one legend for all panels below under `note`, save the sheet and say where."""
     figure.suptitle(title, fontsize=12, fontweight="bold", x=0.01, ha="left")
-    if note:
-        figure.supxlabel(note, fontsize=8, color="#555A61", x=0.01, ha="left")
     entries = {}
     for axes in figure.axes:
         entries |= {label: line for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     if entries:
         place = {"loc": "outside lower center", "ncols": columns, "frameon": False, "fontsize": 9}
+        place |= {"title": note, "title_fontsize": 8}
         figure.legend(entries.values(), entries.keys(), **place)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=DOTS_PER_INCH, pil_kwargs={"optimize": True})
