@@ -8,7 +8,6 @@ best mean rank of their last medians; the others are thin and grey.
 import argparse
 import math
 import tempfile
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +68,7 @@ def main(figure: Comparison, about: str | None) -> None:
     for problem, axes in zip(kept, grid.flat, strict=False):
         for method in sorted(found[problem.name], key=list(looks).index):  # the order of the legend
             runs, how = found[problem.name][method], looks[method]
-            sheets.draw(axes, runs.n, runs.values, method if how.band else "", how)
+            sheets.draw(axes, runs.n, runs.values, shown(method) if how.band else "", how)
         sheets.named(
             axes, problem.name if problem.span is None else f"{problem.name}, d = {problem.dim}", "evaluations"
         )
@@ -77,12 +76,11 @@ def main(figure: Comparison, about: str | None) -> None:
     for line in grid:
         if problems.find(kept[0].name).span is None:
             line[0].set_ylabel("regret of the best so far", fontsize=9)
-    grey = sorted(method for method, how in looks.items() if not how.band)
-    note = "median and quartiles over seeds" + (f"; grey: {', '.join(grey)}" if grey else "")
-    width = 48 * columns + 20
+    grey = [shown(method) for method, how in looks.items() if not how.band]
+    note = "median and quartiles over seeds; @10: in batches of 10" + (f"; grey: {', '.join(grey)}" if grey else "")
     title = figure.title + (", rotated" if arguments.rotated else "")
     path = arguments.out / f"{figure.name}{arguments.suffix}.png"
-    sheets.finish(sheet, title, path, columns, textwrap.fill(note, width))
+    sheets.finish(sheet, title, path, columns, note)
 
 
 def parsed(about: str | None, names: Sequence[str]) -> argparse.Namespace:
@@ -144,7 +142,7 @@ def read(
         if row["status"] == "ok" and row["problem"] in named and int(row["seed"]) in wanted and key in curves:
             cell = cells.setdefault((row["problem"], f"{row['method']}@{row['batch']}"), {})
             optimum = float(row["optimum"]) if row["optimum"] else None
-            best = [_shown(value, optimum) for value in curves[key]["best"]]
+            best = [_regret(value, optimum) for value in curves[key]["best"]]
             cell.setdefault(int(row["budget"]), []).append((curves[key]["n"], best))
     found: Panels = {}
     for (problem, method), budgets in cells.items():
@@ -160,7 +158,7 @@ def stepped(at: Sequence[int], best: Sequence[float], n: Floats) -> Floats:
     return np.array([math.nan, *best])[place]
 
 
-def _shown(value: float, optimum: float | None) -> float:
+def _regret(value: float, optimum: float | None) -> float:
     return value if optimum is None else max(abs(value - optimum), problems.SMALLEST_REGRET)
 
 
@@ -189,6 +187,11 @@ def looks_of(found: Panels) -> dict[str, sheets.Look]:
     others = sorted(places.keys() - set(leaders), key=lambda m: (np.mean(places[m]), m))
     ordered = [*leaders, *others]
     return {m: sheets.look(i) if i < len(COLOURS) else sheets.PLAIN for i, m in enumerate(ordered)}
+
+
+def shown(method: str) -> str:
+    """Return METHOD@BATCH for a legend: a batch of one goes without saying."""
+    return method.removesuffix("@1")
 
 
 def dress(axes: Any, problem: problems.Problem, unit: str) -> None:

@@ -3,6 +3,7 @@
 Letters: r runs, k points of a curve.
 """
 
+import textwrap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ Floats = NDArray[np.float64]
 
 FIGURES = records.RESULTS / "figures"
 DOTS_PER_INCH = 110  # keeps a sheet of eight panels below 150 kB
+LETTERS_PER_INCH = 15  # of a note: some more would fit
 LEAST_SPAN = 4.0  # quotient of the ends of an axis below which logarithms tell no more
 STYLES = ("-", "--", "-.", ":")  # a second mark beside colour, for print
 
@@ -34,8 +36,8 @@ PLAIN = Look(FAINT, "-", 0.8, band=False, height=1.0)
 
 
 def look(i: int) -> Look:
-    """Return the i-th look: the colours in turn, and beside them the line styles."""
-    return Look(COLOURS[i % len(COLOURS)], STYLES[i % len(STYLES)], height=3 - 0.05 * i)
+    """Return the i-th look: the colours in turn, and beside them the line styles; broken lines lie over whole ones."""
+    return Look(COLOURS[i % len(COLOURS)], STYLES[i % len(STYLES)], height=2 + 0.1 * (i % len(STYLES)))
 
 
 def panels(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Any, Any]:
@@ -84,6 +86,7 @@ def logarithmic(axes: Any) -> None:
 
 def finish(figure: Any, title: str, path: Path, columns: int = 4, note: str = "") -> None:
     """Put the title above, one legend for all panels below under `note`, save the sheet and say where."""
+    note = textwrap.fill(note, int(LETTERS_PER_INCH * figure.get_figwidth()))
     figure.suptitle(title, fontsize=12, fontweight="bold", x=0.01, ha="left")
     entries = {}
     for axes in figure.axes:

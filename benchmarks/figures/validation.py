@@ -41,7 +41,7 @@ def main() -> None:
     for (sampler, title), column in zip(SAMPLERS.items(), grid.T, strict=True):
         mine = [row for row in rows if row["sampler"] == sampler]
         for name, (label, how) in CURVES.items():
-            axes = column[name in ("splits", "depth")]
+            axes = column[1 if name in ("splits", "depth") else 0]
             sheets.draw(axes, traces.curves(mine, "n")[0], traces.curves(mine, name), label, how)
         column[0].set_ylim(bottom=0)
         sheets.named(column[0], title)
