@@ -54,7 +54,7 @@ def main() -> None:
             sheets.named(axes, f"{title}, sampler {name}", "evaluations" if line is grid[-1] else "")
         line[0].set_ylabel("regret of the best so far" if known else "best so far", fontsize=9)
     note = f"median and quartiles of {len(arguments.seeds)} seeds"
-    sheets.finish(figure, f"Settings of the tree on {arguments.problem}", arguments.out / "ablations.png", 4, note)
+    sheets.finish(figure, f"Settings of the tree on {arguments.problem}", arguments.out / "ablations.png", 0, note)
 
 
 def setting_of(changed: str, value: str) -> tuple[str, str]:

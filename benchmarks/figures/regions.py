@@ -22,7 +22,7 @@ from lamcts.region import Region
 
 NAMES = ("sampler", "problem", "seed", "budget")
 DESIGN, BATCH = 40, 5  # 40: the default tree splits from 40 rows on
-CELLS = 120  # to an axis: finer than a panel shows
+CELLS = 300  # to an axis: finer than a panel shows; a region between their middles counts as none
 COLUMNS = 5
 
 
@@ -41,10 +41,11 @@ def main() -> None:
     objective = moved(arguments.seeds[0])
     for i, opt in enumerate(started(arguments.sampler, arguments.seeds[0], arguments.budget)):
         if i < iterations:
-            picture(grid.flat[i], opt, opt.region(), objective)
-            sheets.named(grid.flat[i], f"{i + 1}: {len(opt.seen)} evaluations")
+            region = opt.region()
+            picture(grid.flat[i], opt, region, objective)
+            sheets.named(grid.flat[i], f"{i + 1}: {percent(region.contains(mesh()).mean())}")
     title = f"Regions of the tree on Ackley in the plane, seed {arguments.seeds[0]}, before each batch of {BATCH}"
-    note = "shade: mean rank in the leaf, bright is better; x1 across, x2 up"
+    note = "above: share of the plane that is selected; shade: mean rank in the leaf, bright is better"
     sheets.finish(figure, title, arguments.out / "regions.png", 3, note)
 
 
@@ -77,7 +78,12 @@ def told(rows: Sequence[dict[str, str]]) -> str:
     """Say in a line how often the region holds the optimum, and how small it is at the end."""
     inside, share = traces.curves(rows, "optimum_inside"), traces.curves(rows, "share")
     text = f"the optimum lies in {100 * inside.mean():.0f} % of the selected regions, {len(rows)} seeds; "
-    return text + f"the region at the end covers {100 * np.median(share[:, -1]):.3g} % of the plane (median)"
+    return text + f"the region at the end covers {percent(np.median(share[:, -1]))} of the plane (median)"
+
+
+def percent(share: float) -> str:
+    """Return a share of the cells in per cent; what no cell's middle lies in is smaller than can be told."""
+    return f"{100 * share:.3g} %" if share else f"< {100 / CELLS**2:.1g} %"
 
 
 def mesh() -> NDArray[np.float64]:
@@ -107,8 +113,10 @@ def picture(axes: Any, opt: lamcts.Optimizer, region: Region, objective: Any) ->
         axes.contour(inside.astype(float), colors=SELECTED, linewidths=1.8, **frame)
     points = opt.space.decode_many(opt.seen.x)
     axes.scatter(*np.asarray(points).T, s=4, color="white", edgecolors="black", linewidths=0.3, label="evaluations")
-    axes.scatter(*objective.centre, s=70, marker="*", color=BEST, edgecolors="white", linewidths=0.7, label="optimum")
-    axes.plot([], [], color=SELECTED, linewidth=1.8, label="selected region (none drawn: everything)")
+    axes.scatter(
+        *objective.centre, s=90, marker="*", facecolors="none", edgecolors=BEST, linewidths=0.9, label="optimum"
+    )
+    axes.plot([], [], color=SELECTED, linewidth=1.8, label="selected region")
     axes.grid(False)
 
 

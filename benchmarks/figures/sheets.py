@@ -4,6 +4,7 @@ Letters: r runs, k points of a curve.
 """
 
 import textwrap
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,16 +86,27 @@ def logarithmic(axes: Any) -> None:
 
 
 def finish(figure: Any, title: str, path: Path, columns: int = 4, note: str = "") -> None:
-    """Put the title above, one legend for all panels below under `note`, save the sheet and say where."""
+    """Put the title above, below it `note` and one legend for all panels, and save the sheet; 0 columns: no legend."""
     note = textwrap.fill(note, int(LETTERS_PER_INCH * figure.get_figwidth()))
     figure.suptitle(title, fontsize=12, fontweight="bold", x=0.01, ha="left")
-    entries = {}
-    for axes in figure.axes:
-        entries |= {label: line for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    if entries:
+    if columns:
+        entries = {}
+        for axes in figure.axes:
+            entries |= {label: line for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
         place = {"loc": "outside lower center", "ncols": columns, "frameon": False, "fontsize": 9}
-        place |= {"title": note, "title_fontsize": 8}
-        figure.legend(entries.values(), entries.keys(), **place)
+        figure.legend(entries.values(), entries.keys(), title=note, title_fontsize=8, **place)
+    else:
+        figure.supxlabel(note, fontsize=8)
+    save(figure, path)
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write the sheet in 256 colours, a third of the size of full colour, and say where."""
+    from PIL import Image
+
+    full = BytesIO()
+    figure.savefig(full, dpi=DOTS_PER_INCH, format="png")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=DOTS_PER_INCH, pil_kwargs={"optimize": True})
+    with Image.open(full) as image:
+        image.convert("RGB").quantize(256).save(path, optimize=True)
     print(f"drawn: {path}")

@@ -43,9 +43,9 @@ def main() -> None:
         for name, (label, how) in CURVES.items():
             axes = column[1 if name in ("splits", "depth") else 0]
             sheets.draw(axes, traces.curves(mine, "n")[0], traces.curves(mine, name), label, how)
-        column[0].set_ylim(bottom=0)
         sheets.named(column[0], title)
         sheets.named(column[1], "", "evaluations")
+    grid[0, 0].set_ylim(bottom=0)  # not before all is drawn: it ends the scaling
     grid[0, 0].set_ylabel("regret of f(x)", fontsize=9)
     grid[1, 0].set_ylabel("number of splits", fontsize=9)
     title = f"Value of the selected region on {arguments.problem}, and splits"

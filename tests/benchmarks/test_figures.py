@@ -176,3 +176,4 @@ def test_a_region_covers_the_plane_until_the_first_split():
 def test_regions_are_summed_up_over_seeds_and_iterations():
     rows = [{"optimum_inside": "1 0", "share": "1 0.5"}, {"optimum_inside": "1 1", "share": "1 0.3"}]
     assert "75 % of the selected regions, 2 seeds" in regions.told(rows) and "40 % of the plane" in regions.told(rows)
+    assert regions.percent(0.0) == "< 0.001 %" and regions.percent(1.0) == "100 %"
