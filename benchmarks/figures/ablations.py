@@ -17,7 +17,7 @@ from benchmarks.figures import sheets, traces
 from lamcts.tree import KMeansSvm, LatentTree
 
 NAMES = ("changed", "value", "sampler", "problem", "seed", "budget")
-SAMPLERS = {"uniform": "uniform", "auto": "default"}
+SAMPLERS = {"uniform": "uniform", "auto": "auto (default)"}
 DEFAULT = LatentTree()
 CHANGED: dict[str, tuple[str, dict[str, LatentTree]]] = {  # what is changed: the title, and the trees by value
     "cp": ("exploration Cp", {f"{v:g}": LatentTree(cp=v) for v in (0, 0.01, 0.1, 1, 10)}),
@@ -51,8 +51,10 @@ def main() -> None:
             if known:
                 sheets.logarithmic(axes)
             axes.legend(frameon=False, fontsize=8, title=title, title_fontsize=8, loc="best")
-            sheets.named(axes, f"{title}, sampler {name}", "evaluations" if line is grid[-1] else "")
+            sheets.named(axes, f"{title}, sampler {name}")
         line[0].set_ylabel("regret of the best so far" if known else "best so far", fontsize=9)
+    for axes in grid[-1]:
+        axes.set_xlabel("evaluations", fontsize=9)
     note = f"median and quartiles of {len(arguments.seeds)} seeds"
     sheets.finish(figure, f"Settings of the tree on {arguments.problem}", arguments.out / "ablations.png", 0, note)
 

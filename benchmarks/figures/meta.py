@@ -28,7 +28,7 @@ def main() -> None:
         for sampler, axes in zip(samplers, line, strict=True):
             for arm, runs in found[name].get(sampler, {}).items():
                 sheets.draw(axes, runs.n, runs.values, arm, ARMS[arm])
-            sheets.named(axes, f"{name}, {SAMPLERS[sampler]}", "evaluations" if line is grid[-1] else "")
+            sheets.named(axes, f"{name}, {SAMPLERS[sampler]}", "evaluations")
             if sampler in found[name]:
                 comparison.dress(axes, problems.find(name), "best value so far")
             axes.set_visible(sampler in found[name])

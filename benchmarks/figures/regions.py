@@ -44,6 +44,10 @@ def main() -> None:
             region = opt.region()
             picture(grid.flat[i], opt, region, objective)
             sheets.named(grid.flat[i], f"{i + 1}: {percent(region.contains(mesh()).mean())}")
+    for axes in grid[-1]:
+        axes.set_xlabel("x1", fontsize=9)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("x2", fontsize=9)
     title = f"Regions of the tree on Ackley in the plane, seed {arguments.seeds[0]}, before each batch of {BATCH}"
     note = "above: share of the plane that is selected; shade: mean rank in the leaf, bright is better"
     sheets.finish(figure, title, arguments.out / "regions.png", 3, note)
