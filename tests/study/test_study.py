@@ -2,6 +2,7 @@
 
 import math
 import signal
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -171,6 +172,15 @@ def test_a_finite_space_that_is_spent_ends_the_run_with_that_message() -> None:
     assert (more.status, more.nfev) == ("budget", 9)
 
 
+@pytest.fixture
+def _listening() -> Iterator[None]:
+    """Hear Ctrl-C, which a job in the background may have been told to ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_listening")
 def test_ctrl_c_returns_what_was_found() -> None:
     calls = []
 
