@@ -1,6 +1,6 @@
 """How many control steps a second does one core make, in gymnasium and with episodes stepped together?
 
-    python benchmarks/steps.py [--gaits swimmer hopper ...] [--seconds 2] [--repeats 3]
+    python -m benchmarks.steps [--gaits swimmer hopper ...] [--seconds 2] [--repeats 3]
 
 Both routes play the same episodes of the same policies: small random weights, and nothing at all where those fall at
 once. They take turns, since the load of a shared machine drifts; a cell is the best of `--repeats`, in CPU
@@ -14,7 +14,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import records
+from benchmarks import records
 
 records.one_thread()
 
