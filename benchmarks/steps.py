@@ -14,14 +14,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks import records
-
-records.one_thread()
-
-import numpy as np  # noqa: E402
-
-from lamcts import objectives  # noqa: E402
-from lamcts.objectives.mujoco import Gait, batch  # noqa: E402
+from lamcts import objectives
+from lamcts.objectives.mujoco import Gait, batch
 
 GAITS = ("swimmer", "hopper", "walker2d", "halfcheetah", "ant", "humanoid")
 TOGETHER = {"rollouts": 1, "many": 21}  # points of 3 episodes played at a time
