@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from commands import said
 
 from lamcts import objectives
 from lamcts.cli import main
@@ -18,16 +19,6 @@ QUICK = ["--sampler", "uniform", "--quiet"]
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-
-def said(capsys, *argv):
-    """Run a command and return its exit code, stdout and stderr."""
-    try:
-        code = main(list(argv))
-    except SystemExit as exit:
-        code = exit.code
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def test_a_run_leaves_its_result_journal_and_figures(capsys, tmp_path):

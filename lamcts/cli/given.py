@@ -79,7 +79,7 @@ def _command(args: argparse.Namespace) -> Given:
 def _refuse(args: argparse.Namespace, names: Sequence[str], where: str) -> None:
     for name in names:
         if getattr(args, name) is not None:
-            raise ValueError(f"--{name}: expected only with {where}: leave it out")
+            raise ValueError(f"--{name.replace('_', '-')}: expected only with {where}: leave it out")
 
 
 def _leading(words: Sequence[str]) -> str:

@@ -24,10 +24,9 @@ JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide
 TINY = 1e-300
 SEARCH: Any = {"maxiter": 60, "ftol": 1e-12, "gtol": 1e-9}  # of L-BFGS-B: far finer than a model of so few rows is
 
-
 Place = tuple[int, ...]  # a choice of each hyper-parameter, by its position in GRID
 
-GRID: tuple[tuple[float, ...], ...] = (
+GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g
     (0.03, 0.3, 3.0),  # curvature
     (0.03, 0.3, 3.0),  # bowl
     (1e-4, 1e-3, 1e-2, 0.1, 1.0),  # remainder
@@ -77,6 +76,7 @@ class Taylor:
         self.steps, self._losses = steps, losses
         self._products = steps @ steps.T  # [n, n]
         self._squares = np.einsum("ij,ij->i", steps, steps)  # [n]
+        self._bowls = np.outer(self._squares, self._squares)  # [n, n]
         if place is not None:
             self.place, self._fit = self._climb(place, self._fitted(place), [int(rng.integers(len(GRID)))])
             return
@@ -128,7 +128,7 @@ class Taylor:
         curvature, bowl, remainder, noise = (values[at] for values, at in zip(GRID, place, strict=True))
         n = len(self._losses)
         kernel = self._products * (1.0 + curvature**2 / 2 * self._products) + LEVEL**2
-        kernel += bowl**2 / 4 * np.outer(self._squares, self._squares)
+        kernel += bowl**2 / 4 * self._bowls
         errors = noise**2 + remainder**2 / 6 * self._squares**3
         diagonal = np.arange(n)
         kernel[diagonal, diagonal] += errors + JITTER * kernel[diagonal, diagonal]

@@ -8,9 +8,7 @@ import numpy as np
 from lamcts.observations import Floats
 
 LITTLE = 1e-4  # a gain per evaluation, as a share of the spread, that is as good as none
-PRIOR = (
-    5.0  # evaluations at the common rate that every arm is credited with: an arm not seen lately is taken as average
-)
+PRIOR = 5.0  # evaluations at the common rate that every arm is credited with: one not seen lately counts as average
 
 
 class Shares:

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import said
 
-from lamcts.cli import main
 from lamcts.journal import Journal
 
 QUICK = ["--sampler", "uniform", "--quiet", "--no-plot"]
@@ -33,16 +33,6 @@ def _in_a_folder_with_a_program_and_a_function(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(
         "def f(point):\n    return point['lr'] + point['layers']\n\n\ndef vector(x):\n    return float((x**2).sum())\n"
     )
-
-
-def said(capsys, *argv):
-    """Run a command and return its exit code, stdout and stderr."""
-    try:
-        code = main(list(argv))
-    except SystemExit as exit:
-        code = exit.code
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def test_a_program_is_searched_and_its_best_call_kept(capsys, tmp_path):
