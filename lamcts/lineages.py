@@ -9,7 +9,7 @@ import numpy as np
 from lamcts.observations import Floats, Observations
 from lamcts.region import Region
 from lamcts.rng import Purpose, stream
-from lamcts.samplers.base import Sampler, Session
+from lamcts.samplers.base import Roaming, Sampler, Session
 
 MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 of them stay far below a gigabyte
 
@@ -84,6 +84,12 @@ class Lineages:
         """Where the newest session has settled, [d]; None if it has not, or there is none."""
         newest = max(self.live, default=None)
         return self._anchor(newest) if newest is not None and self.live[newest].settled else None
+
+    @property
+    def roams(self) -> bool:
+        """Whether the newest session has settled and looks across the whole space."""
+        newest = max(self.live, default=None)
+        return newest is not None and self.live[newest].settled and isinstance(self.live[newest], Roaming)
 
     def spent(self, region: Region) -> bool:
         """Return whether a session has converged inside the region and none is live there."""

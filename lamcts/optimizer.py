@@ -177,7 +177,7 @@ class Optimizer:
     def region(self) -> Region:
         """Select a region as the next `ask` does (each call draws afresh where UCB ties)."""
         whole = Region(self.space, (), self.seen.good)
-        if self.tree is None or self._growth is None:
+        if self.tree is None or self._growth is None or self._lineages.roams:
             return whole
         root = self._growth.root()
         if (settled := self._lineages.settled_at) is not None:

@@ -16,6 +16,11 @@ REGISTRY = {
         "Quadratic",
         "descent on a quadratic model, from the trend of all rows to a narrow box",
     ),
+    "coordinate": (
+        "lamcts.samplers.coordinate",
+        "Coordinate",
+        "one parameter at a time by expected improvement, then what helped together",
+    ),
     "bo": (
         "lamcts.samplers.bo",
         "GpBo",

@@ -25,10 +25,11 @@ ROUNDS = 3  # times that points are asked for in place of those that two methods
 
 def choose(space: Space) -> Sampler:
     """Return the sampler for a space when the user names none."""
+    from lamcts.samplers.coordinate import Coordinate
     from lamcts.samplers.quadratic import Quadratic
     from lamcts.samplers.turbo import Turbo
 
-    return Auto((Turbo(), Quadratic())) if space.continuous.any() else Turbo()
+    return Auto((Turbo(), Quadratic(), Coordinate())) if space.continuous.any() else Turbo()
 
 
 @runtime_checkable
@@ -49,8 +50,8 @@ class Auto:
     """
 
     parts: tuple[Sampler, ...]
-    least: float = 0.1
-    base: float = 0.3
+    least: float = 0.07
+    base: float = 0.15
     memory: float = 60.0
 
     def __post_init__(self) -> None:
@@ -96,6 +97,7 @@ class _AutoSession:
         parts: list[Session],
         shares: Shares,
     ) -> None:
+        self.roams = True
         self.log: list[Any] = []  # [arm, which start of it, entry] of the parts' logs
         self.incumbent = leader(seen, [part.incumbent for part in parts if part.incumbent is not None])
         self.parts, self.shares = parts, shares

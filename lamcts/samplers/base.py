@@ -1,6 +1,6 @@
 """The protocol of samplers: frozen settings that start sessions, and sessions that propose points in a region."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -49,6 +49,13 @@ class Session(Protocol):
 
     def state(self) -> dict[str, Any]:
         """Return all progress except `log` as JSON values: numbers, text, lists, dicts; rows by their numbers."""
+
+
+@runtime_checkable
+class Roaming(Protocol):
+    """A session that, once it has settled, looks across the whole space: no region round it would do."""
+
+    roams: bool
 
 
 class Sampler(Protocol):

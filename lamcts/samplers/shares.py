@@ -8,11 +8,14 @@ import numpy as np
 from lamcts.observations import Floats
 
 LITTLE = 1e-4  # a gain per evaluation, as a share of the spread, that is as good as none
+SHARPNESS = 2.0  # power of the rates that shares are proportional to: 1 is too mild among three arms
 PRIOR = 5.0  # evaluations at the common rate that every arm is credited with: one not seen lately counts as average
 
 
 class Shares:
-    """Shares in proportion to gain per evaluation, above a `floor` for each arm; the past fades over `memory` results.
+    """Shares in proportion to the squared gain per evaluation, above a `floor` for each arm.
+
+    The past fades over `memory` results.
 
     Proportions, not the best arm alone: gains come in bursts, and which arm gains changes along a run.
     """
@@ -40,7 +43,7 @@ class Shares:
     def shares(self, open: Sequence[bool]) -> Floats:
         """Return the share of each open arm, [arms], their sum 1."""
         mask = np.array(open, bool)
-        rate = np.where(mask, self.rates() + LITTLE, 0.0)
+        rate = np.where(mask, self.rates() + LITTLE, 0.0) ** SHARPNESS
         rate /= rate.sum()
         floors = np.where(mask, self._floors, 0.0)
         result: Floats = floors + (1.0 - floors.sum()) * rate

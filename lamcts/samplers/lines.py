@@ -1,0 +1,102 @@
+"""The lines through a point along each parameter: where on them the largest improvement is expected.
+
+Letters: m candidates, w coordinates of a parameter.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lamcts.models.profiles import Profiles
+from lamcts.observations import Floats
+from lamcts.spaces.base import Space
+
+EVEN = 129  # candidates over a parameter's whole range
+NEAR = 2.0 ** (-np.arange(5, 34) / 2)  # and at these distances from where it is
+GOLDEN = 0.6180339887498949  # moves the even ones a little from one difference to the next
+SURE = 1.0  # deviations by which a rise must stay below 0 to count as a sure improvement
+TINY, MOST_Z = 1e-300, 1e8  # keep quotients finite
+
+Out = list[tuple[Floats, Floats]]  # ends and starts [w] of differences that are being measured
+
+
+class Line(NamedTuple):
+    """What is expected along one parameter: `rise` and `spread` (at amplitude 1) of the rows of `to`."""
+
+    to: Floats  # [m, w]
+    rise: Floats  # [m]
+    spread: Floats  # [m]
+
+
+class Found(NamedTuple):
+    """A parameter's value [w], and by how much the loss is expected to fall there."""
+
+    gain: float
+    value: Floats
+
+
+class Lines:
+    """Expected improvements along parameters, kept until something that they rest on changes."""
+
+    def __init__(self, space: Space, profiles: Profiles) -> None:
+        self._space, self._profiles = space, profiles
+        self._blocks = space.blocks
+        self._values: dict[int, Floats] = {}  # discrete parameter -> its values [m, w], as far as they are tried
+        self._lines: dict[int, tuple[object, Line]] = {}  # parameter -> what the line rests on, the line
+
+    def line(self, parameter: int, x: Floats, out: Out) -> Line:
+        """Return the line through `x` [d] along a parameter."""
+        at = x[self._blocks[parameter]]
+        count = self._profiles.count(parameter)
+        rests_on = (self._profiles.place, count, at.tobytes(), tuple(end.tobytes() for end, _ in out))
+        known = self._lines.get(parameter)
+        if known is None or known[0] != rests_on:
+            to = self._candidates(parameter, x, count + len(out))
+            known = rests_on, Line(to, *self._profiles.predict(parameter, at, to, out))
+            self._lines[parameter] = known
+        return known[1]
+
+    def best(self, parameter: int, x: Floats, out: Out) -> Found:
+        """Return the value of a parameter with the largest expected improvement on `x` [d]."""
+        from scipy.special import ndtr
+
+        line = self.line(parameter, x, out)
+        if not len(line.to):
+            return Found(0.0, x[self._blocks[parameter]])
+        spread = np.maximum(line.spread * self._profiles.sizes[parameter], TINY)
+        z = np.clip(-line.rise / spread, -MOST_Z, MOST_Z)
+        gain = spread * (np.exp(-z * z / 2) / np.sqrt(2 * np.pi) + z * ndtr(z))
+        i = int(np.argmax(gain))
+        return Found(float(gain[i]), line.to[i])
+
+    def surest(self, parameter: int, x: Floats, out: Out) -> Found | None:
+        """Return the value of a parameter with the largest improvement on `x` [d] that is sure, None without one."""
+        line = self.line(parameter, x, out)
+        worst = line.rise + SURE * line.spread * self._profiles.sizes[parameter]
+        if not (worst < 0).any():
+            return None
+        i = int(np.argmin(worst))
+        return Found(-float(line.rise[i]), line.to[i])
+
+    def _candidates(self, parameter: int, x: Floats, shift: int) -> Floats:
+        """Return values of a parameter, [m, w], other than that of `x` [d]."""
+        block = self._blocks[parameter]
+        at = x[block]
+        if self._space.continuous[block].all() and len(at) == 1:
+            even = (np.arange(EVEN) + shift * GOLDEN % 1.0) / EVEN
+            values = np.clip(np.concatenate([even, at - NEAR, at + NEAR]), 0.0, 1.0)[:, None]
+        else:
+            values = self._tried(parameter, x)
+        result: Floats = values[(values != at).any(1)]
+        return result
+
+    def _tried(self, parameter: int, x: Floats) -> Floats:
+        """Return the values of a discrete parameter, all of them or, where it has many, some over its range, [m, w]."""
+        if parameter not in self._values:
+            block = self._blocks[parameter]
+            w = block.stop - block.start
+            values = np.linspace(0.0, 1.0, EVEN)[:, None] if w == 1 else np.eye(w)
+            rows = np.repeat(x[None], len(values), axis=0)
+            rows[:, block] = values
+            self._values[parameter] = np.unique(self._space.snap(rows)[:, block], axis=0)
+        return self._values[parameter]
