@@ -22,6 +22,7 @@ from lamcts.observations import Floats
 LEVEL = 10.0  # standard deviation of c, in those of g
 JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide alive
 TINY = 1e-300
+LEAPS = 2  # places that a fit tries anywhere on GRID
 SEARCH: Any = {"maxiter": 60, "ftol": 1e-12, "gtol": 1e-9}  # of L-BFGS-B: far finer than a model of so few rows is
 
 Place = tuple[int, ...]  # a choice of each hyper-parameter, by its position in GRID
@@ -69,7 +70,8 @@ class Taylor:
     """The posterior given steps [n, d] and losses [n]; the scale of the losses is profiled out.
 
     Hyper-parameters climb the evidence on GRID: along every axis until nothing helps where `place` is None, else from
-    `place` one position at most, along an axis that `rng` draws. `place` is where they are then.
+    `place` one position at most, along an axis that `rng` draws, or to a better one of LEAPS places drawn anywhere.
+    `place` is where they are then.
     """
 
     def __init__(self, steps: Floats, losses: Floats, place: Place | None, rng: np.random.Generator) -> None:
@@ -79,6 +81,7 @@ class Taylor:
         self._bowls = np.outer(self._squares, self._squares)  # [n, n]
         if place is not None:
             self.place, self._fit = self._climb(place, self._fitted(place), [int(rng.integers(len(GRID)))])
+            self._leap(rng)
             return
         place, fit = MIDDLE, self._fitted(MIDDLE)
         while True:
@@ -121,6 +124,17 @@ class Taylor:
                     if other.evidence > fit.evidence:
                         place, fit = near, other
         return place, fit
+
+    def _leap(self, rng: np.random.Generator) -> None:
+        """Go anywhere on GRID where the evidence is higher, if one of a few draws shows it: a climb alone is trapped.
+
+        Noise and remainder explain each other's errors: less of one is better only with more of the other.
+        """
+        for _ in range(LEAPS):
+            place = tuple(int(rng.integers(len(values))) for values in GRID)
+            fit = self._fitted(place)
+            if fit.evidence > self._fit.evidence:
+                self.place, self._fit = place, fit
 
     def _fitted(self, place: Place) -> "_Fit":
         from scipy.linalg import lapack
