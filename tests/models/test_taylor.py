@@ -14,6 +14,9 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
+EVERYWHERE = list(itertools.product(*(range(len(values)) for values in GRID)))
+
+
 def rows(n: int, d: int, seed: int = 0) -> tuple[Floats, Floats]:
     """Return steps [n, d], the first of them 0, and losses [n] that are no polynomial."""
     draw = rng(seed)
@@ -92,12 +95,26 @@ def test_the_hyper_parameters_climb_to_a_place_that_no_step_along_an_axis_improv
             assert model._fitted(tuple(near)).evidence <= best
 
 
-def test_from_a_place_it_goes_one_step_at_most_and_never_down() -> None:
+def test_from_a_place_it_goes_one_step_at_most_and_never_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lamcts.models.taylor.LEAPS", 0)
     steps, losses = rows(30, 3)
     for seed, start in enumerate(PLACES):
         model = Taylor(steps, losses, start, rng(seed))
         assert np.abs(np.subtract(model.place, start)).sum() <= 1
         assert model._fit.evidence >= model._fitted(start).evidence
+
+
+def test_leaps_lead_out_of_a_place_that_no_step_improves() -> None:
+    steps, losses = rows(30, 3)
+    highest = max(Taylor(steps, losses, None, rng())._fitted(place).evidence for place in EVERYWHERE)
+    place, left = (0, 0, 0, len(GRID[3]) - 1), []
+    draw = rng(1)
+    for _ in range(60):
+        model = Taylor(steps, losses, place, draw)
+        left.append(highest - model._fit.evidence)
+        place = model.place
+    assert (np.diff(left) <= 0).all()  # never down
+    assert left[-1] < 0.05 * left[0]
 
 
 def test_the_evidence_tells_ripples_from_a_smooth_polynomial() -> None:

@@ -9,6 +9,7 @@ from lamcts.models.local import Effort
 from lamcts.observations import Floats
 from lamcts.region import Region, Step
 from lamcts.samplers.auto import GOOD, Adopting, Auto, choose
+from lamcts.samplers.coordinate import Coordinate
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
@@ -16,15 +17,17 @@ from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.testing.samplers import Ball
 from lamcts.testing.search import Search, bowl
 
+DEFAULT = Auto((Turbo(), Quadratic(), Coordinate()))
+
 # The default --------------------------------------------------------------------------------------------------------
 
 
 def test_it_is_the_default_where_there_is_something_to_descend_on() -> None:
-    assert choose(CUBE) == samplers.make("auto", CUBE) == Auto((Turbo(), Quadratic()))
-    assert choose(Space({"lr": Float(1e-4, 1.0, log=True), "act": Choice(("a", "b"))})) == Auto((Turbo(), Quadratic()))
+    assert choose(CUBE) == samplers.make("auto", CUBE) == DEFAULT
+    assert choose(Space({"lr": Float(1e-4, 1.0, log=True), "act": Choice(("a", "b"))})) == DEFAULT
     assert choose(Space({"layers": Int(1, 9), "skip": Bool()})) == Turbo()
     assert choose(Finite(np.random.default_rng(0).random((9, 2)))) == Turbo()
-    assert Optimizer(CUBE).sampler == Auto((Turbo(), Quadratic()))
+    assert Optimizer(CUBE).sampler == DEFAULT
 
 
 def test_a_smooth_bowl_goes_far_quicker_than_by_turbo_alone_and_a_rugged_one_no_worse_than_chance() -> None:

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from lamcts.samplers.shares import LITTLE, PRIOR, Shares
+from lamcts.samplers.shares import LITTLE, PRIOR, SHARPNESS, Shares
 
 ALL = [True, True, True]
 FLOORS = [0.3, 0.1, 0.1]
@@ -23,7 +23,7 @@ def test_gains_per_evaluation_share_what_is_left_above_the_floors() -> None:
     shares.credit(np.array([1.0, 6.0, 0.0]), np.array([10.0, 20.0, 10.0]))
     common = 7 / 40
     n = np.array([10.0, 20.0, 10.0])
-    rates = (np.array([1.0, 6.0, 0.0]) + PRIOR * common) / (n + PRIOR) + LITTLE
+    rates = ((np.array([1.0, 6.0, 0.0]) + PRIOR * common) / (n + PRIOR) + LITTLE) ** SHARPNESS
     np.testing.assert_allclose(shares.shares(ALL), FLOORS + 0.5 * rates / rates.sum())
 
 
