@@ -39,7 +39,7 @@ AUTO = "auto"
 
 def names() -> dict[str, str]:
     """Return every sampler's name with one line about it."""
-    lines = {AUTO: "the default: turbo and quadratic round one incumbent, shares by what each gains"}
+    lines = {AUTO: "the default: turbo, quadratic and coordinate round one incumbent, shares by what each gains"}
     return lines | {name: line for name, (_, _, line) in REGISTRY.items()}
 
 
