@@ -80,7 +80,7 @@ class _CoordinateSession:
         self._profiles = Profiles([block.stop - block.start for block in self._blocks])
         self._lines = Lines(region.space, self._profiles)
         self._unit: int | None = None  # losses are counted in 2^unit
-        self._largest = 1.0  # rise so far, in that unit: what a failure counts as
+        self._largest = 1.0  # rise so far, in that unit (at least 1): what a failure counts as
         self._most = len(self._blocks)  # moves to try together
         self._wait, self._fails = 1, 0  # probes until then; failures in a row of moves together
         self._recent: list[int] = []  # parameters that were probed lately: others come first
@@ -197,9 +197,11 @@ class _CoordinateSession:
         """Tell the profiles what the step from row `base` to `row` did."""
         seen, block = self._seen, self._blocks[parameter]
         if self._unit is None:
-            self._unit = int(np.frexp(np.abs(seen.y[base]))[1])
-        before, after = (float(np.ldexp(seen.y[i], -self._unit)) for i in (base, row))
-        rise = float(np.clip(after - before, -FAR, FAR)) if np.isfinite(after) else self._largest
+            self._unit = _exponent(seen.y[: row + 1])
+        rise = self._largest
+        if np.isfinite(seen.y[row]):
+            with np.errstate(over="ignore"):  # infinitely far is FAR; halves, since differences may overflow
+                rise = float(np.clip(np.ldexp(seen.y[row] / 2 - seen.y[base] / 2, 1 - self._unit), -FAR, FAR))
         self._largest = max(self._largest, rise)
         self._profiles.add(parameter, seen.x[row, block], seen.x[base, block], rise)
 
@@ -230,3 +232,11 @@ class _CoordinateSession:
         self.log = list(log)
         for row, base, parameter in self.log:
             self._note(row, base, parameter)
+
+
+def _exponent(y: Floats) -> int:
+    """Return the exponent of the middle distance between losses [n] and the lowest: failures rise by about as much."""
+    halves = y[np.isfinite(y)] / 2  # differences of the largest floats overflow
+    above = np.sort(halves - halves.min())
+    above = above[above > 0] if above.any() else np.abs(halves)
+    return int(np.frexp(above[len(above) // 2])[1]) + 1
