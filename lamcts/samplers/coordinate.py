@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts import rng as streams
 from lamcts.models.profiles import Profiles
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
-from lamcts.samplers.lines import Lines, Out
+from lamcts.samplers.lines import NONE, Lines, Out
 from lamcts.samplers.proposals import Batch, leader, pull
 
 CONSIDERED = 128  # parameters at an ask, drawn at random where there are more
@@ -125,21 +126,31 @@ class _CoordinateSession:
             if move.parameter in out:
                 start = self._seen.x[move.base, self._blocks[move.parameter]]
                 out[move.parameter].append((np.array(move.value), start))
-        best = {parameter: self._lines.best(parameter, x, out[parameter]) for parameter in considered}
+        points: list[Floats] = []
+
+        def usable(rows: Floats) -> NDArray[np.bool_]:
+            fresh: NDArray[np.bool_] = self._seen.fresh(np.vstack([batch.x, *points, rows]))[-len(rows) :]
+            return self._region.contains(rows) & fresh
+
+        best = {parameter: self._lines.best(parameter, x, out[parameter], usable) for parameter in considered}
         together = self._together(considered, x, out)
         for _ in range(TRIES):
             points, kinds = ([], []) if together is None else ([together], [TOGETHER])
             together = None  # once: where it is known already, it would be again
             waiting = {*self._recent, *kinds}
             while len(points) < batch.missing:
-                parameter = max(considered, key=lambda p: (p not in waiting, best[p].gain))
+                parameter = max(considered, key=lambda p: (p not in waiting and best[p].gain > NONE, best[p].gain))
+                if best[parameter].gain == NONE:
+                    break
                 point, block = x.copy(), self._blocks[parameter]
                 point[block] = best[parameter].value
                 points.append(point)
                 kinds.append(parameter)
                 waiting.add(parameter)
                 out[parameter].append((point[block], x[block]))
-                best[parameter] = self._lines.best(parameter, x, out[parameter])
+                best[parameter] = self._lines.best(parameter, x, out[parameter], usable)
+            if not points:
+                break
             proposed = space.snap(np.array(points))
             outside = ~self._region.contains(proposed)
             proposed[outside] = pull(proposed[outside], x, self._region)

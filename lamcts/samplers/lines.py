@@ -3,9 +3,11 @@
 Letters: m candidates, w coordinates of a parameter.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.models.profiles import Profiles
 from lamcts.observations import Floats
@@ -15,9 +17,11 @@ EVEN = 129  # candidates over a parameter's whole range
 NEAR = 2.0 ** (-np.arange(5, 34) / 2)  # and at these distances from where it is
 GOLDEN = 0.6180339887498949  # moves the even ones a little from one difference to the next
 SURE = 1.0  # deviations by which a rise must stay below 0 to count as a sure improvement
+NONE = -np.inf  # the gain where there is nothing to try
 TINY, MOST_Z = 1e-300, 1e8  # keep quotients finite
 
 Out = list[tuple[Floats, Floats]]  # ends and starts [w] of differences that are being measured
+Usable = Callable[[Floats], NDArray[np.bool_]]  # which points [m, d] are inside the region and not known, [m]
 
 
 class Line(NamedTuple):
@@ -48,7 +52,8 @@ class Lines:
         """Return the line through `x` [d] along a parameter."""
         at = x[self._blocks[parameter]]
         count = self._profiles.count(parameter)
-        rests_on = (self._profiles.place, count, at.tobytes(), tuple(end.tobytes() for end, _ in out))
+        ends = [(end.tobytes(), start.tobytes()) for end, start in out]
+        rests_on = (self._profiles.place, count, at.tobytes(), ends)
         known = self._lines.get(parameter)
         if known is None or known[0] != rests_on:
             to = self._candidates(parameter, x, count + len(out))
@@ -56,16 +61,23 @@ class Lines:
             self._lines[parameter] = known
         return known[1]
 
-    def best(self, parameter: int, x: Floats, out: Out) -> Found:
-        """Return the value of a parameter with the largest expected improvement on `x` [d]."""
+    def best(self, parameter: int, x: Floats, out: Out, usable: Usable) -> Found:
+        """Return the value of a parameter with the largest expected improvement on `x` [d].
+
+        Of a discrete parameter it is one that is usable, and the gain is NONE without one: its few values run out.
+        """
         from scipy.special import ndtr
 
         line = self.line(parameter, x, out)
         if not len(line.to):
-            return Found(0.0, x[self._blocks[parameter]])
+            return Found(NONE, x[self._blocks[parameter]])
         spread = np.maximum(line.spread * self._profiles.sizes[parameter], TINY)
         z = np.clip(-line.rise / spread, -MOST_Z, MOST_Z)
         gain = spread * (np.exp(-z * z / 2) / np.sqrt(2 * np.pi) + z * ndtr(z))
+        if not self._continuous(parameter):
+            points = np.repeat(x[None], len(gain), axis=0)
+            points[:, self._blocks[parameter]] = line.to
+            gain[~usable(points)] = NONE
         i = int(np.argmax(gain))
         return Found(float(gain[i]), line.to[i])
 
@@ -78,11 +90,15 @@ class Lines:
         i = int(np.argmin(worst))
         return Found(-float(line.rise[i]), line.to[i])
 
+    def _continuous(self, parameter: int) -> bool:
+        block = self._blocks[parameter]
+        return block.stop - block.start == 1 and bool(self._space.continuous[block.start])
+
     def _candidates(self, parameter: int, x: Floats, shift: int) -> Floats:
         """Return values of a parameter, [m, w], other than that of `x` [d]."""
         block = self._blocks[parameter]
         at = x[block]
-        if self._space.continuous[block].all() and len(at) == 1:
+        if self._continuous(parameter):
             even = (np.arange(EVEN) + shift * GOLDEN % 1.0) / EVEN
             values = np.clip(np.concatenate([even, at - NEAR, at + NEAR]), 0.0, 1.0)[:, None]
         else:
