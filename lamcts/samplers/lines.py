@@ -103,6 +103,9 @@ class Lines:
             values = np.clip(np.concatenate([even, at - NEAR, at + NEAR]), 0.0, 1.0)[:, None]
         else:
             values = self._tried(parameter, x)
+            if len(at) == 1:  # there may be more of them than the even ones
+                near = self._valid(parameter, x, np.clip(np.concatenate([at - NEAR, at + NEAR]), 0.0, 1.0)[:, None])
+                values = np.unique(np.vstack([values, near]), axis=0)
         result: Floats = values[(values != at).any(1)]
         return result
 
@@ -112,7 +115,12 @@ class Lines:
             block = self._blocks[parameter]
             w = block.stop - block.start
             values = np.linspace(0.0, 1.0, EVEN)[:, None] if w == 1 else np.eye(w)
-            rows = np.repeat(x[None], len(values), axis=0)
-            rows[:, block] = values
-            self._values[parameter] = np.unique(self._space.snap(rows)[:, block], axis=0)
+            self._values[parameter] = np.unique(self._valid(parameter, x, values), axis=0)
         return self._values[parameter]
+
+    def _valid(self, parameter: int, x: Floats, values: Floats) -> Floats:
+        """Return the valid values nearest to `values` [m, w] of a parameter of `x` [d], [m, w]."""
+        rows = np.repeat(x[None], len(values), axis=0)
+        rows[:, self._blocks[parameter]] = values
+        result: Floats = self._space.snap(rows)[:, self._blocks[parameter]]
+        return result
