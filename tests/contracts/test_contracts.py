@@ -13,7 +13,8 @@ from lamcts.testing.samplers import SPACES as SAMPLED
 from lamcts.testing.splitters import Splitter
 from lamcts.tree import KMeansSvm, Linear
 
-SAMPLERS = ["auto", "uniform", "turbo", "quadratic", "bo", "cma", "nevergrad:TwoPointsDE", "nevergrad:CMA"]
+SAMPLERS = ["auto", "uniform", "turbo", "quadratic", "coordinate", "bo", "cma"]
+SAMPLERS += ["nevergrad:TwoPointsDE", "nevergrad:CMA"]
 
 SPACES: list[AnySpace] = [
     Box(-5.0, 10.0, dim=3),
