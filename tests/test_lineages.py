@@ -186,3 +186,24 @@ def test_the_state_travels_as_text_and_changes_hold_each_log_entry_once(seen):
     assert twin.core() == crew.core()
     assert twin.sessions() == crew.sessions()
     assert twin.search(region(seen, 0.5), 1)[1] == number
+
+
+def test_only_the_newest_session_roams_only_once_it_has_settled_and_no_longer_when_it_has_ended(seen):
+    sampler = Note()
+    crew = Lineages(sampler, seen, 0)
+    assert not crew.roams
+    _, number, tags = crew.search(region(seen, 0.5), 2)
+    session = sampler.started[0]
+    session.settled = True
+    assert not crew.roams  # it has settled, but does not say that it roams
+    session.settled, session.roams = False, True
+    assert not crew.roams
+    session.settled = True
+    assert crew.roams
+    crew.search(region(seen, 0.5, good=False), 1)
+    assert not crew.roams  # another is newer
+    crew.end(1)
+    assert crew.roams
+    session.done = True
+    crew.tell([(number, tags[0], note(seen, 0.3, 0.0, number))])
+    assert not crew.roams

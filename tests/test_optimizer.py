@@ -273,3 +273,50 @@ def test_a_search_that_has_converged_starts_afresh_in_the_whole_space():
     last = opt.seen.x[opt.seen.source == 0][-4:]
     fresh = opt.seen.x[opt.seen.source == 1][:4]  # 2 d points to begin with
     assert np.ptp(fresh, axis=0).min() > 0.3 > np.ptp(last, axis=0).max()
+
+
+def settle(opt):
+    """Ask and tell until the session in charge has settled."""
+    for _ in range(60):
+        if opt._lineages.settled_at is not None:
+            return opt
+        trial = opt.ask()[0]
+        opt.tell(trial, value(trial.point))
+    raise AssertionError("no session has settled")
+
+
+@pytest.mark.parametrize("sampler", ["auto", "turbo"])
+def test_the_default_that_has_settled_gets_the_whole_space_while_turbo_keeps_to_the_trees_region(sampler):
+    tree = lamcts.LatentTree(leaf_size=8)
+    opt = lamcts.Optimizer(lamcts.Box(-5, 10, dim=3), sampler=sampler, tree=tree, seed=1, n_init=30)
+    opt.tell(trials := opt.ask(30), [value(t.point) for t in trials])
+    before = opt.region()
+    assert before.steps  # none has settled: the tree selects
+    settle(opt)
+    region = opt.region()
+    if sampler == "auto":
+        assert region.steps == ()
+        assert np.array_equal(region.rows, opt.seen.good)
+    else:
+        assert region.steps
+
+
+def test_while_a_search_roams_the_tree_is_not_asked_and_once_it_has_converged_it_selects_again(monkeypatch):
+    parts = (lamcts.samplers.Turbo(length_min=0.4, candidates=50), lamcts.samplers.Coordinate(patience=3))
+    tree = lamcts.LatentTree(leaf_size=8)
+    opt = lamcts.Optimizer(lamcts.Box(-5, 10, dim=3), sampler=lamcts.samplers.Auto(parts), tree=tree, seed=1, n_init=40)
+    opt.tell(trials := opt.ask(40), [value(t.point) for t in trials])
+    settle(opt)
+    selected = []
+    select = lamcts.LatentTree.select
+    monkeypatch.setattr(lamcts.LatentTree, "select", lambda *given: selected.append(1) or select(*given))
+    for _ in range(150):
+        trial = opt.ask()[0]
+        assert opt.seen.source.max() <= 0
+        assert not selected
+        opt.tell(trial, value(trial.point))
+        if not opt._lineages.live:
+            break
+    assert not opt._lineages.roams
+    assert opt.ask()[0].session == 1
+    assert selected
