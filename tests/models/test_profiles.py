@@ -118,21 +118,21 @@ def test_the_evidence_is_that_of_a_normal_distribution_everywhere_on_the_grid(wi
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_place_is_where_the_student_t_evidence_of_all_parameters_is_largest(seed: int) -> None:
     """An inverse gamma amplitude of TRUST differences makes a normal a Student-t of TRUST degrees of freedom."""
     rng = np.random.default_rng(seed)
     given = []
-    for amplitude in (0.5, 1.0, 4.0):
-        ends, starts = rng.random((8, 1)), rng.random((8, 1))
+    for amplitude in (0.01, 0.1, 1.0, 3.0, 30.0):
+        ends, starts = rng.random((4, 1)), rng.random((4, 1))
         true = noisy(ends, starts, GRID[int(rng.integers(len(GRID)))])
-        rises = amplitude * rng.multivariate_normal(np.zeros(8), true)
+        rises = amplitude * rng.multivariate_normal(np.zeros(4), true)
         given.append(list(zip(ends, starts, rises, strict=True)))
     evidence = []
     for place in GRID:
         kernels = [noisy(*columns(own)[:2], place) for own in given]
         rises = [columns(own)[2] for own in given]
-        common = sum(r @ np.linalg.solve(k, r) for r, k in zip(rises, kernels, strict=True)) / 24
+        common = sum(r @ np.linalg.solve(k, r) for r, k in zip(rises, kernels, strict=True)) / 20
         evidence.append(
             sum(multivariate_t.logpdf(r, shape=common * k, df=TRUST) for r, k in zip(rises, kernels, strict=True))
         )

@@ -39,6 +39,22 @@ def test_a_large_batch_probes_every_parameter_before_any_twice() -> None:
     assert len(search.out) == 24
 
 
+def test_points_that_are_out_are_kept_away_from_and_none_is_drawn_in_place_of_a_probe() -> None:
+    search = Search(Coordinate(), Float(0.0, 1.0), 0, given=3, loss=rippled)
+    for _ in range(12):
+        search.ask(1)
+    assert moves(search) == [0] * 12
+    out = np.sort(points(search, list(search.out))[:, 0])
+    assert np.diff(out).min() > 0.01
+
+
+def test_a_batch_holds_every_change_of_one_option_before_any_is_drawn() -> None:
+    space = Space({**{f"flag {i}": Bool() for i in range(10)}, "kind": Choice(tuple("abcdefg")), "fixed": Int(3, 3)})
+    search = Search(Coordinate(), space, 0, given=1)
+    search.ask(18)
+    assert sorted(moves(search)) == [DRAWN, DRAWN, *range(10), *[10] * 6]
+
+
 def test_parameters_probed_lately_wait() -> None:
     dim = 2 * LATELY + 4
     search = Search(Coordinate(), Box(0.0, 1.0, dim=dim), 0, loss=rippled)
@@ -63,7 +79,7 @@ def test_a_parameter_whose_values_have_run_out_lets_the_others_go_on() -> None:
 
 def test_points_moved_together_are_out_one_at_a_time_and_never_asked_twice_for_a_known_point() -> None:
     search = Search(Coordinate(), CUBE, 1, loss=rippled)
-    number = until_together(search)
+    number = until_together(search, batch=1)
     for _ in range(3):  # while it is out there is no other
         asked = search.ask(3)
         assert moves(search).count(TOGETHER) == 1
