@@ -118,7 +118,7 @@ def test_the_evidence_is_that_of_a_normal_distribution_everywhere_on_the_grid(wi
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 19, 35])  # in 19 and 35 the weight of TRUST decides
 def test_the_place_is_where_the_student_t_evidence_of_all_parameters_is_largest(seed: int) -> None:
     """An inverse gamma amplitude of TRUST differences makes a normal a Student-t of TRUST degrees of freedom."""
     rng = np.random.default_rng(seed)

@@ -77,13 +77,18 @@ def test_a_parameter_whose_values_have_run_out_lets_the_others_go_on() -> None:
     assert len(search.session.log) - before >= 5
 
 
-def test_points_moved_together_are_out_one_at_a_time_and_never_asked_twice_for_a_known_point() -> None:
+def test_points_moved_together_are_out_one_at_a_time() -> None:
+    search = Search(Coordinate(), CUBE, 1, loss=rippled)
+    until_together(search)
+    for _ in range(8):
+        search.tell(search.ask(2))
+        assert moves(search) == [TOGETHER]
+    assert TOGETHER not in {entry[2] for entry in search.session.log}
+
+
+def test_points_moved_together_are_never_asked_twice_for_a_known_point() -> None:
     search = Search(Coordinate(), CUBE, 1, loss=rippled)
     number = until_together(search, batch=1)
-    for _ in range(3):  # while it is out there is no other
-        asked = search.ask(3)
-        assert moves(search).count(TOGETHER) == 1
-        search.forget(asked)
     x = search.seen.pending[number].copy()
     search.forget([number])
     search.seen.append(x[None], np.ones(1), np.full(1, np.nan), np.array([-1]), np.array([-1]))  # another asked it
