@@ -25,6 +25,7 @@ GRID = tuple(product(range(len(LENGTHS)), range(len(SIZES)), range(len(NOISES)))
 TRUST = 2.0  # differences that the common amplitude counts as, beside a parameter's own
 MOST = 40  # differences of a parameter that count, the latest
 JITTER = 1e-9
+FARTHEST = 8.0  # usual rises that a rise counts as at most
 
 
 class Profile:
@@ -32,13 +33,19 @@ class Profile:
 
     def __init__(self, width: int) -> None:
         self.end, self.start = np.empty((0, width)), np.empty((0, width))
-        self.rise = np.empty(0)
+        self.given = np.empty(0)
+        self.rise = self.given  # as far as it counts
 
     def add(self, end: Floats, start: Floats, rise: float) -> None:
         """Take a difference; `end` and `start` [w]."""
         self.end = np.vstack([self.end, end])[-MOST:]
         self.start = np.vstack([self.start, start])[-MOST:]
-        self.rise = np.append(self.rise, rise)[-MOST:]
+        self.given = np.append(self.given, rise)[-MOST:]
+        self.rise = self.given
+
+    def cut(self, most: float) -> None:
+        """Let rises above `most` count as `most`: by how much a bad value is bad says nothing about the good ones."""
+        self.rise = np.minimum(self.given, most)
 
     def evidence(self) -> tuple[Floats, Floats]:
         """Return for every point of GRID half the logarithm of the determinant, and the rises' squared size, [grid]."""
@@ -95,6 +102,7 @@ class Profiles:
         self._new: set[int] = set()
         self.place: tuple[int, int, int] = GRID[len(GRID) // 2]
         self.sizes: Floats = np.ones(len(widths))  # [p], amplitudes
+        self.cap = np.inf  # rises beyond it count as it
 
     def add(self, parameter: int, end: Floats, start: Floats, rise: float) -> None:
         """Take a difference of a parameter; `end` and `start` [w]."""
@@ -104,7 +112,9 @@ class Profiles:
 
     def fit(self) -> None:
         """Choose the place on GRID and the amplitudes; nothing changes where there are no differences."""
+        self._cut()
         for parameter in sorted(self._new):
+            self._profiles[parameter].cut(self.cap)
             self._counts[parameter] = len(self._profiles[parameter].rise)
             self._logs[parameter], self._squares[parameter] = self._profiles[parameter].evidence()
         self._new.clear()
@@ -118,6 +128,16 @@ class Profiles:
         self.place = GRID[best]
         own = (TRUST * common[best] + self._squares[:, best]) / (TRUST + self._counts)
         self.sizes = np.sqrt(own)
+
+    def _cut(self) -> None:
+        """Set the rise from which on all are equal; it moves by factors of two, and all profiles change with it."""
+        sizes = np.abs(np.concatenate([profile.given for profile in self._profiles]))
+        if not (sizes > 0).any():
+            return
+        cap = float(np.exp2(np.ceil(np.log2(FARTHEST * np.median(sizes[sizes > 0])))))
+        if cap != self.cap:
+            self.cap = cap
+            self._new |= {i for i, profile in enumerate(self._profiles) if len(profile.given)}
 
     def count(self, parameter: int) -> int:
         """Return how many differences of a parameter were taken."""

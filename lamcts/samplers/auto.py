@@ -1,10 +1,10 @@
 """The default: several local searches round one incumbent, and a bandit that says how many points each may propose.
 
 No local method is first everywhere: trust-region Gaussian processes cross rough ground, descent on a quadratic model is
-far quicker down a smooth valley, a search along the parameters where they hardly interact. Here the tree picks the region
-where they begin, and the methods share all that is seen: a row that one of them finds becomes the incumbent of all. Each
-is credited with what its evaluations gained. Once settled, they look across the whole space: the next valley along a
-parameter lies outside any region round the present one, and the others fare no worse for it.
+far quicker down a smooth valley, a search along the parameters where they hardly interact. Here the tree picks the
+region where they begin, and the methods share all that is seen: a row that one of them finds becomes the incumbent of
+all. Each is credited with what its evaluations gained. Once settled, they look across the whole space: the next valley
+along a parameter lies outside any region round the present one, and the others fare no worse for it.
 """
 
 from dataclasses import dataclass
@@ -126,19 +126,19 @@ class _AutoSession:
         closed = [part.done for part in self.parts]
         if self.parts[0].incumbent is None or not self.settled or all(closed):
             closed = [arm > 0 for arm in range(len(self.parts))]  # the base begins alone
-        for _ in range(ROUNDS):
+        for again in range(ROUNDS):
             for arm, k in enumerate(self.shares.split(batch.missing, [not c for c in closed])):
                 if k:
-                    tags += self._take(batch, arm, k)
+                    tags += self._take(batch, arm, k, len(batch.x) if again else 0)
             if not batch.open:
                 break
             closed = [arm > 0 for arm in range(len(self.parts))]
         return batch.x, tags
 
-    def _take(self, batch: Batch, arm: int, k: int) -> list[int]:
-        """Take `k` points of an arm into the batch; return their tags."""
+    def _take(self, batch: Batch, arm: int, k: int, spare: int) -> list[int]:
+        """Take `k` points of an arm into the batch, asking for some to spare; return their tags."""
         part = self.parts[arm]
-        x, own = part.ask(k)
+        x, own = part.ask(k + spare)
         taken = batch.take(x)
         part.forget([tag for tag, used in zip(own, taken, strict=True) if not used])
         self._collect(arm)

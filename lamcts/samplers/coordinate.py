@@ -129,8 +129,7 @@ class _CoordinateSession:
         points: list[Floats] = []
 
         def usable(rows: Floats) -> NDArray[np.bool_]:
-            fresh: NDArray[np.bool_] = self._seen.fresh(np.vstack([batch.x, *points, rows]))[-len(rows) :]
-            return self._region.contains(rows) & fresh
+            return self._region.contains(rows) & self._fresh(batch, points, rows)
 
         best = {parameter: self._lines.best(parameter, x, out[parameter], usable) for parameter in considered}
         together = self._together(considered, x, out)
@@ -144,6 +143,9 @@ class _CoordinateSession:
                     break
                 point, block = x.copy(), self._blocks[parameter]
                 point[block] = best[parameter].value
+                if not self._fresh(batch, points, point):
+                    best[parameter] = self._lines.best(parameter, x, out[parameter], usable, strict=True)
+                    continue
                 points.append(point)
                 kinds.append(parameter)
                 waiting.add(parameter)
@@ -158,6 +160,11 @@ class _CoordinateSession:
                 moves.append(self._moved(base, kinds[i], proposed[i]))
             if not batch.open:
                 break
+
+    def _fresh(self, batch: Batch, points: list[Floats], rows: Floats) -> NDArray[np.bool_]:
+        """Return which of `rows` [m, d], or of a single row [d], are neither known nor proposed in this ask, [m]."""
+        given = np.vstack([batch.x, *points])
+        return self._seen.fresh(np.vstack([given, rows]))[len(given) :]
 
     def _moved(self, base: int, kind: int, x: Floats) -> Move:
         """Return the move to `x` [d], a point that is taken."""

@@ -53,7 +53,7 @@ class Lines:
         at = x[self._blocks[parameter]]
         count = self._profiles.count(parameter)
         ends = [(end.tobytes(), start.tobytes()) for end, start in out]
-        rests_on = (self._profiles.place, count, at.tobytes(), ends)
+        rests_on = (self._profiles.place, self._profiles.cap, count, at.tobytes(), ends)
         known = self._lines.get(parameter)
         if known is None or known[0] != rests_on:
             to = self._candidates(parameter, x, count + len(out))
@@ -61,10 +61,11 @@ class Lines:
             self._lines[parameter] = known
         return known[1]
 
-    def best(self, parameter: int, x: Floats, out: Out, usable: Usable) -> Found:
+    def best(self, parameter: int, x: Floats, out: Out, usable: Usable, strict: bool = False) -> Found:
         """Return the value of a parameter with the largest expected improvement on `x` [d].
 
-        Of a discrete parameter it is one that is usable, and the gain is NONE without one: its few values run out.
+        Where `strict`, and always of a discrete parameter, whose few values run out, it is one that is usable, and the
+        gain is NONE without one.
         """
         from scipy.special import ndtr
 
@@ -74,7 +75,7 @@ class Lines:
         spread = np.maximum(line.spread * self._profiles.sizes[parameter], TINY)
         z = np.clip(-line.rise / spread, -MOST_Z, MOST_Z)
         gain = spread * (np.exp(-z * z / 2) / np.sqrt(2 * np.pi) + z * ndtr(z))
-        if not self._continuous(parameter):
+        if strict or not self._continuous(parameter):
             points = np.repeat(x[None], len(gain), axis=0)
             points[:, self._blocks[parameter]] = line.to
             gain[~usable(points)] = NONE

@@ -119,8 +119,11 @@ def test_the_evidence_is_that_of_a_normal_distribution_everywhere_on_the_grid(wi
 
 
 @pytest.mark.parametrize("seed", [0, 19, 35])  # in 19 and 35 the weight of TRUST decides
-def test_the_place_is_where_the_student_t_evidence_of_all_parameters_is_largest(seed: int) -> None:
+def test_the_place_is_where_the_student_t_evidence_of_all_parameters_is_largest(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An inverse gamma amplitude of TRUST differences makes a normal a Student-t of TRUST degrees of freedom."""
+    monkeypatch.setattr("lamcts.models.profiles.FARTHEST", np.inf)
     rng = np.random.default_rng(seed)
     given = []
     for amplitude in (0.01, 0.1, 1.0, 3.0, 30.0):
@@ -214,3 +217,28 @@ def test_extreme_and_repeated_differences_make_a_poor_model_but_never_an_error(r
         assert np.isfinite(mean).all()
         assert np.isfinite(deviation).all()
         assert np.isfinite(model.sizes).all()
+
+
+def test_a_rise_far_above_the_usual_ones_counts_as_a_bad_value_and_no_more() -> None:
+    at = [np.array([t]) for t in (0.1, 0.3, 0.7, 0.9)]
+    usual = [(end, np.array([0.5]), float((end[0] - 0.5) ** 2)) for end in at]
+
+    def seen(penalty: float) -> tuple[Floats, Floats, Floats]:
+        model = profiles([*usual, (np.array([1.0]), np.array([0.5]), penalty)], usual)
+        rise, _ = model.predict(1, np.array([0.5]), np.array([[0.6], [1.0]]), [])
+        return rise, model.sizes, model.predict(0, np.array([0.5]), np.array([[1.0]]), [])[0]
+
+    for mine, far in zip(seen(1e3), seen(1e30), strict=True):
+        np.testing.assert_array_equal(mine, far)  # how far is all the same
+    assert seen(1e3)[2] > 2 * usual[0][2]  # but it is bad
+    assert not np.array_equal(seen(0.3)[1], seen(0.4)[1])  # the usual ones count as they are
+
+
+def test_the_rise_from_which_on_all_are_equal_follows_the_usual_rises() -> None:
+    model = profiles([(np.array([0.6]), np.array([0.5]), 1e6)])
+    rise = model.predict(0, np.array([0.5]), np.array([[0.6]]), [])[0]
+    np.testing.assert_allclose(rise, 1e6, rtol=0.3)
+    for i in range(20):
+        model.add(0, np.array([0.5 + i / 100]), np.array([0.2]), 1.0)
+    model.fit()
+    assert model.predict(0, np.array([0.5]), np.array([[0.6]]), [])[0] < 100

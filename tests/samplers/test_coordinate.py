@@ -168,3 +168,14 @@ def test_wrong_settings_say_what_was_expected(wrong: object) -> None:
 
 def test_settings_are_plain_and_print_themselves() -> None:
     assert eval(repr(Coordinate(patience=7)), {"Coordinate": Coordinate}) == Coordinate(patience=7)
+
+
+@pytest.mark.parametrize("penalty", [10.0, 1e4, 1e12])
+def test_a_huge_penalty_in_a_corner_of_one_parameter_spoils_no_other(penalty: float) -> None:
+    def fenced(x: Floats) -> float:
+        return bowl(x) + 0.01 * float(np.sum(1 - np.cos(40 * (x - 0.3)))) + (penalty if x[2] > 0.9 else 0.0)
+
+    search = Search(Coordinate(), Box(0.0, 1.0, dim=6), 0, loss=fenced, given=12)
+    search.go(24, 5)
+    assert (search.seen.y > penalty).any()
+    assert best(search) < 1e-3
