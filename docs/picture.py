@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     objective = objectives.make(arguments.objective, dim=2, shift="reference")
-    opt = lamcts.Optimizer(objective.space, seed=arguments.seed, n_init=40)
+    opt = lamcts.Optimizer(objective.space, sampler="turbo", seed=arguments.seed, n_init=40)
     for _ in range(arguments.budget // 5):
         trials = opt.ask(5)
         opt.tell(trials, [objective(trial.point) for trial in trials])

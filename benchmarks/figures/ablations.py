@@ -4,7 +4,7 @@
 
 One setting of the tree is changed at a time, the others stay as they are by default. The thesis asks this of
 HalfCheetah; `--problem halfcheetah` does too, for hours. With the sampler "uniform" nothing but the tree leads the
-search; "auto" is the default. Rows go to ablations.csv, the picture to ablations.png.
+search. Rows go to ablations.csv, the picture to ablations.png.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from benchmarks.figures import sheets, traces
 from lamcts.tree import KMeansSvm, LatentTree
 
 NAMES = ("changed", "value", "sampler", "problem", "seed", "budget")
-SAMPLERS = {"uniform": "uniform", "auto": "auto (default)"}
+SAMPLERS = {"uniform": "uniform", "turbo": "turbo"}
 DEFAULT = LatentTree()
 CHANGED: dict[str, tuple[str, dict[str, LatentTree]]] = {  # what is changed: the title, and the trees by value
     "cp": ("exploration Cp", {f"{v:g}": LatentTree(cp=v) for v in (0, 0.01, 0.1, 1, 10)}),

@@ -28,7 +28,7 @@ COLUMNS = 5
 
 def main() -> None:
     given = traces.parser(__doc__, "100-109", DESIGN + 20 * BATCH)
-    given.add_argument("--sampler", default="auto")
+    given.add_argument("--sampler", default="turbo")
     arguments = traces.parsed(given, smoke_budget=DESIGN + 3 * BATCH)
     keys = [(arguments.sampler, "ackley-2", seed, arguments.budget) for seed in arguments.seeds]
     rows = traces.run_all(keys, NAMES, measure, arguments.out / "regions.csv")

@@ -4,9 +4,10 @@
 
 Every 10 evaluations, of the region that is selected next: the mean regret of the evaluations inside, as in the thesis;
 and, since a local search piles up good points wherever it is, that of 64 fresh points drawn inside the region for this
-purpose alone. With the sampler "uniform" nothing but the tree leads the search; "auto" is the default. Splits
-are counted in the whole tree, and on the path to the region. Before the first split the region is the whole space.
-Rows go to validation.csv, the picture to validation.png.
+purpose alone. With the sampler "uniform" nothing but the tree leads the search; "turbo" stays in the region where it
+settled (the default, once settled, looks across the whole space). Splits are counted in the whole tree, and on the path
+to the region. Before the first split the region is the whole space. Rows go to validation.csv, the picture to
+validation.png.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from lamcts import tree
 from lamcts.fill import fill
 
 NAMES = ("sampler", "problem", "seed", "budget")
-SAMPLERS = {"uniform": "uniform draws in the region", "auto": "the default's local search in the region"}
+SAMPLERS = {"uniform": "uniform draws in the region", "turbo": "TuRBO in the region"}
 EVERY = 10  # evaluations
 DRAWS = 64
 CURVES = {
