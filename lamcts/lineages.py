@@ -9,7 +9,7 @@ import numpy as np
 from lamcts.observations import Floats, Observations
 from lamcts.region import Region
 from lamcts.rng import Purpose, stream
-from lamcts.samplers.base import Roaming, Sampler, Session
+from lamcts.samplers.base import Sampler, Session
 
 MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 of them stay far below a gigabyte
 
@@ -89,7 +89,7 @@ class Lineages:
     def roams(self) -> bool:
         """Whether the newest session has settled and looks across the whole space."""
         newest = max(self.live, default=None)
-        return newest is not None and self.live[newest].settled and isinstance(self.live[newest], Roaming)
+        return newest is not None and self.live[newest].settled and getattr(self.live[newest], "roams", False)
 
     def spent(self, region: Region) -> bool:
         """Return whether a session has converged inside the region and none is live there."""

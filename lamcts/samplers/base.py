@@ -1,6 +1,6 @@
 """The protocol of samplers: frozen settings that start sessions, and sessions that propose points in a region."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -9,7 +9,10 @@ from lamcts.region import Region
 
 
 class Session(Protocol):
-    """The progress of one local search. All that it knows of the tree is its region."""
+    """The progress of one local search. All that it knows of the tree is its region.
+
+    One that has an attribute `roams = True` looks, once it has settled, across the whole space: that is its region.
+    """
 
     log: list[Any]
     """Append-only JSON entries that belong to the state but grow with it; the journal stores each once. Often empty."""
@@ -49,13 +52,6 @@ class Session(Protocol):
 
     def state(self) -> dict[str, Any]:
         """Return all progress except `log` as JSON values: numbers, text, lists, dicts; rows by their numbers."""
-
-
-@runtime_checkable
-class Roaming(Protocol):
-    """A session that, once it has settled, looks across the whole space: no region round it would do."""
-
-    roams: bool
 
 
 class Sampler(Protocol):
