@@ -111,7 +111,9 @@ class Profiles:
         self._new.add(parameter)
 
     def fit(self) -> None:
-        """Choose the place on GRID and the amplitudes; nothing changes where there are no differences."""
+        """Choose the place on GRID and the amplitudes; nothing changes where there are no new differences."""
+        if not self._new:
+            return
         self._cut()
         for parameter in sorted(self._new):
             self._profiles[parameter].cut(self.cap)
@@ -119,8 +121,6 @@ class Profiles:
             self._logs[parameter], self._squares[parameter] = self._profiles[parameter].evidence()
         self._new.clear()
         seen: NDArray[np.bool_] = self._counts > 0
-        if not seen.any():
-            return
         counts, squares = self._counts[seen, None], self._squares[seen]
         common = squares.sum(0) / counts.sum() + np.finfo(float).tiny  # [grid]
         chance = (TRUST + counts) / 2 * np.log((TRUST * common + squares) / common) + counts / 2 * np.log(common)

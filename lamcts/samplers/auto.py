@@ -90,6 +90,8 @@ class Auto:
 
 
 class _AutoSession:
+    roams = True
+
     def __init__(
         self,
         settings: Auto,
@@ -99,7 +101,6 @@ class _AutoSession:
         parts: list[Session],
         shares: Shares,
     ) -> None:
-        self.roams = True
         self.log: list[Any] = []  # [arm, which start of it, entry] of the parts' logs
         self.incumbent = leader(seen, [part.incumbent for part in parts if part.incumbent is not None])
         self.parts, self.shares = parts, shares
