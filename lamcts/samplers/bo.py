@@ -13,6 +13,7 @@ from lamcts.models.gp import Posterior
 from lamcts.models.local import Effort, LocalModel
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
+from lamcts.samplers.local import Local
 from lamcts.samplers.perturb import box, candidates, polish
 from lamcts.samplers.proposals import Batch, centre, leader
 
@@ -59,7 +60,7 @@ class GpBo:
         return session
 
 
-class _GpBoSession:
+class _GpBoSession(Local):
     done = False
     settled = False
 
@@ -73,10 +74,9 @@ class _GpBoSession:
         start: int,
         tag: int = 0,
     ) -> None:
-        self.log: list[Any] = []
-        self.incumbent = incumbent
+        super().__init__(region, seen, rng, incumbent)
         self.model = LocalModel(seen, settings.prior, settings.effort)
-        self._settings, self._region, self._seen, self._rng = settings, region, seen, rng
+        self._settings = settings
         self._start, self._tag = start, tag  # points still to draw before the model is asked; the next tag
 
     def ask(self, n: int) -> tuple[Floats, list[int]]:
@@ -142,13 +142,9 @@ class _GpBoSession:
     def forget(self, tags: list[int]) -> None:
         pass  # a point that is not pending any more is no longer believed
 
-    def move(self, region: Region) -> None:
-        self._region = region
-
     def state(self) -> dict[str, Any]:
         return {
-            "rng": streams.save(self._rng),
-            "incumbent": self.incumbent,
+            **self.core(),
             "start": self._start,
             "tag": self._tag,
             "model": self.model.state(),

@@ -17,6 +17,7 @@ from lamcts.models.profiles import Profiles
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
 from lamcts.samplers.lines import NONE, Lines, Out
+from lamcts.samplers.local import Local
 from lamcts.samplers.proposals import Batch, leader, pull
 
 CONSIDERED = 128  # parameters at an ask, drawn at random where there are more
@@ -64,7 +65,7 @@ class Coordinate:
         return session
 
 
-class _CoordinateSession:
+class _CoordinateSession(Local):
     def __init__(
         self,
         settings: Coordinate,
@@ -73,9 +74,7 @@ class _CoordinateSession:
         rng: np.random.Generator,
         incumbent: int | None,
     ) -> None:
-        self.log: list[Any] = []  # [row, the row that it differs from, in which parameter]
-        self.incumbent = incumbent
-        self._region, self._seen, self._rng = region, seen, rng
+        super().__init__(region, seen, rng, incumbent)  # log: [row, the row that it differs from, in which parameter]
         self._blocks = region.space.blocks
         self._patience = 40 + 4 * len(self._blocks) if settings.patience is None else settings.patience
         self._profiles = Profiles([block.stop - block.start for block in self._blocks])
@@ -230,13 +229,9 @@ class _CoordinateSession:
         for tag in tags:
             del self._tags[tag]
 
-    def move(self, region: Region) -> None:
-        self._region = region
-
     def state(self) -> dict[str, Any]:
         return {
-            "rng": streams.save(self._rng),
-            "incumbent": self.incumbent,
+            **self.core(),
             "numbers": [self._most, self._wait, self._fails, self._idle, self._tag],
             "recent": list(self._recent),
             "tags": [[tag, *move] for tag, move in self._tags.items()],

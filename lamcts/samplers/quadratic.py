@@ -16,6 +16,7 @@ from lamcts.models.scale import Scale
 from lamcts.models.taylor import Place, Taylor
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
+from lamcts.samplers.local import Local
 from lamcts.samplers.progress import Progress
 from lamcts.samplers.proposals import Batch, centre, distances, leader, pull
 
@@ -67,7 +68,7 @@ class Quadratic:
         return session
 
 
-class _QuadraticSession:
+class _QuadraticSession(Local):
     def __init__(
         self,
         settings: Quadratic,
@@ -77,10 +78,9 @@ class _QuadraticSession:
         incumbent: int | None,
         progress: Progress,
     ) -> None:
-        self.log: list[Any] = []
-        self.incumbent = incumbent
+        super().__init__(region, seen, rng, incumbent)
         self.place: Place | None = None  # of the model's hyper-parameters, where the next fit starts
-        self._settings, self._region, self._seen, self._rng = settings, region, seen, rng
+        self._settings = settings
         self._progress = progress
 
     @property
@@ -159,13 +159,9 @@ class _QuadraticSession:
     def forget(self, tags: list[int]) -> None:
         self._progress.forget(tags)
 
-    def move(self, region: Region) -> None:
-        self._region = region
-
     def state(self) -> dict[str, Any]:
         return {
-            "rng": streams.save(self._rng),
-            "incumbent": self.incumbent,
+            **self.core(),
             "progress": self._progress.state(),
             "place": None if self.place is None else list(self.place),
         }

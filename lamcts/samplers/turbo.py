@@ -13,6 +13,7 @@ from lamcts.models.local import Effort, LocalModel
 from lamcts.models.paths import Paths
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
+from lamcts.samplers.local import Local
 from lamcts.samplers.perturb import box, candidates, descend
 from lamcts.samplers.progress import Progress
 from lamcts.samplers.proposals import Batch, centre, leader
@@ -79,7 +80,7 @@ class Turbo:
         return session
 
 
-class _TurboSession:
+class _TurboSession(Local):
     def __init__(
         self,
         settings: Turbo,
@@ -89,10 +90,9 @@ class _TurboSession:
         incumbent: int | None,
         progress: Progress,
     ) -> None:
-        self.log: list[Any] = []
-        self.incumbent = incumbent
+        super().__init__(region, seen, rng, incumbent)
         self.model = LocalModel(seen, settings.prior, settings.effort)
-        self._settings, self._region, self._seen, self._rng = settings, region, seen, rng
+        self._settings = settings
         self._progress = progress
 
     @property
@@ -163,13 +163,9 @@ class _TurboSession:
     def forget(self, tags: list[int]) -> None:
         self._progress.forget(tags)
 
-    def move(self, region: Region) -> None:
-        self._region = region
-
     def state(self) -> dict[str, Any]:
         return {
-            "rng": streams.save(self._rng),
-            "incumbent": self.incumbent,
+            **self.core(),
             "progress": self._progress.state(),
             "model": self.model.state(),
         }
