@@ -12,6 +12,7 @@ from lamcts.observations import Floats
 
 LOG_ROOT_2PI = math.log(2.0 * math.pi) / 2.0
 LOG_ROOT_HALF_PI = math.log(math.pi / 2.0) / 2.0
+TINY, MOST_Z = 1e-300, 1e8  # keep quotients finite
 TAIL = -1e7  # below it `erfcx(-z / sqrt 2) |z| sqrt(pi / 2)` is 1 to the last bit and its series takes over
 
 
@@ -19,9 +20,9 @@ def expected_improvement(mean: Floats, sd: Floats, best: float) -> Floats:
     """Return `E max(best - f, 0)` for `f` normal with `mean` and `sd` [m], [m] (Jones et al. 1998, eq. 15)."""
     from scipy.special import ndtr
 
-    sd = _positive(sd)
-    z = np.maximum((best - mean) / sd, -1e150)  # the square of more is no double
-    value: Floats = sd * np.maximum(np.exp(-z * z / 2.0 - LOG_ROOT_2PI) + z * ndtr(z), 0.0)
+    sd = np.maximum(sd, TINY)
+    z = np.clip((best - mean) / sd, -MOST_Z, MOST_Z)
+    value: Floats = np.where(z < MOST_Z, sd * (np.exp(-z * z / 2) / np.sqrt(2 * np.pi) + z * ndtr(z)), best - mean)
     return value
 
 
@@ -43,11 +44,6 @@ def log_expected_improvement(mean: Floats, sd: Floats, best: float) -> Floats:
     tail = z <= TAIL
     value[tail] = -(z[tail] ** 2) / 2.0 - LOG_ROOT_2PI - 2.0 * np.log(-z[tail])
     return value + np.log(sd)
-
-
-def confidence_bound(mean: Floats, sd: Floats, k: float) -> Floats:
-    """Return `k sd - mean`, [m]: the bound that upper-confidence-bound search maximises, turned for losses."""
-    return k * sd - mean
 
 
 def thompson(draws: Singles) -> list[int]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.models.acquisition import expected_improvement
 from lamcts.models.profiles import Profiles
 from lamcts.observations import Floats
 from lamcts.spaces.base import Space
@@ -18,7 +19,6 @@ NEAR = 2.0 ** (-np.arange(5, 34) / 2)  # and at these distances from where it is
 GOLDEN = 0.6180339887498949  # moves the even ones a little from one difference to the next
 SURE = 1.0  # deviations by which a rise must stay below 0 to count as a sure improvement
 NONE = -np.inf  # the gain where there is nothing to try
-TINY, MOST_Z = 1e-300, 1e8  # keep quotients finite
 
 Out = list[tuple[Floats, Floats]]  # ends and starts [w] of differences that are being measured
 Usable = Callable[[Floats], NDArray[np.bool_]]  # which points [m, d] are inside the region and not known, [m]
@@ -67,14 +67,10 @@ class Lines:
         Where `strict`, and always of a discrete parameter, whose few values run out, it is one that is usable, and the
         gain is NONE without one.
         """
-        from scipy.special import ndtr
-
         line = self.line(parameter, x, out)
         if not len(line.to):
             return Found(NONE, x[self._blocks[parameter]])
-        spread = np.maximum(line.spread * self._profiles.sizes[parameter], TINY)
-        z = np.clip(-line.rise / spread, -MOST_Z, MOST_Z)
-        gain = spread * (np.exp(-z * z / 2) / np.sqrt(2 * np.pi) + z * ndtr(z))
+        gain = expected_improvement(line.rise, line.spread * self._profiles.sizes[parameter], 0.0)
         if strict or not self._continuous(parameter):
             points = np.repeat(x[None], len(gain), axis=0)
             points[:, self._blocks[parameter]] = line.to

@@ -2,7 +2,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from lamcts.models.acquisition import confidence_bound, expected_improvement, log_expected_improvement, thompson
+from lamcts.models.acquisition import expected_improvement, log_expected_improvement, thompson
 
 MEAN = np.linspace(-2.0, 8.0, 21)
 SD = np.geomspace(0.05, 3.0, 21)
@@ -37,10 +37,6 @@ def test_no_deviation_is_no_error() -> None:
     assert abs(value[1]) < 1e-12  # log of a sure improvement by 1
     assert value[0] < -1e100
     assert np.allclose(expected_improvement(np.array([1.0, -1.0]), np.zeros(2), 0.0), [0.0, 1.0], rtol=0, atol=1e-12)
-
-
-def test_the_confidence_bound_prefers_low_means_and_wide_deviations() -> None:
-    assert confidence_bound(np.array([1.0]), np.array([2.0]), 3.0) == 5.0
 
 
 def test_thompson_takes_the_best_of_each_draw_and_none_twice() -> None:
