@@ -56,7 +56,10 @@ def rows(folder: Path = RUNS, problem: str = "*") -> dict[tuple[str, ...], dict[
 
 
 def curves(folder: Path = RUNS) -> dict[tuple[str, ...], dict[str, Any]]:
-    """Return every run's curve by its key: `n`, where the best improved, and `best`; `own_s` at the marks reached."""
+    """Return every run's curve by its key: `n`, where the best improved, and `best`.
+
+    At the marks reached: `own_s` and, where incumbents are re-scored, `rescored` (None: nothing had succeeded).
+    """
     found = {}
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text().splitlines():

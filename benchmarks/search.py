@@ -32,7 +32,7 @@ class Search:
         self.values: list[float] = []  # losses; nan where an evaluation failed
         self.improved: list[tuple[int, float]] = []  # number of the evaluation (from 1) and its value, in user's sign
         self.own: list[float] = []  # own CPU seconds before evaluation k
-        self.best_point: Any = None
+        self.points: list[Any] = []  # what was evaluated then, one for each entry of `improved`
         self.objective_seconds = 0.0
         self._best = math.inf
         self._own_seconds = 0.0
@@ -61,7 +61,8 @@ class Search:
         loss = -value if self.objective.maximise else value
         self.values.append(loss)
         if loss < self._best:
-            self._best, self.best_point = loss, point
+            self._best = loss
+            self.points.append(point)
             self.improved.append((k + 1, value))
         return loss
 

@@ -1,6 +1,6 @@
 """The tables: who gets how far, who is first, what the tree does, how many evaluations it saves, what it costs.
 
-    python -m benchmarks.tables [best ranks targets harm saved time failures] [--problems NAME ...] [--seeds 100-109]
+    python -m benchmarks.tables [best ranks targets rescored harm saved time failures] [--problems NAME ...]
 
 Scores are log10 of the regret where the optimum is known, else the missing share of the problem's span, from the
 re-scored incumbent where there is one: lower is better. All rows are those of results/runs.
@@ -8,8 +8,9 @@ re-scored incumbent where there is one: lower is better. All rows are those of r
 
 import argparse
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ REFERENCES = {"reference LaMCTS-TuRBO@1": 1 / 3, "reference TuRBO-1@10": 2 / 3, 
 class Run(NamedTuple):
     """One good run: its row, what it reached, and its curve (evaluations at which the score improved, and the scores).
 
-    cut: the run had a larger budget and counts as far as this one.
+    cut: the run had a larger budget and counts as far as this one. rescored: the re-scored incumbents by evaluations.
     """
 
     row: dict[str, str]
@@ -33,6 +34,7 @@ class Run(NamedTuple):
     n: list[int]
     scores: list[float]
     cut: bool = False
+    rescored: Mapping[int, float] = MappingProxyType({})
 
 
 Cell = dict[int, Run]  # by seed
@@ -81,7 +83,9 @@ def grouped(rows: dict[tuple[str, ...], dict[str, str]], curves: dict[tuple[str,
         steps = [problem.score(best, optimum) for best in curve["best"]]
         methods = found.setdefault(f"{problem.name} @{row['budget']}", {})
         cell = methods.setdefault(f"{row['method']}@{row['batch']}", {})
-        cell[int(row["seed"])] = Run(row, value, problem.score(value, optimum), curve["n"], steps)
+        again = {m: v for m, v in zip(ledger.MARKS, curve.get("rescored", ()), strict=False) if v is not None}
+        run = Run(row, value, problem.score(value, optimum), curve["n"], steps, rescored=again)
+        cell[int(row["seed"])] = run
     return found
 
 
@@ -156,6 +160,22 @@ def targets(runs: Runs) -> str:
     return _table(("problem", "method", "target", "evaluations", "reached"), lines)
 
 
+def rescored(runs: Runs) -> str:
+    """One line for each problem, method and mark: the incumbents on episodes that the search has not seen."""
+    lines = []
+    for place, methods in runs.items():
+        problem = problems.find(place.split(" @")[0])
+        for method, cell in methods.items():
+            for mark in ledger.MARKS:
+                values = [run.rescored[mark] for run in cell.values() if mark in run.rescored]
+                if values:
+                    spread = 2 * float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else math.nan
+                    got = sum(value >= problem.target for value in values)
+                    told = f"{np.mean(values):.4g}", f"{spread:.2g}", f"{got} of {len(values)}"
+                    lines.append((place, method, str(mark), *told))
+    return _table(("problem", "method", "evaluations", "mean", "two standard errors", "at the target"), lines)
+
+
 def harm(runs: Runs) -> str:
     """Do no harm: scores with the tree minus scores without, paired by seed."""
     lines = []
@@ -220,11 +240,13 @@ def failures(rows: Iterable[dict[str, str]]) -> str:
 
 
 TABLES: dict[str, Callable[..., str]] = {
-    "best": best, "ranks": ranks, "targets": targets, "harm": harm, "saved": saved, "time": cost, "failures": failures,
+    "best": best, "ranks": ranks, "targets": targets, "rescored": rescored, "harm": harm, "saved": saved, "time": cost,
+    "failures": failures,
 }  # fmt: skip
 TITLES = {
     "best": "Best values", "ranks": "Who is first", "targets": "Evaluations to target",
-    "harm": "With the tree, and without", "saved": "Evaluations saved", "time": "Own time", "failures": "Failed runs",
+    "rescored": "Re-scored incumbents", "harm": "With the tree, and without", "saved": "Evaluations saved",
+    "time": "Own time", "failures": "Failed runs",
 }  # fmt: skip
 
 

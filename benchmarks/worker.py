@@ -53,9 +53,15 @@ def run(task: Task) -> tuple[dict[str, Any], dict[str, Any]]:
     row |= {"best": _digits(search.improved[-1][1])} | {f"best_{m}": _digits(v) for m, v in best_at.items()}
     row |= {"own_s": f"{own:.4g}", "own_ms": f"{1e3 * own / n:.4g}"}
     row |= {"objective_s": f"{search.objective_seconds:.4g}", "wall_s": f"{wall:.4g}"}
-    row |= rescored(problem.rescore, search) | {"commit": commit(), "versions": versions(task.method)}
+    places = [place_after(search.improved, m) for m in best_at]
+    again = rescored(problem.rescore, search, {*places, len(search.improved) - 1})
+    if again:
+        row |= dict(zip(("rescored", "rescored_sd"), again[len(search.improved) - 1], strict=False))
+    row |= {"commit": commit(), "versions": versions(task.method)}
     after = [*search.own[1:], own]  # after[k]: own seconds until evaluation k was digested
     curve = {"n": [k for k, _ in search.improved], "best": [float(_digits(v)) for _, v in search.improved]}
+    if again:
+        curve |= {"rescored": [float(again[place][0]) if place >= 0 else None for place in places]}
     return row, curve | {"own_s": [float(f"{after[m - 1]:.4g}") for m in best_at]}
 
 
@@ -67,20 +73,32 @@ def go(method: peers.Run, search: Search) -> None:
         raise RuntimeError(f"expected {search.budget} evaluations, got {len(search.values)}: the method stopped early")
 
 
+def place_after(improved: list[tuple[int, float]], n: int) -> int:
+    """Return the place of the last improvement within `n` evaluations, -1 where none had succeeded."""
+    return sum(k <= n for k, _ in improved) - 1
+
+
 def best_after(improved: list[tuple[int, float]], n: int) -> float:
     """Return the best value after `n` evaluations, nan where none had succeeded."""
-    return next((value for k, value in reversed(improved) if k <= n), float("nan"))
+    place = place_after(improved, n)
+    return improved[place][1] if place >= 0 else float("nan")
 
 
-def rescored(how: str, search: Search) -> dict[str, str]:
-    """Return mean and standard deviation of the incumbent on episodes that the search has not seen."""
+def rescored(how: str, search: Search, places: set[int]) -> dict[int, tuple[str, ...]]:
+    """Return what incumbents, by their places in `search.improved`, score on episodes that the search has not seen.
+
+    Mean and standard deviation of fresh episodes, the mean alone of held-out ones; nothing where `how` is empty.
+    """
     objective: Any = search.objective
-    if how == "episodes":
-        returns = objective.evaluate(search.best_point, seed=search.noise_seed(10**6), rollouts=FRESH_EPISODES).returns
-        return {"rescored": f"{returns.mean():.6g}", "rescored_sd": f"{returns.std(ddof=1):.4g}"}
-    if how == "held out":
-        return {"rescored": f"{float(np.mean(objective.held_out(search.best_point))):.6g}"}
-    return {}
+    found: dict[int, tuple[str, ...]] = {}
+    for place in sorted(places - {-1}) if how else ():
+        point = search.points[place]
+        if how == "episodes":
+            returns = objective.evaluate(point, seed=search.noise_seed(10**6), rollouts=FRESH_EPISODES).returns
+            found[place] = f"{returns.mean():.6g}", f"{returns.std(ddof=1):.4g}"
+        else:
+            found[place] = (f"{float(np.mean(objective.held_out(point))):.6g}",)
+    return found
 
 
 def commit() -> str:

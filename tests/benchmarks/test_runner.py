@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -96,7 +97,23 @@ def test_a_problem_without_its_objective_says_so():
 
 
 def test_the_best_after_a_number_of_evaluations():
-    assert [worker.best_after([(1, 5.0), (7, 2.0)], n) for n in (1, 6, 7, 9)] == [5.0, 5.0, 2.0, 2.0]
+    improved = [(1, 5.0), (7, 2.0)]
+    assert [worker.best_after(improved, n) for n in (1, 6, 7, 9)] == [5.0, 5.0, 2.0, 2.0]
+    assert [worker.place_after(improved, n) for n in (0, 1, 6, 7, 9)] == [-1, 0, 0, 1, 1]
+
+
+def test_incumbents_on_the_way_are_re_scored_once_each():
+    asked = []
+
+    class Lander:
+        def held_out(self, point):
+            asked.append(point)
+            return [point, point + 2.0]
+
+    search = SimpleNamespace(objective=Lander(), points=[1.0, 5.0, 9.0])
+    assert worker.rescored("held out", search, {-1, 2, 0}) == {0: ("2",), 2: ("10",)}
+    assert asked == [1.0, 9.0]
+    assert worker.rescored("", search, {0}) == {}
 
 
 def test_own_time_goes_on_from_the_last_evaluations():

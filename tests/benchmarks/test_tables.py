@@ -57,3 +57,15 @@ def test_a_slow_peer_stands_beside_the_others_at_its_own_budget(tmp_path):
     assert "| ackley-20 @5 | lamcts@1 | 1 (1 to 1) | 0 (0 to 0) | 10 |" in tables.best(runs)
     assert "| ackley-20 @5 | botorch@1 (first, 100 %) | lamcts@1 2.0 |" in tables.ranks(runs)
     assert "botorch" not in tables.best({"ackley-20 @100": runs["ackley-20 @100"]})
+
+
+def test_incumbents_that_were_re_scored_on_the_way_are_told_by_evaluations(tmp_path):
+    for seed, held_out in ((100, 190.0), (101, 210.0)):
+        row = {**Task("lamcts", "lunar", 1, seed, 20)._asdict(), "dim": 12, "status": "ok", "evaluations": 20}
+        curve = {"n": [15], "best": [220.0], "own_s": [0.1, 0.2], "rescored": [None, held_out]}
+        ledger.append(row | {"best": 220, "rescored": held_out, "own_ms": 1}, curve, tmp_path)
+    runs = tables.grouped(ledger.rows(tmp_path), ledger.curves(tmp_path))
+    table = tables.rescored(runs)
+    assert "| lunar @20 | lamcts@1 | 20 | 200 | 20 | 1 of 2 |" in table  # two standard errors of 190 and 210
+    assert "| lamcts@1 | 10 |" not in table  # nothing had succeeded by then
+    assert tables.rescored(filled(tmp_path / "other")) == ""
