@@ -11,7 +11,7 @@ from benchmarks.figures import comparison, sheets
 from benchmarks.figures.comparison import Panels, Runs
 
 PROBLEMS = ("ackley-20", "rosenbrock-20", "ackley-100", "rosenbrock-100")
-SAMPLERS = {"turbo": "TuRBO", "bo": "GP-BO", "cma": "CMA-ES", "uniform": "uniform draws"}
+SAMPLERS = {"turbo": "TuRBO", "bo": "GP-BO", "cma": "CMA-ES", "uniform": "uniform"}
 ARMS = {"tree": sheets.look(0), "no tree": sheets.look(1)}
 
 
