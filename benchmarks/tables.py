@@ -251,8 +251,12 @@ TITLES = {
 
 
 def _together(methods: dict[str, Cell]) -> dict[str, list[float]]:
-    """Return the scores on the seeds that all share; methods with less than half of the most seeds are left out."""
-    most = max(len(cell) for cell in methods.values())
+    """Return the scores on the seeds that all share; methods with less than half of the default's seeds are left out.
+
+    Where the default has not run, less than half of the most seeds.
+    """
+    ours = [len(methods[name]) for name in DEFAULT if name in methods]
+    most = max(ours or [len(cell) for cell in methods.values()])  # a pair of `harm` may have more, for its own sake
     full = {name: cell for name, cell in methods.items() if 2 * len(cell) >= most}
     seeds = sorted(set.intersection(*(set(cell) for cell in full.values())))
     return {name: [cell[seed].score for seed in seeds] for name, cell in full.items()} if seeds else {}

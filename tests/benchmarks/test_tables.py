@@ -47,6 +47,16 @@ def test_a_method_with_fewer_seeds_is_not_ranked(tmp_path):
     assert "sobol" not in tables.ranks(runs) and "sobol@1" in tables.best(runs)
 
 
+def test_more_seeds_of_a_pair_with_and_without_the_tree_push_no_peer_out_of_the_ranking(tmp_path):
+    filled(tmp_path)
+    for seed in range(100, 105):
+        run(tmp_path, "powell", seed, 1e-3)
+    for seed in range(110, 120):
+        run(tmp_path, "lamcts cma, tree", seed, 0.1)
+    runs = tables.grouped(ledger.rows(tmp_path), ledger.curves(tmp_path))
+    assert "| powell@1 (first, 100 %) | lamcts@1 2.0 |" in tables.ranks(runs)
+
+
 def test_a_slow_peer_stands_beside_the_others_at_its_own_budget(tmp_path):
     filled(tmp_path)
     for seed in range(100, 105):
