@@ -90,6 +90,15 @@ class Taylor:
                 return
             place, fit = self.place, self._fit
 
+    @property
+    def evidence(self) -> float:
+        """Logarithm of the rows' likelihood, up to a constant for each row."""
+        return self._fit.evidence
+
+    def evidence_of(self, first: int) -> float:
+        """Return the logarithm of the likelihood of the `first` rows given the others, up to the same constants."""
+        return self.evidence - self._fitted(self.place, slice(first, None)).evidence
+
     def mean(self) -> Quadric:
         """Return the posterior mean."""
         return self._quadric(self._fit.weights, 0.0)
@@ -136,21 +145,22 @@ class Taylor:
             if fit.evidence > self._fit.evidence:
                 self.place, self._fit = place, fit
 
-    def _fitted(self, place: Place) -> "_Fit":
+    def _fitted(self, place: Place, rows: slice = slice(None)) -> "_Fit":
         from scipy.linalg import lapack
 
         curvature, bowl, remainder, noise = (values[at] for values, at in zip(GRID, place, strict=True))
-        n = len(self._losses)
-        kernel = self._products * (1.0 + curvature**2 / 2 * self._products) + LEVEL**2
-        kernel += bowl**2 / 4 * self._bowls
-        errors = noise**2 + remainder**2 / 6 * self._squares**3
+        losses, products = self._losses[rows], self._products[rows, rows]
+        n = len(losses)
+        kernel = products * (1.0 + curvature**2 / 2 * products) + LEVEL**2
+        kernel += bowl**2 / 4 * self._bowls[rows, rows]
+        errors = noise**2 + remainder**2 / 6 * self._squares[rows] ** 3
         diagonal = np.arange(n)
         kernel[diagonal, diagonal] += errors + JITTER * kernel[diagonal, diagonal]
         root, info = lapack.dpotrf(kernel.T, lower=1, clean=0, overwrite_a=1)
         if info:
             return _Fit(-np.inf, errors, root, np.zeros(n), 0.0)
-        weights = lapack.dpotrs(root, self._losses, lower=1)[0]
-        square = max(float(self._losses @ weights) / n, TINY)
+        weights = lapack.dpotrs(root, losses, lower=1)[0]
+        square = max(float(losses @ weights) / n, TINY)
         return _Fit(-0.5 * n * np.log(square) - float(np.log(np.diagonal(root)).sum()), errors, root, weights, square)
 
 

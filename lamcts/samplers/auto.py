@@ -17,7 +17,7 @@ from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
 from lamcts.samplers.base import Sampler, Session
 from lamcts.samplers.proposals import Batch, leader
-from lamcts.samplers.shares import LITTLE, Shares
+from lamcts.samplers.shares import Shares
 from lamcts.spaces.base import Space
 
 GOOD = 0.25  # share of rows that are better than the one that gains are measured by
@@ -108,6 +108,9 @@ class _AutoSession:
         self._settings, self._region, self._seen, self._rng = settings, region, seen, rng
         self._starts = [0] * len(parts)  # times that each arm was started again
         self._logged = [0] * len(parts)  # entries of each arm's log that stand in ours
+        self._known = len(seen)  # rows seen when it last looked for better ones from elsewhere
+        self._told = 0  # results in all
+        self._won = [0] * len(parts)  # results there were when each arm last gained
         self._tag = 0
         self._tags: dict[int, tuple[int, int, int]] = {}  # points out -> arm, which start of it, its own tag
 
@@ -117,11 +120,13 @@ class _AutoSession:
 
     @property
     def done(self) -> bool:
-        """Whether the base has converged, and no other arm still gains."""
-        gaining = self.shares.rates() > LITTLE
-        return self.parts[0].done and not any(gaining[arm] and not self.parts[arm].done for arm in self._others)
+        """Whether the base has converged, and no other arm still gains, be it little: it may be closing in."""
+        since = self._told - self._settings.memory
+        gaining = any(self._won[arm] > since and not self.parts[arm].done for arm in self._others)
+        return self.parts[0].done and not gaining
 
     def ask(self, n: int) -> tuple[Floats, list[int]]:
+        self._overtake()
         self._restart()
         batch, tags = Batch(self._region, self._seen, n), list[int]()
         closed = [part.done for part in self.parts]
@@ -176,12 +181,14 @@ class _AutoSession:
         rank = int(GOOD * len(values))
         usual = float(np.partition(values, rank)[rank]) if len(values) else np.inf
         gains = np.zeros(len(rows))
+        self._told += sum(len(own) for own in rows)
         if np.isfinite(best):
             for arm, own in enumerate(rows):
                 found = float(np.nanmin(y[own], initial=np.inf)) if own else np.inf
                 if found < best:
                     gain = min(best - found, MOST)
                     gains[arm] = gain / min(max(usual - best, gain), MOST)
+                    self._won[arm] = self._told
         self.shares.credit(gains, np.array([float(len(own)) for own in rows]))
 
     def _lead(self, arm: int) -> None:
@@ -191,6 +198,19 @@ class _AutoSession:
             return
         if isinstance(part, Adopting):
             part.adopt(self.incumbent)
+
+    def _overtake(self) -> None:
+        """Go on from a better row of the region that came from elsewhere since: the initial design, a warm start.
+
+        At an ask, as `_restart`. Rows from before the session began do not count: it may have left them behind.
+        """
+        rows = np.arange(self._known, len(self._seen))
+        self._known = len(self._seen)
+        if self.incumbent is None or not len(rows):
+            return
+        self.incumbent = leader(self._seen, rows[self._region.contains(self._seen.x[rows])], self.incumbent)
+        for arm in range(len(self.parts)):
+            self._lead(arm)
 
     def _restart(self) -> None:
         """Start arms again that have converged, where another arm has found a better row since.
@@ -229,6 +249,9 @@ class _AutoSession:
             "parts": [part.state() for part in self.parts],
             "starts": list(self._starts),
             "shares": self.shares.state(),
+            "known": self._known,
+            "told": self._told,
+            "won": list(self._won),
             "tag": self._tag,
             "tags": [[tag, *theirs] for tag, theirs in self._tags.items()],
         }
@@ -238,4 +261,5 @@ class _AutoSession:
         self.log, self.incumbent, self._tag = list(log), state["incumbent"], state["tag"]
         self._tags = {tag: (arm, start, own) for tag, arm, start, own in state["tags"]}
         self._starts, self._logged = list(state["starts"]), [len(part.log) for part in self.parts]
+        self._known, self._told, self._won = state["known"], state["told"], list(state["won"])
         self.shares.restore(state["shares"])

@@ -21,7 +21,8 @@ from lamcts.samplers.progress import Progress
 from lamcts.samplers.proposals import Batch, centre, distances, leader, pull
 
 MOST_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
-REACH = 2.0  # boxes: rows within take part
+NEAR = 2.0  # boxes: rows within take part
+FAR = 8.0  # boxes: rows within take part where they help to tell the near ones
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region
 
 
@@ -31,12 +32,14 @@ class Quadratic:
 
     length, length_min, length_max: sides of the box at first, at the end (below it the search has converged), at most,
     as shares of the cube. success_tolerance: batches in a row that improve before it doubles. failure_tolerance:
-    evaluations in a row that do not before it halves. rows: most rows in the model, the nearest ones (None: 10 d, at
-    most 500): those within twice the box, and 2 d + 1 at least. temperature: of the draws, 1 the posterior's own.
+    evaluations in a row that do not before it halves. rows: most rows in the model, the nearest ones (None: twice
+    the unknowns of a quadratic polynomial, and 10 d at least, but 500 at most): those within twice the box, those
+    within eight times where they tell the near ones better, and 2 d + 1 at least. temperature: of the draws, 1 the
+    posterior's own.
     """
 
     length: float = 2.0
-    length_min: float = 1e-6
+    length_min: float = 1e-9
     length_max: float = 2.0
     success_tolerance: int = 2
     failure_tolerance: int = 6
@@ -64,7 +67,7 @@ class Quadratic:
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_QuadraticSession":
         rng, progress = streams.restore(state["rng"]), Progress.restore(state["progress"])
         session = _QuadraticSession(self, region, seen, rng, state["incumbent"], progress)
-        session.place = None if state["place"] is None else tuple(state["place"])
+        session.places = [None if place is None else tuple(place) for place in state["places"]]
         return session
 
 
@@ -79,7 +82,7 @@ class _QuadraticSession(Local):
         progress: Progress,
     ) -> None:
         super().__init__(region, seen, rng, incumbent)
-        self.place: Place | None = None  # of the model's hyper-parameters, where the next fit starts
+        self.places: list[Place | None] = [None, None]  # where the next fits start: of the far rows, of the near ones
         self._settings = settings
         self._progress = progress
 
@@ -128,8 +131,7 @@ class _QuadraticSession(Local):
         """Return the model of the rows round `centre` [d], None where there are none beside it."""
         good = self._seen.good
         far, off = distances(self._seen, good, centre)
-        most = min(10 * self._seen.dim, MOST_ROWS) if self._settings.rows is None else self._settings.rows
-        most = min(most, max(2 * self._seen.dim + 1, int(np.count_nonzero(off <= REACH * half))))
+        first, most = (self._rows(int(np.count_nonzero(off <= reach * half))) for reach in (NEAR, FAR))
         near = np.arange(len(good))
         if len(good) > most:
             near = np.argpartition(far, most - 1)[:most]
@@ -138,9 +140,23 @@ class _QuadraticSession(Local):
             return None
         y = self._seen.y[good[near]]
         losses = Scale.of(y).down(y)
-        model = Taylor((self._seen.x[good[near]] - centre) / half, losses - losses[0], self.place, self._rng)
-        self.place = model.place
-        return model
+        return self._fitted((self._seen.x[good[near]] - centre) / half, losses - losses[0], first)
+
+    def _rows(self, within: int) -> int:
+        """Return how many rows take part where so many lie within reach."""
+        d = self._seen.dim
+        most = self._settings.rows or min(max(10 * d, (d + 1) * (d + 2)), MOST_ROWS)
+        return min(most, max(2 * d + 1, within))
+
+    def _fitted(self, steps: Floats, losses: Floats, first: int) -> Taylor:
+        """Return the model of all steps [n, d] and losses [n], or of the `first` ones if it tells those better."""
+        model = Taylor(steps, losses, self.places[0], self._rng)
+        self.places[0] = model.place
+        if first >= len(losses):
+            return model
+        narrow = Taylor(steps[:first], losses[:first], self.places[1], self._rng)
+        self.places[1] = narrow.place
+        return narrow if narrow.evidence > model.evidence_of(first) else model
 
     def tell(self, tags: list[int], rows: Rows) -> None:
         best = np.inf if self.incumbent is None else self._seen.y[self.incumbent]
@@ -163,5 +179,5 @@ class _QuadraticSession(Local):
         return {
             **self.core(),
             "progress": self._progress.state(),
-            "place": None if self.place is None else list(self.place),
+            "places": [None if place is None else list(place) for place in self.places],
         }

@@ -7,7 +7,7 @@ import numpy as np
 
 from lamcts.observations import Floats
 
-LITTLE = 1e-4  # a gain per evaluation, as a share of the spread, that is as good as none
+LITTLE = 1e-5  # a gain per evaluation, as a share of the spread, that is as good as none
 SHARPNESS = 2.0  # power of the rates that shares are proportional to: 1 is too mild among three arms
 PRIOR = 5.0  # evaluations at the common rate that every arm is credited with: one not seen lately counts as average
 
