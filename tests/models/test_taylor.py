@@ -84,6 +84,29 @@ def test_the_evidence_is_the_likelihood_of_the_rows_at_the_scale_that_suits_them
     assert np.ptp(offsets) < 1e-5  # a constant apart
 
 
+def test_the_evidence_of_some_rows_is_their_likelihood_given_the_others_at_one_scale() -> None:
+    steps, losses = rows(14, 3)
+    for place in PLACES:
+        model, dense = at(steps, losses, place), Dense(steps, losses, place)
+        rest = Dense(steps[5:], losses[5:], place)
+        whole = -7 * np.log(dense.square) - 0.5 * np.linalg.slogdet(dense.covariance)[1]
+        others = -4.5 * np.log(rest.square) - 0.5 * np.linalg.slogdet(rest.covariance)[1]
+        np.testing.assert_allclose(model.evidence_of(5), whole - others, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["the same polynomial", "another"])
+def test_far_rows_tell_the_near_ones_better_where_they_follow_the_same_polynomial(kind: str) -> None:
+    draw = rng(1)
+    near, far = draw.uniform(-1.0, 1.0, (12, 4)), draw.uniform(-4.0, 4.0, (40, 4))
+    near[0] = 0.0
+    slope, bend = np.arange(1.0, 5.0), np.diag([1.0, 2.0, 3.0, 4.0])
+    value = lambda s: s @ slope + 0.5 * np.einsum("ij,jk,ik->i", s, bend, s)  # noqa: E731
+    strange = 100.0 * np.abs(draw.standard_normal(40))
+    losses = np.concatenate([value(near), value(far) if kind == "the same polynomial" else strange])
+    whole, alone = Taylor(np.vstack([near, far]), losses, None, rng()), Taylor(near, losses[:12], None, rng())
+    assert (whole.evidence_of(12) > alone.evidence) == (kind == "the same polynomial")
+
+
 def test_the_hyper_parameters_climb_to_a_place_that_no_step_along_an_axis_improves() -> None:
     steps, losses = rows(30, 3)
     model = Taylor(steps, losses, None, rng())

@@ -6,8 +6,11 @@ import pytest
 from arms import AUTO, BRIEF, CUBE, FAST, arms, length, of, part, tell
 
 from lamcts import Optimizer, samplers
+from lamcts.region import Step
 from lamcts.samplers.auto import Auto
+from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
+from lamcts.testing.samplers import Ball
 from lamcts.testing.search import Search, bowl
 
 # Convergence --------------------------------------------------------------------------------------------------------
@@ -36,6 +39,53 @@ def test_while_another_arm_gains_the_search_goes_on_without_the_base() -> None:
     while not search.session.done:
         out = search.ask(10)
         search.tell(out, [True] * 10)
+
+
+def test_while_another_arm_wins_however_little_the_search_goes_on_until_it_has_not_for_long() -> None:
+    search = Search(AUTO, CUBE, 0, given=20)
+    while length(search, 0) >= 2 * Turbo().length_min:
+        search.tell(search.ask(6), [True] * 6)
+    while length(search, 0) >= Turbo().length_min:
+        tell(search, of(search, 0, 6), 50.0)
+    tell(search, of(search, 1, 6), float(np.nextafter(search.seen.y[search.session.incumbent], -1.0)))
+    told = 0
+    while not search.session.done:
+        tell(search, of(search, 1, 6), 50.0)
+        told += 1
+    assert told == AUTO.memory
+
+
+# Rows from elsewhere ------------------------------------------------------------------------------------------------
+
+
+def test_a_better_row_that_came_from_elsewhere_is_where_all_arms_go_on() -> None:
+    search = Search(AUTO, CUBE, 0, given=20)
+    search.go(4, 5)
+    search.seen.append(np.full((1, 4), 0.31), np.array([-1.0]), np.array([math.nan]), np.array([-1]), np.array([-1]))
+    row = len(search.seen) - 1
+    search.ask(5)
+    assert search.session.incumbent == part(search, 0)["incumbent"] == part(search, 1)["incumbent"] == row
+
+
+def test_a_worse_row_from_elsewhere_and_one_outside_the_region_lead_nobody() -> None:
+    side = Step(Ball(np.full(4, 0.3), 0.2), True)
+    search = Search(AUTO, CUBE, 0, steps=(side,), given=400)
+    incumbent = search.session.incumbent
+    x = np.array([[0.3, 0.3, 0.31, 0.3], [0.9, 0.9, 0.9, 0.9]])
+    search.seen.append(x, np.array([9.0, -9.0]), np.full(2, math.nan), np.full(2, -1), np.full(2, -1))
+    search.ask(5)
+    assert search.session.incumbent == incumbent
+
+
+def test_a_starting_point_counts_though_a_whole_batch_was_asked_before_it_was_told() -> None:
+    good = np.full(4, 0.3)
+    optimizer = Optimizer(CUBE, seed=0, n_init=2, x0=[good])
+    trials = optimizer.ask(30)
+    optimizer.tell(trials, [-1.0 if np.array_equal(trial.x, good) else float(np.sum(trial.x)) for trial in trials])
+    optimizer.ask(5)
+    (session,) = optimizer._lineages.live.values()
+    assert session.incumbent is not None
+    np.testing.assert_array_equal(optimizer.seen.x[session.incumbent], good)
 
 
 def converged() -> Search:

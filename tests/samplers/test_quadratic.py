@@ -51,6 +51,14 @@ def test_it_follows_a_narrow_turned_valley_to_its_bottom(seed: int) -> None:
     assert best(search) < 1e-7
 
 
+def test_more_rows_than_coefficients_give_the_whole_curvature_and_fewer_do_not() -> None:
+    cube = Box(0.0, 1.0, dim=20)  # 231 coefficients
+    searches = [Search(Quadratic(rows=rows), cube, 0, loss=valley(20), given=40) for rows in (None, 200)]
+    for search in searches:
+        search.go(23, 20)
+    assert best(searches[0]) < 1e-3 * best(searches[1])
+
+
 def test_it_finds_the_middle_of_a_rippled_bowl() -> None:
     def rippled(x: Floats) -> float:
         return bowl(x) + 0.01 * float(np.sum(1 - np.cos(100 * (x - 0.3))))
