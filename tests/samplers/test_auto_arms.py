@@ -8,7 +8,6 @@ from arms import AUTO, BRIEF, CUBE, FAST, arms, length, of, part, tell
 from lamcts import Optimizer, samplers
 from lamcts.region import Step
 from lamcts.samplers.auto import Auto
-from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.testing.samplers import Ball
 from lamcts.testing.search import Search, bowl
