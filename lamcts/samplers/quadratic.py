@@ -166,11 +166,13 @@ class _QuadraticSession(Local):
         self.incumbent = leader(self._seen, rows, self.incumbent)
 
     def adopt(self, row: int) -> None:
-        if self.incumbent is not None:  # the box has to hold what the model knew
+        if self.incumbent is not None:
             way = float(np.abs(self._seen.x[row] - self._seen.x[self.incumbent]).max())
+            if way > self._progress.length / 2:  # other ground: this box has not failed there
+                self._progress.failures = 0
+            # The box has to hold what the model knew.
             self._progress.length = max(self._progress.length, min(2 * way, self._settings.length))
         self.incumbent = row
-        self._progress.failures = 0
 
     def forget(self, tags: list[int]) -> None:
         self._progress.forget(tags)
