@@ -128,7 +128,7 @@ def test_one_dimension_and_many_points_out() -> None:
 def test_five_hundred_dimensions() -> None:
     search = Search(AUTO, Box(0.0, 1.0, dim=500), 0, given=100)
     start = best(search)
-    search.go(3, 10)
+    search.go(6, 10)
     assert best(search) < 0.5 * start
 
 

@@ -226,6 +226,16 @@ def test_an_adopted_row_is_where_it_goes_on_in_a_box_that_holds_the_old_centre()
     assert np.abs(asked - x).max() <= 0.1 + 1e-12
 
 
+@pytest.mark.parametrize("way, failures", [(0.01, 3), (0.2, 0)])
+def test_failures_are_forgiven_only_where_the_adopted_row_lies_outside_the_box(way: float, failures: int) -> None:
+    search = Search(Quadratic(length=0.1), CUBE, 0)
+    search.tell(search.ask(3), [True] * 3)
+    x = search.seen.x[search.session.incumbent] + np.array([0.0, way, 0.0, 0.0])
+    row = int(search.seen.append(x[None], np.full(1, -1.0), np.full(1, np.nan), np.array([-1]), np.array([-1]))[0])
+    search.session.adopt(row)  # type: ignore[attr-defined]
+    assert search.session.state()["progress"]["numbers"][3] == failures
+
+
 @pytest.mark.parametrize("space", [CUBE, MIXED], ids=["box", "mixed"])
 def test_a_resumed_search_goes_on_bit_for_bit(space: Space) -> None:
     search = Search(Quadratic(), space, 3, loss=lambda x: math.nan if x[0] < 0.1 else bowl(x))
