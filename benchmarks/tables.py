@@ -129,19 +129,22 @@ def best(runs: Runs) -> str:
 
 
 def ranks(runs: Runs) -> str:
-    """One line a problem: the best median, how sure, the default's place. Only seeds that all methods have count."""
+    """One line for each problem and batch of the default: the best median, how sure, the default's place.
+
+    The default at one batch stands beside the others, not beside itself at another. Only seeds that all have count.
+    """
     lines = []
     for problem, methods in runs.items():
-        full = _together(methods)
-        if len(full) < 2:
-            continue
-        name, word, share = stats.standing(full)
-        place = stats.ranks(full)
-        ours = {m: place[m] for m in DEFAULT if m in place}
-        n = len(next(iter(full.values())))
-        listed = ", ".join(f"{m} {rank:.1f}" for m, rank in sorted(place.items(), key=lambda item: item[1]))
-        shown = ", ".join(f"{m} {rank:.1f}" for m, rank in ours.items())
-        lines.append((problem, f"{name} ({word}, {100 * share:.0f} %)", shown, listed, str(n)))
+        for variant in [m for m in DEFAULT if m in methods] or [""]:
+            full = _together({m: cell for m, cell in methods.items() if m == variant or m not in DEFAULT})
+            if len(full) < 2:
+                continue
+            name, word, share = stats.standing(full)
+            place = stats.ranks(full)
+            n = len(next(iter(full.values())))
+            listed = ", ".join(f"{m} {rank:.1f}" for m, rank in sorted(place.items(), key=lambda item: item[1]))
+            shown = f"{variant} {place[variant]:.1f} of {len(place)}" if variant in place else ""
+            lines.append((problem, f"{name} ({word}, {100 * share:.0f} %)", shown, listed, str(n)))
     return _table(("problem", "best median", "default's mean rank", "mean ranks", "seeds"), lines)
 
 

@@ -31,7 +31,7 @@ def filled(folder):
 def test_the_tables_say_what_the_rows_say(tmp_path):
     runs = filled(tmp_path)
     assert "| ackley-20 @100 | lamcts@1 | 0.01 (0.01 to 0.01) | -2 (-2 to -2) | 10 |" in tables.best(runs)
-    assert "lamcts@1 (first, 100 %) | lamcts@1 1.0 |" in tables.ranks(runs)
+    assert "lamcts@1 (first, 100 %) | lamcts@1 1.0 of 5 |" in tables.ranks(runs)
     assert "| lamcts@1 | 1 | 1 (1 to 1) | 10 of 10 |" in tables.targets(runs)  # 100 x 0.01 is on target at once
     assert "| random@1 | 1 | 10 (10 to 10) | 10 of 10 |" in tables.targets(runs)
     harm = tables.harm(runs)
@@ -54,7 +54,16 @@ def test_more_seeds_of_a_pair_with_and_without_the_tree_push_no_peer_out_of_the_
     for seed in range(110, 120):
         run(tmp_path, "lamcts cma, tree", seed, 0.1)
     runs = tables.grouped(ledger.rows(tmp_path), ledger.curves(tmp_path))
-    assert "| powell@1 (first, 100 %) | lamcts@1 2.0 |" in tables.ranks(runs)
+    assert "| powell@1 (first, 100 %) | lamcts@1 2.0 of 6 |" in tables.ranks(runs)
+
+
+def test_the_default_at_one_batch_does_not_stand_beside_itself_at_another(tmp_path):
+    filled(tmp_path)
+    for seed in range(100, 105):
+        run(tmp_path, "lamcts", seed, 0.02, batch=10)
+    told = tables.ranks(tables.grouped(ledger.rows(tmp_path), ledger.curves(tmp_path)))
+    assert "lamcts@1 (first, 100 %) | lamcts@1 1.0 of 5 |" in told
+    assert "lamcts@10 (first, 100 %) | lamcts@10 1.0 of 5 |" in told
 
 
 def test_a_slow_peer_stands_beside_the_others_at_its_own_budget(tmp_path):
@@ -65,7 +74,7 @@ def test_a_slow_peer_stands_beside_the_others_at_its_own_budget(tmp_path):
     runs = tables.shortened(tables.grouped(ledger.rows(tmp_path), curves), curves)
     # After 5 evaluations the others are where their first one was, at a hundred times their best.
     assert "| ackley-20 @5 | lamcts@1 | 1 (1 to 1) | 0 (0 to 0) | 10 |" in tables.best(runs)
-    assert "| ackley-20 @5 | botorch@1 (first, 100 %) | lamcts@1 2.0 |" in tables.ranks(runs)
+    assert "| ackley-20 @5 | botorch@1 (first, 100 %) | lamcts@1 2.0 of 6 |" in tables.ranks(runs)
     assert "botorch" not in tables.best({"ackley-20 @100": runs["ackley-20 @100"]})
 
 
