@@ -109,8 +109,7 @@ class _AutoSession:
         self._starts = [0] * len(parts)  # times that each arm was started again
         self._logged = [0] * len(parts)  # entries of each arm's log that stand in ours
         self._known = len(seen)  # rows seen when it last looked for better ones from elsewhere
-        self._told = 0  # results in all
-        self._won = [0] * len(parts)  # results there were when each arm last gained
+        self._idle = [0] * len(parts)  # results of all arms since each last gained
         self._tag = 0
         self._tags: dict[int, tuple[int, int, int]] = {}  # points out -> arm, which start of it, its own tag
 
@@ -121,8 +120,7 @@ class _AutoSession:
     @property
     def done(self) -> bool:
         """Whether the base has converged, and no other arm still gains, be it little: it may be closing in."""
-        since = self._told - self._settings.memory
-        gaining = any(self._won[arm] > since and not self.parts[arm].done for arm in self._others)
+        gaining = any(self._idle[a] < self._settings.memory and not self.parts[a].done for a in self._others)
         return self.parts[0].done and not gaining
 
     def ask(self, n: int) -> tuple[Floats, list[int]]:
@@ -181,14 +179,15 @@ class _AutoSession:
         rank = int(GOOD * len(values))
         usual = float(np.partition(values, rank)[rank]) if len(values) else np.inf
         gains = np.zeros(len(rows))
-        self._told += sum(len(own) for own in rows)
+        told = sum(len(own) for own in rows)
+        self._idle = [idle + told for idle in self._idle]
         if np.isfinite(best):
             for arm, own in enumerate(rows):
                 found = float(np.nanmin(y[own], initial=np.inf)) if own else np.inf
                 if found < best:
                     gain = min(best - found, MOST)
                     gains[arm] = gain / min(max(usual - best, gain), MOST)
-                    self._won[arm] = self._told
+                    self._idle[arm] = 0
         self.shares.credit(gains, np.array([float(len(own)) for own in rows]))
 
     def _lead(self, arm: int) -> None:
@@ -250,8 +249,7 @@ class _AutoSession:
             "starts": list(self._starts),
             "shares": self.shares.state(),
             "known": self._known,
-            "told": self._told,
-            "won": list(self._won),
+            "idle": list(self._idle),
             "tag": self._tag,
             "tags": [[tag, *theirs] for tag, theirs in self._tags.items()],
         }
@@ -261,5 +259,5 @@ class _AutoSession:
         self.log, self.incumbent, self._tag = list(log), state["incumbent"], state["tag"]
         self._tags = {tag: (arm, start, own) for tag, arm, start, own in state["tags"]}
         self._starts, self._logged = list(state["starts"]), [len(part.log) for part in self.parts]
-        self._known, self._told, self._won = state["known"], state["told"], list(state["won"])
+        self._known, self._idle = state["known"], list(state["idle"])
         self.shares.restore(state["shares"])
