@@ -31,7 +31,7 @@ def choose(space: Space) -> Sampler:
     from lamcts.samplers.quadratic import Quadratic
     from lamcts.samplers.turbo import Turbo
 
-    return Auto((Turbo(), Quadratic(), Coordinate())) if space.continuous.any() else Turbo()
+    return Auto((Turbo(descents=1.0), Quadratic(), Coordinate())) if space.continuous.any() else Turbo()
 
 
 @runtime_checkable

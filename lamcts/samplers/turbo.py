@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts import rng as streams
 from lamcts.models.acquisition import thompson
@@ -33,9 +34,10 @@ class Turbo:
     failure_tolerance: evaluations in a row that do not before it halves (None: max(4, d)).
     n_start: results to begin with (None: 2 d, at most 100). candidates: points at which the posterior draws are
     looked at (None: 1000, or 500 where less than five points are asked for). few: parameters that a candidate moves at
-    a time, on average. descent: steps down the slope of each draw from its best candidate, along the parameters that
-    this one moves. settle: keep the search until it has converged (thesis 5.3); False: the tree selects its region, and
-    so which search goes on, anew at every ask.
+    a time, on average. descent: steps down the slope of a draw from its best candidate, along the parameters that this
+    one moves; descents: share of the draws that make them (the others stay at the candidate, and exploit the model
+    less). settle: keep the search until it has converged (thesis 5.3); False: the tree selects its region, and so which
+    search goes on, anew at every ask.
     """
 
     length: float = 0.8
@@ -47,6 +49,7 @@ class Turbo:
     candidates: int | None = None
     few: float = 10.0
     descent: int = 8
+    descents: float = 0.5
     settle: bool = True
     prior: Prior = PRIOR
     effort: Effort = EFFORT
@@ -61,6 +64,8 @@ class Turbo:
                 raise ValueError(f"Turbo: expected {name} to be a whole number of at least {least}, got {value!r}")
         if not self.few > 0 or self.descent < 0:
             raise ValueError(f"Turbo: expected few > 0 and descent >= 0, got {self.few!r} and {self.descent!r}")
+        if not 0 <= self.descents <= 1:
+            raise ValueError(f"Turbo: expected descents between 0 and 1, got {self.descents!r}")
 
     @property
     def resumable(self) -> bool:
@@ -127,11 +132,18 @@ class _TurboSession(Local):
                 paths = Paths(posterior, min(batch.missing, len(x)), self._rng)
                 best = x[thompson(paths(x))]
                 free = (best != centre) & space.continuous  # the others stay where the candidate left them
+                free[~self._descending(len(batch.x), len(best))] = False
                 batch.take(descend(self._region, best, paths.slope, low, high, free, settings.descent))
                 batch.take(best)
             if not batch.missing:
                 break
             length, few = 2 * length, 2 * few  # the box of a discrete space is nearly spent
+
+    def _descending(self, first: int, k: int) -> NDArray[np.bool_]:
+        """Return which of the `k` draws after the `first` points of a batch go down the slope, [k], evenly spread."""
+        numbers = self._progress.tag + first + np.arange(k + 1)
+        going: NDArray[np.bool_] = np.diff(np.floor(numbers * self._settings.descents)) > 0
+        return going
 
     def tell(self, tags: list[int], rows: Rows) -> None:
         target = self._target()

@@ -1,9 +1,13 @@
+import math
+
 import numpy as np
 import pytest
 
 from lamcts.models.fit import Prior
 from lamcts.models.local import Effort
 from lamcts.region import Step
+from lamcts.samplers import turbo
+from lamcts.samplers.perturb import descend
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Bool, Box, Choice, Space
 from lamcts.testing.samplers import Slope
@@ -108,6 +112,23 @@ def test_a_hundred_dimensions_move_ten_at_a_time() -> None:
     assert max(moved) <= 25
 
 
+@pytest.mark.parametrize("batch", [1, 4, 7])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_share_of_the_draws_goes_down_the_slope(share: float, batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    went: list[bool] = []
+
+    def watched(region, best, slope, low, high, free, steps):  # type: ignore[no-untyped-def]
+        went.extend(free.any(1))
+        down = descend(region, best, slope, low, high, free, steps)
+        assert not (down != best)[~free].any()
+        return down
+
+    monkeypatch.setattr(turbo, "descend", watched)
+    Search(Turbo(candidates=100, descents=share), CUBE, seed=0, given=8).go(28 // batch, batch)
+    assert len(went) >= 28
+    assert abs(np.mean(went) - share) <= 0.5 / len(went)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -120,6 +141,8 @@ def test_a_hundred_dimensions_move_ten_at_a_time() -> None:
         {"candidates": True},
         {"few": 0.0},
         {"descent": -1},
+        {"descents": 1.5},
+        {"descents": math.nan},
     ],
 )
 def test_wrong_settings_say_what_was_expected(wrong: dict[str, float]) -> None:
