@@ -31,7 +31,10 @@ def choose(space: Space) -> Sampler:
     from lamcts.samplers.quadratic import Quadratic
     from lamcts.samplers.turbo import Turbo
 
-    return Auto((Turbo(descents=1.0), Quadratic(), Coordinate())) if space.continuous.any() else Turbo()
+    if not space.continuous.any():
+        return Turbo()
+    base = Turbo(length_min=2**-7, descents=1.0)  # the others descend to the bottom: it goes where the model says
+    return Auto((base, Quadratic(), Coordinate()))
 
 
 @runtime_checkable

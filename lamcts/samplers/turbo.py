@@ -41,7 +41,7 @@ class Turbo:
     """
 
     length: float = 0.8
-    length_min: float = 2**-7
+    length_min: float = 2**-10
     length_max: float = 1.6
     success_tolerance: int = 3
     failure_tolerance: int | None = None

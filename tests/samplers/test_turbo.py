@@ -58,7 +58,7 @@ def test_failures_shrink_the_box_until_the_search_is_done() -> None:
         numbers = search.ask(4)
         search.tell(numbers, [True] * 4)
         rounds += 1
-    assert rounds == 7  # 0.8 halves seven times to 2^-7.3, each after max(4, d) failures
+    assert rounds == 10  # 0.8 halves ten times to 2^-10.3, each after max(4, d) failures
 
 
 def test_the_box_grows_while_results_improve() -> None:
