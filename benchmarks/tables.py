@@ -1,6 +1,6 @@
 """The tables: who gets how far, who is first, what the tree does, how many evaluations it saves, what it costs.
 
-    python -m benchmarks.tables [best ranks targets rescored harm saved time failures] [--problems NAME ...]
+    python -m benchmarks.tables [best ranks targets rescored harm parity saved time failures] [--problems NAME ...]
 
 Scores are log10 of the regret where the optimum is known, else the missing share of the problem's span, from the
 re-scored incumbent where there is one: lower is better. All rows are those of results/runs.
@@ -19,6 +19,7 @@ from benchmarks import ledger, problems, report, stats
 from benchmarks.run import seeds_of
 
 DEFAULT = ("lamcts@1", "lamcts@10")  # what stands for us in the ranking
+PARITY = {"lamcts turbo, no tree@10": "reference TuRBO-1@10"}  # ours and theirs, the same method
 REFERENCES = {"reference LaMCTS-TuRBO@1": 1 / 3, "reference TuRBO-1@10": 2 / 3, "reference TuRBO-1@1": 2 / 3}
 
 
@@ -182,20 +183,40 @@ def rescored(runs: Runs) -> str:
 def harm(runs: Runs) -> str:
     """Do no harm: scores with the tree minus scores without, paired by seed."""
     lines = []
-    verdicts: list[str] = []
     for problem, methods in runs.items():
         for method, with_tree in methods.items():
             name, _, batch = method.rpartition("@")
             without = methods.get(f"{name.removesuffix('tree')}no tree@{batch}", {}) if name.endswith(", tree") else {}
-            if both := sorted(with_tree.keys() & without.keys()):
-                gap = stats.difference([with_tree[s].score for s in both], [without[s].score for s in both])
-                verdicts.append(gap.verdict)
-                limits = f"{gap.median:+.3f}", f"{gap.lower:+.3f}", f"{gap.upper:+.3f}"
-                lines.append((problem, name.removesuffix(", tree"), *limits, gap.verdict, str(gap.n)))
+            if line := _difference(with_tree, without):
+                lines.append((problem, name.removesuffix(", tree"), *line))
+    return _differences("sampler", lines)
+
+
+def parity(runs: Runs) -> str:
+    """Our version of a published method: its scores minus those of its authors' code, paired by seed."""
+    lines = []
+    for problem, methods in runs.items():
+        for ours, theirs in PARITY.items():
+            if line := _difference(methods.get(ours, {}), methods.get(theirs, {})):
+                lines.append((problem, f"{ours} - {theirs}", *line))
+    return _differences("pair", lines)
+
+
+def _difference(one: Cell, other: Cell) -> tuple[str, ...]:
+    """Return the cells of a table that say how much higher the scores of `one` are, none without a common seed."""
+    both = sorted(one.keys() & other.keys())
+    if not both:
+        return ()
+    gap = stats.difference([one[seed].score for seed in both], [other[seed].score for seed in both])
+    return f"{gap.median:+.3f}", f"{gap.lower:+.3f}", f"{gap.upper:+.3f}", str(gap.n), gap.verdict
+
+
+def _differences(what: str, lines: Sequence[Sequence[str]]) -> str:
     if not lines:
         return ""
+    verdicts = [line[-1] for line in lines]
     count = ", ".join(f"{verdicts.count(word)} {word}" for word in ("better", "harmless", "undecided", "harmed"))
-    header = ("problem", "sampler", "median difference", "lower 95 %", "upper 95 %", "verdict", "pairs")
+    header = ("problem", what, "median difference", "lower 95 %", "upper 95 %", "pairs", "verdict")
     return _table(header, lines) + f"\n\n{len(lines)} cells: {count}."
 
 
@@ -243,13 +264,13 @@ def failures(rows: Iterable[dict[str, str]]) -> str:
 
 
 TABLES: dict[str, Callable[..., str]] = {
-    "best": best, "ranks": ranks, "targets": targets, "rescored": rescored, "harm": harm, "saved": saved, "time": cost,
-    "failures": failures,
+    "best": best, "ranks": ranks, "targets": targets, "rescored": rescored, "harm": harm, "parity": parity,
+    "saved": saved, "time": cost, "failures": failures,
 }  # fmt: skip
 TITLES = {
     "best": "Best values", "ranks": "Who is first", "targets": "Evaluations to target",
-    "rescored": "Re-scored incumbents", "harm": "With the tree, and without", "saved": "Evaluations saved",
-    "time": "Own time", "failures": "Failed runs",
+    "rescored": "Re-scored incumbents", "harm": "With the tree, and without", "parity": "Beside the authors' code",
+    "saved": "Evaluations saved", "time": "Own time", "failures": "Failed runs",
 }  # fmt: skip
 
 

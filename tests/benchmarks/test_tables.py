@@ -35,7 +35,12 @@ def test_the_tables_say_what_the_rows_say(tmp_path):
     assert "| lamcts@1 | 1 | 1 (1 to 1) | 10 of 10 |" in tables.targets(runs)  # 100 x 0.01 is on target at once
     assert "| random@1 | 1 | 10 (10 to 10) | 10 of 10 |" in tables.targets(runs)
     harm = tables.harm(runs)
-    assert "| lamcts cma | -1.000 | -1.000 | -1.000 | better | 10 |" in harm and "1 cells: 1 better" in harm
+    assert "| lamcts cma | -1.000 | -1.000 | -1.000 | 10 | better |" in harm and "1 cells: 1 better" in harm
+    assert tables.parity(runs) == ""
+    run(tmp_path, "lamcts turbo, no tree", 100, 10.0, batch=10)
+    beside = tables.parity(tables.grouped(ledger.rows(tmp_path), ledger.curves(tmp_path)))
+    pair = "lamcts turbo, no tree@10 - reference TuRBO-1@10"
+    assert f"| {pair} | +1.000 | +1.000 | +1.000 | 1 | harmed |" in beside
     assert "| reference TuRBO-1@10 | lamcts@1 | 1 (1 to 1) | 0.01 | 0.67 | 10 |" in tables.saved(runs)
     assert "| ackley-20 | cobyla | 100 | failed | why |" in tables.failures(ledger.rows(tmp_path).values())
 
