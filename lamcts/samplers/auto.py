@@ -33,7 +33,7 @@ def choose(space: Space) -> Sampler:
 
     if not space.continuous.any():
         return Turbo()
-    base = Turbo(length_min=2**-7, descents=1.0)  # the quadratic search goes to the bottom, this one leaps
+    base = Turbo(length_min=2**-7, descent_share=1.0)  # the quadratic search goes to the bottom, this one leaps
     return Auto((base, Quadratic(), Coordinate()))
 
 

@@ -120,6 +120,8 @@ def descend(
     `slope` maps points [k, d] to losses [k] and gradients [k, d], row i of all belonging to `x[i]`. A step that leaves
     the region, or gains nothing, is taken back and the next one is shorter. Only continuous coordinates may be free.
     """
+    if not free.any():
+        return x.copy()  # all parameters discrete, or no draw that is to go down
     best, (values, gradient) = x.copy(), slope(x)
     width = (high - low) * free  # [k, d]
     length = FIRST * np.sqrt(free.sum(1, keepdims=True))  # [k, 1]

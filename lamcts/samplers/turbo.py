@@ -35,7 +35,7 @@ class Turbo:
     n_start: results to begin with (None: 2 d, at most 100). candidates: points at which the posterior draws are
     looked at (None: 1000, or 500 where less than five points are asked for). few: parameters that a candidate moves at
     a time, on average. descent: steps down the slope of a draw from its best candidate, along the parameters that this
-    one moves; descents: share of the draws that make them (the others stay at the candidate, and exploit the model
+    one moves. descent_share: share of the draws that make them (the others stay at the candidate, and exploit the model
     less). settle: keep the search until it has converged (thesis 5.3); False: the tree selects its region, and so which
     search goes on, anew at every ask.
     """
@@ -49,7 +49,7 @@ class Turbo:
     candidates: int | None = None
     few: float = 10.0
     descent: int = 8
-    descents: float = 0.5
+    descent_share: float = 0.5
     settle: bool = True
     prior: Prior = PRIOR
     effort: Effort = EFFORT
@@ -64,8 +64,8 @@ class Turbo:
                 raise ValueError(f"Turbo: expected {name} to be a whole number of at least {least}, got {value!r}")
         if not self.few > 0 or self.descent < 0:
             raise ValueError(f"Turbo: expected few > 0 and descent >= 0, got {self.few!r} and {self.descent!r}")
-        if not 0 <= self.descents <= 1:
-            raise ValueError(f"Turbo: expected descents between 0 and 1, got {self.descents!r}")
+        if not 0 <= self.descent_share <= 1:
+            raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
 
     @property
     def resumable(self) -> bool:
@@ -142,7 +142,7 @@ class _TurboSession(Local):
     def _descending(self, first: int, k: int) -> NDArray[np.bool_]:
         """Return which of the `k` draws after the `first` points of a batch go down the slope, [k], evenly spread."""
         numbers = self._progress.tag + first + np.arange(k + 1)
-        going: NDArray[np.bool_] = np.diff(np.floor(numbers * self._settings.descents)) > 0
+        going: NDArray[np.bool_] = np.diff(np.floor(numbers * self._settings.descent_share)) > 0
         return going
 
     def tell(self, tags: list[int], rows: Rows) -> None:

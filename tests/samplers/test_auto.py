@@ -17,7 +17,7 @@ from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.testing.samplers import Ball
 from lamcts.testing.search import Search, bowl
 
-DEFAULT = Auto((Turbo(length_min=2**-7, descents=1.0), Quadratic(), Coordinate()))
+DEFAULT = Auto((Turbo(length_min=2**-7, descent_share=1.0), Quadratic(), Coordinate()))
 
 # The default --------------------------------------------------------------------------------------------------------
 

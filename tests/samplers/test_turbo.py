@@ -124,7 +124,7 @@ def test_a_share_of_the_draws_goes_down_the_slope(share: float, batch: int, monk
         return down
 
     monkeypatch.setattr(turbo, "descend", watched)
-    Search(Turbo(candidates=100, descents=share), CUBE, seed=0, given=8).go(28 // batch, batch)
+    Search(Turbo(candidates=100, descent_share=share), CUBE, seed=0, given=8).go(28 // batch, batch)
     assert len(went) >= 28
     assert abs(np.mean(went) - share) <= 0.5 / len(went)
 
@@ -141,8 +141,8 @@ def test_a_share_of_the_draws_goes_down_the_slope(share: float, batch: int, monk
         {"candidates": True},
         {"few": 0.0},
         {"descent": -1},
-        {"descents": 1.5},
-        {"descents": math.nan},
+        {"descent_share": 1.5},
+        {"descent_share": math.nan},
     ],
 )
 def test_wrong_settings_say_what_was_expected(wrong: dict[str, float]) -> None:
