@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 POLL_SECONDS = 0.2  # how often a wait looks whether somebody wants it to end
 GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL, to write a checkpoint or to free a device
@@ -83,7 +83,7 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
         process.wait(GRACE_SECONDS)
     except subprocess.TimeoutExpired:
         pass
-    finally:  # also on a second Ctrl-C
+    finally:  # whatever breaks off the grace
         _signal(process, signal.SIGKILL)  # children outlive their parent
         process.wait()
 
@@ -97,21 +97,27 @@ def _signal(process: "subprocess.Popen[bytes]", number: int) -> None:
 def _stops_noticed() -> Iterator[list[int]]:
     """Collect the signals that would end this process and leave its program running; they act when this is left.
 
+    Ctrl-C too: a KeyboardInterrupt while a program is being started would leave nobody who knows of it.
     Only where they would have their usual effect, and in the main thread, which alone can ask for them.
     """
     noticed: list[int] = []
-    ours: list[signal.Signals] = []
+    ours: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():
-        ours = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is signal.SIG_DFL]
+        usual = {
+            signal.SIGINT: signal.default_int_handler,
+            signal.SIGTERM: signal.SIG_DFL,
+            signal.SIGHUP: signal.SIG_DFL,
+        }
+        ours = {each: handler for each, handler in usual.items() if signal.getsignal(each) is handler}
     for each in ours:
         signal.signal(each, lambda number, frame: noticed.append(number))
     try:
         yield noticed
     finally:
-        for each in ours:
-            signal.signal(each, signal.SIG_DFL)
+        for each, handler in ours.items():
+            signal.signal(each, handler)
         if noticed:
-            os.kill(os.getpid(), noticed[0])
+            signal.raise_signal(noticed[0])
 
 
 def _end_of(file: IO[bytes]) -> str:

@@ -87,6 +87,30 @@ def test_a_stray_child_does_not_hold_up_a_program_that_has_ended():
     assert ended.status == 0 and time.monotonic() - started < 60
 
 
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as Python has it: a background job may have been told to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_while_a_program_starts_ends_it_too(monkeypatch, pipe, ctrl_c):
+    start = subprocess.Popen
+
+    def interrupted_start(*args, **kwargs):
+        started = start(*args, **kwargs)
+        signal.raise_signal(signal.SIGINT)  # before anybody has the process in hand
+        return started
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted_start)
+    with pytest.raises(KeyboardInterrupt):
+        run(["sh", "-c", STUBBORN_CHILD.format(pipe=pipe.path)])
+    monkeypatch.undo()
+    pipe.wait_for(b"on\n")
+    pipe.wait_for(b"")
+
+
 def test_handlers_are_left_as_they_were():
     before = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]
     run(["true"])
