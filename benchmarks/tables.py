@@ -8,6 +8,7 @@ re-scored incumbent where there is one: lower is better. All rows are those of r
 
 import argparse
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -20,6 +21,8 @@ from benchmarks.run import seeds_of
 
 DEFAULT = ("lamcts@1", "lamcts@10")  # what stands for us in the ranking
 PARITY = {"lamcts turbo, no tree@10": "reference TuRBO-1@10"}  # ours and theirs, the same method
+VERDICTS = ("better", "harmless", "no worse", "undecided", "harmed", "worse")
+BESIDE_THEIRS = {"harmless": "no worse", "harmed": "worse"}  # what the verdicts on the tree mean of two versions
 REFERENCES = {"reference LaMCTS-TuRBO@1": 1 / 3, "reference TuRBO-1@10": 2 / 3, "reference TuRBO-1@1": 2 / 3}
 
 
@@ -198,7 +201,8 @@ def parity(runs: Runs) -> str:
     for problem, methods in runs.items():
         for ours, theirs in PARITY.items():
             if line := _difference(methods.get(ours, {}), methods.get(theirs, {})):
-                lines.append((problem, f"{ours} - {theirs}", *line))
+                *limits, verdict = line
+                lines.append((problem, f"{ours} - {theirs}", *limits, BESIDE_THEIRS.get(verdict, verdict)))
     return _differences("pair", lines)
 
 
@@ -214,8 +218,8 @@ def _difference(one: Cell, other: Cell) -> tuple[str, ...]:
 def _differences(what: str, lines: Sequence[Sequence[str]]) -> str:
     if not lines:
         return ""
-    verdicts = [line[-1] for line in lines]
-    count = ", ".join(f"{verdicts.count(word)} {word}" for word in ("better", "harmless", "undecided", "harmed"))
+    found = Counter(line[-1] for line in lines)
+    count = ", ".join(f"{found[word]} {word}" for word in VERDICTS if word in found)
     header = ("problem", what, "median difference", "lower 95 %", "upper 95 %", "pairs", "verdict")
     return _table(header, lines) + f"\n\n{len(lines)} cells: {count}."
 
