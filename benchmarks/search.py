@@ -7,6 +7,7 @@ Letters: d dimensions, n evaluations.
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 import lamcts
 from benchmarks.records import Enough
 from lamcts.objectives import Objective
+from lamcts.objectives.mujoco.gait import Gait
 
 Floats = NDArray[np.float64]
 
@@ -45,30 +47,43 @@ class Search:
 
     def __call__(self, u: ArrayLike) -> float:
         """Return the loss at `u` [d]; a solver that steps outside the cube is put on its border."""
-        return self.point(self.objective.space.decode(np.clip(np.asarray(u, float).reshape(self.dim), 0, 1)))
+        return float(self.many(np.asarray(u, float).reshape(1, self.dim))[0])
 
     def point(self, point: Any) -> float:
         """Return the loss at a point of the objective's own space."""
-        if not self.left:
-            raise Enough
-        if not self.values and self.x0 is not None and not np.allclose(self.objective.space.encode(point), self.x0):
-            raise RuntimeError("expected the objective's own start as the first evaluation, got another point")
-        self.own.append(self.own_seconds())
-        k = len(self.values)
-        value = float(self.objective(point, seed=self.noise_seed(k)))
-        now = time.process_time()
-        self.objective_seconds, self._since = self.objective_seconds + now - self._since, now
-        loss = -value if self.objective.maximise else value
-        self.values.append(loss)
-        if loss < self._best:
-            self._best = loss
-            self.points.append(point)
-            self.improved.append((k + 1, value))
-        return loss
+        return self.together([point])[0]
 
     def many(self, u: ArrayLike) -> Floats:
         """Return the losses [n] at `u` [n, d]."""
-        return np.array([self(row) for row in np.atleast_2d(u)])
+        cube = np.clip(np.asarray(u, float).reshape(-1, self.dim), 0, 1)
+        return np.array(self.together([self.objective.space.decode(row) for row in cube]))
+
+    def together(self, points: Sequence[Any]) -> list[float]:
+        """Return the losses at points of the objective's own space, which episodes stepped together give sooner."""
+        k, n = len(self.values), min(self.left, len(points))
+        if not n:
+            raise Enough
+        if not k and self.x0 is not None and not np.allclose(self.objective.space.encode(points[0]), self.x0):
+            raise RuntimeError("expected the objective's own start as the first evaluation, got another point")
+        self.own += [self.own_seconds()] * n
+        values = self._evaluate(points[:n], [self.noise_seed(k + i) for i in range(n)])
+        now = time.process_time()
+        self.objective_seconds, self._since = self.objective_seconds + now - self._since, now
+        losses = [-value if self.objective.maximise else value for value in values]
+        for point, value, loss in zip(points, values, losses, strict=False):
+            self.values.append(loss)
+            if loss < self._best:
+                self._best = loss
+                self.points.append(point)
+                self.improved.append((len(self.values), value))
+        if n < len(points):
+            raise Enough
+        return losses
+
+    def _evaluate(self, points: Sequence[Any], seeds: Sequence[int]) -> list[float]:
+        if isinstance(self.objective, Gait):
+            return self.objective.values(points, seeds)
+        return [float(self.objective(point, seed=seed)) for point, seed in zip(points, seeds, strict=True)]
 
     def noise_seed(self, k: int) -> int:
         """Return the seed of evaluation `k` from 0: the same for every method; numbers from 10**6 on re-score."""

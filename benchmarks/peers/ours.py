@@ -10,4 +10,4 @@ def search(search: Search, **settings: Any) -> None:
     opt = search.optimizer(maximise=False, **settings)
     while search.left:
         trials = opt.ask(min(search.batch, search.left))
-        opt.tell(trials, [search.point(trial.point) for trial in trials])
+        opt.tell(trials, search.together([trial.point for trial in trials]))

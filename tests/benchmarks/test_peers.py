@@ -11,6 +11,7 @@ from benchmarks import peers, references
 from benchmarks.records import Enough
 from benchmarks.search import Search
 from lamcts import Box
+from lamcts.objectives.mujoco import gait
 
 HEAVY = ("optuna gp", "botorch", "smac")  # seconds a run: once, small
 GLOBAL = ("dual annealing", "botorch")  # draws from torch's or SciPy's own generators, in a process of its own
@@ -152,3 +153,18 @@ class MCTS:
         assert self.solver_type == "turbo"
         self.inner.optimize()
 """
+
+
+def test_points_that_are_given_together_count_one_by_one():
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    objective = gait("Hopper-v5", episode_steps=30)
+    points = [objective.x0, *np.random.default_rng(0).uniform(-1, 1, (5, 33))]
+    one, all_at_once = Search(objective, 3, 4), Search(objective, 3, 4)
+    for point in points[:4]:
+        one.point(point)
+    with pytest.raises(Enough):  # after the four that the budget allows
+        all_at_once.together(points)
+    assert all_at_once.values == one.values and len(one.values) == len(all_at_once.own) == 4
+    assert all_at_once.improved == one.improved and not all_at_once.left
+    with pytest.raises(Enough):
+        all_at_once.together(points)

@@ -141,6 +141,15 @@ def test_a_gait_by_hand_says_what_was_expected(settings, message):
         gait("Hopper-v5", **settings)
 
 
+@pytest.mark.parametrize("seeds", ["fresh", "fixed"])
+def test_values_are_those_of_calls_one_by_one(seeds):
+    made = gait("Hopper-v5", seeds=seeds, base_seed=9, episode_steps=40)
+    points = np.random.default_rng(3).uniform(-1, 1, (4, 33))
+    values = made.values(points, range(4))
+    assert values == [made(point, seed=i) for i, point in enumerate(points)]
+    assert len(set(values)) == 4
+
+
 def test_many_wants_a_seed_for_each_point():
     with pytest.raises(ValueError, match="a seed for each of 2 points, got 1 seeds"):
         objectives.make("hopper").many(np.zeros((2, 33)), [0])

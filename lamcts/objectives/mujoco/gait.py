@@ -62,6 +62,11 @@ class Gait:
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:
         return self.evaluate(point, seed=self._seed(seed)).mean
 
+    def values(self, points: Sequence[ArrayLike], seeds: Sequence[int]) -> list[float]:
+        """Return what calls at each point with the seed beside it return; together that is quicker."""
+        drawn = [self.base_seed] * len(seeds) if self.seeds == "fixed" else seeds
+        return [found.mean for found in self.many(points, drawn)]
+
     def evaluate(self, point: ArrayLike, *, seed: int | None = None, rollouts: int | None = None) -> Rollouts:
         """Run the episodes that `seed` names (None: new ones), `rollouts` of them if given, and return them one by one.
 
