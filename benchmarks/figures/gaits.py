@@ -10,7 +10,7 @@ from benchmarks.figures.comparison import Comparison, main
 
 FIGURE = Comparison(
     "gaits",
-    "Linear policies for six gaits",
+    "Linear policies for MuJoCo's gaits",
     ("swimmer", "hopper", "walker2d", "halfcheetah", "ant", "humanoid"),
     3,
     "best return seen",
