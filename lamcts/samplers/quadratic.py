@@ -3,7 +3,8 @@
 A trust-region method of the kind of Powell's (COBYLA 1994, NEWUOA 2006), with a Bayesian polynomial for the
 interpolation: every row nearby counts, whoever asked for it, results may be late or missing, and the points of a batch
 beside the first go down draws of the posterior (Thompson sampling). It begins with a box over the whole cube, where
-the model is the trend of all rows, and ends in a narrow one, where it is a Taylor polynomial.
+the model is the trend of all rows, and ends in a narrow one, where it is a Taylor polynomial. Where points are asked
+for one by one, most of them are such draws too: the mean's step after every single result follows the first valley.
 """
 
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from lamcts.samplers.proposals import Batch, centre, distances, leader, pull
 MOST_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
 NEAR = 2.0  # boxes: rows within take part
 FAR = 8.0  # boxes: rows within take part where they help to tell the near ones
+MEAN_EVERY = 10  # results at least from one step of the model's mean to the next, whose model is else all but the same
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region
 
 
@@ -68,6 +70,7 @@ class Quadratic:
         rng, progress = streams.restore(state["rng"]), Progress.restore(state["progress"])
         session = _QuadraticSession(self, region, seen, rng, state["incumbent"], progress)
         session.places = [None if place is None else tuple(place) for place in state["places"]]
+        session.mean_at = state["mean_at"]
         return session
 
 
@@ -83,6 +86,7 @@ class _QuadraticSession(Local):
     ) -> None:
         super().__init__(region, seen, rng, incumbent)
         self.places: list[Place | None] = [None, None]  # where the next fits start: of the far rows, of the near ones
+        self.mean_at: int | None = None  # rows seen when the model's mean was last followed
         self._settings = settings
         self._progress = progress
 
@@ -110,7 +114,7 @@ class _QuadraticSession(Local):
         low = np.where(free, np.maximum(-1.0, -centre / half), 0.0)
         high = np.where(free, np.minimum(1.0, (1.0 - centre) / half), 0.0)
         model = self._model(centre, half)
-        first = self._progress.failures % 2 == 0 and not self._progress.tags  # else the mean's step was tried already
+        first = self._follows_mean()
         for _ in range(TRIES):
             steps = [self._step(model, low, high, first and i == 0) for i in range(batch.missing)]
             x = self._region.space.snap(np.clip(centre + half * np.array(steps), 0.0, 1.0))
@@ -120,6 +124,15 @@ class _QuadraticSession(Local):
             first = False
             if not batch.open:
                 break
+
+    def _follows_mean(self) -> bool:
+        """Return whether the next batch begins with the step of the model's mean, and take note of it."""
+        if self._progress.failures % 2 or self._progress.tags:  # it was tried already
+            return False
+        if self.mean_at is not None and len(self._seen) - self.mean_at < MEAN_EVERY:
+            return False
+        self.mean_at = len(self._seen)
+        return True
 
     def _step(self, model: Taylor | None, low: Floats, high: Floats, mean: bool) -> Floats:
         if model is None:
@@ -182,4 +195,5 @@ class _QuadraticSession(Local):
             **self.core(),
             "progress": self._progress.state(),
             "places": [None if place is None else list(place) for place in self.places],
+            "mean_at": self.mean_at,
         }

@@ -51,6 +51,25 @@ def test_it_follows_a_narrow_turned_valley_to_its_bottom(seed: int) -> None:
     assert best(search) < 1e-7
 
 
+def test_one_by_one_the_mean_is_followed_once_in_ten_results_and_else_a_draw() -> None:
+    search = Search(Quadratic(), CUBE, 0, given=20)
+    followed = list[int]()
+    for _ in range(60):
+        search.go(1, 1)
+        followed.append(search.session.state()["mean_at"])
+    changes = np.diff(np.unique(followed))
+    assert len(changes) >= 3 and changes.min() >= 10
+
+
+def test_in_batches_of_ten_the_mean_is_followed_in_each_that_comes_after_a_success() -> None:
+    search = Search(Quadratic(), CUBE, 0, given=20)
+    for _ in range(4):
+        failures = search.session.state()["progress"]["numbers"][3]
+        before = len(search.seen)
+        search.go(1, 10)
+        assert (search.session.state()["mean_at"] == before) == (failures % 2 == 0)
+
+
 def test_more_rows_than_coefficients_give_the_whole_curvature_and_fewer_do_not() -> None:
     cube = Box(0.0, 1.0, dim=20)  # 231 coefficients
     searches = [Search(Quadratic(rows=rows), cube, 0, loss=valley(20), given=40) for rows in (None, 200)]
