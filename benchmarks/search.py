@@ -70,7 +70,7 @@ class Search:
         now = time.process_time()
         self.objective_seconds, self._since = self.objective_seconds + now - self._since, now
         losses = [-value if self.objective.maximise else value for value in values]
-        for point, value, loss in zip(points, values, losses, strict=False):
+        for point, value, loss in zip(points[:n], values, losses, strict=True):
             self.values.append(loss)
             if loss < self._best:
                 self._best = loss

@@ -3,8 +3,8 @@
 A trust-region method of the kind of Powell's (COBYLA 1994, NEWUOA 2006), with a Bayesian polynomial for the
 interpolation: every row nearby counts, whoever asked for it, results may be late or missing, and the points of a batch
 beside the first go down draws of the posterior (Thompson sampling). It begins with a box over the whole cube, where
-the model is the trend of all rows, and ends in a narrow one, where it is a Taylor polynomial. Where points are asked
-for one by one, most of them are such draws too: the mean's step after every single result follows the first valley.
+the model is the trend of all rows, and ends in a narrow one, where it is a Taylor polynomial. Where few points
+are asked for at a time, most of them are such draws too: the mean's step after every result follows the first valley.
 """
 
 from dataclasses import dataclass
