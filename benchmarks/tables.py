@@ -189,9 +189,10 @@ def harm(runs: Runs) -> str:
     for problem, methods in runs.items():
         for method, with_tree in methods.items():
             name, _, batch = method.rpartition("@")
-            without = methods.get(f"{name.removesuffix('tree')}no tree@{batch}", {}) if name.endswith(", tree") else {}
+            sampler, _, how = name.partition(", ")
+            without = methods.get(f"{sampler}, no tree@{batch}", {}) if how in ("tree", "fenced") else {}
             if line := _difference(with_tree, without):
-                lines.append((problem, name.removesuffix(", tree"), *line))
+                lines.append((problem, sampler if how == "tree" else name, *line))
     return _differences("sampler", lines)
 
 

@@ -285,8 +285,10 @@ def settle(opt):
     raise AssertionError("no session has settled")
 
 
-@pytest.mark.parametrize("sampler", ["auto", "turbo"])
-def test_the_default_that_has_settled_gets_the_whole_space_while_turbo_keeps_to_the_trees_region(sampler):
+@pytest.mark.parametrize(
+    ("sampler", "roams"), [("auto", True), ("turbo", True), (lamcts.samplers.Turbo(roam=False), False)]
+)
+def test_a_search_that_has_settled_gets_the_whole_space_and_a_fenced_one_keeps_to_the_trees_region(sampler, roams):
     tree = lamcts.LatentTree(leaf_size=8)
     opt = lamcts.Optimizer(lamcts.Box(-5, 10, dim=3), sampler=sampler, tree=tree, seed=1, n_init=30)
     opt.tell(trials := opt.ask(30), [value(t.point) for t in trials])
@@ -294,11 +296,24 @@ def test_the_default_that_has_settled_gets_the_whole_space_while_turbo_keeps_to_
     assert before.steps  # none has settled: the tree selects
     settle(opt)
     region = opt.region()
-    if sampler == "auto":
+    if roams:
         assert region.steps == ()
         assert np.array_equal(region.rows, opt.seen.good)
     else:
         assert region.steps
+
+
+def test_until_turbo_converges_the_tree_costs_it_nothing():
+    best = {}
+    for tree in ("auto", None):
+        opt = lamcts.Optimizer(lamcts.Box(-5, 10, dim=5), sampler="turbo", tree=tree, seed=2)
+        for _ in range(60):
+            trial = opt.ask()[0]
+            opt.tell(trial, value(trial.point))
+        assert opt.seen.source.max() == 0  # one search
+        best[tree] = opt.best
+    assert opt.tree is None
+    assert best["auto"].value == best[None].value
 
 
 def test_while_a_search_roams_the_tree_is_not_asked_and_once_it_has_converged_it_selects_again(monkeypatch):

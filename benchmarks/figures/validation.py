@@ -5,8 +5,8 @@
 Every 10 evaluations, of the region that is selected next: the mean regret of the evaluations inside, as in the thesis;
 and, since a local search piles up good points wherever it is, that of 64 fresh points drawn inside the region for this
 purpose alone. With the sampler "uniform" nothing but the tree leads the search; "turbo" stays in the region where it
-settled (the default, once settled, looks across the whole space). Splits are counted in the whole tree, and on the path
-to the region. Before the first split the region is the whole space. Rows go to validation.csv, the picture to
+settled (by default it, and the default, look across the whole space then). Splits are counted in the whole tree, and on
+the path to the region. Before the first split the region is the whole space. Rows go to validation.csv, the picture to
 validation.png.
 """
 

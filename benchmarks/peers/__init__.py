@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.search import Search
 from lamcts.samplers import REGISTRY as SAMPLERS
+from lamcts.samplers import Turbo
 
 Run = Callable[[Search], None]
 
@@ -53,12 +54,15 @@ PEERS = {
     "reference LaMCTS-TuRBO": Peer("reference", "lamcts", "as it is; needs --reference DIR", warm=False),
 }
 OURS = re.compile(r"lamcts (?P<sampler>[\w:]+), (?P<tree>tree|no tree)")
+FENCED = "lamcts turbo, fenced"  # in the tree, and never out of the region round its incumbent
 
 
 def find(name: str) -> Peer:
     """Return a method by name; "lamcts SAMPLER, tree" and "lamcts SAMPLER, no tree" name any sampler of ours."""
     if name in PEERS:
         return PEERS[name]
+    if name == FENCED:
+        return Peer("ours", "search", "our TuRBO, fenced in by the tree", settings={"sampler": Turbo(roam=False)})
     ours = OURS.fullmatch(name)
     if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto"):
         tree = {} if ours["tree"] == "tree" else {"tree": None}
@@ -69,7 +73,7 @@ def find(name: str) -> Peer:
 
 def all_names() -> list[str]:
     """Return every method: the peers, then ours with and without the tree."""
-    return [*PEERS, *(f"lamcts {sampler}, {tree}" for sampler in SAMPLERS for tree in ("tree", "no tree"))]
+    return [*PEERS, FENCED, *(f"lamcts {sampler}, {tree}" for sampler in SAMPLERS for tree in ("tree", "no tree"))]
 
 
 def missing(name: str) -> str:

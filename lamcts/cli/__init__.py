@@ -58,7 +58,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     of.add_argument("--noise", type=float, help="standard deviation of noise on every value, or (rover, push) input")
     of.add_argument("--rollouts", type=int, help="episodes that an evaluation averages over")
     of.add_argument("--seeds", choices=("fresh", "fixed"), help="new start states in every evaluation, or the same")
-    of.add_argument("--moments", metavar="FILE", help="standardise states: 'running', or a file with mean and std")
+    of.add_argument("--moments", metavar="FILE", help="standardise states: running, ars, or a file of mean and std")
     of.add_argument("--episode-steps", type=int, metavar="N", help="control steps after which an episode ends")
     own = one.add_argument_group("a function or a program of your own")
     own.add_argument(

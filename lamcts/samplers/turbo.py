@@ -37,7 +37,9 @@ class Turbo:
     a time, on average. descent: steps down the slope of a draw from its best candidate, along the parameters that this
     one moves. descent_share: share of the draws that make them (the others stay at the candidate, and exploit the model
     less). settle: keep the search until it has converged (thesis 5.3); False: the tree selects its region, and so which
-    search goes on, anew at every ask.
+    search goes on, anew at every ask. roam: once settled, look across the whole space, so that the tree says where the
+    search begins and, when it has converged, where it begins again; False: stay in the tree's region round the
+    incumbent too, as in the thesis, which cost evaluations on most functions and gained none (benchmarks/README.md).
     """
 
     length: float = 0.8
@@ -51,6 +53,7 @@ class Turbo:
     descent: int = 8
     descent_share: float = 0.5
     settle: bool = True
+    roam: bool = True
     prior: Prior = PRIOR
     effort: Effort = EFFORT
 
@@ -97,6 +100,7 @@ class _TurboSession(Local):
     ) -> None:
         super().__init__(region, seen, rng, incumbent)
         self.model = LocalModel(seen, settings.prior, settings.effort)
+        self.roams = settings.roam
         self._settings = settings
         self._progress = progress
 

@@ -91,6 +91,29 @@ def test_moments_come_from_files_of_either_kind(tmp_path):
     assert score != objectives.make("hopper")(point, seed=1)
 
 
+@pytest.mark.parametrize(("name", "states"), [("hopper", 11), ("walker2d", 17), ("ant", 111), ("humanoid", 376)])
+def test_published_moments_fit_the_task_and_change_what_the_policy_sees(name, states):
+    made = objectives.make(name, moments="ars", rollouts=1)
+    assert made.moments.mean.shape == made.moments.squares.shape == (states,)
+    scaled = made.policy(np.ones(made.space.dim))
+    assert not np.allclose(np.array(scaled["w"]), 1)
+    assert np.isfinite(scaled["w"]).all()
+
+
+def test_hopper_and_ant_have_the_published_numbers():
+    # The first state of Hopper is the height of its torso, 1.25 at rest; Ant's contact forces are still but for a few.
+    hopper, ant = (objectives.make(name, moments="ars").moments for name in ("hopper", "ant"))
+    assert hopper.mean[0] == pytest.approx(1.41599384, abs=1e-5)
+    assert hopper.std[0] == pytest.approx(0.19805723, abs=1e-6)
+    assert (ant.std < 1e-4).sum() == 30
+
+
+@pytest.mark.parametrize(("name", "message"), [("swimmer", "got Swimmer-v5"), ("ant-v5", "105 states")])
+def test_tasks_without_published_moments_say_so(name, message):
+    with pytest.raises(ValueError, match=message):
+        objectives.make(name, moments="ars")
+
+
 def test_a_deviation_of_infinity_or_almost_nothing_switches_an_input_off():
     mean, std = np.zeros(11), np.ones(11)
     scores = []

@@ -145,9 +145,9 @@ def gait(
 ) -> Gait:
     """Return the gait in the gymnasium environment `env`, such as "Walker2d-v5".
 
-    `moments`: None, "running", Moments, a pair (mean [s], std [s]), or the path of a file that holds them (see
-    `statistics.py`). `episode_steps`: after how many control steps an episode ends (None: the environment's own cap).
-    `options` go to the environment's constructor. MissingExtra without gymnasium's MuJoCo.
+    `moments`: None, "running", "ars", Moments, a pair (mean [s], std [s]), or the path of a file that holds them
+    (see `statistics.py`). `episode_steps`: after how many control steps an episode ends (None: the environment's own
+    cap). `options` go to the environment's constructor. MissingExtra without gymnasium's MuJoCo.
     """
     if seeds not in ("fresh", "fixed"):
         raise ValueError(f"expected seeds as 'fresh' or 'fixed', got {seeds!r}")
@@ -165,7 +165,7 @@ def gait(
         rollouts=_positive("rollouts", rollouts),
         seeds=seeds,
         base_seed=base_seed,
-        moments=moments_of(moments, states),
+        moments=moments_of(moments, states, env),
         threshold=threshold,
         route=route,
     )

@@ -1,7 +1,8 @@
 """Moments of states as a user gives them: in numbers, or in a file of theirs.
 
 A file is `.npz` with the arrays mean [s] and std [s], or `.json` with the same two names; what `Moments.to_json`
-gives, and so the "moments" of a saved policy, serves as well.
+gives, and so the "moments" of a saved policy, serves as well. "ars" are the statistics that the authors of ARS
+published with their trained policies (`ars.json`), those of the thesis's experiments.
 """
 
 import json
@@ -12,17 +13,21 @@ import numpy as np
 
 from lamcts.objectives.policy import Moments
 
+ARS = Path(__file__).with_name("ars.json")
 
-def moments_of(given: Any, states: int) -> Moments | str | None:
-    """Return None, "running" or checked moments of `states` states."""
+
+def moments_of(given: Any, states: int, env: str) -> Moments | str | None:
+    """Return None, "running" or checked moments of the `states` states of `env`, such as "Hopper-v5"."""
     if given is None or (isinstance(given, str) and given == "running"):
         return given
+    if isinstance(given, str) and given == "ars":
+        given = _published(env)
     moments = _read(given) if isinstance(given, (str, Path)) else given
     if not isinstance(moments, Moments):
         try:
             moments = _from_columns(*moments)
         except (TypeError, ValueError):
-            message = "expected moments as None, 'running', Moments, (mean, std) or the path of a file"
+            message = "expected moments as None, 'running', 'ars', Moments, (mean, std) or the path of a file"
             raise ValueError(f"{message}, got {given!r}") from None
     shape = list(moments.mean.shape)
     if shape != [states] or not (np.isfinite(moments.mean).all() and np.isfinite(moments.squares).all()):
@@ -39,10 +44,18 @@ def _from_columns(mean: Any, std: Any) -> Moments:
     return Moments(2, mean, std**2)  # of two states: squares = variance
 
 
+def _published(env: str) -> Moments:
+    """Return the moments that ARS gives for the task of `env`, whatever its version."""
+    tasks, task = json.loads(ARS.read_text())["tasks"], env.partition("-")[0]
+    if task not in tasks:
+        raise ValueError(f"expected a task with statistics of ARS ({', '.join(tasks)}), got {env}")
+    return _from_columns(tasks[task]["mean"], tasks[task]["std"])
+
+
 def _read(path: str | Path) -> Moments:
     file = Path(path)
     if file.suffix not in (".npz", ".json"):
-        raise ValueError(f"expected moments as 'running' or a file ending in .npz or .json, got {str(path)!r}")
+        raise ValueError(f"expected moments as 'running', 'ars' or a file ending in .npz or .json, got {str(path)!r}")
     try:
         if file.suffix == ".npz":
             with np.load(file, allow_pickle=False) as arrays:
