@@ -3,7 +3,7 @@
 `ackley-20` moves the optimum by the run's seed, `ackley-20-rotated` turns the function about it as well: the instance
 varies with the seed, and all methods see the same one. `ackley-20-reference` is moved by one fixed vector,
 `numpy.random.RandomState(12345).uniform(-1/4, 1/4)` of the range per coordinate, as in results/shifted.csv.
-`hopper-ars` standardises states by the statistics that ARS published, as the thesis did; `hopper` leaves them as they are.
+`hopper-ars` standardises states by the statistics that ARS published, as the thesis did; `hopper` takes them as is.
 A problem whose objective is not registered is listed all the same and cannot be run.
 """
 
