@@ -3,10 +3,11 @@
     python -m benchmarks.plan --measure     short timed runs into results/timings, then the plan from them
     python -m benchmarks.plan               the plan from the timings that are there
 
-A run's seconds are its objective's, counted per evaluation, and the method's own. From a partial budget those go on
-from its last evaluations, whose seconds grow as they did since the initial design (where that cannot be seen, with n).
-Own time is taken from Ackley at the nearest dimension that was measured, the references' from own_time.csv.
-Chunks stand in order of priority; a row that does not fit into the hours is cut, and says so.
+A run's seconds are the median of those in results/runs. Where none is there yet they are the objective's, counted per
+evaluation, and the method's own. From a partial budget those go on from its last evaluations, whose seconds grow as they
+did since the initial design (where that cannot be seen, with n). Own time is taken from Ackley at the nearest dimension
+that was measured, the references' from own_time.csv. Chunks stand in order of priority; a row that does not fit into the
+hours is cut, and says so.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import ledger, peers, pool, problems, records
-from benchmarks.cells import CHUNKS, CUT, PARTIAL
+from benchmarks.cells import CHUNKS, CUT, PARTIAL, Cell
 from benchmarks.ledger import Task
 
 PLAN = Path(__file__).parent / "plan.csv"
@@ -79,7 +80,7 @@ def main() -> None:
     if arguments.measure:
         measure(arguments.jobs)
     out = Path(tempfile.mkdtemp()) / "plan.csv" if arguments.smoke else PLAN
-    rows = list(planned(costs(), arguments.hours))
+    rows = list(planned(costs(), whole_runs(), arguments.hours))
     with out.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -124,8 +125,18 @@ def costs() -> dict[tuple[str, int], list[Cost]]:
     return found
 
 
+def whole_runs() -> dict[Cell, float]:
+    """Return the median seconds of the runs of a cell in results/runs; the cells name no seeds."""
+    found: dict[Cell, list[float]] = {}
+    for row in ledger.rows(ledger.RUNS).values():
+        if row["status"] == "ok":
+            cell = Cell(row["problem"], row["method"], int(row["batch"]), "", int(row["budget"]))
+            found.setdefault(cell, []).append(float(row["own_s"]) + float(row["objective_s"]))
+    return {cell: START_SECONDS + float(np.median(runs)) for cell, runs in found.items()}
+
+
 def seconds(found: dict[tuple[str, int], list[Cost]], method: str, batch: int, problem: str, budget: int) -> float:
-    """Return the seconds of one run, nan where nothing comparable was measured."""
+    """Return the seconds of one run as extrapolated, nan where nothing comparable was measured."""
     dim = problems.find(problem).dim
     mine = found.get((method, batch)) or found.get((method, 10 if batch == 1 else 1))
     objective = found.get((problem, 0)) or found.get((problem.removesuffix("-rotated"), 0))
@@ -136,14 +147,16 @@ def seconds(found: dict[tuple[str, int], list[Cost]], method: str, batch: int, p
     return START_SECONDS + own + budget * (objective[0].objective if objective else STATED.get(problem, 0.0))
 
 
-def planned(found: dict[tuple[str, int], list[Cost]], hours: float) -> Iterator[dict[str, Any]]:
+def planned(found: dict[tuple[str, int], list[Cost]], ran: dict[Cell, float], hours: float) -> Iterator[dict[str, Any]]:
     """Yield the rows of the plan, the most important first."""
     left = 3600 * hours * CORES
     for priority, chunk in enumerate(CHUNKS, 1):
         for cell in chunk.cells:
             row = {"priority": priority, "chunk": chunk.name, **cell._asdict(), "status": "run", "reason": ""}
             row |= {"seconds_run": "", "hours": ""}
-            each = seconds(found, cell.method, cell.batch, cell.problem, cell.budget)
+            each = ran.get(cell._replace(seeds=""), math.nan)
+            if math.isnan(each):
+                each = seconds(found, cell.method, cell.batch, cell.problem, cell.budget)
             total = each * len(_span(cell.seeds))
             if math.isnan(each):
                 row |= {"reason": "not measured: it needs a package or a checkout"}

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks import ledger, plan, pool, problems, records, run, worker
+from benchmarks.cells import Cell
 from benchmarks.ledger import Task
 
 COMMAND = [sys.executable, "-m", "benchmarks.run", "--problems", "smoke"]
@@ -130,11 +131,15 @@ def test_own_time_goes_on_from_the_last_evaluations():
 
 def test_a_plan_keeps_to_its_hours_and_gives_back_its_tasks(tmp_path):
     found = {("lamcts", 1): [plan.Cost(20, [1000], [98.0], 0.0)]}
-    rows = [row for row in plan.planned(found, hours=1.0) if row["method"] == "lamcts"]
+    rows = [row for row in plan.planned(found, {}, hours=1.0) if row["method"] == "lamcts"]
     run_rows = [row for row in rows if row["status"] == "run" and row["hours"]]
     assert run_rows[0]["seconds_run"] == "100" and float(run_rows[0]["hours"]) == pytest.approx(1000 / 7200, abs=1e-4)
     assert sum(float(row["hours"]) for row in run_rows) <= 1.0
     assert any(row["status"] == "cut" for row in rows)
+    ran = {Cell("ackley-20", "lamcts", 1, "", 1000): 50.0}
+    rows = list(plan.planned(found, ran, hours=1.0))
+    known = next(row for row in rows if (row["problem"], row["method"], row["batch"]) == ("ackley-20", "lamcts", 1))
+    assert known["seconds_run"] == "50"  # a whole run counts for more than what was extrapolated
     file = tmp_path / "plan.csv"
     header = ",".join(plan.COLUMNS)
     line = "1,first,ackley-20,lamcts,10,100-101,1000,100,0.1,run,"
