@@ -4,10 +4,10 @@
     python -m benchmarks.plan               the plan from the timings that are there
 
 A run's seconds are the median of those in results/runs. Where none is there yet they are the objective's, counted per
-evaluation, and the method's own. From a partial budget those go on from its last evaluations, whose seconds grow as they
-did since the initial design (where that cannot be seen, with n). Own time is taken from Ackley at the nearest dimension
-that was measured, the references' from own_time.csv. Chunks stand in order of priority; a row that does not fit into the
-hours is cut, and says so.
+evaluation, and the method's own. From a partial budget those go on from its last evaluations, whose seconds grow as
+they did since the initial design (where that cannot be seen, with n). Own time is taken from Ackley at the nearest
+dimension that was measured, the references' from own_time.csv. Chunks stand in order of priority; a row that does not
+fit into the hours is cut, and says so.
 """
 
 import argparse
