@@ -37,7 +37,11 @@ def test_limits_are_the_quantiles_of_all_resampled_medians():
 
 def test_equal_infinities_differ_by_nothing():
     assert stats.difference([math.inf, 1.0, 1.0], [math.inf, 1.0, 1.0]) == (0.0, 0.0, 0.0, 3)
-    assert stats.difference([math.inf] * 3, [1.0] * 3).verdict == "harmed"
+    assert stats.difference([math.inf] * 4, [1.0] * 4).verdict == "harmed"
+
+
+def test_three_pairs_decide_nothing():
+    assert stats.difference([2.0] * 3, [1.0] * 3).verdict == "undecided"
 
 
 def test_pairs_must_match():
