@@ -8,8 +8,8 @@ from benchmarks import stats
 
 
 def test_a_constant_difference_has_no_spread():
-    gap = stats.difference([1.0, 2.0, 3.0], [1.5, 2.5, 3.5])
-    assert gap == (-0.5, -0.5, -0.5, 3)
+    gap = stats.difference([1.0, 2.0, 3.0, 4.0], [1.5, 2.5, 3.5, 4.5])
+    assert gap == (-0.5, -0.5, -0.5, 4)
     assert gap.verdict == "better"
 
 
