@@ -14,7 +14,7 @@ from lamcts.observations import Floats, Observations, Rows
 from lamcts.region import Region
 from lamcts.rng import Purpose, derive, stream
 from lamcts.samplers.base import Sampler
-from lamcts.settings import checked_seed, checked_space, checked_tree
+from lamcts.settings import checked_sampler, checked_seed, checked_space, checked_tree
 from lamcts.spaces.base import Space
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
@@ -55,7 +55,7 @@ class Optimizer:
     ) -> None:
         self.space, self.maximise, self.repeat = checked_space(space), bool(maximise), bool(repeat)
         self.seed = checked_seed(seed)
-        self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else sampler
+        self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else checked_sampler(sampler)
         self.tree = checked_tree(tree)
         self.seen = Observations(space.dim, repeat=self.repeat)
         self.failures: dict[int, str] = {}  # row -> what went wrong

@@ -27,6 +27,15 @@ def checked_seed(seed: int | None) -> int:
     return int(seed)
 
 
+def checked_sampler(sampler: Any) -> Any:
+    """Return `sampler` if it is an object with what the protocol asks for."""
+    missing = [name for name in ("start", "restore", "resumable") if not hasattr(sampler, name)]
+    if missing or isinstance(sampler, type):
+        what = f"the class {sampler.__name__}" if isinstance(sampler, type) else f"{sampler!r:.60}"
+        raise ValueError(f"sampler: expected a name such as 'turbo' or a Sampler such as Turbo(), got {what}")
+    return sampler
+
+
 def checked_tree(tree: LatentTree | str | None) -> LatentTree | None:
     """Return the settings of the tree, None for no tree."""
     if isinstance(tree, str) and tree == "auto":

@@ -1,7 +1,7 @@
 """What a user's value means: the one place where it becomes a loss, and where a failure is recognised."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -18,16 +18,35 @@ def loss_of(value: Any, maximise: bool) -> tuple[float, str | None]:
     if isinstance(value, BaseException):
         return math.nan, f"{type(value).__name__}: {value}"
     try:
-        if isinstance(value, (str, bytes, complex)) or np.size(value) != 1:
-            raise TypeError
-        number = float(np.asarray(value).reshape(()))
-    except (TypeError, ValueError):
+        number = number_of(value)
+    except (TypeError, ValueError, RuntimeError):
         raise ValueError(
             f"value: expected one number, None or an exception, got {type(value).__name__} {value!r:.60}"
         ) from None
     if not math.isfinite(number):
         return math.nan, f"the value is {number}"
     return -number if maximise else number, None
+
+
+def number_of(value: Any) -> float:
+    """Return a number, or a container of one such as a tensor, as a float: an integer beyond all floats as infinity.
+
+    TypeError, ValueError or RuntimeError for anything else.
+    """
+    if isinstance(value, (str, bytes, complex)):
+        raise TypeError(f"expected a number, got {type(value).__name__}")
+    held = np.asarray(_detached(value))
+    if held.size != 1 or held.dtype.kind in "cSU":
+        raise TypeError(f"expected one number, got {held.size} of {held.dtype}")
+    try:
+        return float(held.reshape(()).item())
+    except OverflowError:
+        return math.inf if held.item() > 0 else -math.inf
+
+
+def _detached(values: Any) -> Any:
+    """Return a tensor without its gradient and off its device, and anything else as it is."""
+    return values.detach().cpu() if hasattr(values, "detach") and hasattr(values, "cpu") else values
 
 
 def losses_of(values: Sequence[Any], maximise: bool) -> tuple[NDArray[np.float64], list[str | None]]:
@@ -37,10 +56,19 @@ def losses_of(values: Sequence[Any], maximise: bool) -> tuple[NDArray[np.float64
 
 
 def as_list(values: Any, n: int, name: str) -> list[Any]:
-    """Return `values` as a list of length `n`; one value is enough for one trial, None stands for n times None."""
+    """Return `values` as a list of length `n`; one value is enough for one trial, None stands for n times None.
+
+    A sequence, an array, a tensor, a column of a table or an iterator holds one for each trial.
+    """
     if values is None:
         return [None] * n
-    if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)) or np.ndim(values) == 0:
+    values = _detached(values)
+    if hasattr(values, "__array__"):
+        values = np.asarray(values)
+        values = list(values) if values.ndim else [values]
+    elif isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Set)):
+        values = list(values)
+    else:
         values = [values]
     if len(values) != n:
         raise ValueError(f"{name}: expected {n}, one for each trial, got {len(values)}")

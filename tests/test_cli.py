@@ -280,6 +280,47 @@ def test_moments_of_a_file_name_the_folder(capsys, tmp_path):
     np.testing.assert_allclose(result["policy"]["moments"]["squares"], 4.0)
 
 
+def test_a_journal_goes_on_with_the_moments_that_it_was_begun_with_wherever_the_file_lies(capsys, tmp_path):
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    np.savez(tmp_path / "mine.npz", mean=np.zeros(11), std=np.full(11, 2.0))
+    command = ["run", "hopper", "--check", "0", "--no-plot", "--episode-steps", "5", *QUICK]
+    assert said(capsys, *command, "--budget", "2", "--moments", "mine.npz")[0] == 0
+    assert said(capsys, *command, "--budget", "3", "--moments", str(tmp_path / "mine.npz"))[0] == 0
+    np.savez(tmp_path / "mine.npz", mean=np.zeros(11), std=np.full(11, 3.0))
+    code, _, err = said(capsys, *command, "--budget", "4", "--moments", "mine.npz")
+    assert code != 0 and "objective.moments is" in err
+
+
+def test_a_function_goes_on_by_whatever_path_it_is_called_and_one_that_exits_fails_its_trials(capsys, tmp_path):
+    (tmp_path / "mine.py").write_text("import sys\ndef f(p):\n    return p['x'] if p['x'] > 0.5 else sys.exit()\n")
+    options = ["--param", "x=0:1", "--no-plot", *QUICK]
+    assert said(capsys, "run", "mine.py:f", "--budget", "4", *options)[0] == 0
+    code, out, _ = said(capsys, "run", "./mine.py:f", "--budget", "6", *options)
+    assert code == 0 and "4 of them done" in out
+    (tmp_path / "gone.py").write_text("import sys\nsys.exit()\n")
+    code, _, err = said(capsys, "run", "gone.py:f", "--budget", "4", *options)
+    assert code != 0 and "gone.py cannot be loaded (SystemExit" in err
+
+
+def test_a_sampler_that_cannot_go_on_runs_without_a_journal(tmp_path):
+    pytest.importorskip("nevergrad", reason="nevergrad is not installed: pip install 'lamcts[nevergrad]'")
+    command = [sys.executable, "-m", "lamcts", "run", "ackley", "--dim", "2", "--budget", "5", "--no-plot", "--quiet"]
+    # In a process of its own: Nevergrad's Powell draws from numpy's global generator.
+    done = subprocess.run([*command, "--sampler", "nevergrad:Powell", "--out", "here"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "no journal: nevergrad:Powell cannot go on from where it stopped" in done.stdout
+    assert [path.name for path in (tmp_path / "here").iterdir()] == ["result.json"]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"), [("--shift", "expected shift as a seed of at least 0"), ("--seed", "seed: expected a whole")]
+)
+def test_a_negative_seed_is_refused_before_anything_is_written(capsys, tmp_path, option, message):
+    code, _, err = said(capsys, "run", "ackley", "--dim", "2", "--budget", "2", option, "-3", *QUICK)
+    assert code != 0 and message in err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_numbers_and_durations_read_well():
     assert [number(v) for v in (0.1 + 0.2, 1234567.0, -3.0)] == ["0.3", "1.23457e+06", "-3"]
     assert [span(v) for v in (3.21, 75, 7260)] == ["3.2 s", "1 min 15 s", "2 h 1 min"]

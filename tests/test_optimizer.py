@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 import lamcts
 
@@ -149,6 +150,15 @@ def test_tell_is_atomic():
         assert len(opt.pending) == 2
 
 
+@pytest.mark.parametrize("coat", [list, tuple, np.array, iter, torch.tensor])
+def test_values_come_in_any_row_of_numbers(coat):
+    opt = lamcts.Optimizer(lamcts.Box(0, 1, dim=2), seed=0)
+    opt.tell(opt.ask(3), coat([1.0, 2.0, 3.0]))
+    assert opt.seen.y.tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match="values: expected 2, one for each trial, got 3"):
+        opt.tell(opt.ask(2), coat([1.0, 2.0, 3.0]))
+
+
 def test_a_trial_of_another_optimizer_is_unknown():
     opt, other = (lamcts.Optimizer(SPACES["box"](), seed=seed) for seed in (0, 1))
     opt.ask(2)
@@ -235,6 +245,8 @@ def test_x0_comes_first():
     ("arguments", "message"),
     [
         ({"sampler": "turbbo"}, "did you mean 'turbo'"),
+        ({"sampler": 3}, r"sampler: expected a name such as 'turbo' or a Sampler such as Turbo\(\), got 3"),
+        ({"sampler": lamcts.samplers.Turbo}, "got the class Turbo"),
         ({"tree": "oak"}, "tree: expected 'auto'"),
         ({"seed": -1}, "seed: expected a whole number"),
         ({"n_init": 2.5}, "n_init: expected a whole number"),

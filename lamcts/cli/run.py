@@ -30,20 +30,22 @@ def run(args: argparse.Namespace) -> int:
     objective, settings = wanted.objective, wanted.settings
     sampler = samplers.make(args.sampler, objective.space)
     folder = Path(args.out or folder_name(args, wanted.short, settings))
-    journal = Path(args.journal or folder / JOURNAL)
+    journal = None if args.journal is None and not sampler.resumable else Path(args.journal or folder / JOURNAL)
     about: dict[str, Any] = {"objective": wanted.name, "settings": settings}
     if hasattr(objective, "rollouts"):
         about |= {"episodes": objective.rollouts, "threshold": objective.threshold}
     study = _study(args, objective, sampler, wanted.budget if args.budget is None else args.budget, journal, about)
-    done = done_in(journal, about)
+    done = 0 if journal is None else done_in(journal, about)
     folder.mkdir(parents=True, exist_ok=True)
     budget = f"{study.settings.budget} evaluations" + (f", {done} of them done" if done else "")
     say(f"{wanted.name}: {objective.space.dim} coordinates, {budget}, seed {args.seed}, into {folder}{os.sep}")
+    if journal is None:
+        say(f"no journal: {args.sampler} cannot go on from where it stopped")
     start = _start(objective, args.check, args.seed)
     result = study.solve()
     code = _finish(args, objective, study, result, folder, about | start)
     if result.status == "interrupted":
-        say("the same command goes on from here")
+        say("the same command begins again" if journal is None else "the same command goes on from here")
         return INTERRUPTED
     return code
 
@@ -65,7 +67,7 @@ def done_in(journal: Path, about: dict[str, Any]) -> int:
 
     held = Journal.read(journal)
     for field in ("objective", "settings"):
-        if field in held.about and held.about[field] != about[field]:
+        if field in held.about and _placeless(held.about[field]) != _placeless(about[field]):
             raise JournalError(
                 f"expected {journal} to hold a run with {field} {json.dumps(about[field])}, "
                 f"got {json.dumps(held.about[field])}: give another --out, or remove the journal to start afresh"
@@ -73,8 +75,20 @@ def done_in(journal: Path, about: dict[str, Any]) -> int:
     return held.n
 
 
+def _placeless(what: Any) -> Any:
+    """Return an objective's name or its settings without the folders of files: the fingerprint knows their content."""
+    if isinstance(what, dict):
+        return {name: os.path.basename(value) if name == "moments" else value for name, value in what.items()}
+    return os.path.basename(what) if ".py:" in what else what
+
+
 def _study(
-    args: argparse.Namespace, objective: Any, sampler: "Sampler", budget: int, journal: Path, about: dict[str, Any]
+    args: argparse.Namespace,
+    objective: Any,
+    sampler: "Sampler",
+    budget: int,
+    journal: Path | None,
+    about: dict[str, Any],
 ) -> "Study":
     from lamcts.study import Study
 

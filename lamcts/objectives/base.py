@@ -13,7 +13,10 @@ from lamcts.spaces.base import Space
 
 
 class Objective(Protocol):
-    """A function of points of a space, and what is known about it."""
+    """A function of points of a space, and what is known about it.
+
+    One that has a method `fingerprint()`, of JSON values, has a say in which journals a run may go on with.
+    """
 
     @property
     def name(self) -> str:

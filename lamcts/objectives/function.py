@@ -92,7 +92,7 @@ def _from_file(path: Path) -> ModuleType:
     sys.modules[name] = module  # dataclasses look their module up
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may exit where it is not the main program
         del sys.modules[name]
         raise ValueError(f"{path} cannot be loaded ({type(error).__name__}: {error})") from error
     return module
@@ -102,7 +102,7 @@ def _from_path(name: str) -> ModuleType:
     _import_from(os.getcwd())
     try:
         return importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may exit where it is not the main program
         raise ValueError(f"the module {name!r} cannot be loaded ({type(error).__name__}: {error})") from error
 
 

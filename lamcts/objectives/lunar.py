@@ -7,7 +7,7 @@ The task is that of Eriksson et al., "Scalable global optimization via local Bay
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,10 @@ class Lander:
     @property
     def space(self) -> Box:
         return Box(0, 2, dim=WEIGHTS)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        return {"game": self.name, **asdict(self)}
 
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:
         if self.seeds == "fresh":

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts.objectives.formulas import Floats, Formula
+from lamcts.objectives.identity import digest
 from lamcts.spaces.box import Box
 
 SHIFT_SHARE = 1 / 4  # of the range, either way: at least one of the two ways stays inside the box
@@ -36,6 +37,10 @@ class Synthetic:
     def optimum(self) -> float:
         """The least value possible, as the formula itself rounds it; noise is not counted."""
         return float(self.formula(np.zeros((1, len(self.centre))))[0])
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        return {"function": self.name, "placed": digest(self.centre, self.rotation), "noise": float(self.noise)}
 
     def many(self, points: ArrayLike) -> Floats:
         """Return the noise-free values of `points` [n, d] as [n]."""
@@ -93,7 +98,7 @@ def _shift(shift: Any, at: Floats, space: Box) -> Floats:
             _check_reference("shift", shift)
             share = np.random.RandomState(REFERENCE_SEED).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim)
         else:
-            share = np.random.default_rng(int(shift)).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim)
+            share = np.random.default_rng(_seed("shift", shift)).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim)
         vector: Floats = share * width
         return np.where(_inside(at + vector, space), vector, -vector)
     vector = np.asarray(shift, float)
@@ -119,8 +124,14 @@ def _rotation(rotate: Any, dim: int) -> Floats | None:
         return np.atleast_2d(np.asarray(ortho_group.rvs(dim, random_state=REFERENCE_SEED), float))
     if not isinstance(rotate, (int, np.integer)):
         raise ValueError(f"expected rotate as None, a seed or 'reference', got {rotate!r}")
-    q, r = np.linalg.qr(np.random.default_rng(int(rotate)).standard_normal((dim, dim)))
+    q, r = np.linalg.qr(np.random.default_rng(_seed("rotate", rotate)).standard_normal((dim, dim)))
     return np.asarray(q * np.sign(np.diag(r)), float)
+
+
+def _seed(what: str, number: Any) -> int:
+    if number < 0:
+        raise ValueError(f"expected {what} as a seed of at least 0, got {number}")
+    return int(number)
 
 
 def _check_reference(what: str, text: str) -> None:

@@ -53,6 +53,10 @@ class Push:
     def space(self) -> Box:
         return Box([*LOW, *LOW, -SPIN, -SPIN], [*HIGH, *HIGH, SPIN, SPIN])
 
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        return {"game": self.name, "noise": float(self.noise)}
+
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:
         places = self.places(point, seed=seed)
         return float(self.ceiling - np.linalg.norm(GOALS - places, axis=1).sum())

@@ -7,6 +7,7 @@ Letters: n points of the space, k = 30 points in the plane, t = 1000 samples of 
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -47,6 +48,10 @@ class Rover:
     @property
     def space(self) -> Box:
         return Box(0, 1, dim=DIM)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        return {"game": self.name, "noise": float(self.noise)}
 
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:
         shift = np.random.default_rng(seed).normal(0, self.noise, (1, DIM)) if self.noise else 0.0

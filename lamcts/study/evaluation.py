@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
+from lamcts.values import number_of
 
 
 class Job(NamedTuple):
@@ -61,7 +61,10 @@ def takes_seed(f: Callable[..., Any]) -> bool:
 
 
 def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None) -> Outcome:
-    """Call `f`. An exception becomes text here: not every exception survives the way back from a worker."""
+    """Call `f`. An exception becomes text here: not every exception survives the way back from a worker.
+
+    So does `sys.exit`, with which a script says that it failed: one point that it refuses must not end the run.
+    """
     start = time.perf_counter()
     error = note = None
     try:
@@ -69,17 +72,17 @@ def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None) ->
             value, note = f.recall(point, seed=seed, memory=memory)
         else:
             value = f(point, seed=seed) if seeded else f(point)
-    except Exception as raised:
+    except (Exception, SystemExit) as raised:
         value, error = None, (type(raised).__name__, str(raised))
     return Outcome(_plain(value), error, time.perf_counter() - start, note)
 
 
 def _plain(value: Any) -> Any:
     """Return one number as a float (a tensor, say, would not travel well), and anything else as it is."""
-    if value is None or isinstance(value, (str, bytes, complex)):
+    if value is None:
         return value
     try:
-        return float(np.asarray(value).reshape(()))
+        return number_of(value)
     except (TypeError, ValueError, RuntimeError):
         return value
 

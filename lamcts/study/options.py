@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypedDict
 
 import numpy as np
 
+from lamcts.settings import checked_seed
 from lamcts.study import replicates
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ class Settings:
         return cls(budget, **options)
 
     def __post_init__(self) -> None:
+        if self.seed is not None:
+            checked_seed(self.seed)
         _whole("budget", self.budget)
         _whole("batch", self.batch)
         for name in ("workers", "patience"):

@@ -122,9 +122,10 @@ class Study:
         self.reason = self.reason or "exhausted"
 
     def _recheck(self, workers: Workers) -> Generator[Evaluation, None, None]:
-        """Evaluate the best points again (noisy=True)."""
-        rows = replicates.candidates(self.optimizer.seen, self.settings.checks)
-        todo = deque(replicates.plan(rows, self.settings.checks, self.checks))
+        """Evaluate the best points again (noisy=True), as far as the budget goes."""
+        checks = max(min(self.settings.checks, self.settings.budget - self._done), 0)
+        rows = replicates.candidates(self.optimizer.seen, checks)
+        todo = deque(replicates.plan(rows, checks, self.checks))
         stopped: str | None = None
         while True:
             while not stopped and todo and workers.free:

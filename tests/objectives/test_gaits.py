@@ -108,7 +108,7 @@ def test_hopper_and_ant_have_the_published_numbers():
     assert (ant.std < 1e-4).sum() == 30
 
 
-@pytest.mark.parametrize(("name", "message"), [("swimmer", "got Swimmer-v5"), ("ant-v5", "105 states")])
+@pytest.mark.parametrize(("name", "message"), [("swimmer", "got Swimmer-v5"), ("ant-v5", "got Ant-v5 with 105")])
 def test_tasks_without_published_moments_say_so(name, message):
     with pytest.raises(ValueError, match=message):
         objectives.make(name, moments="ars")
@@ -133,6 +133,9 @@ def test_a_deviation_of_infinity_or_almost_nothing_switches_an_input_off():
         ("m.json", b'{"mean": [0]}', "numpy.savez"),
         ("m.json", b"not json", "numpy.savez"),
         ("m.npz", b"PK not a zip", "numpy.savez"),
+        ("m.npz", b"", "numpy.savez"),
+        ("m.npz", b"PK\3\4 the rest is lost", "numpy.savez"),
+        ("m.json", b'{"count": 2, "mean": [0,0,0,0,0,0,0,0,0,0,0], "squares": [1]}', "11 squared deviations"),
         ("m.json", b'{"mean": [0], "std": [1]}', r"11 states, all finite, got shape \[1\]"),
         ("m.json", b'{"mean": [0], "std": [-1]}', "a deviation is negative"),
         ("absent.json", None, "expected a file of moments"),

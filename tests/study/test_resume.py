@@ -17,6 +17,7 @@ from stroll import Stroll
 
 from lamcts.errors import JournalError
 from lamcts.journal import Journal
+from lamcts.objectives import make
 from lamcts.study import minimize, run
 from lamcts.study.result import Result
 
@@ -143,3 +144,12 @@ def test_a_state_that_does_not_fit_the_optimizer_is_a_journal_error(tmp_path: Pa
     db.close()
     with pytest.raises(JournalError, match="cannot be taken over"):
         minimize(sphere, BOUNDS, **options)
+
+
+@pytest.mark.parametrize("changed", [{"shift": 2}, {"rotate": 3}, {"noise": 0.1}])
+def test_a_journal_is_not_mixed_with_another_instance_of_the_function(tmp_path: Path, changed: dict[str, Any]) -> None:
+    settings: dict[str, Any] = {"dim": 3, "shift": 1, "rotate": 1}
+    minimize(make("ackley", **settings), budget=5, journal=tmp_path / "run.db", seed=0)
+    with pytest.raises(JournalError, match=r"is of another run: objective\.(placed|noise) is"):
+        minimize(make("ackley", **settings | changed), budget=7, journal=tmp_path / "run.db", seed=0)
+    assert minimize(make("ackley", **settings), budget=7, journal=tmp_path / "run.db", seed=0).nfev == 7

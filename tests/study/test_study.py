@@ -2,6 +2,7 @@
 
 import math
 import signal
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -231,6 +232,24 @@ def test_one_number_in_any_coat_is_a_value() -> None:
         assert minimize(lambda p, coat=coat: coat(3), BOX, budget=2, **OPTIONS).fun == 3.0
 
 
+def test_sys_exit_in_the_function_is_a_failed_evaluation_and_the_run_goes_on() -> None:
+    def f(point: np.ndarray) -> float:
+        if point[0] < 0:
+            sys.exit("bad config")
+        return sphere(point)
+
+    result = minimize(f, BOX, budget=30, **OPTIONS)
+    assert result.nfev == 30 and set(result.history.messages.values()) == {"SystemExit: bad config"}
+
+
+def test_an_integer_beyond_all_floats_is_a_failure_and_a_tensor_with_a_gradient_a_number() -> None:
+    torch = pytest.importorskip("torch")
+    result = minimize(lambda p: 10**400 if p[0] < 0 else sphere(p), BOX, budget=10, **OPTIONS)
+    assert set(result.history.messages.values()) == {"the value is inf"} and result.success
+    weight = torch.tensor(3.0, requires_grad=True)
+    assert minimize(lambda p: weight * 2, BOX, budget=2, **OPTIONS).fun == 6.0
+
+
 # Noise ----------------------------------------------------------------------------------------------------------------
 
 
@@ -257,6 +276,14 @@ def test_a_longer_budget_goes_on_with_the_search_and_keeps_the_re_evaluations(tm
     assert (short.nfev, len(short.history)) == (40, 36) and (long.nfev, len(long.history)) == (80, 72)
     assert long.history.x[:36].tobytes() == short.history.x.tobytes()
     assert sum(c.repeats for c in long.candidates) == 8
+
+
+def test_where_the_search_has_used_the_budget_nothing_is_evaluated_again(tmp_path: Any) -> None:
+    path = tmp_path / "run.db"
+    minimize(noisy, BOX, budget=20, journal=path, **OPTIONS)
+    assert minimize(noisy, BOX, budget=20, noisy=True, journal=path, **OPTIONS).nfev == 20
+    more = minimize(noisy, BOX, budget=21, noisy=True, journal=path, **OPTIONS)
+    assert more.nfev == 21 and sum(c.repeats for c in more.candidates) == 1
 
 
 # Options --------------------------------------------------------------------------------------------------------------

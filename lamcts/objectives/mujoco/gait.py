@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lamcts.objectives.identity import digest
 from lamcts.objectives.mujoco import batch, episodes
 from lamcts.objectives.mujoco.episodes import Rollouts
 from lamcts.objectives.mujoco.statistics import moments_of
@@ -99,6 +100,18 @@ class Gait:
             "w": (policy.w * policy.scale).tolist(),
             "bias": (0.0 - (policy.w * policy.scale) @ policy.mean).tolist(),
             "moments": self.moments.to_json() if isinstance(self.moments, Moments) else None,
+        }
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        moments = self.moments
+        return {
+            "environment": self.env,
+            "options": dict(self.world.options),
+            "episode_steps": self.world.episode_steps,
+            "rollouts": self.rollouts,
+            "seeds": [self.seeds, self.base_seed],
+            "moments": digest(moments.mean, moments.std) if isinstance(moments, Moments) else moments,
         }
 
     # What a study carries from evaluation to evaluation (lamcts.study.memory) ----------------------------------------

@@ -8,6 +8,7 @@ published with their trained policies (`ars.json`), those of the thesis's experi
 import json
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -21,7 +22,7 @@ def moments_of(given: Any, states: int, env: str) -> Moments | str | None:
     if given is None or (isinstance(given, str) and given == "running"):
         return given
     if isinstance(given, str) and given == "ars":
-        given = _published(env)
+        given = _published(env, states)
     moments = _read(given) if isinstance(given, (str, Path)) else given
     if not isinstance(moments, Moments):
         try:
@@ -29,9 +30,11 @@ def moments_of(given: Any, states: int, env: str) -> Moments | str | None:
         except (TypeError, ValueError):
             message = "expected moments as None, 'running', 'ars', Moments, (mean, std) or the path of a file"
             raise ValueError(f"{message}, got {given!r}") from None
-    shape = list(moments.mean.shape)
+    shape, other = list(moments.mean.shape), list(moments.squares.shape)
     if shape != [states] or not (np.isfinite(moments.mean).all() and np.isfinite(moments.squares).all()):
         raise ValueError(f"expected moments of {states} states, all finite, got shape {shape}")
+    if other != shape or (moments.squares < 0).any():
+        raise ValueError(f"expected {states} squared deviations of at least 0 in the moments, got shape {other}")
     return moments
 
 
@@ -44,11 +47,13 @@ def _from_columns(mean: Any, std: Any) -> Moments:
     return Moments(2, mean, std**2)  # of two states: squares = variance
 
 
-def _published(env: str) -> Moments:
-    """Return the moments that ARS gives for the task of `env`, whatever its version."""
+def _published(env: str, states: int) -> Moments:
+    """Return the moments that ARS gives for the task of `env`, in whatever version has as many states."""
     tasks, task = json.loads(ARS.read_text())["tasks"], env.partition("-")[0]
     if task not in tasks:
         raise ValueError(f"expected a task with statistics of ARS ({', '.join(tasks)}), got {env}")
+    if (known := len(tasks[task]["mean"])) != states:
+        raise ValueError(f"expected {known} states, as ARS's statistics have of {task}, got {env} with {states}")
     return _from_columns(tasks[task]["mean"], tasks[task]["std"])
 
 
@@ -58,13 +63,13 @@ def _read(path: str | Path) -> Moments:
         raise ValueError(f"expected moments as 'running', 'ars' or a file ending in .npz or .json, got {str(path)!r}")
     try:
         if file.suffix == ".npz":
-            with np.load(file, allow_pickle=False) as arrays:
+            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
                 held = {name: arrays[name] for name in arrays.files}
         else:
             held = json.loads(file.read_text())
         return Moments.from_json(held) if "squares" in held else _from_columns(held["mean"], held["std"])
     except OSError as error:
         raise ValueError(f"expected a file of moments at {file}, got none: {error.strerror}") from None
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, EOFError, BadZipFile) as error:
         message = f"expected mean and std of the states in {file}, got another content ({error})"
         raise ValueError(f"{message}: numpy.savez(path, mean=mean, std=std) writes it") from None
