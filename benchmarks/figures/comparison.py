@@ -19,7 +19,7 @@ from benchmarks import ledger, plan, problems, stats
 from benchmarks.figures import sheets
 from benchmarks.figures.sheets import FIGURES, Floats
 from benchmarks.ledger import Task
-from benchmarks.peers import OURS
+from benchmarks.peers import FENCED, OURS
 from benchmarks.run import seeds_of
 from lamcts.plot.canvas import COLOURS, FAINT
 
@@ -124,7 +124,7 @@ def peers_only(found: Panels) -> Panels:
     """Leave out our samplers with and without the tree, which are meta.py's, but for TuRBO alone."""
     result = {}
     for name, methods in found.items():
-        kept = {m: runs for m, runs in methods.items() if m.startswith(ALONE) or not OURS.match(m)}
+        kept = {m: runs for m, runs in methods.items() if m.startswith(ALONE) or not (OURS.match(m) or FENCED in m)}
         result |= {name: kept} if kept else {}
     return result
 

@@ -95,7 +95,7 @@ def test_ours_come_first_then_peers_by_rank_and_the_last_are_grey():
 
 def test_our_samplers_with_and_without_the_tree_have_a_figure_of_their_own():
     names = ["lamcts@1", "lamcts turbo, no tree@10", "lamcts turbo, tree@1", "lamcts cma, no tree@1", "cma@1"]
-    methods = {name: last(1.0) for name in names}
+    methods = {name: last(1.0) for name in [*names, "lamcts turbo, fenced@1"]}
     assert list(comparison.peers_only({"ackley-20": methods})["ackley-20"]) == [names[0], names[1], names[4]]
     assert comparison.peers_only({"ackley-20": {names[2]: last(1.0)}}) == {}
 
@@ -104,6 +104,8 @@ def test_a_sampler_is_compared_where_both_arms_have_runs():
     methods = {f"lamcts {name}@1": last(1.0) for name in ("turbo, tree", "turbo, no tree", "cma, tree")}
     pairs = meta.pairs({"ackley-20": methods, "levy-20": {"lamcts cma, tree@1": last(1.0)}})
     assert {name: list(samplers) for name, samplers in pairs.items()} == {"ackley-20": ["turbo"]}
+    methods["lamcts turbo, fenced@1"] = last(2.0)
+    assert list(meta.pairs({"ackley-20": methods})["ackley-20"]["turbo"]) == ["tree", "no tree", "fenced"]
 
 
 @pytest.mark.parametrize("figure", [games_figure, synthetic_figure])
@@ -114,7 +116,7 @@ def test_a_figure_without_rows_says_so_and_draws_nothing(figure, tmp_path, monke
 
 
 def test_figures_draw_what_there_is(tmp_path, monkeypatch, capsys):
-    for method in ("lamcts", "random", "lamcts turbo, tree", "lamcts turbo, no tree"):
+    for method in ("lamcts", "random", "lamcts turbo, tree", "lamcts turbo, no tree", "lamcts turbo, fenced"):
         for seed in (100, 101):
             run(tmp_path, method, seed, [1, 5], [100.0, 1.0 + seed])
             run(tmp_path, method, seed, [1, 5], [100.0, 1.0 + seed], problem="levy-20-rotated")
