@@ -1,6 +1,7 @@
 """One evaluation: the job, what came of it, and who does jobs; here, in this process, one after another."""
 
 import inspect
+import signal
 import time
 from collections import deque
 from collections.abc import Callable
@@ -63,7 +64,8 @@ def takes_seed(f: Callable[..., Any]) -> bool:
 def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None) -> Outcome:
     """Call `f`. An exception becomes text here: not every exception survives the way back from a worker.
 
-    So does `sys.exit`, with which a script says that it failed: one point that it refuses must not end the run.
+    So does `sys.exit`, with which a script says that it failed: one point that it refuses must not end the run. Not so
+    where a handler of the user's may have called it, on a signal that asks this process to end.
     """
     start = time.perf_counter()
     error = note = None
@@ -73,8 +75,16 @@ def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None) ->
         else:
             value = f(point, seed=seed) if seeded else f(point)
     except (Exception, SystemExit) as raised:
+        if isinstance(raised, SystemExit) and _handles_stops():
+            raise
         value, error = None, (type(raised).__name__, str(raised))
     return Outcome(_plain(value), error, time.perf_counter() - start, note)
+
+
+def _handles_stops() -> bool:
+    """Return whether somebody set a handler for a signal that would end this process."""
+    stops = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
+    return any(callable(signal.getsignal(stop)) for stop in stops if stop is not None)
 
 
 def _plain(value: Any) -> Any:

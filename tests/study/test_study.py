@@ -2,6 +2,7 @@
 
 import math
 import signal
+import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -240,6 +241,19 @@ def test_sys_exit_in_the_function_is_a_failed_evaluation_and_the_run_goes_on() -
 
     result = minimize(f, BOX, budget=30, **OPTIONS)
     assert result.nfev == 30 and set(result.history.messages.values()) == {"SystemExit: bad config"}
+
+
+def test_sys_exit_in_a_handler_of_the_users_ends_the_run() -> None:
+    def f(point: np.ndarray) -> float:
+        signal.raise_signal(signal.SIGTERM)
+        return sphere(point)
+
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(3))
+    try:
+        with pytest.raises(SystemExit, match="3"):
+            minimize(f, BOX, budget=30, **OPTIONS)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_an_integer_beyond_all_floats_is_a_failure_and_a_tensor_with_a_gradient_a_number() -> None:
