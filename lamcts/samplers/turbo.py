@@ -39,7 +39,7 @@ class Turbo:
     less). settle: keep the search until it has converged (thesis 5.3); False: the tree selects its region, and so which
     search goes on, anew at every ask. roam: once settled, look across the whole space, so that the tree says where the
     search begins and, when it has converged, where it begins again; False: stay in the tree's region round the
-    incumbent too, as in the thesis, which costs evaluations on some functions and gains none on any (benchmarks/README.md).
+    incumbent too, as in the thesis: it costs evaluations on some functions and gains none on any (see benchmarks).
     """
 
     length: float = 0.8

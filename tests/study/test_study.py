@@ -2,7 +2,6 @@
 
 import math
 import signal
-import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
