@@ -298,6 +298,10 @@ def test_a_function_goes_on_by_whatever_path_it_is_called_and_one_that_exits_fai
     assert said(capsys, "run", "mine.py:f", "--budget", "4", *options)[0] == 0
     code, out, _ = said(capsys, "run", "./mine.py:f", "--budget", "6", *options)
     assert code == 0 and "4 of them done" in out
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.py").write_text("def f(p):\n    return -p['x']\n")  # another function of that name
+    code, _, err = said(capsys, "run", "other/mine.py:f", "--budget", "8", *options)
+    assert code != 0 and "to hold a run with objective" in err
     (tmp_path / "gone.py").write_text("import sys\nsys.exit()\n")
     code, _, err = said(capsys, "run", "gone.py:f", "--budget", "4", *options)
     assert code != 0 and "gone.py cannot be loaded (SystemExit" in err

@@ -67,7 +67,7 @@ def done_in(journal: Path, about: dict[str, Any]) -> int:
 
     held = Journal.read(journal)
     for field in ("objective", "settings"):
-        if field in held.about and _placeless(held.about[field]) != _placeless(about[field]):
+        if field in held.about and _comparable(held.about[field]) != _comparable(about[field]):
             raise JournalError(
                 f"expected {journal} to hold a run with {field} {json.dumps(about[field])}, "
                 f"got {json.dumps(held.about[field])}: give another --out, or remove the journal to start afresh"
@@ -75,11 +75,11 @@ def done_in(journal: Path, about: dict[str, Any]) -> int:
     return held.n
 
 
-def _placeless(what: Any) -> Any:
-    """Return an objective's name or its settings without the folders of files: the fingerprint knows their content."""
+def _comparable(what: Any) -> Any:
+    """Return settings without the folder of the moments, whose content the fingerprint knows, or a plain path."""
     if isinstance(what, dict):
         return {name: os.path.basename(value) if name == "moments" else value for name, value in what.items()}
-    return os.path.basename(what) if ".py:" in what else what
+    return os.path.normpath(what) if ".py:" in what else what
 
 
 def _study(
