@@ -65,7 +65,7 @@ CHUNKS = [
     Chunk("default games", cells(["push"], [*OURS, *QUICK]) + cells(["rover"], [*OURS, *LEADING])),
     Chunk("predecessor", cells([f"{n}-20" for n in THESIS], LAMCTS, "100-102", 500)),
     Chunk("default gaits", cells(["swimmer"], GAIT) + cells(["hopper-ars"], BATCHED, "100-104")),
-    Chunk("default 100", cells(AT_100, [*OURS, *LEADING], "100-104")),
+    Chunk("default 100", cells(AT_100, [*OURS, *LEADING])),
     Chunk("cheetah", cells(["halfcheetah-ars"], BATCHED, "100-102")),
     Chunk("large", cells(["ackley-200"], LARGE, "100-103")),
     Chunk("held out", cells([f"{n}-20" for n in HELD_OUT], [*OURS, *LEADING]) + cells(SMALL, [*OURS, *LEADING])),
