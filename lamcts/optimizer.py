@@ -129,7 +129,7 @@ class Optimizer:
 
     def tell_points(self, points: Sequence[Any], values: Sequence[Any]) -> None:
         """Take many points and their values at once (warm start). Nothing is taken in if anything is wrong."""
-        points = many(points, "points of the space")
+        points = many(points, "tell_points: expected points")
         x = np.array([self.space.encode(point) for point in points]).reshape(len(points), self.space.dim)
         losses, messages = losses_of(as_list(values, len(points), "values"), self.maximise)
         # Equal points have equal codes; a trial's own x may differ from its point's code in the last bit.
@@ -231,7 +231,7 @@ class Optimizer:
         self, trials: Trial | Sequence[Trial], values: Any, seconds: Any
     ) -> tuple[list[Trial], Floats, list[str | None], Floats]:
         """Check everything, change nothing: trials, losses [k], what failed (or None) and seconds [k]."""
-        trials = [trials] if isinstance(trials, Trial) else many(trials, "trials that ask() returned")
+        trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
         values, times = as_list(values, len(trials), "values"), seconds_of(seconds, len(trials))
         told = [self._known(trial) for trial in trials]
         numbers = [trial.id for trial in told]

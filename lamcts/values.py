@@ -112,8 +112,8 @@ def as_list(values: Any, n: int, name: str) -> list[Any]:
 
 
 def many(things: Any, expected: str) -> list[Any]:
-    """Return a list of what may be gone through; ValueError says that `expected` was."""
+    """Return a list of what may be gone through; `expected` begins the ValueError where it may not."""
     try:
         return list(things)
     except TypeError:
-        raise ValueError(f"expected {expected}, got {safe_repr(things):.60}; pass a list of them") from None
+        raise ValueError(f"{expected}, got {safe_repr(things):.60}; pass a list of them") from None

@@ -26,7 +26,8 @@ class Box(Coded):
 
     def __init__(self, low: ArrayLike, high: ArrayLike, dim: int | None = None) -> None:
         sides = [_sides(low, "low"), _sides(high, "high")]
-        widths = {len(side) for side in sides if side.ndim} | ({whole(dim, "dim")} if dim is not None else set())
+        asked = set() if dim is None else {whole(dim, "dim", "pass an int, the number of coordinates")}
+        widths = {len(side) for side in sides if side.ndim} | asked
         if not widths:
             raise ValueError(
                 "expected the number of coordinates, got two numbers as bounds; pass Box(low, high, dim=...)"

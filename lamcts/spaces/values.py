@@ -23,7 +23,7 @@ def real(value: Any, name: str) -> float:
     return number
 
 
-def whole(value: Any, name: str) -> int:
+def whole(value: Any, name: str, cure: str = "pass an int, or use Float for fractions") -> int:
     """Return `value` as an int, also if it is a float such as 32.0; ValueError says what `name` got instead."""
     value = scalar(value)
     if not isinstance(value, bool):
@@ -31,7 +31,7 @@ def whole(value: Any, name: str) -> int:
             return int(value)
         if isinstance(value, Real) and (number := _float(value)).is_integer():
             return int(number)
-    raise ValueError(f"{name}: expected a whole number, got {brief(value)}; pass an int, or use Float for fractions")
+    raise ValueError(f"{name}: expected a whole number, got {brief(value)}; {cure}")
 
 
 def _float(value: Any) -> float:
