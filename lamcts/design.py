@@ -8,6 +8,7 @@ import numpy as np
 from lamcts.rng import Purpose, stream
 from lamcts.sobol import latin_hypercube, sobol
 from lamcts.spaces.base import Floats, Space
+from lamcts.spaces.values import brief
 
 Kind = Literal["sobol", "lhs", "uniform"]
 Draw = Callable[[int, int, np.random.Generator], Floats]
@@ -30,13 +31,13 @@ class Design:
     """A fixed list of `n` starting points: the user's `x0` first, then points that fill the space evenly."""
 
     def __init__(self, space: Space, kind: Kind, n: int | None, x0: Any, seed: int) -> None:
-        if kind not in DRAWS:
-            raise ValueError(f"design: expected one of {', '.join(DRAWS)}, got {kind!r}")
+        if not isinstance(kind, str) or kind not in DRAWS:
+            raise ValueError(f"design: expected one of {', '.join(DRAWS)}, got {brief(kind)}")
         given = _encoded(space, x0)
         if n is None:
             n = max(default_size(space.dim), len(given))
         elif isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-            raise ValueError(f"n_init: expected a whole number of at least 0, got {n!r}")
+            raise ValueError(f"n_init: expected a whole number of at least 0, got {brief(n)}")
         self.kind, self.given, self.n = kind, given, max(int(n), len(given))
         self._space, self._seed = space, seed
         self._rows: Floats | None = None
@@ -62,10 +63,14 @@ def _encoded(space: Space, x0: Any) -> list[Floats]:
     try:
         return [space.encode(x0)]
     except ValueError as error:
-        if isinstance(x0, (str, bytes, dict)) or not hasattr(x0, "__iter__"):
-            raise ValueError(f"x0: {error}") from None
         single = error
     try:
-        return [space.encode(point) for point in x0]
+        points = None if isinstance(x0, (str, bytes, dict)) else list(x0)
+    except TypeError:  # an array without a dimension has __iter__ too
+        points = None
+    if points is None:
+        raise ValueError(f"x0: {single}") from None
+    try:
+        return [space.encode(point) for point in points]
     except ValueError as error:
         raise ValueError(f"x0: expected one point or several; as one: {single}; as several: {error}") from None

@@ -19,7 +19,7 @@ from lamcts.spaces.base import Space
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
 from lamcts.trial import Trial
-from lamcts.values import as_list, losses_of
+from lamcts.values import as_list, losses_of, many, seconds_of
 
 
 class Best(NamedTuple):
@@ -129,7 +129,7 @@ class Optimizer:
 
     def tell_points(self, points: Sequence[Any], values: Sequence[Any]) -> None:
         """Take many points and their values at once (warm start). Nothing is taken in if anything is wrong."""
-        points = list(points)
+        points = many(points, "tell_points: expected points")
         x = np.array([self.space.encode(point) for point in points]).reshape(len(points), self.space.dim)
         losses, messages = losses_of(as_list(values, len(points), "values"), self.maximise)
         # Equal points have equal codes; a trial's own x may differ from its point's code in the last bit.
@@ -231,8 +231,8 @@ class Optimizer:
         self, trials: Trial | Sequence[Trial], values: Any, seconds: Any
     ) -> tuple[list[Trial], Floats, list[str | None], Floats]:
         """Check everything, change nothing: trials, losses [k], what failed (or None) and seconds [k]."""
-        trials = [trials] if isinstance(trials, Trial) else list(trials)
-        values, times = as_list(values, len(trials), "values"), as_list(seconds, len(trials), "seconds")
+        trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
+        values, times = as_list(values, len(trials), "values"), seconds_of(seconds, len(trials))
         told = [self._known(trial) for trial in trials]
         numbers = [trial.id for trial in told]
         if len(set(numbers)) < len(numbers):
@@ -241,7 +241,7 @@ class Optimizer:
         for trial, message in zip(told, messages, strict=True):
             if trial.id in self._late and message is not None:
                 raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")
-        return told, losses, messages, np.array([math.nan if t is None else float(t) for t in times])
+        return told, losses, messages, times
 
     def _known(self, trial: Trial) -> Trial:
         """Return our own record of a trial that may be told, or raise ValueError."""

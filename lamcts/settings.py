@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.rng import fresh_seed
+from lamcts.spaces.values import brief
 from lamcts.tree import LatentTree
 
 
@@ -23,7 +24,7 @@ def checked_seed(seed: int | None) -> int:
     if seed is None:
         return fresh_seed()
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
-        raise ValueError(f"seed: expected a whole number in [0, 2**63) or None, got {seed!r}")
+        raise ValueError(f"seed: expected a whole number in [0, 2**63) or None, got {brief(seed)}")
     return int(seed)
 
 
@@ -31,7 +32,7 @@ def checked_sampler(sampler: Any) -> Any:
     """Return `sampler` if it is an object with what the protocol asks for."""
     missing = [name for name in ("start", "restore", "resumable") if not hasattr(sampler, name)]
     if missing or isinstance(sampler, type):
-        what = f"the class {sampler.__name__}" if isinstance(sampler, type) else f"{sampler!r:.60}"
+        what = f"the class {sampler.__name__}" if isinstance(sampler, type) else brief(sampler)
         raise ValueError(f"sampler: expected a name such as 'turbo' or a Sampler such as Turbo(), got {what}")
     return sampler
 
@@ -42,4 +43,4 @@ def checked_tree(tree: LatentTree | str | None) -> LatentTree | None:
         return LatentTree()
     if tree is None or isinstance(tree, LatentTree):
         return tree
-    raise ValueError(f"tree: expected 'auto', None (no tree) or a LatentTree, got {tree!r}")
+    raise ValueError(f"tree: expected 'auto', None (no tree) or a LatentTree, got {brief(tree)}")

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.text import safe_repr, safe_text
+
 
 def loss_of(value: Any, maximise: bool) -> tuple[float, str | None]:
     """Return `(loss, None)` for a finite number, `(nan, what went wrong)` for a failed evaluation.
@@ -16,12 +18,12 @@ def loss_of(value: Any, maximise: bool) -> tuple[float, str | None]:
     if value is None:
         return math.nan, "no value"
     if isinstance(value, BaseException):
-        return math.nan, f"{type(value).__name__}: {value}"
+        return math.nan, f"{type(value).__name__}: {safe_text(value)}"
     try:
         number = number_of(value)
-    except (TypeError, ValueError, RuntimeError):
+    except TypeError:
         raise ValueError(
-            f"value: expected one number, None or an exception, got {type(value).__name__} {value!r:.60}"
+            f"value: expected one number, None or an exception, got {type(value).__name__} {safe_repr(value):.60}"
         ) from None
     if not math.isfinite(number):
         return math.nan, f"the value is {number}"
@@ -31,21 +33,40 @@ def loss_of(value: Any, maximise: bool) -> tuple[float, str | None]:
 def number_of(value: Any) -> float:
     """Return a number, or a container of one such as a tensor, as a float: an integer beyond all floats as infinity.
 
-    TypeError, ValueError or RuntimeError for anything else.
+    TypeError for anything else, whatever its own methods raise.
     """
     if isinstance(value, (str, bytes, complex)):
         raise TypeError(f"expected a number, got {type(value).__name__}")
-    held = np.asarray(_detached(value))
+    held = array_of(value)
     if held.size != 1 or held.dtype.kind in "cSU":
         raise TypeError(f"expected one number, got {held.size} of {held.dtype}")
+    number = held.reshape(()).item()
     try:
-        return float(held.reshape(()).item())
+        return float(number)
     except OverflowError:
-        return math.inf if held.item() > 0 else -math.inf
+        return math.inf if number > 0 else -math.inf
+    except Exception as error:
+        raise TypeError(f"expected one number, got {type(value).__name__}: {safe_text(error)}") from None
+
+
+def array_of(values: Any) -> NDArray[Any]:
+    """Return what numpy makes of `values`, which may be or hold tensors with a gradient or on a device.
+
+    TypeError if it makes nothing of them, whatever their own methods raise.
+    """
+    try:
+        try:
+            return np.asarray(values)
+        except Exception:
+            return np.asarray(_detached(values))
+    except Exception as error:
+        raise TypeError(f"expected numbers, got {type(values).__name__}: {safe_text(error)}") from None
 
 
 def _detached(values: Any) -> Any:
-    """Return a tensor without its gradient and off its device, and anything else as it is."""
+    """Return tensors, in lists too, without their gradient and off their device, and anything else as it is."""
+    if isinstance(values, (list, tuple)):
+        return [_detached(value) for value in values]
     return values.detach().cpu() if hasattr(values, "detach") and hasattr(values, "cpu") else values
 
 
@@ -55,6 +76,19 @@ def losses_of(values: Sequence[Any], maximise: bool) -> tuple[NDArray[np.float64
     return np.array([loss for loss, _ in pairs], float), [message for _, message in pairs]
 
 
+def seconds_of(values: Any, n: int) -> NDArray[np.float64]:
+    """Return what `n` evaluations took, [n], nan where None says that it is unknown; ValueError for no number."""
+    found = []
+    for value in as_list(values, n, "seconds"):
+        try:
+            found.append(math.nan if value is None else number_of(value))
+        except TypeError:
+            raise ValueError(
+                f"seconds: expected a number or None for each trial, got {safe_repr(value):.60}; leave it out"
+            ) from None
+    return np.array(found, float)
+
+
 def as_list(values: Any, n: int, name: str) -> list[Any]:
     """Return `values` as a list of length `n`; one value is enough for one trial, None stands for n times None.
 
@@ -62,10 +96,12 @@ def as_list(values: Any, n: int, name: str) -> list[Any]:
     """
     if values is None:
         return [None] * n
-    values = _detached(values)
     if hasattr(values, "__array__"):
-        values = np.asarray(values)
-        values = list(values) if values.ndim else [values]
+        try:
+            array = array_of(values)
+        except TypeError as error:
+            raise ValueError(f"{name}: {error}; pass a list, one for each trial") from None
+        values = list(array) if array.ndim else [array]
     elif isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Set)):
         values = list(values)
     else:
@@ -73,3 +109,11 @@ def as_list(values: Any, n: int, name: str) -> list[Any]:
     if len(values) != n:
         raise ValueError(f"{name}: expected {n}, one for each trial, got {len(values)}")
     return list(values)
+
+
+def many(things: Any, expected: str) -> list[Any]:
+    """Return a list of what may be gone through; `expected` begins the ValueError where it may not."""
+    try:
+        return list(things)
+    except TypeError:
+        raise ValueError(f"{expected}, got {safe_repr(things):.60}; pass a list of them") from None

@@ -102,6 +102,10 @@ def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
         (["run", "ackley", "--rollouts", "3"], "it takes dim, shift, rotate, noise"),
         (["run", "ackley", "--sampler", "tubro"], "did you mean 'turbo'"),
         (["run", "ackley", "--dim", "0"], "at least 1"),
+        (["run", "ackley", "--dim", "99999999999"], "not enough memory, ask for less: Unable to allocate"),
+        (["run", "ackley", "--check", "-4"], "--check: expected a number of episodes of at least 0, got -4"),
+        (["run", "\x1b[31m"], r"got '\x1b[31m'"),
+        (["run", "ackley", "\x1b[31m"], r"unrecognized arguments: \x1b[31m"),
         (["run", "ackley", "--dim", "many"], "invalid int value: 'many'"),
         (["run", "ackley", "--shift", "far"], "a whole number or 'reference', got 'far'"),
         (["run", "ackley", "--budget", "0", "--sampler", "uniform"], "budget"),
@@ -210,8 +214,9 @@ def test_a_run_in_which_all_fails_says_so(capsys, monkeypatch):
             raise RuntimeError("out of order")
 
     objectives.register("broken", "never works")(lambda: Broken())
-    code, _, err = said(capsys, "run", "broken", "--budget", "3", "--no-plot", *QUICK)
+    code, out, err = said(capsys, "run", "broken", "--budget", "3", "--no-plot", *QUICK)
     assert code == 1 and "out of order" in err and err.count("\n") == 1
+    assert (out + err).count("all 3 evaluations failed") == 1
     code, out, _ = said(capsys, "show", "broken-uniform-seed0")
     assert code == 0 and "3 finished (3 failed)" in out and "out of order" in out
 

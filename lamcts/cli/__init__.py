@@ -5,7 +5,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from lamcts.cli.screen import complain
 from lamcts.errors import LamctsError
+from lamcts.text import safe_text
 
 USER_MISTAKE = 2
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
@@ -13,7 +15,7 @@ INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        sys.stderr.write(f"{self.prog}: {message} (see {self.prog} --help)\n")
+        complain(self.prog, f"{message} (see {self.prog} --help)")
         sys.exit(USER_MISTAKE)
 
 
@@ -24,13 +26,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return command(args)
     except KeyboardInterrupt:
-        sys.stderr.write(f"lamcts {args.name}: interrupted\n")
+        complain(f"lamcts {args.name}", "interrupted")
         return INTERRUPTED
-    except (ValueError, LamctsError, OSError) as error:
+    except (ValueError, LamctsError, OSError, MemoryError) as error:
         if args.traceback:
             raise
-        line = " ".join(str(error).split())
-        sys.stderr.write(f"lamcts {args.name}: {line}\n")
+        what = "not enough memory, ask for less: " if isinstance(error, MemoryError) else ""
+        complain(f"lamcts {args.name}", what + safe_text(error))
         return USER_MISTAKE
 
 

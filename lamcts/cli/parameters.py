@@ -41,6 +41,8 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
             members[name] = Choice(tuple(written)) if isinstance(written, list) else member_of(written)
         except ValueError as error:
             raise ValueError(f"parameter {name!r}: {error}") from None
+        except RecursionError:
+            raise ValueError(f"parameter {name!r}: expected options nested less deeply, flatten them") from None
     return Space(members) if pairs else None
 
 
@@ -68,6 +70,8 @@ def member_of(written: Any) -> AnySpace:
 def _choice(text: str) -> Choice:
     ordered = text.endswith(":ordered")
     options = [option.strip() for option in text.removesuffix(":ordered").split(",")]
+    if not options[-1]:
+        raise ValueError(f"expected an option after the last comma, got {text!r}; put an empty option first: ',A'")
     if any(":" in option for option in options):
         raise ValueError(f"expected options without ':', got {text!r}; write them as a list in a --space file")
     numbers = [_number(option) for option in options]
@@ -102,7 +106,7 @@ def _read(path: Path) -> list[tuple[str, Any]]:
     try:
         text = path.read_text(encoding="utf-8")
         held = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except ValueError as error:  # both libraries' errors are ValueErrors
+    except (ValueError, RecursionError) as error:  # both libraries' own errors are ValueErrors
         raise ValueError(f"--space: expected {path.suffix[1:].upper()}, got {path}, which is not: {error}") from None
     if not isinstance(held, dict):
         raise ValueError(f"--space: expected NAME: RANGE pairs in {path}, got {type(held).__name__}")

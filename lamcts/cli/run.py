@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from lamcts import samplers
 from lamcts.cli import INTERRUPTED
 from lamcts.cli.given import given
-from lamcts.cli.screen import number, say
+from lamcts.cli.screen import complain, number, say
 from lamcts.errors import JournalError, MissingExtra
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.values import plain
@@ -26,6 +25,8 @@ RESULT = "result.json"
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.check < 0:
+        raise ValueError(f"--check: expected a number of episodes of at least 0, got {args.check}; 0 leaves it out")
     wanted = given(args)
     objective, settings = wanted.objective, wanted.settings
     sampler = samplers.make(args.sampler, objective.space)
@@ -115,10 +116,10 @@ def _finish(
     args: argparse.Namespace, objective: Any, study: "Study", result: Any, folder: Path, about: dict[str, Any]
 ) -> int:
     """Write what was found, say it, and return the exit code."""
-    say(result.message)
     if result.x is None:
-        sys.stderr.write(f"lamcts run: no evaluation succeeded: {result.message}\n")
+        complain("lamcts run", f"no evaluation succeeded: {result.message}")
         return 1
+    say(result.message)
     values = np.asarray(result.history.values, float)
     leader = int(np.nanargmax(values) if objective.maximise else np.nanargmin(values))
     best = {"value": float(result.fun), "evaluation": leader + 1}

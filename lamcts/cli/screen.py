@@ -3,10 +3,18 @@
 import sys
 from collections.abc import Sequence
 
+from lamcts.text import visible
+
 
 def say(line: str = "") -> None:
-    sys.stdout.write(line + "\n")
+    """Write a line. What comes from a journal, a program or an exception cannot steer the terminal with it."""
+    sys.stdout.write(visible(line) + "\n")
     sys.stdout.flush()
+
+
+def complain(who: str, what: str) -> None:
+    """Write what is wrong as one line to stderr."""
+    sys.stderr.write(visible(f"{who}: {' '.join(what.split())}") + "\n")
 
 
 def number(value: float) -> str:

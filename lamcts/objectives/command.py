@@ -7,11 +7,13 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lamcts.objectives import shell
 from lamcts.objectives.process import last_words, run
 from lamcts.rng import fresh_seed
 from lamcts.spaces.box import Float
@@ -19,10 +21,10 @@ from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.product import Space
 
 SEED = "seed"
-SHELL = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "&>"}
-# not glued to letters or other digits: no number in "v2", "3.2s", "1.2.3" or "run-3"
+# not glued to letters or other digits: no number in "v2", "3.2s", "1.2.3" or "run-3"; and one way only to match some
+# digits, or a long line of them would take a time that grows with its square
 NUMBER = re.compile(
-    r"(?<![\w.+-])[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf(?:inity)?)(?![\w]|\.\w)", re.IGNORECASE
+    r"(?<![\w.+-])[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|nan|inf(?:inity)?)(?![\w]|\.\w)", re.IGNORECASE
 )
 
 
@@ -33,13 +35,15 @@ class Command:
     template: the program and its arguments, split into words as a shell would, or given as words; there is no shell,
         so each value stays in its word. Every parameter needs its `{name}`; `{name:.3g}` formats it, `{seed}` is a
         whole number of each trial's own, for the program's noise, and `{{` `}}` are braces. True is written `true`.
+        Where the program is a shell, texts are its arguments, `sh -c 'echo "$1" | wc -c' sh {name}`: pasted into
+        what it reads, they could be commands. Numbers may stand there.
     space: a `Space` with names, of numbers, choices and truth values.
     timeout_seconds: after this long the program is killed, with all that it started; None waits for ever.
     pattern: None reads the last number on the last line of the output that is not empty. A regular expression is
         looked for in the output instead, and its last match read: its group, or all of it where it has none.
 
-    A time-out, an exit status other than 0, and no number raise: a failed evaluation. Picklable; any number of them
-    run at a time, in processes or in threads.
+    A time-out, an exit status other than 0, no number, and more output than 64 MiB raise: a failed evaluation.
+    Picklable; any number of them run at a time, in processes or in threads.
     """
 
     template: str | Sequence[str]
@@ -102,8 +106,8 @@ class Command:
         try:
             return float(text or "")
         except ValueError:
-            end = output.strip()[-80:]
-            raise ValueError(f"expected {wanted}, got {text or end!r}") from None
+            got = text[:80] if text else output.strip()[-80:]
+            raise ValueError(f"expected {wanted}, got {got!r}") from None
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
@@ -113,8 +117,18 @@ class Command:
         if not self.words or not all(isinstance(word, str) for word in self.words):
             raise ValueError(f"template: expected a program and its arguments as text, got {self.template!r}")
         for word in self.words:
-            if word in SHELL:
-                raise ValueError(f"template: expected one program, got {word!r}, which is for a shell: use sh -c '...'")
+            if word in shell.OPERATORS:
+                advice = shell.ADVICE.format("x")
+                raise ValueError(f"template: expected one program, got {word!r}, which is for a shell: use {advice}")
+        self._check_places()
+        self._check_shells()
+        point = self.space.decode(self.space.sample(1, np.random.default_rng(0))[0])
+        try:
+            self.arguments(point, seed=0)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise ValueError(f"template: expected formats that fit the parameters, got {error}") from None
+
+    def _check_places(self) -> None:
         names = [name for name in self.space.names or () if name is not None]
         used = [name for word in self.words for _, name, _ in _parts(word) if name is not None]
         for name in used:
@@ -128,11 +142,23 @@ class Command:
                 raise ValueError(
                     f"template: expected a place for every parameter, got none for {name!r}: write {{{name}}} into it"
                 )
-        point = self.space.decode(self.space.sample(1, np.random.default_rng(0))[0])
-        try:
-            self.arguments(point, seed=0)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"template: expected formats that fit the parameters, got {error}") from None
+
+    def _check_shells(self) -> None:
+        """Refuse a text, which may hold anything, inside what a shell reads as a program."""
+        members = dict(zip(self.space.names or (), self.space.members, strict=True))
+        for program in shell.programs(self.words):
+            for _, name, spec in _parts(program):
+                if name in members and not _is_number(members[name], spec):
+                    raise ValueError(
+                        f"template: expected {name!r} as a word of its own, as its options are texts, got {{{name}}} "
+                        f"inside {program!r}, which a shell reads as commands: use {shell.ADVICE.format(name)}"
+                    )
+
+
+def _is_number(member: Any, spec: str) -> bool:
+    """Return whether a parameter is written as a number, or as true or false, at all of its values."""
+    options = member.options if isinstance(member, Choice) else ()
+    return all(isinstance(option, Real) for option in options) and not spec.endswith("c")  # c: the character
 
 
 def _parts(word: str) -> list[tuple[str, str | None, str]]:
@@ -144,6 +170,10 @@ def _parts(word: str) -> list[tuple[str, str | None, str]]:
     for _, name, spec, conversion in pieces:
         if conversion or "{" in (spec or "") or (name is not None and not re.fullmatch(r"[\w-]+", name)):
             raise ValueError(f"template: expected plain names as in {{lr}} or {{lr:.3g}}, got {word!r}")
+        if re.search(r"\d{4}", spec or ""):
+            raise ValueError(
+                f"template: expected at most 999 characters for a value, got {{{name}:{spec}}}: write less"
+            )
     return [(text, name, spec or "") for text, name, spec, _ in pieces]
 
 

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from lamcts.spaces.base import Space
+from lamcts.text import safe_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +95,7 @@ def _from_file(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # a script may exit where it is not the main program
         del sys.modules[name]
-        raise ValueError(f"{path} cannot be loaded ({type(error).__name__}: {error})") from error
+        raise ValueError(f"{path} cannot be loaded ({type(error).__name__}: {safe_text(error)})") from error
     return module
 
 
@@ -103,7 +104,9 @@ def _from_path(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:  # a script may exit where it is not the main program
-        raise ValueError(f"the module {name!r} cannot be loaded ({type(error).__name__}: {error})") from error
+        raise ValueError(
+            f"the module {name!r} cannot be loaded ({type(error).__name__}: {safe_text(error)})"
+        ) from error
 
 
 def _import_from(folder: str) -> None:

@@ -7,13 +7,14 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any, NamedTuple
 
 POLL_SECONDS = 0.2  # how often a wait looks whether somebody wants it to end
 GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL, to write a checkpoint or to free a device
 KEPT_BYTES = 2**20  # of each stream, from its end
+MOST_BYTES = 2**26  # that it may write to a stream: a disk is not filled by a loop that prints
 LAST_LINES, LAST_CHARACTERS = 3, 400  # of the error stream, in messages
 
 
@@ -31,7 +32,7 @@ def run(words: Sequence[str], timeout_seconds: float | None = None) -> Ended:
     It is the head of a session of its own, so that a Ctrl-C at the terminal reaches it through this wait alone.
     TimeoutError after `timeout_seconds`. On this, on Ctrl-C, on SIGTERM or SIGHUP to this process, when the interpreter
     ends while a thread waits, and when the parent of a worker process ends, the whole process group is killed.
-    OSError where the program cannot start.
+    So it is once it has written more than `MOST_BYTES`, a RuntimeError. OSError where the program cannot start.
     """
     # Files, not pipes: a pipe stays open as long as any stray child holds it, and the wait would last as long.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, _stops_noticed() as stops:
@@ -39,13 +40,14 @@ def run(words: Sequence[str], timeout_seconds: float | None = None) -> Ended:
             words, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
         )
         try:
-            status = _wait(process, timeout_seconds, stops)
+            status = _wait(process, timeout_seconds, stops, (output, errors))
         except TimeoutError as error:
             _kill(process)
             raise TimeoutError(f"{error}{last_words(_end_of(errors))}") from None
         except BaseException:
             _kill(process)
             raise
+        _check_sizes((output, errors))
         return Ended(status, _end_of(output), _end_of(errors))
 
 
@@ -56,18 +58,26 @@ def last_words(errors: str) -> str:
     return f": {text if len(text) <= LAST_CHARACTERS else '...' + text[-LAST_CHARACTERS:]}" if text else ""
 
 
-def _wait(process: "subprocess.Popen[bytes]", timeout_seconds: float | None, stops: list[int]) -> int:
+def _wait(
+    process: "subprocess.Popen[bytes]", timeout_seconds: float | None, stops: list[int], files: Iterable[IO[bytes]]
+) -> int:
     deadline = float("inf") if timeout_seconds is None else time.monotonic() + timeout_seconds
     while True:
         try:
             return process.wait(max(0.0, min(POLL_SECONDS, deadline - time.monotonic())))
         except subprocess.TimeoutExpired:
+            _check_sizes(files)
             if stops:
                 raise SystemExit(128 + stops[0]) from None
             if _nobody_waits():
                 raise RuntimeError("given up: who asked for it has ended") from None
             if time.monotonic() >= deadline:
                 raise TimeoutError(f"killed after {timeout_seconds:g} s") from None
+
+
+def _check_sizes(files: Iterable[IO[bytes]]) -> None:
+    if any(os.fstat(file.fileno()).st_size > MOST_BYTES for file in files):
+        raise RuntimeError(f"it wrote more than {MOST_BYTES / 2**20:g} MiB: print less, or write to a file") from None
 
 
 def _nobody_waits() -> bool:

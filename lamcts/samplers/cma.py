@@ -35,6 +35,7 @@ class Cma:
     tolfun: float = 1e-9
 
     def __post_init__(self) -> None:
+        library()  # before anything is evaluated, not after the initial design
         if not 0 < self.sigma <= 1:
             raise ValueError(f"sigma: expected a share of the width in (0, 1], got {self.sigma!r}")
         if self.popsize is not None and (not isinstance(self.popsize, int) or self.popsize < 4):
@@ -158,15 +159,20 @@ class _CmaSession:
         self.done = run.converged
 
 
+def library() -> Any:
+    """Return the module `cma`, or raise MissingExtra."""
+    try:
+        import cma
+    except ImportError:
+        raise MissingExtra.of("cma", "cma") from None
+    return cma
+
+
 class _Run:
     """The library's evolution strategy, fed with ranks, with everything switched off that prints, writes or seeds."""
 
     def __init__(self, settings: Cma, mean: Floats, sigma: float) -> None:
-        try:
-            import cma
-        except ImportError:
-            raise MissingExtra.of("cma", "cma") from None
-        dim = len(mean)
+        cma, dim = library(), len(mean)
         self._rng = np.random.default_rng(0)
         options: dict[str, Any] = {
             "bounds": [0, 1],

@@ -164,14 +164,14 @@ class _TurboSession(Local):
         if not len(y):
             return best
         y = np.sort(y)[: max(self._seen.dim, 4)]
-        return best - max(0.0, IMPROVEMENT * float(np.median(y)) - IMPROVEMENT * float(y[0]))
+        return best - max(0.0, IMPROVEMENT * _median(y) - IMPROVEMENT * float(y[0]))
 
     def adopt(self, row: int) -> None:
         """Go on from a row that others found, if it is better by more than a little: else this box is as good."""
         y = self._seen.y
         if self.incumbent is not None and len(rows := self.model.rows):
-            least = ADOPTION * max(0.0, float(np.median(y[rows])) - float(y[row]))
-            if y[row] >= y[self.incumbent] - least:
+            least = 2 * ADOPTION * max(0.0, _median(y[rows]) / 2 - float(y[row]) / 2)  # halves: no overflow
+            if y[row] >= float(y[self.incumbent]) - least:
                 return
         self.incumbent = row
         self._progress.failures = 0  # the box has not failed here
@@ -185,3 +185,10 @@ class _TurboSession(Local):
             "progress": self._progress.state(),
             "model": self.model.state(),
         }
+
+
+def _median(y: Floats) -> float:
+    """Return the median of losses [n], which may be near the largest float."""
+    with np.errstate(over="ignore"):
+        middle = float(np.median(y))
+    return middle if math.isfinite(middle) else 2.0 * float(np.median(y / 2))

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamcts.spaces.base import Floats
 from lamcts.spaces.coded import Coded
-from lamcts.spaces.values import brief, real
+from lamcts.spaces.values import brief, real, whole
+from lamcts.values import array_of
 
 
 class Box(Coded):
@@ -25,7 +26,8 @@ class Box(Coded):
 
     def __init__(self, low: ArrayLike, high: ArrayLike, dim: int | None = None) -> None:
         sides = [_sides(low, "low"), _sides(high, "high")]
-        widths = {len(side) for side in sides if side.ndim} | ({int(dim)} if dim is not None else set())
+        asked = set() if dim is None else {whole(dim, "dim", "pass an int, the number of coordinates")}
+        widths = {len(side) for side in sides if side.ndim} | asked
         if not widths:
             raise ValueError(
                 "expected the number of coordinates, got two numbers as bounds; pass Box(low, high, dim=...)"
@@ -191,8 +193,8 @@ def _sides(side: ArrayLike, name: str) -> Floats:
 def _numbers(values: Any, what: str) -> Floats:
     """Return `values` as float64; text, booleans and ragged lists are errors, not conversions."""
     try:
-        array = np.asarray(values)
-    except (ValueError, TypeError):
+        array = array_of(values)
+    except TypeError:
         array = np.asarray(None)
     if array.dtype.kind not in "iuf" and array.size:
         raise ValueError(f"expected {what}, got {brief(values)}; pass plain numbers")

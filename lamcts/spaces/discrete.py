@@ -57,7 +57,8 @@ class Int(Coded):
         value = whole(point, "value")
         if not self.low <= value <= self.high:
             raise ValueError(
-                f"expected a whole number in [{self.low}, {self.high}], got {value}; pass one inside, or widen them"
+                f"expected a whole number in [{self.low}, {self.high}], got {brief(value)}; "
+                "pass one inside, or widen them"
             )
         if self.log:
             return self._x(self._rounded(np.array([float(value)])))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from lamcts.spaces.base import Floats
 from lamcts.spaces.coded import Coded
 from lamcts.spaces.values import Lookup, brief, freeze, is_list, plain
+from lamcts.values import array_of
 
 FEW_COLUMNS = 12  # up to here a k-d tree beat brute force at N = 10,000 and 400,000 uniform rows (2000 queries)
 CHUNK = 2000  # rows of the table, or queries, at a time: a block of distances takes 32 MB
@@ -54,7 +55,7 @@ class Finite(Coded):
     def encode(self, point: Any) -> Floats:
         try:
             place = self._places.find(point)
-        except ValueError:  # not numbers, where the table's points are
+        except Exception:  # whatever reading it raises: no row of numbers, where the table's points are
             place = None
         if place is None:
             raise ValueError(f"expected one of the {len(self.points)} points of the table, got {brief(point)}; add it")
@@ -126,8 +127,8 @@ def _table(features: Any, n: int, from_points: bool) -> Floats:
     """Return the features as [n, k]."""
     cure = "pass features=..., one row of numbers a point"
     try:
-        table = np.asarray(features)
-    except ValueError:  # ragged
+        table = array_of(features)
+    except TypeError:  # ragged, say
         table = np.asarray(None)
     if table.dtype.kind not in "iufb":
         what = "points" if from_points else "features"
@@ -155,4 +156,4 @@ def _brute(x: Floats, table: Floats, half_norms: Floats) -> NDArray[np.int64]:
 
 
 def _bytes(row: Any) -> Hashable:
-    return (np.asarray(row, np.float64) + 0.0).tobytes()  # + 0.0 turns -0.0 into 0.0
+    return (array_of(row).astype(np.float64, copy=False) + 0.0).tobytes()  # + 0.0 turns -0.0 into 0.0

@@ -9,30 +9,37 @@ from typing import Any
 
 import numpy as np
 
+from lamcts.text import safe_repr
+
 
 def real(value: Any, name: str) -> float:
     """Return `value` as a finite float; ValueError says what `name` got instead."""
     value = scalar(value)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name}: expected a number, got {brief(value)}; pass an int or a float")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
+    number = _float(value)
     if not math.isfinite(number):
         raise ValueError(f"{name}: expected a finite number, got {brief(value)}; pass a value that a float can hold")
     return number
 
 
-def whole(value: Any, name: str) -> int:
+def whole(value: Any, name: str, cure: str = "pass an int, or use Float for fractions") -> int:
     """Return `value` as an int, also if it is a float such as 32.0; ValueError says what `name` got instead."""
     value = scalar(value)
     if not isinstance(value, bool):
         if isinstance(value, Integral):
             return int(value)
-        if isinstance(value, Real) and float(value).is_integer():
-            return int(float(value))
-    raise ValueError(f"{name}: expected a whole number, got {brief(value)}; pass an int, or use Float for fractions")
+        if isinstance(value, Real) and (number := _float(value)).is_integer():
+            return int(number)
+    raise ValueError(f"{name}: expected a whole number, got {brief(value)}; {cure}")
+
+
+def _float(value: Any) -> float:
+    """Return a real number as a float, nan if it is beyond all floats or does not say what it is."""
+    try:
+        return float(value)
+    except Exception:
+        return math.nan
 
 
 def is_list(value: Any) -> bool:
@@ -44,7 +51,7 @@ def is_list(value: Any) -> bool:
 
 def brief(value: Any) -> str:
     """Return the repr of `value`, cut to a length that fits into a message."""
-    text = re.sub(r"\s+", " ", repr(value))
+    text = re.sub(r"\s+", " ", safe_repr(value))
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

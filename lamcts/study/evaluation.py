@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+from lamcts.text import safe_text
 from lamcts.values import number_of
 
 
@@ -77,7 +78,7 @@ def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None) ->
     except (Exception, SystemExit) as raised:
         if isinstance(raised, SystemExit) and _handles_stops():
             raise
-        value, error = None, (type(raised).__name__, str(raised))
+        value, error = None, (type(raised).__name__, safe_text(raised))
     return Outcome(_plain(value), error, time.perf_counter() - start, note)
 
 
@@ -93,7 +94,7 @@ def _plain(value: Any) -> Any:
         return value
     try:
         return number_of(value)
-    except (TypeError, ValueError, RuntimeError):
+    except TypeError:
         return value
 
 

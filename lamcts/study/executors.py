@@ -25,6 +25,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
+from lamcts.text import safe_text
 
 TRIES = 2  # a job whose worker died is tried once more
 
@@ -84,7 +85,7 @@ class Pool:
                     return failed
                 continue
             except Exception as raised:  # what the executor itself has to say, such as dask's KilledWorker
-                outcome = Outcome(None, (type(raised).__name__, str(raised)), float("nan"))
+                outcome = Outcome(None, (type(raised).__name__, safe_text(raised)), float("nan"))
             self._drop(slot, future)
             self._deaths.pop(id(job), None)
             return job, outcome
@@ -128,7 +129,7 @@ class Pool:
             if self._deaths.get(id(job), 0) >= TRIES:
                 slot.suspects.remove(job)
                 del self._deaths[id(job)]
-                text = f"the worker died {TRIES} times at this point ({death})"
+                text = f"the worker died {TRIES} times at this point ({safe_text(death)})"
                 return job, Outcome(None, (type(death).__name__, text), float("nan"))
         return None
 
@@ -198,8 +199,9 @@ class Processes(Pool):
         except Exception as error:
             name = getattr(f, "__qualname__", type(f).__name__)
             raise ValueError(
-                f"workers={n}: expected a function that can be sent to another process, got {name} ({error}); "
-                "define it at the top of a module, or pass executor=ThreadPoolExecutor(...) to use threads"
+                f"workers={n}: expected a function that can be sent to another process, "
+                f"got {name} ({safe_text(error)}); define it at the top of a module, "
+                "or pass executor=ThreadPoolExecutor(...) to use threads"
             ) from None
         self._f = f
         self._pids: dict[Executor, Future[int]] = {}

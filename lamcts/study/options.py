@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypedDict
 import numpy as np
 
 from lamcts.settings import checked_seed
+from lamcts.spaces.values import brief
 from lamcts.study import replicates
 
 if TYPE_CHECKING:
@@ -105,13 +106,15 @@ class Settings:
         for name in ("seconds", "target"):
             value = getattr(self, name)
             if value is not None and (not _number(value) or np.isnan(value)):
-                raise ValueError(f"{name}: expected a number or None, got {value!r}")
+                raise ValueError(f"{name}: expected a number or None, got {brief(value)}")
         if self.seconds is not None and self.seconds < 0:
             raise ValueError(f"seconds: expected at least 0, got {self.seconds}")
         if not isinstance(self.noisy, bool) and not (_number(self.noisy) and 0 <= self.noisy <= 0.5):
-            raise ValueError(f"noisy: expected True, False or a share of the budget in [0, 0.5], got {self.noisy!r}")
+            raise ValueError(
+                f"noisy: expected True, False or a share of the budget in [0, 0.5], got {brief(self.noisy)}"
+            )
         if self.callback is not None and not callable(self.callback):
-            raise ValueError(f"callback: expected a function of the result so far, got {self.callback!r}")
+            raise ValueError(f"callback: expected a function of the result so far, got {brief(self.callback)}")
         if self.executor is not None and not (hasattr(self.executor, "submit") or callable(self.executor)):
             got = type(self.executor).__name__
             raise ValueError(
@@ -138,4 +141,4 @@ def _number(value: Any) -> bool:
 
 def _whole(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name}: expected a whole number of at least 1, got {value!r}")
+        raise ValueError(f"{name}: expected a whole number of at least 1, got {brief(value)}")

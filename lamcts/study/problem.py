@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.spaces.base import Space
+from lamcts.spaces.values import brief
+from lamcts.values import array_of
 
 
 class Problem(NamedTuple):
@@ -47,11 +49,11 @@ def space_of(space: Any) -> Any:
         low, high = np.atleast_1d(space.lb), np.atleast_1d(space.ub)
     elif isinstance(space, (list, tuple, np.ndarray)):
         try:
-            pairs = np.asarray(space, float)
-        except (TypeError, ValueError):
+            pairs = array_of(space).astype(float)
+        except Exception:  # whatever its items raise: they are no pairs of numbers
             pairs = np.empty(0)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
-            raise ValueError(f"space: expected a lamcts space or pairs [(low, high), ...], got {space!r:.80}")
+            raise ValueError(f"space: expected a lamcts space or pairs [(low, high), ...], got {brief(space)}")
         low, high = pairs.T
     else:
         return space

@@ -21,6 +21,7 @@ from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin
 from lamcts.study.stopping import MESSAGES, Stopping
 from lamcts.study.summary import summarise
+from lamcts.text import visible
 from lamcts.trial import Trial
 from lamcts.values import loss_of
 
@@ -40,7 +41,8 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
         target, patience, callback, progress, noisy: see `lamcts.study.options.Settings`.
 
     The same call with the same `journal` goes on where it was stopped; it ends as if it had never been, bit for bit,
-    with evaluations in order (no workers) and equal library versions. Ctrl-C returns what was found so far.
+    with evaluations in order (no workers) and equal library versions. Ctrl-C returns what was found so far. The number
+    of BLAS threads (`OMP_NUM_THREADS`) is part of "equal library versions": another one changes the last bits.
     """
     return Study(f, space, False, budget, **options).solve()
 
@@ -243,7 +245,7 @@ class Study:
         """Warn once, after the initial design, if every evaluation has failed in the same way: a bug is likely."""
         failures, n = self.optimizer.failures, len(self.optimizer.seen)
         if n == self.optimizer.n_init == len(failures) and len(set(failures.values())) == 1:
-            text = f"the first {n} evaluations all failed with: {failures[0]}; the run goes on"
+            text = f"the first {n} evaluations all failed with: {visible(failures[0])}; the run goes on"
             warnings.warn(text, RuntimeWarning, stacklevel=2)
 
     def result(self) -> Result:

@@ -55,6 +55,8 @@ def test_bounds_with_a_dimension_are_a_box():
         (["lr=1:0"], "swap the bounds"),
         (["act=a,a"], "distinct values"),
         (["act=0:1,log"], "options without ':'"),
+        (["act=relu,"], "'act': expected an option after the last comma, got 'relu,'"),
+        (["act=a,:ordered"], "after the last comma"),
         (["a b=0:1"], "the name of a parameter"),
         (["a=0:1", "a=0:2"], "'a' twice"),
     ],
@@ -69,6 +71,9 @@ def test_files_that_cannot_be_read_say_why(tmp_path):
         ("bad.json", "{", "expected JSON"),
         ("bad.toml", "= 3", "expected TOML"),
         ("list.json", "[1]", "NAME: RANGE pairs"),
+        ("deep.json", "[" * 100_000, "expected JSON"),
+        ("deep.toml", "x = " + "[" * 100_000, "expected TOML"),
+        ("nested.json", '{"a": ' + "[" * 700 + "1, 2" + "]" * 700 + "}", "'a': expected options nested less deeply"),
         ("number.json", '{"lr": 3}', "'lr': expected text such as '0:1' or a list of options, got 3"),
     ]:
         (tmp_path / name).write_text(text)

@@ -79,6 +79,14 @@ def test_a_program_that_takes_too_long_is_a_failed_trial(capsys):
     assert "no evaluation succeeded" in err
 
 
+def test_what_a_program_says_last_does_not_steer_the_terminal(capsys):
+    script = r"printf 'bad\033]0;title\007\nline two\n' >&2; exit 1 {x}"
+    code, out, err = said(capsys, "run", "--command", f'sh -c "{script}"', "--param", "x=0:1", "--budget", "2", *QUICK)
+    _, shown, _ = said(capsys, "show", "sh-uniform-seed0")
+    assert code == 1 and r"bad\x1b]0;title\x07 | line two" in err and r"bad\x1b]0;title\x07 | line two" in shown
+    assert "\x1b" not in out + err + shown
+
+
 def test_workers_run_programs_side_by_side(capsys):
     argv = ["run", "--command", TEMPLATE, *PARAMS, "--budget", "6", "--workers", "2", "--out", "here", *QUICK]
     assert said(capsys, *argv)[0] == 0
@@ -152,6 +160,8 @@ def _read(fd):
         (["--command", "echo {x}", "--param", "x=0:1", "--shift", "3"], "--shift: expected only with the objectives"),
         (["--command", "echo {x}", "--space=0:1", "--dim", "3"], "a Space with names"),
         (["--command", "echo {x}", "--param", "x=0:1", "--timeout", "-1"], "above 0"),
+        (["--command", "echo {x:999999999999}", "--param", "x=0:1"], "at most 999 characters"),
+        (["--command", "sh -c 'echo {x}; echo 1'", "--param", "x=a;touch pwned,b"], "which a shell reads as commands"),
         (["--command", "echo {x}", "--param", "x=0.1"], "parameter 'x': expected LOW:HIGH"),
         (["ackley", "--param", "x=0:1"], "--param: expected only with file.py:function or --command"),
         (["ackley", "--maximise"], "--maximise: expected only with"),

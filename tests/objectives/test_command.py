@@ -1,4 +1,5 @@
 import pickle
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,7 +9,7 @@ import pytest
 import lamcts
 from lamcts import Bool, Box, Choice, Float, Int, Space
 from lamcts.errors import JournalError
-from lamcts.objectives import Command
+from lamcts.objectives import Command, process
 
 SPACE = Space({"lr": Float(1e-5, 1e-1, log=True), "layers": Int(1, 8)})
 POINT = {"lr": 1e-3, "layers": 4}
@@ -70,6 +71,22 @@ def test_without_a_number_there_is_no_value(output):
         of("echo {lr} {layers}").read(output)
 
 
+READ = """
+from lamcts.objectives import Command
+from lamcts.spaces import Float, Space
+f = Command("echo {x}", Space({"x": Float(0, 1)}))
+for line in ("1" * 10**6 + "x", "0." + "1" * 10**6 + "x", "1e" + "1" * 10**6 + "x", "1." * 10**6, "1.1e1" * 10**5):
+    try:
+        raise SystemExit(f.read("0.5 or " + line) != 0.5)
+    except ValueError as error:
+        assert len(str(error)) < 200
+"""
+
+
+def test_a_long_line_of_digits_is_read_in_one_pass():
+    subprocess.run([sys.executable, "-c", READ], check=True, timeout=60)  # with two ways to match: for hours
+
+
 def test_a_pattern_finds_the_number_elsewhere():
     output = "step 1: val=0.5 time=3\nstep 2: val=0.25 time=4\nbye"
     assert of("echo {lr} {layers}", pattern=r"val=(\S+)").read(output) == 0.25
@@ -104,7 +121,16 @@ def test_a_program_that_fails_says_how():
         ({"template": "echo {lr} {layers} }"}, "for braces"),
         ({"template": "echo {lr:d} {layers}"}, "formats that fit"),
         ({"template": "echo '{lr} {layers}"}, "close the quotation"),
-        ({"template": "echo {lr} {layers} | tail -1"}, r"got '\|', which is for a shell: use sh -c"),
+        (
+            {"template": "echo {lr} {layers} | tail -1"},
+            r"got '\|', which is for a shell: use sh -c 'echo \"\$1\" \| \.\.\.' sh \{x\}",
+        ),
+        (
+            {"template": "echo {lr:999999999999} {layers}"},
+            r"at most 999 characters for a value, got \{lr:999999999999\}",
+        ),
+        ({"template": "echo {lr:.1000f} {layers}"}, "at most 999 characters"),
+        ({"template": "echo {n:c}", "space": Space({"n": Int(2**40, 2**41)})}, "formats that fit"),
         ({"template": "  "}, "a program and its arguments"),
         ({"template": "echo {x}", "space": Box(0, 1, dim=3)}, "a Space with names"),
         ({"template": "echo {x}", "space": Space({"x": Box(0, 1, dim=3)})}, "'x' as a single value"),
@@ -117,6 +143,47 @@ def test_a_program_that_fails_says_how():
 def test_a_command_that_cannot_work_is_refused_at_once(settings, message):
     with pytest.raises(ValueError, match=message):
         Command(**{"template": "echo {lr} {layers}", "space": SPACE, **settings})
+
+
+TEXTS = Space({"act": Choice(("relu", "x; touch pwned")), "size": Choice((1, 2.5)), "on": Bool(), "x": Float(0, 1)})
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "sh -c 'echo {act}' {size} {on} {x}",
+        "/bin/bash -lc 'echo {act:>9}' {size} {on} {x}",
+        "nice -n 5 dash -e -c 'echo {act}' {size} {on} {x}",
+        "bash -eo pipefail -c 'echo {act}' {size} {on} {x}",
+        "bash --norc --rcfile none -c -- 'echo {act}' {size} {on} {x}",
+        "env A=1 zsh -c -e '{act}' {size} {on} {x}",
+        "ksh +e -c 'echo {act}' {size} {on} {x}",
+        "sh -c 'echo {size:c} {on} {x}' {act}",
+    ],
+)
+def test_a_text_inside_what_a_shell_reads_is_refused(template):
+    with pytest.raises(ValueError, match=r"which a shell reads as commands: use sh -c 'echo \"\$1\" \| \.\.\.' sh \{"):
+        Command(template, TEXTS)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "sh -c 'echo {size} {on} {x:.3g} {seed}' sh {act}",
+        "bash run.sh -c {act} {size} {on} {x}",
+        "python -c {act} {size} {on} {x}",
+        "sh -- run.sh -c {act} {size} {on} {x}",
+    ],
+)
+def test_numbers_inside_what_a_shell_reads_and_texts_beside_it_are_taken(template):
+    Command(template, TEXTS)
+
+
+def test_the_way_round_a_shell_that_is_advised_takes_a_text_as_a_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    f = Command("""sh -c 'echo "$1" | wc -c' sh {act} {size} {on} {x}""", TEXTS)
+    assert f({"act": "x; touch pwned", "size": 1, "on": True, "x": 0.5}) == len("x; touch pwned\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 SCRIPT = """
@@ -145,6 +212,12 @@ def test_a_search_over_a_program_goes_on_past_its_failures(script, how):
         assert np.isnan(value) if point["n"] == 3 else value == (point["x"] - 0.3) ** 2 + point["n"]
     assert history.failed.any() and result.fun == np.nanmin(history.values)
     assert set(history.messages.values()) == {"RuntimeError: exit status 1: three is not allowed"}
+
+
+def test_a_program_that_prints_without_end_is_a_failed_evaluation(monkeypatch):
+    monkeypatch.setattr(process, "MOST_BYTES", 2**20)
+    result = lamcts.minimize(Command("yes {x} {n}", UNIT), budget=1, seed=0, sampler="uniform", progress=False)
+    assert result.history.messages == {0: "RuntimeError: it wrote more than 1 MiB: print less, or write to a file"}
 
 
 def test_a_journal_goes_on_with_its_command_and_with_no_other(script, tmp_path):

@@ -61,6 +61,14 @@ def test_only_the_end_of_a_long_output_is_kept(monkeypatch):
     assert run(["sh", "-c", "seq 1 10000"]).output == "999\n10000\n"
 
 
+@pytest.mark.parametrize("script", ["yes", "yes >&2", "seq 1 10000", "seq 1 10000 >&2"])
+def test_a_program_may_write_so_much_and_no_more(monkeypatch, script):
+    monkeypatch.setattr(process, "MOST_BYTES", 10_000)
+    with pytest.raises(RuntimeError, match=r"it wrote more than .* MiB: print less"):
+        run(["sh", "-c", script])
+    assert len(run(["sh", "-c", "seq 1 1000"]).output) < 10_000
+
+
 def test_what_is_no_text_does_no_harm():
     assert run(["sh", "-c", r"printf '\377 0.5'"]).output == "\ufffd 0.5"
 

@@ -91,3 +91,22 @@ class Diary:
 
     def learn(self, memory: list[list[int]], note: list[int]) -> list[list[int]]:
         return [*memory, note]
+
+
+def not_unicode(point: np.ndarray) -> float:
+    raise OSError("no file '\udcff.txt'")  # what os.listdir gives for a file name in Latin-1
+
+
+class Mute(Exception):
+    """An exception whose text cannot be had."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]["missing"])
+
+
+def mute(point: np.ndarray) -> float:
+    raise Mute({})
+
+
+def long_winded(point: np.ndarray) -> float:
+    raise ValueError("x" * 1_000_000)

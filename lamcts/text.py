@@ -1,0 +1,50 @@
+"""What others say, an exception or a value of the user's, as text: kept in a message, and shown on a terminal."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+MOST_CHARACTERS = 4000  # of a failure message: a traceback fits, and a thousand of them take 4 MB in a journal
+# What a terminal may obey instead of showing it (newline and tab apart), what turns the direction of writing, and
+# halves of characters, which no stream takes.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def safe_text(value: Any) -> str:
+    """Return `str(value)`, valid Unicode and cut to `MOST_CHARACTERS`; where `str` raises, a text that says so.
+
+    A text that this returned comes back as it is.
+    """
+    return _cut(_valid(_written(str, value)))
+
+
+def safe_repr(value: Any) -> str:
+    """Return `repr(value)` as valid Unicode; where `repr` raises, a text that says so."""
+    return _valid(_written(repr, value))
+
+
+def visible(text: str) -> str:
+    """Return `text` with control characters written out, as `\\x1b`: a terminal shows them and obeys none."""
+    return _UNSEEN.sub(lambda found: _escape(ord(found[0])), text)
+
+
+def _written(write: Callable[[Any], str], value: Any) -> str:
+    try:
+        return write(value)
+    except Exception as error:
+        return f"<{type(value).__name__}, whose own text raises {type(error).__name__}>"
+
+
+def _valid(text: str) -> str:
+    return str.encode(text, "utf-8", "backslashreplace").decode()  # not its own encode: it may be of a derived class
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    note = f"... (cut: {len(text)} characters in all)"
+    return text[: MOST_CHARACTERS - len(note)] + note
+
+
+def _escape(code: int) -> str:
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
