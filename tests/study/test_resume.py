@@ -140,7 +140,7 @@ def test_a_state_that_does_not_fit_the_optimizer_is_a_journal_error(tmp_path: Pa
     options: dict[str, Any] = {"budget": 10, "seed": 0, "sampler": Stroll(), "journal": tmp_path / "run.db"}
     minimize(sphere, BOUNDS, **options)
     db = sqlite3.connect(tmp_path / "run.db", isolation_level=None)
-    db.execute("UPDATE meta SET value = ?, crc = ? WHERE key = 'core'", ("{}", checksum("{}")))
+    db.execute("UPDATE meta SET value = ?, crc = ? WHERE key = 'core'", ("{}", checksum("core", "{}")))
     db.close()
     with pytest.raises(JournalError, match="cannot be taken over"):
         minimize(sphere, BOUNDS, **options)
