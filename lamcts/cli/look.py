@@ -1,6 +1,7 @@
 """`lamcts list`, `lamcts show` and `lamcts plot`: what there is, and what a run has found."""
 
 import argparse
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,20 +46,19 @@ def show(args: argparse.Namespace) -> int:
     """Write what a journal holds."""
     record = _read(args.journal)
     about, failed = record.about, int(np.isnan(record.y).sum())
-    settings = " ".join(f"{name}={value}" for name, value in about.get("settings", {}).items())
     rows = [["journal", f"{record.path} (lamcts {record.version}, {record.created})"]]
     if "objective" in about:
-        rows.append(["objective", f"{about['objective']} {settings}".rstrip()])
+        rows.append(["objective", f"{about['objective']} {_settings(about)}".rstrip()])
     rows.append(["sense", "maximise" if record.maximise else "minimise"])
     rows += [
         [name, _brief(record.fingerprint[name])] for name in ("sampler", "tree", "seed") if name in record.fingerprint
     ]
     counts = f"{record.n} finished ({failed} failed), {len(record.pending)} pending"
-    if about.get("episodes"):
-        counts += f", {record.n * about['episodes']} episodes"
+    if (episodes := _episodes(about)) is not None:
+        counts += f", {record.n * episodes} episodes"
     rows.append(["evaluations", counts])
-    if np.isfinite(record.seconds).any():
-        rows.append(["evaluating", span(float(np.nansum(record.seconds)))])
+    if (known := np.isfinite(record.seconds)).any():
+        rows.append(["evaluating", span(sum(record.seconds[known].tolist()))])
     if record.best is not None:
         point, value, row = record.best
         rows += [["best", f"{number(value)} at evaluation {row + 1}"], ["point", _point(point)]]
@@ -87,9 +87,9 @@ def figure_of(about: dict[str, Any], values: Any, maximise: bool, target: float 
     """Return the figure of a run: reward against episodes for policies, else the best value so far."""
     from lamcts import plot
 
-    name, episodes = str(about.get("objective", "")), about.get("episodes")
-    if episodes and maximise:
-        return plot.reward(values, episodes=int(episodes), threshold=about.get("threshold"), name=name)
+    name, episodes = str(about.get("objective", "")), _episodes(about)
+    if episodes is not None and maximise:
+        return plot.reward(values, episodes=episodes, threshold=_threshold(about), name=name)
     return plot.best_so_far(values, maximise=maximise, target=target, title=f"{name}: best value so far".lstrip(": "))
 
 
@@ -98,6 +98,27 @@ def _read(path: str) -> "Recorded":
 
     file = Path(path)
     return Journal.read(file / "journal.db" if file.is_dir() else file)
+
+
+# A run says of itself what it likes: none of it need be of the kind that is looked for.
+
+
+def _settings(about: dict[str, Any]) -> str:
+    settings = about.get("settings", {})
+    if not isinstance(settings, dict):
+        return _brief(settings)
+    return " ".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _episodes(about: dict[str, Any]) -> int | None:
+    """Return how many episodes an evaluation is, or None where that is not said."""
+    value: Any = about.get("episodes")
+    return value if type(value) is int and 0 < value <= sys.maxsize else None
+
+
+def _threshold(about: dict[str, Any]) -> float | None:
+    value: Any = about.get("threshold")
+    return float(value) if type(value) in (int, float) and abs(value) <= sys.float_info.max else None
 
 
 def _brief(value: Any) -> str:

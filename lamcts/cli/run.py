@@ -62,10 +62,11 @@ def folder_name(args: argparse.Namespace, objective: str, settings: dict[str, An
 
 def done_in(journal: Path, about: dict[str, Any]) -> int:
     """Return how many evaluations `journal` holds; JournalError if they are of another objective or its settings."""
-    if not journal.exists() or not journal.stat().st_size:
-        return 0
     from lamcts.journal import Journal
+    from lamcts.journal.place import inspect_header
 
+    if not inspect_header(str(journal)):
+        return 0
     held = Journal.read(journal)
     for field in ("objective", "settings"):
         if field in held.about and _comparable(held.about[field]) != _comparable(about[field]):
@@ -79,8 +80,8 @@ def done_in(journal: Path, about: dict[str, Any]) -> int:
 def _comparable(what: Any) -> Any:
     """Return settings without the folder of the moments, whose content the fingerprint knows, or a plain path."""
     if isinstance(what, dict):
-        return {name: os.path.basename(value) if name == "moments" else value for name, value in what.items()}
-    return os.path.normpath(what) if ".py:" in what else what
+        return {name: os.path.basename(str(value)) if name == "moments" else value for name, value in what.items()}
+    return os.path.normpath(what) if isinstance(what, str) and ".py:" in what else what
 
 
 def _study(

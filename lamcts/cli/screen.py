@@ -1,5 +1,6 @@
 """What the commands write to the screen, and how."""
 
+import math
 import sys
 from collections.abc import Sequence
 
@@ -24,6 +25,8 @@ def number(value: float) -> str:
 
 def span(seconds: float) -> str:
     """Return a duration in its two largest units."""
+    if not math.isfinite(seconds):
+        return f"{seconds} s"
     whole = round(seconds)
     if whole < 60:
         return f"{seconds:.1f} s"

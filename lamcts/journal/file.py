@@ -1,4 +1,4 @@
-"""The file behind a journal: its schema, how it is made, opened, checked and locked. No reader of it runs code.
+"""The file behind a journal: its schema, how it is made, opened and checked. No reader of it runs code.
 
 Durability: WAL with synchronous=NORMAL. A transaction that has ended is in the hands of the operating system, so
 `kill -9` loses none; a power cut may lose the last few, never the middle, and the run goes on from there identically.
@@ -8,6 +8,7 @@ import json
 import os
 import sqlite3
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,13 +16,11 @@ from typing import Any
 
 from lamcts.errors import JournalError
 
-FORMAT = 1
+FORMAT = 2
 APPLICATION = 0x6C414D43  # "lAMC": bytes 68 to 71 of the file tell a journal from any other SQLite file
-MAGIC = b"SQLite format 3\0"
-MEMORY = ":memory:"
 
 # One statement a table, compared word for word at opening: a change of any needs a new FORMAT.
-# `crc` guards what SQLite does not: flipped bits inside a value.
+# `crc` guards what SQLite does not, flipped bits inside a value: it covers all other columns of its row.
 SCHEMA = {
     # fingerprint, core, about, version, created, perhaps memory: one JSON value each
     "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID",
@@ -41,11 +40,11 @@ SCHEMA = {
     "PRIMARY KEY (session, n)) WITHOUT ROWID",
     # what happened, in order: ask (first trial, how many), tell (first row), forget (trial), check (row)
     "events": "CREATE TABLE events (n INTEGER PRIMARY KEY, kind TEXT NOT NULL, first INTEGER NOT NULL, "
-    "count INTEGER NOT NULL, time REAL NOT NULL)",
+    "count INTEGER NOT NULL, time REAL NOT NULL, crc INTEGER NOT NULL)",
 }
 
 
-def checksum(*fields: str | bytes | int | None) -> int:
+def checksum(*fields: str | bytes | float | None) -> int:
     """Return the CRC-32 of the fields of a row."""
     crc = 0
     for field in fields:
@@ -64,9 +63,9 @@ def pack(value: Any, what: str) -> str:
         ) from None
 
 
-def unpack(text: Any, crc: Any, path: str, what: str) -> Any:
-    """Return the value of a JSON text whose checksum is `crc`."""
-    if not isinstance(text, str) or checksum(text) != crc:
+def unpack(text: Any, crc: Any, path: str, what: str, *key: str | int) -> Any:
+    """Return the value of a JSON text; `crc` is the checksum of the `key` of its row and the text."""
+    if not isinstance(text, str) or checksum(*key, text) != crc:
         raise damaged(path, f"{what} fails its checksum")
     try:
         return json.loads(text)
@@ -85,34 +84,26 @@ def explained(path: str) -> Iterator[None]:
     """Turn what SQLite raises into a JournalError that says what to do."""
     try:
         yield
-    except sqlite3.OperationalError as error:
-        if "locked" in str(error) or "busy" in str(error):
-            raise _in_use(path) from None
+    except sqlite3.DatabaseError as error:
+        if is_busy(error):
+            raise in_use(path) from None
+        if not isinstance(error, sqlite3.OperationalError) or "decode" in str(error):  # malformed pages, missing parts
+            raise damaged(path, str(error)) from error
         raise JournalError(
             f"the journal {path} cannot be read or written: {error}; check the folder and the disk"
         ) from error
-    except sqlite3.DatabaseError as error:  # malformed pages, missing parts
-        raise damaged(path, str(error)) from error
+    except UnicodeDecodeError as error:  # SQLite quotes bad bytes of a schema in its message
+        raise damaged(path, "its tables are not described in valid text") from error
 
 
-def inspect_header(path: str) -> bool:
-    """Return whether a journal exists at `path` (an empty file counts as none); a foreign file raises JournalError."""
-    try:
-        with open(path, "rb") as file:
-            header = file.read(100)
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise JournalError(f"the journal {path} cannot be opened: {error.strerror}; give the path of a file") from None
-    if not header:
-        return False
-    if not header.startswith(MAGIC):
-        raise JournalError(f"{path} is not a lamcts journal but another file; give another path, it was left as it is")
-    if len(header) < 100:
-        raise damaged(path, f"it ends after {len(header)} bytes")
-    if int.from_bytes(header[68:72], "big") != APPLICATION:
-        raise JournalError(f"{path} is an SQLite file of another program; give another path, it was left as it is")
-    return True
+def is_busy(error: sqlite3.Error) -> bool:
+    """Return whether another connection stands in the way, and nothing else."""
+    code = getattr(error, "sqlite_errorcode", None)  # extended: its lowest byte is the kind
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def in_use(path: str) -> JournalError:
+    return JournalError(f"the journal {path} is in use by another run; wait for it to end, or give another path")
 
 
 def create(path: str, meta: dict[str, Any]) -> None:
@@ -140,7 +131,8 @@ def fill(connection: sqlite3.Connection, meta: dict[str, Any]) -> None:
     for statement in SCHEMA.values():
         connection.execute(statement)
     texts = [(key, pack(value, key)) for key, value in meta.items()]
-    connection.executemany("INSERT INTO meta VALUES (?, ?, ?)", [(key, text, checksum(text)) for key, text in texts])
+    sealed = [(key, text, checksum(key, text)) for key, text in texts]
+    connection.executemany("INSERT INTO meta VALUES (?, ?, ?)", sealed)
     connection.execute("COMMIT")
 
 
@@ -166,40 +158,16 @@ def _check(connection: sqlite3.Connection, path: str) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > FORMAT:
         raise JournalError(f"the journal {path} has format {version}, this lamcts reads up to {FORMAT}; update lamcts")
-    found = dict(connection.execute("SELECT name, sql FROM sqlite_master").fetchall())
-    if found != SCHEMA:
-        names = sorted(name for name in {*found, *SCHEMA} if found.get(name) != SCHEMA.get(name))
+    if version < FORMAT:
+        raise JournalError(
+            f"the journal {path} has format {version}, this lamcts reads {FORMAT}; go on with the lamcts that wrote it"
+        )
+    # every row counts: a trigger may bear the name of a table
+    found = Counter(connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall())
+    expected = Counter(("table", name, sql) for name, sql in SCHEMA.items())
+    if found != expected:
+        names = sorted({str(name) for _, name, _ in (found - expected) + (expected - found)})
         raise damaged(path, f"expected the tables of format {FORMAT}, these differ: {', '.join(names)}")
     verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if verdict != "ok":
         raise damaged(path, str(verdict).replace("\n", " "))
-
-
-class Lock:
-    """The right to write a journal, held by one process at a time; the system takes it back when the process dies.
-
-    Held in a file of its own, so that readers (`lamcts show`) are not locked out while a run goes on.
-    """
-
-    def __init__(self, path: str) -> None:
-        self._path = path + "-lock"
-        try:
-            self._connection = sqlite3.connect(self._path, isolation_level=None, timeout=0.0, check_same_thread=False)
-        except sqlite3.OperationalError as error:
-            raise JournalError(
-                f"the journal {path} cannot be made: {error}; does its folder exist, may you write there?"
-            ) from None
-        try:
-            self._connection.execute("BEGIN EXCLUSIVE")  # a lock that SQLite knows to take on every system
-        except sqlite3.OperationalError:
-            self._connection.close()
-            raise _in_use(path) from None
-
-    def release(self) -> None:
-        with suppress(OSError):  # Windows keeps files that are open
-            os.unlink(self._path)  # before the lock goes: nobody can hold the old file and a new one
-        self._connection.close()
-
-
-def _in_use(path: str) -> JournalError:
-    return JournalError(f"the journal {path} is in use by another run; wait for it to end, or give another path")

@@ -10,18 +10,9 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from lamcts.errors import JournalError
-from lamcts.journal.file import (
-    MEMORY,
-    Lock,
-    checksum,
-    connect,
-    create,
-    explained,
-    fill,
-    inspect_header,
-    pack,
-)
+from lamcts.journal.file import checksum, connect, create, explained, fill, pack
 from lamcts.journal.fingerprint import compare, plain
+from lamcts.journal.place import MEMORY, Lock, inspect_header, named, resolved
 from lamcts.journal.recorded import Check, Recorded, load, numbers_of
 from lamcts.trial import Trial
 
@@ -66,7 +57,7 @@ class Journal:
         `fingerprint` as `Optimizer.fingerprint()` gives it: one that differs from the journal's is a JournalError
         naming the field. `about`: any JSON values on the run, for whoever reads it later (kept from the first opening).
         """
-        path = os.fspath(path)
+        path = resolved(named(path))
         meta = _meta(fingerprint, about)
         if path == MEMORY:
             connection = sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False)
@@ -80,7 +71,9 @@ class Journal:
             connection = connect(path, readonly=False)
             try:
                 with explained(path):
+                    connection.execute("BEGIN")  # one moment for all tables
                     journal = cls(path, connection, lock)
+                    connection.execute("COMMIT")
                 recorded = journal._recorded
                 compare(path, recorded.fingerprint if recorded else {}, fingerprint)
             except BaseException:
@@ -94,7 +87,7 @@ class Journal:
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Recorded:
         """Return all that a journal holds, without locking or changing it; a run may be writing it meanwhile."""
-        path = os.fspath(path)
+        path = named(path)
         if not inspect_header(path):
             raise JournalError(f"there is no journal at {path}; give the path that the run was given")
         connection = connect(path, readonly=True)
@@ -151,11 +144,11 @@ class Journal:
             _put(db, "rows", 6, (_row(opt, row) for row in new))
             if opt.seen.best is not None and opt.seen.best != self._leader:
                 point = pack(plain(opt.best.point), "point")
-                _put(db, "leaders", 3, [(opt.seen.best, point, checksum(point))])
+                _put(db, "leaders", 3, [(opt.seen.best, point, checksum(opt.seen.best, point))])
             logged = self._write_sessions(db, changes if whole else None, opt)
             kept = {"core": changes["core"]} | ({} if memory is None else {"memory": memory})
             texts = [(key, pack(value, key)) for key, value in kept.items()]
-            _put(db, "meta", 3, [(key, text, checksum(text)) for key, text in texts])
+            _put(db, "meta", 3, [(key, text, checksum(key, text)) for key, text in texts])
             self._events(db, events)
         self._rows, self._pending, self._leader = n, set(pending), opt.seen.best
         self._issued = max([self._issued, *(i + 1 for i in asked)])
@@ -166,7 +159,7 @@ class Journal:
         numbers = numbers_of([check.loss, check.seconds])
         fields = (check.row, check.repeat, numbers, check.message)
         with self._transaction() as db:
-            db.execute("INSERT INTO checks VALUES (NULL, ?, ?, ?, ?, ?)", (*fields, checksum(*fields)))
+            _append(db, "checks", 6, [fields])
             self._events(db, [("check", check.row, 1)])
         self._recorded = None
 
@@ -208,7 +201,7 @@ class Journal:
         for key, session in sessions.items():
             number, start = int(key), logged.get(int(key), 0)
             text = pack(session["state"], f"the state of {opt.sampler!r}")
-            _put(db, "sessions", 3, [(number, text, checksum(text))])
+            _put(db, "sessions", 3, [(number, text, checksum(number, text))])
             entries = [pack(entry, f"the log of {opt.sampler!r}") for entry in session["log"]]
             _put(db, "log", 4, ((number, start + i, e, checksum(number, start + i, e)) for i, e in enumerate(entries)))
             logged[number] = start + len(entries)
@@ -216,7 +209,7 @@ class Journal:
 
     def _events(self, db: sqlite3.Connection, events: list[tuple[str, int, int]]) -> None:
         now = time.time()
-        db.executemany("INSERT INTO events VALUES (NULL, ?, ?, ?, ?)", [(*event, now) for event in events])
+        _append(db, "events", 6, [(*event, now) for event in events])
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -238,7 +231,8 @@ class Journal:
 
 def seed_of(path: str | os.PathLike[str]) -> int | None:
     """Return the seed of the run that a journal holds, or None where there is no journal yet."""
-    if os.fspath(path) == MEMORY or not inspect_header(os.fspath(path)):
+    path = named(path)
+    if path == MEMORY or not inspect_header(path):
         return None
     seed = Journal.read(path).fingerprint.get("seed")
     return seed if isinstance(seed, int) else None
@@ -268,3 +262,9 @@ def _row(opt: "Optimizer", row: int) -> tuple[Any, ...]:
 
 def _put(db: sqlite3.Connection, table: str, width: int, rows: Iterable[tuple[Any, ...]]) -> None:
     db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * width)})", rows)
+
+
+def _append(db: sqlite3.Connection, table: str, width: int, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Write rows that have no number of their own; they go on where the table ends."""
+    (start,) = db.execute(f"SELECT COALESCE(MAX(n) + 1, 0) FROM {table}").fetchone()
+    _put(db, table, width, ((n, *row, checksum(n, *row)) for n, row in enumerate(rows, start)))

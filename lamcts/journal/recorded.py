@@ -93,7 +93,8 @@ def numbers_of(values: Iterable[float]) -> bytes:
 
 def load(db: sqlite3.Connection, path: str) -> Recorded:
     """Read a whole journal; JournalError where anything is not as it was written."""
-    meta = {key: unpack(text, crc, path, f"the entry {key}") for key, text, crc in db.execute("SELECT * FROM meta")}
+    entries = db.execute("SELECT key, value, crc FROM meta")
+    meta = {key: unpack(text, crc, path, f"the entry {key}", key) for key, text, crc in entries}
     for key, kind in {"fingerprint": dict, "about": dict, "version": str, "created": str}.items():
         if not isinstance(meta.get(key), kind):
             raise damaged(path, f"expected an entry {key}, got {type(meta.get(key)).__name__}")
@@ -107,11 +108,9 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
     _in_cube(path, "rows", numbers[:, 2:])
     if np.isinf(numbers[:, 0]).any():
         raise damaged(path, "rows hold an infinite loss")
-    times = np.full(len(rows), np.nan)
-    events = db.execute("SELECT kind, first, count, time FROM events ORDER BY n").fetchall()
-    for kind, first, count, at in events:
-        if kind == "tell":
-            times[first : first + count] = at
+    times, asks = _events(db, path, len(rows))
+    if core is None and (len(rows) or asks):
+        raise damaged(path, "expected an entry core, got none beside rows and events")
     return Recorded(
         path=path,
         fingerprint=meta["fingerprint"],
@@ -128,13 +127,13 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         pending=_pending(db, path),
         sessions=_sessions(db, path),
         leaders=[
-            (row, unpack(text, crc, path, "a leader"))
+            (row, unpack(text, crc, path, "a leader", row))
             for row, text, crc in db.execute("SELECT row, point, crc FROM leaders ORDER BY row")
             if _within(path, "leaders", row, len(rows))
         ],
         checks=_checks(db, path, len(rows)),
         times=times,
-        asks=sum(kind == "ask" for kind, *_ in events),
+        asks=asks,
         memory=meta.get("memory"),
     )
 
@@ -151,7 +150,7 @@ def _pending(db: sqlite3.Connection, path: str) -> list[dict[str, Any]]:
 def _sessions(db: sqlite3.Connection, path: str) -> dict[str, dict[str, Any]]:
     sessions: dict[str, dict[str, Any]] = {}
     for number, text, crc in db.execute("SELECT number, state, crc FROM sessions ORDER BY number"):
-        sessions[str(number)] = {"state": unpack(text, crc, path, f"session {number}"), "log": []}
+        sessions[str(number)] = {"state": unpack(text, crc, path, f"session {number}", number), "log": []}
     entries = db.execute("SELECT session, n, entry, crc FROM log ORDER BY session, n").fetchall()
     _sealed(path, "logs", entries)
     for number, n, text, _ in entries:
@@ -163,15 +162,31 @@ def _sessions(db: sqlite3.Connection, path: str) -> dict[str, dict[str, Any]]:
 
 
 def _checks(db: sqlite3.Connection, path: str, n: int) -> list[Check]:
-    found = db.execute("SELECT row, repeat, numbers, message, crc FROM checks ORDER BY n").fetchall()
+    found = db.execute("SELECT n, row, repeat, numbers, message, crc FROM checks ORDER BY n").fetchall()
+    _in_sequence(path, "checks", [entry[0] for entry in found])
     _sealed(path, "checks", found)
-    numbers = _matrix(path, "checks", [entry[2] for entry in found])
-    _integers(path, "checks", [entry[:2] for entry in found])
+    numbers = _matrix(path, "checks", [entry[3] for entry in found])
+    _integers(path, "checks", [entry[1:3] for entry in found])
     return [
         Check(row, repeat, float(loss), float(seconds), None if message is None else str(message))
-        for (row, repeat, _, message, _), (loss, seconds) in zip(found, numbers, strict=True)
+        for (_, row, repeat, _, message, _), (loss, seconds) in zip(found, numbers, strict=True)
         if _within(path, "checks", row, n)
     ]
+
+
+def _events(db: sqlite3.Connection, path: str, n: int) -> tuple[Floats, int]:
+    """Return when each of `n` rows was written, and how often there was an ask."""
+    found = db.execute("SELECT n, kind, first, count, time, crc FROM events ORDER BY n").fetchall()
+    _in_sequence(path, "events", [event[0] for event in found])
+    _sealed(path, "events", found)
+    _integers(path, "events", [event[2:4] for event in found])
+    if not all(isinstance(event[4], float) for event in found):
+        raise damaged(path, "events: expected a time in seconds")
+    times = np.full(n, np.nan)
+    for _, kind, first, count, at, _ in found:
+        if kind == "tell" and all(_within(path, "events", row, n) for row in (first, first + count - 1)):
+            times[first : first + count] = at
+    return times, sum(kind == "ask" for _, kind, *_ in found)
 
 
 # What a column must be ----------------------------------------------------------------------------------------------

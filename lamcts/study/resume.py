@@ -1,11 +1,12 @@
 """How a run begins: with nothing, or where its journal ends."""
 
+import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lamcts.errors import JournalError
-from lamcts.journal.recorded import Check
+from lamcts.journal.recorded import Check, Recorded
 from lamcts.study.memory import Memory
 from lamcts.study.options import Settings
 from lamcts.study.problem import Problem
@@ -74,7 +75,19 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
     memory = Memory.of(problem.f)
     if memory is not None:
         memory.load(recorded.memory, journal.path)
+    _warn_of_another_name(problem, recorded, str(about["objective"]))
     return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory)
+
+
+def _warn_of_another_name(problem: Problem, recorded: Recorded, ours: str) -> None:
+    """Warn where the journal has values of a function of another name, unless a fingerprint has told them apart."""
+    theirs = str(recorded.about.get("objective", ours))
+    if theirs != ours and not callable(getattr(problem.f, "fingerprint", None)):
+        text = (
+            f"the journal {recorded.path} holds values of {theirs!r}, this run is of {ours!r}, and goes on with them: "
+            "where they are not the same function under two names, give another journal"
+        )
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 def _fingerprint(optimizer: "Optimizer", problem: Problem) -> dict[str, Any]:

@@ -41,8 +41,10 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
         target, patience, callback, progress, noisy: see `lamcts.study.options.Settings`.
 
     The same call with the same `journal` goes on where it was stopped; it ends as if it had never been, bit for bit,
-    with evaluations in order (no workers) and equal library versions. Ctrl-C returns what was found so far. The number
-    of BLAS threads (`OMP_NUM_THREADS`) is part of "equal library versions": another one changes the last bits.
+    with evaluations in order (no workers), equal library versions and an equal number of BLAS threads
+    (`OMP_NUM_THREADS`): another one changes the last bits. What the journal holds is not evaluated again: a function
+    of another name is a RuntimeWarning. Functions are known by name only: one lambda looks like another, and so does
+    a function whose body was changed. Ctrl-C returns what was found so far.
     """
     return Study(f, space, False, budget, **options).solve()
 

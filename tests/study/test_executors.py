@@ -197,7 +197,8 @@ def test_leaving_the_loop_ends_the_processes_and_keeps_their_points_pending(tmp_
     assert time.monotonic() - start < 60  # the evaluations under way would take an hour
     recorded = Journal.read(tmp_path / "run.db")
     assert recorded.n == 1 and len(recorded.pending) >= 1
-    again = minimize(sphere, BOUNDS, budget=8, journal=tmp_path / "run.db", **OPTIONS)
+    with pytest.warns(RuntimeWarning, match="'slow_then_endless', this run is of 'sphere'"):
+        again = minimize(sphere, BOUNDS, budget=8, journal=tmp_path / "run.db", **OPTIONS)
     assert all_told(again, 8)
 
 

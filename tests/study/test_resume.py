@@ -112,7 +112,36 @@ def test_a_finished_run_called_again_evaluates_nothing(tmp_path: Path) -> None:
     def never(point: np.ndarray) -> float:
         raise AssertionError("nothing is left to evaluate")
 
+    never.__qualname__ = sphere.__qualname__  # for all that the journal knows, it is the same function
     assert_same_result(minimize(never, BOUNDS, **options), first)
+
+
+def test_a_function_of_another_name_is_warned_of_with_both_names(tmp_path: Path) -> None:
+    def other(point: np.ndarray) -> float:
+        return 1000 - sphere(point)
+
+    options: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "journal": tmp_path / "run.db"}
+    minimize(sphere, BOUNDS, budget=4, **options)
+    with pytest.warns(RuntimeWarning, match=r"holds values of 'sphere', this run is of '.*other'.*another journal"):
+        minimize(other, BOUNDS, budget=4, **options)
+    assert minimize(sphere, BOUNDS, budget=5, **options).nfev == 5  # the same name: no warning, which were an error
+    assert minimize(other, BOUNDS, budget=6, about={"objective": "sphere"}, **options).nfev == 6
+
+
+def test_an_objective_that_tells_itself_apart_may_change_its_name(tmp_path: Path) -> None:
+    class Named:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def __call__(self, point: np.ndarray) -> float:
+            return sphere(point)
+
+        def fingerprint(self) -> dict[str, Any]:
+            return {"function": "sphere"}
+
+    options: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "journal": tmp_path / "run.db"}
+    minimize(Named("here"), BOUNDS, budget=4, **options)
+    assert minimize(Named("there"), BOUNDS, budget=5, **options).nfev == 5
 
 
 def test_a_journal_is_free_again_after_an_error_in_the_users_code(tmp_path: Path) -> None:
@@ -140,7 +169,7 @@ def test_a_state_that_does_not_fit_the_optimizer_is_a_journal_error(tmp_path: Pa
     options: dict[str, Any] = {"budget": 10, "seed": 0, "sampler": Stroll(), "journal": tmp_path / "run.db"}
     minimize(sphere, BOUNDS, **options)
     db = sqlite3.connect(tmp_path / "run.db", isolation_level=None)
-    db.execute("UPDATE meta SET value = ?, crc = ? WHERE key = 'core'", ("{}", checksum("{}")))
+    db.execute("UPDATE meta SET value = ?, crc = ? WHERE key = 'core'", ("{}", checksum("core", "{}")))
     db.close()
     with pytest.raises(JournalError, match="cannot be taken over"):
         minimize(sphere, BOUNDS, **options)

@@ -1,0 +1,87 @@
+"""A journal that was damaged, or made to deceive, is refused in words; what it says of itself is not trusted."""
+
+import math
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_journal import busy, edit, sealed
+
+from lamcts.errors import JournalError
+from lamcts.journal import Journal
+from lamcts.journal.recorded import Check
+
+
+def refused(path: Path, words: str, fingerprint: dict[str, Any]) -> None:
+    for use in (Journal.read, lambda p: Journal.open(p, fingerprint)):
+        with pytest.raises(JournalError, match=words):
+            use(path)
+
+
+def test_a_trigger_that_bears_the_name_of_a_table_is_seen(tmp_path: Path) -> None:
+    opt = busy(tmp_path / "run.db")
+    edit(
+        tmp_path / "run.db",
+        "CREATE TRIGGER events AFTER INSERT ON rows BEGIN DELETE FROM rows WHERE row < 10; END",
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_master SET rowid = 10 * rowid",
+        "UPDATE sqlite_master SET rowid = 75 WHERE type = 'trigger'",  # before the table events, so the table came last
+    )
+    refused(tmp_path / "run.db", "these differ: events", opt.fingerprint())
+
+
+def test_bad_bytes_in_the_schema_and_in_texts_are_damage(tmp_path: Path) -> None:
+    opt = busy(tmp_path / "run.db")
+    whole = (tmp_path / "run.db").read_bytes()
+    for text, bad in ((b"CREATE TABLE rows", b"CREATE TABLE r\xffws"), (b"no luck", b"no l\xffck")):
+        assert text in whole
+        (tmp_path / "run.db").write_bytes(whole.replace(text, bad))
+        refused(tmp_path / "run.db", "is damaged", opt.fingerprint())
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE events SET time = time + 1 WHERE n = 3", "events: number 3 fails its checksum"),
+        ("UPDATE events SET kind = 'ask' WHERE n = 1", "events: number 1 fails its checksum"),
+        ("UPDATE events SET n = 1000 WHERE n = 3", "events are missing"),
+        ("DELETE FROM events WHERE n = 3", "events are missing"),
+        ("UPDATE meta SET key = 'core2' WHERE key = 'core'", "the entry core2 fails its checksum"),
+        ("DELETE FROM meta WHERE key = 'core'", "expected an entry core"),
+        ("UPDATE leaders SET row = row + 1 WHERE row = (SELECT MAX(row) FROM leaders)", "a leader fails its checksum"),
+        ("UPDATE sessions SET number = number + 50", r"session \d+ fails its checksum"),
+        ("UPDATE checks SET n = 7 WHERE n = 1", "checks are missing"),
+        ("PRAGMA user_version = 1", "has format 1, this lamcts reads 2"),
+    ],
+)
+def test_keys_and_events_are_within_the_checksums(tmp_path: Path, statement: str, words: str) -> None:
+    opt = busy(tmp_path / "run.db")
+    with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
+        journal.check(Check(0, 1, 0.9, 0.1, None))
+        journal.check(Check(0, 2, 0.8, 0.1, None))
+    edit(tmp_path / "run.db", statement)
+    refused(tmp_path / "run.db", words, opt.fingerprint())
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("count", "many", "whole numbers"),
+        ("first", 1.5, "whole numbers"),
+        ("time", "noon", "a time in seconds"),
+        ("count", 10_000, "events name row"),
+        ("first", -2, "events name row -2"),
+    ],
+)
+def test_an_event_of_the_wrong_kind_is_refused_even_with_a_right_checksum(
+    tmp_path: Path, field: str, value: Any, words: str
+) -> None:
+    opt = busy(tmp_path / "run.db")
+    event = {"n": 1, "kind": "tell", "first": 0, "count": 1, "time": 1.0}
+    db = sqlite3.connect(tmp_path / "run.db", isolation_level=None)
+    db.execute(*sealed("events", **event))
+    assert math.isclose(Journal.read(tmp_path / "run.db").times[0], 1.0)  # as it should be
+    db.execute(*sealed("events", **event | {field: value}))
+    db.close()
+    refused(tmp_path / "run.db", words, opt.fingerprint())

@@ -1,0 +1,180 @@
+"""A journal is an ordinary file, found by whatever path leads to it, and written by one run at a time."""
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_journal import busy, fresh
+
+from lamcts.errors import JournalError
+from lamcts.journal import Journal, seed_of
+from lamcts.journal.file import checksum
+from lamcts.journal.place import inspect_header
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def bend(monkeypatch: pytest.MonkeyPatch, step: Callable[[str, sqlite3.Connection], None]) -> None:
+    """Have `step` called before each statement of a connection that is opened from now on."""
+
+    class Bent(sqlite3.Connection):
+        def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+            step(sql, self)
+            return super().execute(sql, *parameters)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *args, **kwargs: connect(*args, **kwargs, factory=Bent))
+
+
+# Paths --------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_no_ordinary_file_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = os.open(tmp_path / "pipe", os.O_RDWR)
+    os.write(writer, b"x" * 100)  # who opens and reads it after all is seen, not waited for
+    os.mknod(tmp_path / "socket", stat.S_IFSOCK | 0o600)
+    (tmp_path / "folder").mkdir()
+    before = {path.name: path.lstat().st_mode for path in tmp_path.iterdir()}
+    for kind in ("pipe", "socket", "folder"):
+        for use in (lambda p: Journal.open(p, fresh().fingerprint()), Journal.read, seed_of):
+            with pytest.raises(JournalError, match=f"cannot be opened: it is a {kind}; give the path of a file"):
+                use(tmp_path / kind)
+    assert {path.name: path.lstat().st_mode for path in tmp_path.iterdir()} == before
+    os.close(writer)
+
+
+def test_an_empty_device_is_not_as_good_as_no_file(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/null")
+    for path in ("/dev/null", tmp_path / "link"):
+        for look in (Journal.read, seed_of, inspect_header):  # not open: were this broken, it would replace the device
+            with pytest.raises(JournalError, match="cannot be opened: it is a device"):
+                look(str(path))
+
+
+def test_a_link_that_leads_nowhere_is_followed_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link.db").symlink_to("there/run.db")
+    busy(tmp_path / "link.db", 3)
+    assert (tmp_path / "link.db").is_symlink()
+    assert names(tmp_path / "there") == ["run.db"] and names(tmp_path) == ["link.db", "there"]
+    assert Journal.read(tmp_path / "link.db").n == Journal.read(tmp_path / "there" / "run.db").n == 3
+
+
+def test_a_link_to_a_journal_is_that_journal_under_the_same_lock(tmp_path: Path) -> None:
+    opt = busy(tmp_path / "run.db", 3)
+    (tmp_path / "link.db").symlink_to("run.db")
+    for first, second in (("run.db", "link.db"), ("link.db", "run.db")):
+        with (
+            Journal.open(tmp_path / first, opt.fingerprint()),
+            pytest.raises(JournalError, match="in use by another run"),
+        ):
+            Journal.open(tmp_path / second, opt.fingerprint())
+    assert names(tmp_path) == ["link.db", "run.db"]
+
+
+@pytest.mark.parametrize("path", ["", b"", "run\0.db"])
+def test_a_path_that_names_nothing_is_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for use in (lambda p: Journal.open(p, fresh().fingerprint()), Journal.read, seed_of):
+        with pytest.raises(ValueError, match="journal: expected the path of a file, got '"):
+            use(path)
+    assert not names(tmp_path)
+
+
+def test_a_path_of_bytes_is_a_path(tmp_path: Path) -> None:
+    class Bytes:
+        def __fspath__(self) -> bytes:
+            return os.fsencode(tmp_path / "r\u00fcn.db")
+
+    path: Any = Bytes()
+    assert len(busy(path, 3).seen) == Journal.read(path).n == 3 and seed_of(path) == 0
+    assert names(tmp_path) == ["r\u00fcn.db"]
+
+
+# Locks --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_lock_whose_file_went_away_before_it_was_taken_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opt = fresh()
+    first, first_is_over, third = Journal.open(tmp_path / "run.db", opt.fingerprint()), [], []
+
+    def pass_on(sql: str, connection: sqlite3.Connection) -> None:
+        if not first_is_over:  # the second run has opened the lock file of the first, and not locked it yet
+            first_is_over.append(True)
+            first.close()
+            third.append(Journal.open(tmp_path / "run.db", opt.fingerprint()))
+
+    bend(monkeypatch, pass_on)
+    with pytest.raises(JournalError, match="in use by another run"):
+        Journal.open(tmp_path / "run.db", opt.fingerprint())
+    third[0].close()
+    Journal.open(tmp_path / "run.db", opt.fingerprint()).close()
+    assert names(tmp_path) == ["run.db"]
+
+
+def test_a_lock_whose_file_went_away_is_taken_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opt = fresh()
+    first, first_is_over = Journal.open(tmp_path / "run.db", opt.fingerprint()), []
+
+    def end(sql: str, connection: sqlite3.Connection) -> None:
+        if not first_is_over:
+            first_is_over.append(True)
+            first.close()
+
+    bend(monkeypatch, end)
+    with Journal.open(tmp_path / "run.db", opt.fingerprint()):
+        assert names(tmp_path) == ["run.db", "run.db-lock", "run.db-shm", "run.db-wal"]
+        with pytest.raises(JournalError, match="in use by another run"):
+            Journal.open(tmp_path / "run.db", opt.fingerprint())
+
+
+def test_what_keeps_a_lock_from_being_taken_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run.db-lock").write_text("my notes\n" * 50)
+    with pytest.raises(JournalError, match=r"run.db cannot be locked: .*run.db-lock: file is not a database"):
+        Journal.open(tmp_path / "run.db", fresh().fingerprint())
+    assert names(tmp_path) == ["run.db-lock"]
+
+    def full(sql: str, connection: sqlite3.Connection) -> None:
+        if sql == "BEGIN EXCLUSIVE":
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+
+    bend(monkeypatch, full)
+    with pytest.raises(JournalError, match=r"cannot be locked: .*disk is full; has the disk room"):
+        Journal.open(tmp_path / "other.db", fresh().fingerprint())
+
+
+def test_all_tables_are_read_as_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opt = busy(tmp_path / "run.db")
+    n, written = len(opt.seen), []
+    connect = sqlite3.connect
+
+    def write(sql: str, connection: sqlite3.Connection) -> None:
+        """Another process writes a leader that names a row which was not there when the rows were read."""
+        if "FROM leaders" in sql and not written:
+            written.append(True)
+            db = connect(tmp_path / "run.db", isolation_level=None)
+            (numbers,) = db.execute("SELECT numbers FROM rows WHERE row = 0").fetchone()
+            for table, fields in (("rows", (n, n, -1, numbers, None)), ("leaders", (n, "[]"))):
+                marks = ", ".join("?" * (len(fields) + 1))
+                db.execute(f"INSERT INTO {table} VALUES ({marks})", (*fields, checksum(*fields)))
+            db.close()
+
+    bend(monkeypatch, write)
+    with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
+        assert written and journal.recorded().n == n
+        opt.ask()
+        with pytest.raises(JournalError, match="another process wrote"):
+            journal.record(opt)
