@@ -7,8 +7,9 @@ import numpy as np
 
 from lamcts.rng import Purpose, stream
 from lamcts.sobol import latin_hypercube, sobol
-from lamcts.spaces.base import Floats, Space
+from lamcts.spaces.base import Space
 from lamcts.spaces.values import brief
+from lamcts.types import Floats, whole_number
 
 Kind = Literal["sobol", "lhs", "uniform"]
 Draw = Callable[[int, int, np.random.Generator], Floats]
@@ -36,9 +37,7 @@ class Design:
         given = _encoded(space, x0)
         if n is None:
             n = max(default_size(space.dim), len(given))
-        elif isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-            raise ValueError(f"n_init: expected a whole number of at least 0, got {brief(n)}")
-        self.kind, self.given, self.n = kind, given, max(int(n), len(given))
+        self.kind, self.given, self.n = kind, given, max(whole_number(n, "n_init", least=0), len(given))
         self._space, self._seed = space, seed
         self._rows: Floats | None = None
 

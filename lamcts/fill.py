@@ -9,10 +9,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from lamcts.observations import Floats, Observations
+from lamcts.observations import Observations
 from lamcts.polytope import inside_flat
 from lamcts.region import Region
 from lamcts.sobol import sobol
+from lamcts.spaces.base import Space
+from lamcts.types import Floats
 from lamcts.walk import boxes, walk
 
 How = Literal["auto", "rejection", "polytope", "walk", "boxes"]
@@ -22,6 +24,8 @@ PROBE = 128  # draws over the whole space that tell whether rejection is worth i
 LEAST = 0.02  # share of them inside below which other ways are cheaper: a walk needs some 20 looks a point
 MOST_DRAWS = 200_000  # by rejection, where it was asked for or nothing else is known
 BLOCK_NUMBERS = 2_000_000  # numbers drawn at once: 16 MB
+SCARCE = 10  # a space of which less than 1/10 is left is listed: most draws would meet what is known
+FIRST_DRAWS, MOST_AT_ONCE = 64, 65_536  # draws of the whole space that look for what is left of it
 FRUITLESS = 3  # rounds without a fresh point after which a discrete region counts as spent
 
 
@@ -39,7 +43,8 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
     Fewer (down to none) come back only when the fresh points of a discrete region run out, or no point inside is
     known and none is found. Never does a point lie outside.
 
-    "sobol": the region is the whole space. "rejection": Sobol points of the whole space, those inside; uniform.
+    "listed": few points of the space are left, and all were looked at. "sobol": the region is the whole space.
+    "rejection": Sobol points of the whole space, those inside; uniform.
     "polytope": all splits are flat; uniform by exact chords (`polytope.py`). "walk": from the rows inside, along moves
     that keep the uniform distribution (`walk.py`). "boxes": Sobol boxes round the rows inside, grown until a share
     leaves the region (thesis fig. 5.4), on request: they stay near the rows. "auto" takes the first that works.
@@ -48,6 +53,9 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
         raise ValueError(f"fill: expected how to be one of {', '.join(WAYS)}, got {how!r}")
     if how == "polytope" and any(split.halfspace() is None for split, _ in region.steps):
         raise ValueError("fill: how='polytope' needs flat splits on the whole path; use how='walk' or 'auto'")
+    if how == "auto" and (left := _listed(region.space, seen)) is not None:
+        inside = left[region.contains(left)]
+        return Fill(inside[rng.permutation(len(inside))[:n]], "listed", len(inside) / max(len(left), 1))
     catch = _Catch(region, n, seen)
     if how in ("auto", "rejection"):
         _reject(catch, rng, patient=how == "rejection")
@@ -62,6 +70,27 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
     starts = rows if len(rows) else _search(region, rng)
     _repeat(catch, lambda m: (boxes if how == "boxes" else walk)(region, starts, m, rng), checked=True)
     return catch.result("boxes" if how == "boxes" else "walk")
+
+
+def unseen(space: Space, seen: Observations, n: int, rng: np.random.Generator) -> Floats:
+    """Return `n` different unseen points from anywhere in the space, [k, d]; fewer only where no more are left."""
+    if (left := _listed(space, seen)) is not None:
+        return left[rng.permutation(len(left))[:n]]
+    wanted = n if seen.repeat else min(n, space.size - seen.distinct)
+    found = np.empty((0, space.dim))
+    draws = max(n, FIRST_DRAWS)
+    while len(found) < wanted:  # ends: every point has a chance in every draw
+        x = np.vstack([found, space.sample(draws, rng)])
+        found, draws = x[seen.fresh(x)][:n], min(2 * draws, MOST_AT_ONCE)
+    return found
+
+
+def _listed(space: Space, seen: Observations) -> Floats | None:
+    """Return the unseen points of a space of which few are left, [k, d]; None where draws find them well enough."""
+    if seen.repeat or math.isinf(space.size) or SCARCE * (space.size - seen.distinct) > space.size:
+        return None
+    rows = space.rows()
+    return None if rows is None else rows[seen.fresh(rows)]
 
 
 class _Catch:

@@ -6,8 +6,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
+from lamcts.types import Floats, Rows
+
 Column = TypeVar("Column", Floats, Rows)
 
 

@@ -2,24 +2,30 @@
 
 import math
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts import samplers, snapshot
+from lamcts import samplers
 from lamcts.design import Design, Kind
 from lamcts.errors import Exhausted
-from lamcts.lineages import Lineages
-from lamcts.observations import Floats, Observations, Rows
+from lamcts.fill import unseen
+from lamcts.observations import Observations
+from lamcts.placement import WHYS, place
 from lamcts.region import Region
-from lamcts.rng import Purpose, derive, stream
-from lamcts.samplers.base import Sampler
-from lamcts.settings import checked_sampler, checked_seed, checked_space, checked_tree
+from lamcts.rng import Purpose, restore, save, stream
+from lamcts.samplers.base import Proposal, Sampler
+from lamcts.searches import Searches
+from lamcts.settings import check_fingerprint, checked_sampler, checked_seed, checked_space, checked_tree
 from lamcts.spaces.base import Space
+from lamcts.state import FORMAT, Columns, Core, Delta, Mark, State
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
 from lamcts.trial import Trial
-from lamcts.values import as_list, losses_of, many, seconds_of
+from lamcts.trials import Trials
+from lamcts.types import whole_number
+from lamcts.values import as_list, losses_of, many
 
 
 class Best(NamedTuple):
@@ -57,69 +63,58 @@ class Optimizer:
         self.seed = checked_seed(seed)
         self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else checked_sampler(sampler)
         self.tree = checked_tree(tree)
-        self.seen = Observations(space.dim, repeat=self.repeat)
-        self.failures: dict[int, str] = {}  # row -> what went wrong
         self._design = Design(space, design, n_init, x0, self.seed)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.seen = Observations(self.space.dim, repeat=self.repeat)
+        self.failures: dict[int, str] = {}  # row -> what went wrong
+        self.placements: dict[str, int] = dict.fromkeys(WHYS, 0)  # how often each reason said where to search
         self._designed = 0  # points of the design that were issued or skipped
-        self._growth = self.tree.plant(space, self.seen, self.seed) if self.tree else None
-        self._lineages = Lineages(self.sampler, self.seen, self.seed)
+        self._growth = self.tree.plant(self.space, self.seen, self.seed) if self.tree else None
+        self._searches = Searches(self.sampler, self.seen, self.seed)
+        self._trials = Trials(self.space, self.seen, self.seed)
         self._rng = stream(self.seed, Purpose.SELECT)
-        self._trials: dict[int, Trial] = {}  # pending, by number
-        self._late: dict[int, Trial] = {}  # told as failed: a late worker may still bring a value
-        self._next = 0
 
     # The loop -------------------------------------------------------------------------------------------------------
 
     def ask(self, n: int = 1) -> list[Trial]:
         """Return `n` new trials to evaluate, all distinct; fewer, then `Exhausted`, when a finite space runs out."""
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise ValueError(f"ask: expected a whole number of trials of at least 1, got {n!r}")
+        n = whole_number(n, "ask")
         trials: list[Trial] = []
         while len(trials) < n:
-            x, session, tags = self._draw(n - len(trials))
+            (x, notes), search = self._designed_points(n - len(trials)) or self._search(n - len(trials))
             if not len(x):
                 break
-            trials += [self._issue(point, session, tag) for point, tag in zip(x, tags, strict=True)]
+            trials += [self._trials.issue(point, search, note) for point, note in zip(x, notes, strict=True)]
         if not trials:
             raise Exhausted(
                 f"all {self.space.size:.0f} points of the space have been handed out; repeat=True allows repeats"
             )
         return trials
 
-    def _draw(self, n: int) -> tuple[Floats, int, list[int]]:
-        """Return points [k, d], the session that proposes them (-1: none) and a tag for each."""
-        unasked = int(np.count_nonzero(self.seen.trial == -1))
-        while self._designed + unasked < self._design.n or self._designed < len(self._design.given):
-            x = self._design.rows(self._designed, self._designed + n)
-            self._designed += len(x)
-            if len(x := x[self.seen.fresh(x)]):
-                return x, -1, [-1] * len(x)
-        return self._search(n)
-
-    def _search(self, n: int) -> tuple[Floats, int, list[int]]:
-        """Data -> tree -> region -> the session that searches there -> points."""
-        region = self.region()
-        while True:
-            x, session, tags = self._lineages.search(region, n)
-            if len(x):
-                return x, session, tags
-            if not region.steps:
-                x = self._leftovers(n)
-                return x, -1, [-1] * len(x)
-            region = region.wider(self.seen)  # nothing fresh in here: look one step up
+    def _search(self, n: int) -> tuple[Proposal, int]:
+        """Data -> tree -> region, and the search that goes on there -> points, and that search's number."""
+        whole = Region(self.space, (), self.seen.good)
+        where = place(self._growth, whole, self._searches, self._rng)
+        self.placements[where.why] += 1
+        proposal, search = self._searches.propose(where.region, where.search, n)
+        return (proposal, search) if len(proposal.x) else self._leftovers(n)
 
     def tell(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any = None) -> None:
         """Take the values of some pending trials, in any order.
 
         A value of None, nan, infinity or an exception says that the evaluation failed; such a trial may be told
-        once more with a value. `seconds`: what each evaluation took. Nothing is taken in if anything is wrong.
+        once more with a value. `seconds`: what each evaluation took. Nothing is taken in if anything is wrong; a
+        search that raises on its results is ended with a RuntimeWarning, and the results stay.
         """
-        told, losses, messages, times = self._receive(trials, values, seconds)
-        x = np.array([trial.x for trial in told]).reshape(-1, self.space.dim)
-        numbers = np.array([trial.id for trial in told], np.int64)
-        sessions = np.array([trial.session for trial in told], np.int64)
-        rows = self.seen.append(x, losses, times, numbers, sessions)
-        self._settle(told, rows, messages)
+        told = self._trials.check(trials, values, seconds, self.maximise)
+        x = np.array([trial.x for trial in told.trials]).reshape(-1, self.space.dim)
+        numbers = np.array([trial.id for trial in told.trials], np.int64)
+        sources = np.array([trial.session for trial in told.trials], np.int64)
+        rows = self.seen.append(x, told.losses, told.seconds, numbers, sources)
+        self.failures |= {int(row): text for row, text in zip(rows, told.messages, strict=True) if text is not None}
+        self._searches.tell(self._trials.settle(told.trials, rows, told.messages))
 
     # The same in other words ----------------------------------------------------------------------------------------
 
@@ -132,24 +127,24 @@ class Optimizer:
         points = many(points, "tell_points: expected points")
         x = np.array([self.space.encode(point) for point in points]).reshape(len(points), self.space.dim)
         losses, messages = losses_of(as_list(values, len(points), "values"), self.maximise)
-        # Equal points have equal codes; a trial's own x may differ from its point's code in the last bit.
-        pending = {self.space.encode(trial.point).tobytes(): trial for trial in self._trials.values()}
+        pending = self._trials.by_code()
         met = [pending.pop(code.tobytes(), None) for code in x]  # the pending trial of each point, or None
         numbers = np.array([-1 if trial is None else trial.id for trial in met], np.int64)
-        sessions = np.array([-1 if trial is None else trial.session for trial in met], np.int64)
+        sources = np.array([-1 if trial is None else trial.session for trial in met], np.int64)
         x = np.array([code if trial is None else trial.x for code, trial in zip(x, met, strict=True)]).reshape(x.shape)
-        rows = self.seen.append(x, losses, np.full(len(x), math.nan), numbers, sessions)
-        self.failures |= {int(row): message for row, message in zip(rows, messages, strict=True) if message}
+        rows = self.seen.append(x, losses, np.full(len(x), math.nan), numbers, sources)
+        self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
         closed = [i for i, trial in enumerate(met) if trial is not None]
-        self._settle([t for t in met if t is not None], rows[closed], [messages[i] for i in closed])
+        told = [trial for trial in met if trial is not None]
+        self._searches.tell(self._trials.settle(told, rows[closed], [messages[i] for i in closed]))
 
     def forget(self, trial: Trial) -> None:
         """Drop a pending trial that will never be told, such as one whose worker is lost."""
-        trial = self._known(trial)
-        if trial.id in self._late:
+        trial = self._trials.known(trial)
+        if trial.id in self._trials.late:
             raise ValueError(f"trial {trial.id} was told as failed: it is not pending any more")
-        self._close([trial])
-        self._lineages.forget(trial.session, trial.tag)
+        self._trials.close([trial])
+        self._searches.forget(trial.session, trial.note)
 
     @property
     def best(self) -> Best:
@@ -168,109 +163,106 @@ class Optimizer:
     @property
     def pending(self) -> list[Trial]:
         """Trials that were asked for and not yet told, in the order of their numbers."""
-        return list(self._trials.values())
+        return list(self._trials.pending.values())
 
     def tree_root(self) -> Node | None:
         """Return the root of the tree over all rows seen, or None where the optimizer has no tree."""
         return self._growth.root() if self._growth else None
 
     def region(self) -> Region:
-        """Select a region as the next `ask` does (each call draws afresh where UCB ties)."""
+        """Return the region that the next `ask` searches, the initial design apart; a pure look."""
         whole = Region(self.space, (), self.seen.good)
-        if self.tree is None or self._growth is None or self._lineages.roams:
-            return whole
-        root = self._growth.root()
-        if (settled := self._lineages.settled_at) is not None:
-            return self.tree.around(root, settled)
-        region = self.tree.select(root, self._rng)
-        return whole if self._lineages.spent(region) else region  # a search converged here: start afresh, as TuRBO does
+        return place(self._growth, whole, self._searches, deepcopy(self._rng)).region
+
+    # State ----------------------------------------------------------------------------------------------------------
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
-        return snapshot.fingerprint(self)
+        return {
+            "format": FORMAT,
+            "space": self.space.signature(),
+            "maximise": self.maximise,
+            "sampler": repr(self.sampler),
+            "tree": repr(self.tree),
+            "seed": self.seed,
+            "design": self._design.signature(),
+            "repeat": self.repeat,
+        }
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything that goes on bit for bit after a restart, as JSON values and plain arrays."""
-        return snapshot.take(self)
+        searches, pending = self._searches.states(), self._trials.state()
+        columns = self._columns(0)
+        return State(self.fingerprint(), self._core(), columns, dict(self.failures), pending, searches).to_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state of an optimizer of equal settings; only a fresh optimizer can."""
-        snapshot.load(self, state)
+        """Take over a state of an optimizer of equal settings; only a fresh optimizer can.
 
-    def changes(self) -> dict[str, Any]:
-        """Return what a journal must write beside new rows and trials, since the last call: small JSON values."""
-        return snapshot.changes(self)
+        ValueError for a state of other settings, or for anything else: the optimizer is as fresh as before then.
+        """
+        self.restore(State.of(state, self.space.dim))
+
+    def restore(self, state: State) -> None:
+        """Take over a state as `load_state_dict` does: what a journal has recorded."""
+        if len(self.seen) or self._trials.issued or self._designed:
+            raise RuntimeError("load_state_dict: expected a fresh optimizer, this one was used; make a new one")
+        check_fingerprint(state.fingerprint, self.fingerprint())
+        try:
+            self._load(state)
+        except Exception as error:  # of a sampler of anybody's
+            self._begin()
+            what = f"{type(error).__name__}: {error}"
+            raise ValueError(f"state: expected what state_dict() returned, it cannot be taken over ({what})") from error
+
+    def delta(self, since: Mark) -> Delta:
+        """Return what is new since a mark (`Mark()`: everything), and the mark to go on from. Nothing changes."""
+        until = Mark(len(self.seen), self._trials.issued, frozenset(self._trials.pending), self._searches.mark())
+        best = self.seen.best
+        return Delta(
+            since=since,
+            until=until,
+            columns=self._columns(since.rows),
+            failures={row: text for row, text in self.failures.items() if row >= since.rows},
+            issued=[trial for trial in self._trials.state() if trial.id not in since.pending],
+            closed=sorted(since.pending - until.pending),
+            searches=self._searches.states(since),
+            ended=sorted(since.known.keys() - self._searches.live.keys()),
+            core=self._core(),
+            best=None if best is None else (best, self.space.decode(self.seen.x[best])),
+        )
+
+    def _columns(self, first: int) -> Columns:
+        names = ("x", "y", "seconds", "trial", "source")
+        return Columns(**{name: np.array(getattr(self.seen, name)[first:]) for name in names})
+
+    def _core(self) -> Core:
+        searches, rng = self._searches, save(self._rng)
+        counts = self._trials.issued, self._designed, rng, searches.next, list(searches.converged)
+        return Core(*counts, placements=dict(self.placements))
+
+    def _load(self, saved: State) -> None:
+        columns, core = saved.columns, saved.core
+        self.seen.append(columns.x, columns.y, columns.seconds, columns.trial, columns.source)
+        self.failures |= saved.failures
+        self.placements |= core.placements
+        self._designed, self._rng = int(core.designed), restore(core.rng)
+        self._trials.load(int(core.trials), saved.pending)
+        self._searches.next, self._searches.converged = int(core.searches), list(core.converged)
+        self._searches.load(saved.searches, Region(self.space, (), self.seen.good))
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
-    def _leftovers(self, n: int) -> Floats:
-        """Return fresh points from anywhere in the space, [k, d]: the local search found none near its incumbent."""
-        wanted = min(n, self.space.size - self.seen.distinct) if not self.repeat else n
-        found = np.empty((0, self.space.dim))
-        draws = max(n, 64)
-        while len(found) < wanted:  # ends: every point has a chance in every draw
-            x = np.vstack([found, self.space.sample(draws, self._rng)])
-            found, draws = x[self.seen.fresh(x)][:n], min(2 * draws, 65536)
-        return found
+    def _designed_points(self, n: int) -> tuple[Proposal, int] | None:
+        """Return at most `n` points of the initial design that are not known yet; None where it is used up."""
+        unasked = int(np.count_nonzero(self.seen.trial == -1))
+        while self._designed + unasked < self._design.n or self._designed < len(self._design.given):
+            x = self._design.rows(self._designed, self._designed + n)
+            self._designed += len(x)
+            if len(x := x[self.seen.fresh(x)]):
+                return Proposal(x, [None] * len(x)), -1
+        return None
 
-    def _issue(self, x: Floats, session: int, tag: int) -> Trial:
-        """Number a point and remember who asked for it."""
-        number, self._next = self._next, self._next + 1
-        return self._remember(number, x, session, tag)
-
-    def _remember(self, number: int, x: Floats, session: int, tag: int) -> Trial:
-        x = np.array(x, dtype=float) + 0.0
-        x.flags.writeable = False
-        seed = derive(self.seed, Purpose.EVALUATION, number)
-        trial = Trial(number, self.space.decode(x), x, seed, int(session), int(tag))
-        self._trials[number] = trial
-        self.seen.expect(number, x)
-        return trial
-
-    def _receive(
-        self, trials: Trial | Sequence[Trial], values: Any, seconds: Any
-    ) -> tuple[list[Trial], Floats, list[str | None], Floats]:
-        """Check everything, change nothing: trials, losses [k], what failed (or None) and seconds [k]."""
-        trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
-        values, times = as_list(values, len(trials), "values"), seconds_of(seconds, len(trials))
-        told = [self._known(trial) for trial in trials]
-        numbers = [trial.id for trial in told]
-        if len(set(numbers)) < len(numbers):
-            raise ValueError(f"tell: expected each trial once in a call, got the numbers {numbers}")
-        losses, messages = losses_of(values, self.maximise)
-        for trial, message in zip(told, messages, strict=True):
-            if trial.id in self._late and message is not None:
-                raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")
-        return told, losses, messages, times
-
-    def _known(self, trial: Trial) -> Trial:
-        """Return our own record of a trial that may be told, or raise ValueError."""
-        if not isinstance(trial, Trial):
-            raise ValueError(
-                f"expected a Trial that ask() returned, got {type(trial).__name__}; tell_point takes points"
-            )
-        own = self._trials.get(trial.id) or self._late.get(trial.id)
-        if own is not None and np.array_equal(own.x, trial.x):
-            return own
-        if own is None and trial.id < self._next:
-            raise ValueError(f"trial {trial.id} is not pending: it was told or forgotten already")
-        raise ValueError(
-            f"trial {trial.id} is unknown here: it comes from another optimizer; tell_point takes its point"
-        )
-
-    def _settle(self, told: list[Trial], rows: Rows, messages: list[str | None]) -> None:
-        """Close the told trials, note failures, and hand each result to the session that asked."""
-        first = [(trial, row) for trial, row in zip(told, rows, strict=True) if trial.id in self._trials]
-        self._close([trial for trial, _ in first])
-        for trial, row, message in zip(told, rows, messages, strict=True):
-            if message is None:
-                self._late.pop(trial.id, None)
-            else:
-                self._late[trial.id] = trial
-                self.failures[int(row)] = message
-        self._lineages.tell((trial.session, trial.tag, int(row)) for trial, row in first)
-
-    def _close(self, trials: list[Trial]) -> None:
-        self.seen.close([trial.id for trial in trials])
-        for trial in trials:
-            del self._trials[trial.id]
+    def _leftovers(self, n: int) -> tuple[Proposal, int]:
+        """Return unseen points from anywhere in the space: no search found one near its incumbent."""
+        x = unseen(self.space, self.seen, n, self._rng)
+        return Proposal(x, [None] * len(x)), -1

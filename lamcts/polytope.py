@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.observations import Floats, Rows
 from lamcts.region import Region
+from lamcts.types import Floats, Rows
 
 CHAINS = 64  # least number run side by side: the directions of some come from the differences of others
 SWEEPS = 8  # rounds of moves; tests/test_fill.py compares moments at d = 50 with a long run

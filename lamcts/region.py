@@ -6,8 +6,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.observations import Floats, Observations, Rows
+from lamcts.observations import Observations
 from lamcts.spaces.base import Space
+from lamcts.types import Floats, Rows
 
 
 class Split(Protocol):

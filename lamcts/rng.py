@@ -31,6 +31,14 @@ def derive(seed: int, *key: int) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=tuple(map(int, key))).generate_state(1)[0] >> 1)
 
 
+def child(rng: np.random.Generator) -> np.random.Generator:
+    """Return a generator of its own, seeded by one draw of `rng`.
+
+    `rng.spawn` would do, but a restored generator has no seed to spawn from.
+    """
+    return np.random.default_rng(int(rng.integers(2**63)))
+
+
 def save(rng: np.random.Generator) -> dict[str, Any]:
     """Return the state of `rng` as JSON values (Python integers of up to 128 bits)."""
     state: dict[str, Any] = dict(rng.bit_generator.state)

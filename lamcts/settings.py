@@ -44,3 +44,13 @@ def checked_tree(tree: LatentTree | str | None) -> LatentTree | None:
     if tree is None or isinstance(tree, LatentTree):
         return tree
     raise ValueError(f"tree: expected 'auto', None (no tree) or a LatentTree, got {brief(tree)}")
+
+
+def check_fingerprint(theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+    """Raise ValueError naming the first field in which a saved run differs from this one."""
+    for name, value in ours.items():
+        if theirs.get(name) != value:
+            raise ValueError(
+                f"{name} differs from the saved run's: expected {theirs.get(name)!r}, got {value!r}; "
+                "use the settings of the saved run, or start a new one"
+            )

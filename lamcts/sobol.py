@@ -1,8 +1,11 @@
 """Points spread evenly over the unit cube."""
 
+from typing import Any
+
 import numpy as np
 
-from lamcts.observations import Floats
+from lamcts.rng import child, stream
+from lamcts.types import Floats
 
 MOST_DIMENSIONS = 21201  # length of the table of direction numbers (Joe and Kuo 2008) that scipy ships
 
@@ -18,8 +21,7 @@ def sobol(n: int, dim: int, rng: np.random.Generator) -> Floats:
     from scipy.stats import qmc
 
     # scipy spawns from a generator's seed, which a restored one has not: it gets a generator of its own.
-    own = np.random.default_rng(int(rng.integers(2**63)))
-    points: Floats = qmc.Sobol(dim, scramble=True, rng=own).random_base2((n - 1).bit_length())[:n]  # [n, dim]
+    points: Floats = qmc.Sobol(dim, scramble=True, rng=child(rng)).random_base2((n - 1).bit_length())[:n]  # [n, dim]
     return points
 
 
@@ -27,3 +29,30 @@ def latin_hypercube(n: int, dim: int, rng: np.random.Generator) -> Floats:
     """Return `n` points with one in each of `n` equal slices of every coordinate, [n, dim]."""
     slices = rng.permuted(np.tile(np.arange(n), (dim, 1)), axis=1).T  # [n, dim]
     return (slices + rng.random((n, dim))) / max(n, 1)
+
+
+class SobolSequence:
+    """A scrambled Sobol sequence in [0, 1)^dim that goes on from any position; plain draws past the table."""
+
+    def __init__(self, dim: int, seed: int, position: int) -> None:
+        self.dim, self.seed, self.position = dim, seed, position
+        self._engine: Any = None
+
+    def draw(self, n: int) -> Floats:
+        """Return the next `n` points, [n, dim]."""
+        if self.dim > MOST_DIMENSIONS:
+            points = np.array([stream(self.seed, self.position + i).random(self.dim) for i in range(n)])
+        else:
+            if self._engine is None:
+                self._engine = self._at(self.position)
+            # scipy warns of a first draw that is no power of two: a sequence that goes on has no balanced size
+            first = self._engine.random(1) if self.position == 0 else np.empty((0, self.dim))
+            points = np.vstack([first, self._engine.random(n - len(first))])
+        self.position += n
+        return points.reshape(n, self.dim)
+
+    def _at(self, position: int) -> Any:
+        from scipy.stats.qmc import Sobol
+
+        engine = Sobol(self.dim, scramble=True, rng=np.random.default_rng(self.seed))
+        return engine.fast_forward(position) if position else engine

@@ -13,8 +13,8 @@ class Trial:
 
     `point` is in the user's units (array or dict), `x` the same point encoded to the unit cube, shape [d].
     `seed` is for the objective's own noise: it depends on the run's seed and `id` alone, so a resumed
-    run or another worker draws the same noise. `session` and `tag` say which sampler session asked
-    (-1: none, the point came from the initial design or from the user).
+    run or another worker draws the same noise. `session` says which search asked
+    (-1: none, the point came from the initial design or from the user), and `note` is what it noted beside it.
     """
 
     id: int
@@ -22,4 +22,4 @@ class Trial:
     x: NDArray[np.float64] = field(repr=False, compare=False)
     seed: int = field(default=0, repr=False)
     session: int = field(default=-1, repr=False)
-    tag: int = field(default=-1, repr=False)
+    note: Any = field(default=None, repr=False, compare=False)

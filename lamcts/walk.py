@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from lamcts.observations import Floats
 from lamcts.region import Region
 from lamcts.sobol import sobol
+from lamcts.types import Floats
 
 LOOKS = 24  # looks at the region that a walk may spend on each point: four to six moves
 LOOK_NUMBERS = 5_000_000  # coordinates to look at beyond which it spends fewer, to stay below a second or two

@@ -290,7 +290,7 @@ def test_a_search_that_has_converged_starts_afresh_in_the_whole_space():
 def settle(opt):
     """Ask and tell until the session in charge has settled."""
     for _ in range(60):
-        if opt._lineages.settled_at is not None:
+        if getattr(opt._searches.newest, "scope", "selected") != "selected":
             return opt
         trial = opt.ask()[0]
         opt.tell(trial, value(trial.point))
@@ -298,7 +298,7 @@ def settle(opt):
 
 
 @pytest.mark.parametrize(
-    ("sampler", "roams"), [("auto", True), ("turbo", True), (lamcts.samplers.Turbo(roam=False), False)]
+    ("sampler", "roams"), [("auto", True), ("turbo", True), (lamcts.samplers.Turbo(scope="incumbent"), False)]
 )
 def test_a_search_that_has_settled_gets_the_whole_space_and_a_fenced_one_keeps_to_the_trees_region(sampler, roams):
     tree = lamcts.LatentTree(leaf_size=8)
@@ -318,8 +318,8 @@ def test_a_search_that_has_settled_gets_the_whole_space_and_a_fenced_one_keeps_t
 def test_until_turbo_converges_the_tree_changes_nothing_but_for_a_fenced_one():
     objective = lamcts.objectives.make("ackley", dim=5, shift=1)
     tree, points = lamcts.LatentTree(leaf_size=8), {}
-    for name, roam, given in (("none", True, None), ("roams", True, tree), ("fenced", False, tree)):
-        sampler = lamcts.samplers.Turbo(roam=roam)
+    for name, scope, given in (("none", "space", None), ("roams", "space", tree), ("fenced", "incumbent", tree)):
+        sampler = lamcts.samplers.Turbo(scope=scope)
         opt = lamcts.Optimizer(objective.space, sampler=sampler, tree=given, seed=2)
         for _ in range(80):
             trial = opt.ask()[0]
@@ -344,8 +344,7 @@ def test_while_a_search_roams_the_tree_is_not_asked_and_once_it_has_converged_it
         assert opt.seen.source.max() <= 0
         assert not selected
         opt.tell(trial, value(trial.point))
-        if not opt._lineages.live:
+        if not opt._searches.live:
             break
-    assert not opt._lineages.roams
     assert opt.ask()[0].session == 1
     assert selected

@@ -4,10 +4,8 @@ Durability: WAL with synchronous=NORMAL. A transaction that has ended is in the 
 `kill -9` loses none; a power cut may lose the last few, never the middle, and the run goes on from there identically.
 """
 
-import json
 import os
 import sqlite3
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,68 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from lamcts.errors import JournalError
+from lamcts.journal import format1
+from lamcts.journal.table import damaged
+from lamcts.journal.tables import TABLES, put_meta
 
 FORMAT = 2
+OLD = (1,)  # formats that can be read, and not gone on with
 APPLICATION = 0x6C414D43  # "lAMC": bytes 68 to 71 of the file tell a journal from any other SQLite file
-
-# One statement a table, compared word for word at opening: a change of any needs a new FORMAT.
-# `crc` guards what SQLite does not, flipped bits inside a value: it covers all other columns of its row.
-SCHEMA = {
-    # fingerprint, core, about, version, created, perhaps memory: one JSON value each
-    "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID",
-    # finished evaluations in order of arrival; numbers: y, seconds, x as little-endian float64 [2 + dim]
-    "rows": "CREATE TABLE rows (row INTEGER PRIMARY KEY, trial INTEGER NOT NULL, source INTEGER NOT NULL, "
-    "numbers BLOB NOT NULL, message TEXT, crc INTEGER NOT NULL)",
-    # trials that are out; x: little-endian float64 [dim]
-    "pending": "CREATE TABLE pending (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, tag INTEGER NOT NULL, "
-    "x BLOB NOT NULL, crc INTEGER NOT NULL)",
-    # each improvement, its point as JSON in the user's units, for readers that lack the space
-    "leaders": "CREATE TABLE leaders (row INTEGER PRIMARY KEY, point TEXT NOT NULL, crc INTEGER NOT NULL)",
-    # re-evaluations of rows (noisy=True); numbers: loss, seconds
-    "checks": "CREATE TABLE checks (n INTEGER PRIMARY KEY, row INTEGER NOT NULL, repeat INTEGER NOT NULL, "
-    "numbers BLOB NOT NULL, message TEXT, crc INTEGER NOT NULL)",
-    "sessions": "CREATE TABLE sessions (number INTEGER PRIMARY KEY, state TEXT NOT NULL, crc INTEGER NOT NULL)",
-    "log": "CREATE TABLE log (session INTEGER, n INTEGER, entry TEXT NOT NULL, crc INTEGER NOT NULL, "
-    "PRIMARY KEY (session, n)) WITHOUT ROWID",
-    # what happened, in order: ask (first trial, how many), tell (first row), forget (trial), check (row)
-    "events": "CREATE TABLE events (n INTEGER PRIMARY KEY, kind TEXT NOT NULL, first INTEGER NOT NULL, "
-    "count INTEGER NOT NULL, time REAL NOT NULL, crc INTEGER NOT NULL)",
-}
-
-
-def checksum(*fields: str | bytes | float | None) -> int:
-    """Return the CRC-32 of the fields of a row."""
-    crc = 0
-    for field in fields:
-        data = field if isinstance(field, bytes) else str(field).encode("utf-8", "surrogatepass")
-        crc = zlib.crc32(data, zlib.crc32(b"\0", crc))
-    return crc
-
-
-def pack(value: Any, what: str) -> str:
-    """Return `value` as JSON text."""
-    try:
-        return json.dumps(value, separators=(",", ":"))
-    except (TypeError, ValueError) as error:
-        raise JournalError(
-            f"{what}: expected JSON values (numbers, text, lists, dicts), got another kind: {error}"
-        ) from None
-
-
-def unpack(text: Any, crc: Any, path: str, what: str, *key: str | int) -> Any:
-    """Return the value of a JSON text; `crc` is the checksum of the `key` of its row and the text."""
-    if not isinstance(text, str) or checksum(*key, text) != crc:
-        raise damaged(path, f"{what} fails its checksum")
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise damaged(path, f"{what} is not JSON: {error}") from None
-
-
-def damaged(path: str, detail: str) -> JournalError:
-    return JournalError(
-        f"the journal {path} is damaged: {detail}; go back to a copy of it, or start a new one elsewhere"
-    )
 
 
 @contextmanager
@@ -128,11 +71,9 @@ def fill(connection: sqlite3.Connection, meta: dict[str, Any]) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")
     connection.execute("BEGIN")
-    for statement in SCHEMA.values():
-        connection.execute(statement)
-    texts = [(key, pack(value, key)) for key, value in meta.items()]
-    sealed = [(key, text, checksum(key, text)) for key, text in texts]
-    connection.executemany("INSERT INTO meta VALUES (?, ?, ?)", sealed)
+    for table in TABLES:
+        connection.execute(table.statement)
+    put_meta(connection, meta)
     connection.execute("COMMIT")
 
 
@@ -144,7 +85,7 @@ def connect(path: str, readonly: bool) -> sqlite3.Connection:
         try:
             connection.execute("PRAGMA trusted_schema = OFF")  # a stranger's schema may call no function
             connection.execute("PRAGMA cell_size_check = ON")
-            _check(connection, path)
+            _check(connection, path, {FORMAT, *(OLD if readonly else ())})
             if not readonly:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")  # why: see the top of this file
@@ -154,20 +95,29 @@ def connect(path: str, readonly: bool) -> sqlite3.Connection:
     return connection
 
 
-def _check(connection: sqlite3.Connection, path: str) -> None:
+def format_of(connection: sqlite3.Connection) -> int:
+    """Return the number of the format that a file says it has."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+def _check(connection: sqlite3.Connection, path: str, formats: set[int]) -> None:
+    version = format_of(connection)
     if version > FORMAT:
         raise JournalError(f"the journal {path} has format {version}, this lamcts reads up to {FORMAT}; update lamcts")
-    if version < FORMAT:
+    if version not in formats:
         raise JournalError(
-            f"the journal {path} has format {version}, this lamcts reads {FORMAT}; go on with the lamcts that wrote it"
+            f"the journal {path} has format {version}, this lamcts goes on with format {FORMAT} only; give another "
+            "path for a new run, and tell it the old one's rows: old = Journal.read(path), "
+            "opt.tell_points(old.points(space), old.values)"
         )
     # every row counts: a trigger may bear the name of a table
     found = Counter(connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall())
-    expected = Counter(("table", name, sql) for name, sql in SCHEMA.items())
+    statements = format1.SCHEMA if version == 1 else {table.name: table.statement for table in TABLES}
+    expected = Counter(("table", name, sql) for name, sql in statements.items())
     if found != expected:
         names = sorted({str(name) for _, name, _ in (found - expected) + (expected - found)})
-        raise damaged(path, f"expected the tables of format {FORMAT}, these differ: {', '.join(names)}")
+        raise damaged(path, f"expected the tables of format {version}, these differ: {', '.join(names)}")
     verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if verdict != "ok":
         raise damaged(path, str(verdict).replace("\n", " "))

@@ -2,48 +2,45 @@
 
 import os
 import sqlite3
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lamcts.errors import JournalError
-from lamcts.journal.file import checksum, connect, create, explained, fill, pack
+from lamcts.journal import format1, tables
+from lamcts.journal.file import connect, create, explained, fill, format_of
 from lamcts.journal.fingerprint import compare, plain
 from lamcts.journal.place import MEMORY, Lock, inspect_header, named, resolved
-from lamcts.journal.recorded import Check, Recorded, load, numbers_of
-from lamcts.trial import Trial
-
-if TYPE_CHECKING:
-    from lamcts.optimizer import Optimizer
+from lamcts.journal.recorded import Recorded, load
+from lamcts.journal.table import pack
+from lamcts.journal.tables import LEADERS, WIDTHS, Check
+from lamcts.state import Delta
 
 
 class Journal:
-    """An open journal. `record(opt)` writes what is new; `state()` is what `opt.load_state_dict` takes.
+    """An open journal. `write(delta)` writes what is new since `mark`; `recorded().state` is the whole of it.
 
     with Journal.open("run.db", opt.fingerprint()) as journal:
         if journal.started:
-            opt.load_state_dict(journal.state())
+            opt.restore(journal.recorded().state)
         trials = opt.ask(4)
-        journal.record(opt)                          # before the evaluations start
+        journal.write(opt.delta(journal.mark))       # before the evaluations start
         opt.tell(trials, values)
-        journal.record(opt)
+        journal.write(opt.delta(journal.mark))
     """
 
     def __init__(self, path: str, connection: sqlite3.Connection, lock: Lock | None) -> None:
         self.path = path
         self._connection, self._lock = connection, lock
-        self._whole = False  # whether all sessions were written since opening; until then, and after an error, all are
         recorded = load(connection, path)
+        self.mark = recorded.mark  # it knows no search until all were written once: since opening, or an error
         self._started = recorded.core is not None
-        self._rows = recorded.n
-        self._pending = {entry["id"] for entry in recorded.pending}
-        self._issued = max([-1, *self._pending, *recorded.trial.tolist()]) + 1
         self._leader = recorded.leaders[-1][0] if recorded.leaders else None
-        self._log: dict[int, int] = {}  # session -> entries written
-        self._recorded: Recorded | None = recorded  # kept until the first record() so that state() need not read again
+        self._sampler = str(recorded.fingerprint.get("sampler"))
+        self._recorded: Recorded | None = recorded  # kept until the first write, so that it need not be read again
         (self._version,) = connection.execute("PRAGMA data_version").fetchone()
 
     # Opening --------------------------------------------------------------------------------------------------------
@@ -94,7 +91,7 @@ class Journal:
         try:
             with explained(path):
                 connection.execute("BEGIN")  # one moment for all tables
-                return load(connection, path)
+                return (format1.load if format_of(connection) == 1 else load)(connection, path)
         finally:
             connection.close()
 
@@ -102,12 +99,6 @@ class Journal:
     def started(self) -> bool:
         """Whether an optimizer was ever recorded here."""
         return self._started
-
-    def state(self) -> dict[str, Any]:
-        """Return the last recorded state, as `Optimizer.load_state_dict` takes it; RuntimeError if there is none."""
-        if not self.started:
-            raise RuntimeError("state: nothing was recorded in this journal yet; call record(opt) first")
-        return self.recorded().state()
 
     def recorded(self) -> Recorded:
         """Return all that is in the journal now."""
@@ -118,50 +109,34 @@ class Journal:
 
     # Writing --------------------------------------------------------------------------------------------------------
 
-    def record(self, opt: "Optimizer", memory: Any = None) -> None:
-        """Write all that is new in `opt` since the last call, in one transaction: all of it or nothing.
+    def write(self, delta: Delta, memory: Any = None) -> None:
+        """Write what is new since `mark`, in one transaction: all of it or nothing.
 
         `memory`: JSON values that stand in `recorded().memory` from then on; None leaves those that do.
         """
-        n, pending = len(opt.seen), {trial.id: trial for trial in opt.pending}
-        if n < self._rows:
+        since, until = delta.since, delta.until
+        if since != self.mark or until.rows < since.rows or until.trials < since.trials:
             raise JournalError(
-                f"record: this journal holds {self._rows} evaluations, the optimizer {n}; "
-                "expected the one that took over journal.state()"
+                f"write: this journal holds {self.mark.rows} evaluations, the optimizer {until.rows}; "
+                "expected what is new since journal.mark, of the optimizer that took over recorded().state"
             )
-        new = range(self._rows, n)
-        told = {int(opt.seen.trial[row]) for row in new}
-        asked = sorted({i for i in (*pending, *told) if i >= self._issued})
-        forgotten = sorted(self._pending - pending.keys() - told)
-        events = [("ask", asked[0], len(asked))] if asked else []
-        events += [("tell", new[0], len(new))] if new else []
-        events += [("forget", i, 1) for i in forgotten]
-        changes = opt.changes()
-        whole, self._whole = self._whole, False
+        self.mark, self._recorded = replace(self.mark, searches=None), None  # should anything go wrong
         with self._transaction() as db:
-            _put(db, "pending", 5, (_pending(trial) for i, trial in pending.items() if i not in self._pending))
-            db.executemany("DELETE FROM pending WHERE id = ?", [(i,) for i in self._pending - pending.keys()])
-            _put(db, "rows", 6, (_row(opt, row) for row in new))
-            if opt.seen.best is not None and opt.seen.best != self._leader:
-                point = pack(plain(opt.best.point), "point")
-                _put(db, "leaders", 3, [(opt.seen.best, point, checksum(opt.seen.best, point))])
-            logged = self._write_sessions(db, changes if whole else None, opt)
-            kept = {"core": changes["core"]} | ({} if memory is None else {"memory": memory})
-            texts = [(key, pack(value, key)) for key, value in kept.items()]
-            _put(db, "meta", 3, [(key, text, checksum(key, text)) for key, text in texts])
-            self._events(db, events)
-        self._rows, self._pending, self._leader = n, set(pending), opt.seen.best
-        self._issued = max([self._issued, *(i + 1 for i in asked)])
-        self._log, self._whole, self._started, self._recorded = logged, True, True, None
+            tables.put_rows(db, delta)
+            tables.put_pending(db, delta)
+            tables.put_searches(db, delta, self._sampler)
+            if delta.best is not None and delta.best[0] != self._leader:
+                LEADERS.put(db, [(delta.best[0], pack(plain(delta.best[1]), "point"))])
+            tables.put_meta(db, {"core": vars(delta.core)} | ({} if memory is None else {"memory": memory}))
+            tables.put_events(db, tables.events_of(delta))
+        self.mark, self._started = until, True
+        self._leader = self._leader if delta.best is None else delta.best[0]
 
     def check(self, check: Check) -> None:
         """Write one re-evaluation of a row."""
-        numbers = numbers_of([check.loss, check.seconds])
-        fields = (check.row, check.repeat, numbers, check.message)
-        with self._transaction() as db:
-            _append(db, "checks", 6, [fields])
-            self._events(db, [("check", check.row, 1)])
         self._recorded = None
+        with self._transaction() as db:
+            tables.put_check(db, check)
 
     def close(self) -> None:
         """Close the file; a journal that was closed is one single file."""
@@ -181,35 +156,6 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _write_sessions(
-        self, db: sqlite3.Connection, changes: dict[str, Any] | None, opt: "Optimizer"
-    ) -> dict[int, int]:
-        """Write the changed sessions (without `changes`: all of them, from nothing); return entries logged by each."""
-        logged = {} if changes is None else dict(self._log)
-        if changes is None:
-            db.execute("DELETE FROM sessions")
-            db.execute("DELETE FROM log")
-            sessions: dict[str, Any] = opt.state_dict()["sessions"]
-        else:
-            sessions = changes["sessions"]
-            ended = [(int(number),) for number in changes["ended"]]
-            db.executemany("DELETE FROM sessions WHERE number = ?", ended)
-            db.executemany("DELETE FROM log WHERE session = ?", ended)
-            for (number,) in ended:
-                logged.pop(number, None)
-        for key, session in sessions.items():
-            number, start = int(key), logged.get(int(key), 0)
-            text = pack(session["state"], f"the state of {opt.sampler!r}")
-            _put(db, "sessions", 3, [(number, text, checksum(number, text))])
-            entries = [pack(entry, f"the log of {opt.sampler!r}") for entry in session["log"]]
-            _put(db, "log", 4, ((number, start + i, e, checksum(number, start + i, e)) for i, e in enumerate(entries)))
-            logged[number] = start + len(entries)
-        return logged
-
-    def _events(self, db: sqlite3.Connection, events: list[tuple[str, int, int]]) -> None:
-        now = time.time()
-        _append(db, "events", 6, [(*event, now) for event in events])
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -245,26 +191,5 @@ def _meta(fingerprint: dict[str, Any], about: dict[str, Any] | None) -> dict[str
         "about": plain(about or {}),
         "version": metadata.version("lamcts"),
         "created": created,
+        "widths": WIDTHS,
     }
-
-
-def _pending(trial: Trial) -> tuple[Any, ...]:
-    fields = (trial.id, trial.session, trial.tag, numbers_of(trial.x))
-    return (*fields, checksum(*fields))
-
-
-def _row(opt: "Optimizer", row: int) -> tuple[Any, ...]:
-    seen = opt.seen
-    numbers = numbers_of([seen.y[row], seen.seconds[row], *seen.x[row]])
-    fields = (row, int(seen.trial[row]), int(seen.source[row]), numbers, opt.failures.get(row))
-    return (*fields, checksum(*fields))
-
-
-def _put(db: sqlite3.Connection, table: str, width: int, rows: Iterable[tuple[Any, ...]]) -> None:
-    db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * width)})", rows)
-
-
-def _append(db: sqlite3.Connection, table: str, width: int, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Write rows that have no number of their own; they go on where the table ends."""
-    (start,) = db.execute(f"SELECT COALESCE(MAX(n) + 1, 0) FROM {table}").fetchone()
-    _put(db, table, width, ((n, *row, checksum(n, *row)) for n, row in enumerate(rows, start)))

@@ -6,7 +6,8 @@ import stat
 from contextlib import suppress
 
 from lamcts.errors import JournalError
-from lamcts.journal.file import APPLICATION, damaged, in_use, is_busy
+from lamcts.journal.file import APPLICATION, in_use, is_busy
+from lamcts.journal.table import damaged
 
 MAGIC = b"SQLite format 3\0"
 MEMORY = ":memory:"

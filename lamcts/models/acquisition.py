@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from lamcts.models.paths import Singles
-from lamcts.observations import Floats
+from lamcts.types import Floats
 
 LOG_ROOT_2PI = math.log(2.0 * math.pi) / 2.0
 LOG_ROOT_HALF_PI = math.log(math.pi / 2.0) / 2.0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.models.gp import SIGNAL_SHAPE, Hyper, profiled_signal
-from lamcts.observations import Floats
+from lamcts.types import Floats
 
 
 @dataclass(frozen=True)

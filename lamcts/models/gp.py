@@ -4,12 +4,12 @@ Letters: n rows in the model, m rows asked about, d coordinates.
 """
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.observations import Floats
+from lamcts.types import Floats
 
 Real = TypeVar("Real", np.float32, np.float64)
 
@@ -22,15 +22,6 @@ class Hyper:
 
     lengths: Floats
     noise: float
-
-    def state(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {"lengths": self.lengths.tolist(), "noise": self.noise}
-
-    @classmethod
-    def restore(cls, state: dict[str, Any]) -> "Hyper":
-        """Return the hyper-parameters whose `state()` this is."""
-        return cls(np.array(state["lengths"]), float(state["noise"]))
 
 
 def matern(a: NDArray[Real], b: NDArray[Real]) -> NDArray[Real]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.gp import Posterior, matern
-from lamcts.observations import Floats
+from lamcts.types import Floats
 
 Singles = NDArray[np.float32]
 

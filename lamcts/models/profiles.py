@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.observations import Floats
+from lamcts.types import Floats
 
 LENGTHS = (0.015, 0.03, 0.06, 0.12, 0.25, 0.5)  # of the smooth part, in widths of the cube
 SIZES = (0.1, 1.0)  # deviation of the smooth part

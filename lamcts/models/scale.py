@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lamcts.observations import Floats
+from lamcts.types import Floats
 
 
 @dataclass(frozen=True)

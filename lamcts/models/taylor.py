@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.observations import Floats
+from lamcts.types import Floats
 
 LEVEL = 10.0  # standard deviation of c, in those of g
 JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide alive

@@ -21,7 +21,7 @@ with warnings.catch_warnings():
 
 from lamcts.models.fit import Prior, search
 from lamcts.models.gp import SIGNAL_RATE, SIGNAL_SHAPE, Hyper, Posterior
-from lamcts.observations import Floats
+from lamcts.types import Floats
 
 LEAST_NOISE = 1e-12  # the library's parameters are positive
 

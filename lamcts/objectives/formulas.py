@@ -14,7 +14,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from lamcts.types import Floats
+
 Formula = Callable[[Floats], Floats]
 
 

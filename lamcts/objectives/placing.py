@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lamcts.objectives.formulas import Floats, Formula
+from lamcts.objectives.formulas import Formula
 from lamcts.objectives.identity import digest
 from lamcts.spaces.box import Box
+from lamcts.types import Floats
 
 SHIFT_SHARE = 1 / 4  # of the range, either way: at least one of the two ways stays inside the box
 REFERENCE_SEED = 12345  # fixed so that numbers compare with earlier measurements on the same functions

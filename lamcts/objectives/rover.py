@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from lamcts.objectives.base import register
 from lamcts.objectives.rover_map import CENTRES
 from lamcts.spaces.box import Box
-
-Floats = NDArray[np.float64]
+from lamcts.types import Floats
 
 DIM = 60
 LOW, WIDTH = -0.1, 1.2  # where the points may lie: a margin of a tenth around the unit square

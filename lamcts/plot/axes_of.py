@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lamcts.spaces.base import Space
-
-Floats = NDArray[np.float64]
+from lamcts.types import Floats
 
 GRID = 240  # cells to an axis: finer than the eye sees on a sheet of seven inches
 

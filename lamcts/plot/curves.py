@@ -4,15 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lamcts.plot.canvas import COLOURS, FAINT, sheet, titled
+from lamcts.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 
 LOG_FROM = 30  # quotient of the first and the last best value from which a log axis reads better
 

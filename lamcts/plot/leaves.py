@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from lamcts.plot.axes_of import GRID, Axis, axes_of
 from lamcts.plot.canvas import BEST, FAINT, SELECTED, VALUES, sheet, titled
 from lamcts.region import Region
+from lamcts.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 
 CURVE = {1: GRID, 2: 80}  # points to an axis at which a given function is evaluated, by number of axes
 

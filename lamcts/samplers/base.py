@@ -1,18 +1,25 @@
 """The protocol of samplers: frozen settings that start sessions, and sessions that propose points in a region."""
 
-from typing import Any, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from lamcts.observations import Floats, Observations, Rows
+from lamcts.observations import Observations
 from lamcts.region import Region
+from lamcts.types import Floats, Rows
+
+Scope = Literal["selected", "incumbent", "space"]
+
+
+class Proposal(NamedTuple):
+    """Points [k, d] and a note to each: any JSON value, which comes back with the result."""
+
+    x: Floats
+    notes: list[Any]
 
 
 class Session(Protocol):
-    """The progress of one local search. All that it knows of the tree is its region.
-
-    One that has an attribute `roams = True` looks, once it has settled, across the whole space: that is its region.
-    """
+    """The progress of one local search. All that it knows of the tree is its region."""
 
     log: list[Any]
     """Append-only JSON entries that belong to the state but grow with it; the journal stores each once. Often empty."""
@@ -26,26 +33,27 @@ class Session(Protocol):
         """Whether the search has converged and would rather be started afresh."""
 
     @property
-    def settled(self) -> bool:
-        """Whether the search has found its place and must not be torn from it.
+    def scope(self) -> Scope:
+        """Where it is to search next: the one thing that it says about it.
 
-        A settled session (a trust region) is kept until it is done, in the roomy part of the tree round its
-        incumbent; others have their region selected anew at every ask.
+        "selected": in a region that the tree selects anew at every ask. "incumbent": it has found its place and must
+        not be torn from it; it gets the roomy part of the tree round its incumbent. "space": it has found its place
+        and looks across the whole space from there. It keeps the last two until it is done.
         """
 
-    def ask(self, n: int) -> tuple[Floats, list[int]]:
-        """Return at most `n` snapped, fresh points inside the region, [k, d], and a tag for each.
+    def ask(self, n: int) -> Proposal:
+        """Return at most `n` snapped, fresh points inside the region, and a note to each.
 
         Fewer than `n` (down to none) only when the region holds no more fresh points that the sampler can
         find. Never waits for results: asked while some are out, it proposes further points. Points returned
         count as pending from then on (the caller notes them in `seen`).
         """
 
-    def tell(self, tags: list[int], rows: Rows) -> None:
-        """Take the results of some tags, in any order: `seen.x[rows]`, and `seen.y[rows]`, nan for a failure."""
+    def tell(self, notes: list[Any], rows: Rows) -> None:
+        """Take the results of some points, in any order: `seen.x[rows]`, and `seen.y[rows]`, nan for a failure."""
 
-    def forget(self, tags: list[int]) -> None:
-        """Take note that these tags will never be told."""
+    def forget(self, notes: list[Any]) -> None:
+        """Take note that the points of these notes will never be told."""
 
     def move(self, region: Region) -> None:
         """Go on inside `region`, which contains the incumbent."""

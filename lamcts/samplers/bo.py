@@ -1,21 +1,23 @@
 """GP-BO: a Gaussian process over the region and log expected improvement maximised inside it."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
-from lamcts import rng as streams
 from lamcts.fill import fill
 from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.fit import Prior
 from lamcts.models.gp import Posterior
-from lamcts.models.local import Effort, LocalModel
-from lamcts.observations import Floats, Observations, Rows
+from lamcts.models.local import Effort, LocalModel, ModelState
+from lamcts.observations import Observations
 from lamcts.region import Region
-from lamcts.samplers.local import Local
+from lamcts.rng import child
+from lamcts.samplers.base import Proposal
 from lamcts.samplers.perturb import box, candidates, polish
 from lamcts.samplers.proposals import Batch, centre, leader
+from lamcts.samplers.session import LocalSession, Progress
+from lamcts.types import Floats, whole_number
 
 SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes round the incumbent in which candidates lie, besides the whole region
 STARTS = 4  # candidates that are polished
@@ -38,68 +40,52 @@ class GpBo:
     prior: Prior = PRIOR
     effort: Effort = EFFORT
 
-    def __post_init__(self) -> None:
-        for name, least in (("n_start", 1), ("candidates", 1), ("polish", 0)):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise ValueError(f"GpBo: expected {name} to be a whole number of at least {least}, got {value!r}")
+    resumable: ClassVar[bool] = True
 
-    @property
-    def resumable(self) -> bool:
-        return True
+    def __post_init__(self) -> None:
+        whole_number(self.n_start, "GpBo: n_start", optional=True)
+        whole_number(self.candidates, "GpBo: candidates")
+        whole_number(self.polish, "GpBo: polish", least=0)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_GpBoSession":
-        rows = region.rows
         n_start = min(seen.dim + 1, 50) if self.n_start is None else self.n_start
-        return _GpBoSession(self, region, seen, rng, leader(seen, rows), max(0, n_start - len(rows)))
+        progress = _Progress(rng, leader(seen, region.rows), start=max(0, n_start - len(region.rows)))
+        return _GpBoSession(self, region, seen, progress)
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_GpBoSession":
-        rng = streams.restore(state["rng"])
-        session = _GpBoSession(self, region, seen, rng, state["incumbent"], state["start"], state["tag"])
-        session.model.restore(state["model"])
-        return session
+        return _GpBoSession.restored(self, _Progress, state, log, region, seen)
 
 
-class _GpBoSession(Local):
-    done = False
-    settled = False
+@dataclass
+class _Progress(Progress):
+    start: int  # points still to draw before the model is asked
+    model: ModelState = field(default_factory=ModelState)
 
-    def __init__(
-        self,
-        settings: GpBo,
-        region: Region,
-        seen: Observations,
-        rng: np.random.Generator,
-        incumbent: int | None,
-        start: int,
-        tag: int = 0,
-    ) -> None:
-        super().__init__(region, seen, rng, incumbent)
-        self.model = LocalModel(seen, settings.prior, settings.effort)
-        self._settings = settings
-        self._start, self._tag = start, tag  # points still to draw before the model is asked; the next tag
 
-    def ask(self, n: int) -> tuple[Floats, list[int]]:
-        batch = Batch(self._region, self._seen, n)
-        batch.begin(self._start, self._rng)
-        self._start -= len(batch.x)
-        if batch.missing and (middle := centre(self._region, self._seen, self.incumbent)) is not None:
+class _GpBoSession(LocalSession[GpBo, _Progress]):
+    def __init__(self, settings: GpBo, region: Region, seen: Observations, progress: _Progress) -> None:
+        super().__init__(settings, region, seen, progress)
+        self.model = LocalModel(seen, settings.prior, settings.effort, progress.model)
+
+    def ask(self, n: int) -> Proposal:
+        batch = Batch(self.region, self.seen, n)
+        batch.begin(self.progress.start, self.progress.rng)
+        self.progress.start -= len(batch.x)
+        if batch.missing and (middle := centre(self.region, self.seen, self.incumbent)) is not None:
             self._propose(batch, middle)
-        batch.fill(self._rng)  # nothing fresh among the candidates, or nothing known yet
-        tags = list(range(self._tag, self._tag + len(batch.x)))
-        self._tag += len(tags)
-        return batch.x, tags
+        batch.fill(self.progress.rng)  # nothing fresh among the candidates, or nothing known yet
+        return Proposal(batch.x, [None] * len(batch.x))
 
     def _propose(self, batch: Batch, centre: Floats) -> None:
         model = self.model.update(centre)
-        out = np.vstack([self._seen.pending_x()[-PENDING:], batch.x])
+        out = np.vstack([self.seen.pending_x()[-PENDING:], batch.x])
         if len(out):
             model = model.believing(out)
         everywhere = self._draws()
         while batch.missing:
             x = np.vstack([everywhere, self._nearby(centre, model)])
-            if not self._region.space.continuous.all():
-                x = x[self._seen.fresh(np.vstack([batch.x, x]))[len(batch.x) :]]
+            if not self.region.space.continuous.all():
+                x = x[self.seen.fresh(np.vstack([batch.x, x]))[len(batch.x) :]]
             if not len(x):
                 break
             x = self._maximise(model, x)
@@ -109,18 +95,17 @@ class _GpBoSession(Local):
 
     def _draws(self) -> Floats:
         """Return points of the whole region, snapped."""
-        m = self._settings.candidates // 2
-        if self._region.steps:
-            own = np.random.default_rng(int(self._rng.integers(2**63)))  # for scipy's Sobol; see `proposals.Batch.fill`
-            return fill(self._region, m, own, self._seen).x
-        return self._region.space.spread(self._rng.random((m, self._seen.dim)))
+        m = self.settings.candidates // 2
+        if self.region.steps:
+            return fill(self.region, m, child(self.progress.rng), self.seen).x
+        return self.region.space.spread(self.progress.rng.random((m, self.seen.dim)))
 
     def _nearby(self, centre: Floats, model: Posterior) -> Floats:
         """Return points of the region near the incumbent, in boxes of several sizes shaped like the length scales."""
-        m = max(1, self._settings.candidates // 2 // len(SIDES))
-        d = self._seen.dim
+        m = max(1, self.settings.candidates // 2 // len(SIDES))
+        d = self.seen.dim
         boxes = [box(centre, model.hyper.lengths, side) for side in SIDES]
-        return np.vstack([candidates(self._region, centre, low, high, m, d, self._rng) for low, high in boxes])
+        return np.vstack([candidates(self.region, centre, low, high, m, d, self.progress.rng) for low, high in boxes])
 
     def _maximise(self, model: Posterior, x: Floats) -> Floats:
         """Return the best point found by polishing the best of `x` [m, d], then the best of `x` itself, [2, d]."""
@@ -132,20 +117,6 @@ class _GpBoSession(Local):
 
         order = np.argsort(loss(x), kind="stable")[:STARTS]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
-        few = 0.5 * len(self._region.space.blocks)
-        better = polish(self._region, x[order], loss, low, high, few, self._settings.polish, self._rng)
+        few = 0.5 * len(self.region.space.blocks)
+        better = polish(self.region, x[order], loss, low, high, few, self.settings.polish, self.progress.rng)
         return np.vstack([better[[loss(better).argmin()]], x[order[:1]]])
-
-    def tell(self, tags: list[int], rows: Rows) -> None:
-        self.incumbent = leader(self._seen, rows, self.incumbent)
-
-    def forget(self, tags: list[int]) -> None:
-        pass  # a point that is not pending any more is no longer believed
-
-    def state(self) -> dict[str, Any]:
-        return {
-            **self.core(),
-            "start": self._start,
-            "tag": self._tag,
-            "model": self.model.state(),
-        }

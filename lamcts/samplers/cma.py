@@ -1,18 +1,21 @@
 """CMA-ES (Hansen and Ostermeier 2001) inside a region, by the library `cma`."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
-from lamcts import rng as streams
 from lamcts.errors import MissingExtra
-from lamcts.observations import Floats, Observations, Rows
+from lamcts.observations import Observations
 from lamcts.region import Region
+from lamcts.samplers.base import Proposal
 from lamcts.samplers.proposals import Batch, leader, pull, width
+from lamcts.samplers.session import LocalSession, Progress
+from lamcts.types import Floats, Rows, whole_number
 
 DIAGONAL_FROM = 1000  # at 6392 dimensions a full covariance takes 327 MB; at 1000 an update takes a tenth of a second
+WIDEST = 1 / 3  # most deviation of a coordinate, in widths of the space: the library's own default
 ROUNDS = 4  # draws before a candidate outside the region is pulled inside
 
 
@@ -33,129 +36,108 @@ class Cma:
     diagonal: bool | None = None
     tolx: float = 1e-9
     tolfun: float = 1e-9
+    resumable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         library()  # before anything is evaluated, not after the initial design
         if not 0 < self.sigma <= 1:
             raise ValueError(f"sigma: expected a share of the width in (0, 1], got {self.sigma!r}")
-        if self.popsize is not None and (not isinstance(self.popsize, int) or self.popsize < 4):
-            raise ValueError(f"popsize: expected None or a whole number of at least 4, got {self.popsize!r}")
+        whole_number(self.popsize, "Cma: popsize", least=4, optional=True)
         if not (self.tolx >= 0 and self.tolfun >= 0):
             raise ValueError(f"tolx, tolfun: expected numbers of at least 0, got {self.tolx!r}, {self.tolfun!r}")
 
-    @property
-    def resumable(self) -> bool:
-        return True
-
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CmaSession":
-        return _CmaSession(self, region, seen, rng, leader(seen, region.rows))
+        return _CmaSession(self, region, seen, _Progress(rng, leader(seen, region.rows)))
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_CmaSession":
-        session = _CmaSession(self, region, seen, streams.restore(state["rng"]), state["incumbent"])
-        session.replay(log)
-        session.waiting, session.tag = list(state["waiting"]), state["tag"]
+        session = _CmaSession.restored(self, _Progress, state, log, region, seen)
+        session.replay()
         return session
 
 
-class _CmaSession:
+@dataclass
+class _Progress(Progress):
+    waiting: list[int] = field(default_factory=list)  # results since the last generation was closed
+
+
+class _CmaSession(LocalSession[Cma, _Progress]):
     """The log holds the start (mean and step) and then the rows of each closed generation.
 
     The distribution depends on these alone, never on the draws, so that replaying them restores it exactly.
     """
 
-    settled = False
-
-    def __init__(
-        self, settings: Cma, region: Region, seen: Observations, rng: np.random.Generator, incumbent: int | None
-    ) -> None:
-        self.log: list[Any] = []
-        self.incumbent = incumbent
+    def __init__(self, settings: Cma, region: Region, seen: Observations, progress: _Progress) -> None:
+        super().__init__(settings, region, seen, progress)
         self.done = False
-        self.waiting: list[int] = []  # results since the last generation was closed
-        self.tag = 0
-        self._settings, self._region, self._seen, self._rng = settings, region, seen, rng
         self._run: _Run | None = None
 
-    def ask(self, n: int) -> tuple[Floats, list[int]]:
-        batch = Batch(self._region, self._seen, n)
+    def ask(self, n: int) -> Proposal:
+        batch = Batch(self.region, self.seen, n)
         run = self._run or self._begin()
         if run is not None:
             self._draw(batch, run)
-            batch.fill(self._rng)
-        tags = list(range(self.tag, self.tag + len(batch.x)))
-        self.tag += len(tags)
-        return batch.x, tags
+            batch.fill(self.progress.rng)
+        return Proposal(batch.x, [None] * len(batch.x))  # a generation closes by the number of results, whichever
 
-    def tell(self, tags: list[int], rows: Rows) -> None:
-        self.incumbent = leader(self._seen, rows, self.incumbent)
-        self.waiting += [int(row) for row in rows]
-        good = int(np.isfinite(self._seen.y[self.waiting]).sum())
-        if self._run is None or self.done or len(self.waiting) < self._run.popsize or good < self._run.parents:
+    def tell(self, notes: list[Any], rows: Rows) -> None:
+        super().tell(notes, rows)
+        waiting = self.progress.waiting = self.progress.waiting + [int(row) for row in rows]
+        good = int(np.isfinite(self.seen.y[waiting]).sum())
+        if self._run is None or self.done or len(waiting) < self._run.popsize or good < self._run.parents:
             return
         # More results than a generation needs (a large batch) make one large generation with as many parents:
         # they were drawn from one distribution, and a second update on them would move on stale points.
-        self.log.append(self.waiting)
-        self._close(self._run, self.waiting)
-        self.waiting = []
+        self._close(self._run, waiting)
+        self.log.append(waiting)
+        self.progress.waiting = []
 
-    def forget(self, tags: list[int]) -> None:
-        pass  # a generation closes by the number of results, whichever they are
-
-    def move(self, region: Region) -> None:
-        self._region = region
-
-    def state(self) -> dict[str, Any]:
-        rng = streams.save(self._rng)
-        return {"rng": rng, "incumbent": self.incumbent, "waiting": list(self.waiting), "tag": self.tag}
-
-    def replay(self, log: list[Any]) -> None:
-        """Go through the start and the closed generations of `log` again, without touching the generator."""
-        self.log = list(log)
+    def replay(self) -> None:
+        """Go through the start and the closed generations of the log again, without touching the generator."""
         for entry in self.log:
             if self._run is None:
-                self._run = _Run(self._settings, np.array(entry["mean"]), entry["sigma"])
+                self._run = _Run(self.settings, np.array(entry["mean"]), entry["sigma"])
             else:
                 self._close(self._run, entry)
 
     def _begin(self) -> "_Run | None":
         """Start round the best row that is offered, else round a draw of the region; None if it is empty."""
-        mean = Batch(self._region, self._seen, 1)
+        mean = Batch(self.region, self.seen, 1)
         if self.incumbent is None:
-            mean.fill(self._rng)
+            mean.fill(self.progress.rng)
             if mean.missing:
                 return None
-        start = mean.x[0] if self.incumbent is None else self._seen.x[self.incumbent]
-        sigma = self._settings.sigma * width(self._region, self._seen)
+        start = mean.x[0] if self.incumbent is None else self.seen.x[self.incumbent]
+        sigma = self.settings.sigma * width(self.region, self.seen)
         self.log.append({"mean": start.tolist(), "sigma": sigma})
-        self._run = _Run(self._settings, start, sigma)
+        self._run = _Run(self.settings, start, sigma)
         return self._run
 
     def _draw(self, batch: Batch, run: "_Run") -> None:
         """Draw from the current distribution until the batch is full; then pull what fell outside towards the mean."""
-        space, wider = self._region.space, 1.0
+        space, wider = self.region.space, 1.0
         outside = np.empty((0, space.dim))
         for _ in range(ROUNDS):
             if not batch.open:
                 return
-            x = run.draw(batch.missing, self._rng, wider)  # [k, d]
+            x = run.draw(batch.missing, self.progress.rng, wider)  # [k, d]
             snapped = space.snap(x)
-            inside = self._region.contains(snapped)
+            inside = self.region.contains(snapped)
             outside = x[~inside]
             if not batch.take(snapped).any() and inside.any():
                 wider *= 2.0  # a discrete space, or a step that has shrunk to nothing: all these points are known
         anchor = self._anchor(run)
         if anchor is not None and len(outside):
-            batch.take(pull(outside, anchor, self._region))
+            batch.take(pull(outside, anchor, self.region))
 
     def _anchor(self, run: "_Run") -> Floats | None:
         """Return the mean if it lies inside the region, else the incumbent, else None."""
         mean = run.mean()
-        candidates = [mean] if self.incumbent is None else [mean, self._seen.x[self.incumbent]]
-        inside = self._region.contains(self._region.space.snap(np.array(candidates)))
+        candidates = [mean] if self.incumbent is None else [mean, self.seen.x[self.incumbent]]
+        inside = self.region.contains(self.region.space.snap(np.array(candidates)))
         return next((x for x, here in zip(candidates, inside, strict=True) if here), None)
 
     def _close(self, run: "_Run", rows: list[int]) -> None:
-        run.update(self._seen.x[rows], self._seen.y[rows])
+        run.update(self.seen.x[rows], self.seen.y[rows])
         self.done = run.converged
 
 
@@ -191,6 +173,8 @@ class _Run:
             "verb_disp": 0,
             "signals_filename": "",
         }
+        if dim == 1:  # the library's own limit of the steps raises there (cma 4.5)
+            options["maxstd_boundrange"] = math.inf
         if settings.popsize is not None:
             options["popsize"] = settings.popsize
         self._strategy = cma.CMAEvolutionStrategy(mean, sigma, options)
@@ -222,6 +206,9 @@ class _Run:
         # Forget what was sent: the library then learns from the points as they were evaluated, snapped and pulled.
         self._strategy.sent_solutions.clear()
         self._strategy.tell(list(x.copy()), ranks.tolist())
+        if x.shape[1] == 1:
+            widest = float(self._strategy.stds[0])
+            self._strategy.sigma *= min(1.0, WIDEST / widest)
         low, high = float(y[good].min()), float(y[good].max())
         span = high / 2 - low / 2  # halves, for values near the largest float
         self._scale = span if self._scale is None else self._scale

@@ -6,22 +6,24 @@ parameters, and improvements of several parameters are tried together in one poi
 Parameters of any kind take part: to change one option is a move like any other.
 """
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts import rng as streams
 from lamcts.models.profiles import Profiles
-from lamcts.observations import Floats, Observations, Rows
+from lamcts.observations import Observations
 from lamcts.region import Region
+from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.lines import NONE, Lines, Out
-from lamcts.samplers.local import Local
 from lamcts.samplers.proposals import Batch, leader, pull
+from lamcts.samplers.session import LocalSession, Progress, settled
+from lamcts.types import Floats, Rows, whole_number
 
 CONSIDERED = 128  # parameters at an ask, drawn at random where there are more
 LATELY = 9  # parameters probed last wait until others had their turn (at most half of all)
+PATIENCE, PATIENCE_EACH = 40, 4  # evaluations without improvement, and more for each parameter (untuned)
 FAR = 1e60  # rises beyond it, in units of the losses known at first, are as good as infinite
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region
 TOGETHER, DRAWN = -1, -2  # in place of a parameter's number: several, and none
@@ -45,97 +47,93 @@ class Coordinate:
 
     patience: int | None = None
 
-    def __post_init__(self) -> None:
-        value = self.patience
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise ValueError(f"Coordinate: expected patience to be a whole number of at least 1, got {value!r}")
+    resumable: ClassVar[bool] = True
 
-    @property
-    def resumable(self) -> bool:
-        return True
+    def __post_init__(self) -> None:
+        whole_number(self.patience, "Coordinate: patience", optional=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CoordinateSession":
-        return _CoordinateSession(self, region, seen, rng, leader(seen, region.rows))
+        progress = _Progress(rng, leader(seen, region.rows), most=len(region.space.blocks))
+        return _CoordinateSession(self, region, seen, progress)
 
     def restore(
         self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations
     ) -> "_CoordinateSession":
-        session = _CoordinateSession(self, region, seen, streams.restore(state["rng"]), state["incumbent"])
-        session.load(state, log)
+        session = _CoordinateSession.restored(self, _Progress, state, log, region, seen)
+        for row, base, parameter in session.log:
+            session.note(row, base, parameter)
         return session
 
 
-class _CoordinateSession(Local):
-    def __init__(
-        self,
-        settings: Coordinate,
-        region: Region,
-        seen: Observations,
-        rng: np.random.Generator,
-        incumbent: int | None,
-    ) -> None:
-        super().__init__(region, seen, rng, incumbent)  # log: [row, the row that it differs from, in which parameter]
+@dataclass
+class _Progress(Progress):
+    most: int  # moves to try together
+    wait: int = 1  # probes until then
+    fails: int = 0  # failures in a row of moves together
+    idle: int = 0  # evaluations in a row that did not improve
+    recent: list[int] = field(default_factory=list)  # parameters that were probed lately: others come first
+    out: list[list[Any]] = field(default_factory=list)  # moves without a result yet
+
+
+class _CoordinateSession(LocalSession[Coordinate, _Progress]):
+    """Its log: [row, the row that it differs from, in which parameter] of each probe."""
+
+    def __init__(self, settings: Coordinate, region: Region, seen: Observations, progress: _Progress) -> None:
+        super().__init__(settings, region, seen, progress)
         self._blocks = region.space.blocks
-        self._patience = 40 + 4 * len(self._blocks) if settings.patience is None else settings.patience
+        p = len(self._blocks)
+        self._patience = PATIENCE + PATIENCE_EACH * p if settings.patience is None else settings.patience
         self._profiles = Profiles([block.stop - block.start for block in self._blocks])
         self._lines = Lines(region.space, self._profiles)
         self._unit: int | None = None  # losses are counted in 2^unit
         self._largest = 1.0  # rise so far, in that unit (at least 1): what a failure counts as
-        self._most = len(self._blocks)  # moves to try together
-        self._wait, self._fails = 1, 0  # probes until then; failures in a row of moves together
-        self._recent: list[int] = []  # parameters that were probed lately: others come first
-        self._idle = 0  # evaluations in a row that did not improve
-        self._tag = 0
-        self._tags: dict[int, Move] = {}  # points out
 
     @property
-    def settled(self) -> bool:
-        return self.incumbent is not None
+    def scope(self) -> Scope:
+        return settled(self.incumbent)
 
     @property
     def done(self) -> bool:
-        return self._idle >= self._patience
+        return self.progress.idle >= self._patience
 
-    def ask(self, n: int) -> tuple[Floats, list[int]]:
-        batch, moves = Batch(self._region, self._seen, n), list[Move]()
-        base = self._base()
-        if base is not None:
+    def ask(self, n: int) -> Proposal:
+        batch, moves = Batch(self.region, self.seen, n), list[Move]()
+        if (base := self._base()) is not None:
             self._search(batch, base, moves)
-        batch.fill(self._rng)
+        batch.fill(self.progress.rng)
         moves += [Move(-1, DRAWN, [])] * (len(batch.x) - len(moves))
-        tags = list(range(self._tag, self._tag + len(moves)))
-        self._tag += len(tags)
-        self._tags |= dict(zip(tags, moves, strict=True))
-        return batch.x, tags
+        notes = [list(move) for move in moves]
+        self.progress.out += notes
+        return Proposal(batch.x, notes)
 
     def _base(self) -> int | None:
         """Return the incumbent, or the region's best row where it lies outside."""
         row = self.incumbent
-        if row is not None and self._region.contains(self._seen.x[[row]])[0]:
+        if row is not None and self.region.contains(self.seen.x[[row]])[0]:
             return row
-        return leader(self._seen, self._region.rows)
+        return leader(self.seen, self.region.rows)
 
     def _search(self, batch: Batch, base: int, moves: list[Move]) -> None:
         """Take the sure improvements together and probes of single parameters into the batch, and note the moves."""
-        x, space = self._seen.x[base], self._region.space
+        x, space = self.seen.x[base], self.region.space
         self._profiles.fit()
         considered = self._considered()
         out: dict[int, Out] = {parameter: [] for parameter in considered}
-        for move in self._tags.values():
+        for move in (Move(*note) for note in self.progress.out):
             if move.parameter in out:
-                start = self._seen.x[move.base, self._blocks[move.parameter]]
+                start = self.seen.x[move.base, self._blocks[move.parameter]]
                 out[move.parameter].append((np.array(move.value), start))
         points: list[Floats] = []
 
         def usable(rows: Floats) -> NDArray[np.bool_]:
-            return self._region.contains(rows) & self._fresh(batch, points, rows)
+            return self.region.contains(rows) & self._fresh(batch, points, rows)
 
         best = {parameter: self._lines.best(parameter, x, out[parameter], usable) for parameter in considered}
         together = self._together(considered, x, out)
         for _ in range(TRIES):
             points, kinds = ([], []) if together is None else ([together], [TOGETHER])
             together = None  # once: where it is known already, it would be again
-            waiting = {*self._recent, *kinds}
+            waiting = {*self.progress.recent, *kinds}
             while len(points) < batch.missing:
                 parameter = max(considered, key=lambda p: (p not in waiting and best[p].gain > NONE, best[p].gain))
                 if best[parameter].gain == NONE:
@@ -153,8 +151,8 @@ class _CoordinateSession(Local):
             if not points:
                 break
             proposed = space.snap(np.array(points))
-            outside = ~self._region.contains(proposed)
-            proposed[outside] = pull(proposed[outside], x, self._region)
+            outside = ~self.region.contains(proposed)
+            proposed[outside] = pull(proposed[outside], x, self.region)
             for i in np.flatnonzero(batch.take(proposed)):
                 moves.append(self._moved(base, kinds[i], proposed[i]))
             if not batch.open:
@@ -163,56 +161,57 @@ class _CoordinateSession(Local):
     def _fresh(self, batch: Batch, points: list[Floats], rows: Floats) -> NDArray[np.bool_]:
         """Return which of `rows` [m, d], or of a single row [d], are neither known nor proposed in this ask, [m]."""
         given = np.vstack([batch.x, *points])
-        return self._seen.fresh(np.vstack([given, rows]))[len(given) :]
+        return self.seen.fresh(np.vstack([given, rows]))[len(given) :]
 
     def _moved(self, base: int, kind: int, x: Floats) -> Move:
         """Return the move to `x` [d], a point that is taken."""
         if kind == TOGETHER:
             return Move(base, TOGETHER, [])
-        lately = min(LATELY, len(self._blocks) // 2)
-        self._recent = [*self._recent, kind][-lately:] if lately else []
-        self._wait = max(self._wait - 1, 0)
+        progress, lately = self.progress, min(LATELY, len(self._blocks) // 2)
+        progress.recent = [*progress.recent, kind][-lately:] if lately else []
+        progress.wait = max(progress.wait - 1, 0)
         return Move(base, kind, x[self._blocks[kind]].tolist())
 
     def _together(self, considered: list[int], x: Floats, out: dict[int, Out]) -> Floats | None:
         """Return `x` [d] with its surest improvements all at once; None: not yet, or there are not two."""
-        if self._wait or any(move.parameter == TOGETHER for move in self._tags.values()):
+        if self.progress.wait or any(parameter == TOGETHER for _, parameter, _ in self.progress.out):
             return None
         sure = {p: found for p in considered if (found := self._lines.surest(p, x, out[p])) is not None}
         if len(sure) < 2:
             return None
         point = x.copy()
-        for parameter in sorted(sure, key=lambda p: -sure[p].gain)[: self._most]:
+        for parameter in sorted(sure, key=lambda p: -sure[p].gain)[: self.progress.most]:
             point[self._blocks[parameter]] = sure[parameter].value
         return point
 
     def _considered(self) -> list[int]:
         """Return the parameters of this ask, in an order drawn at random: it decides between equals."""
-        return [int(i) for i in self._rng.permutation(len(self._blocks))[:CONSIDERED]]
+        return [int(i) for i in self.progress.rng.permutation(len(self._blocks))[:CONSIDERED]]
 
-    def tell(self, tags: list[int], rows: Rows) -> None:
-        y = self._seen.y
-        for tag, row in zip(tags, rows, strict=True):
-            base, parameter, _ = self._tags.pop(tag)
+    def tell(self, notes: list[Any], rows: Rows) -> None:
+        y = self.seen.y
+        for note, row in zip(notes, rows, strict=True):
+            self.progress.out.remove(note)
+            base, parameter, _ = note
             better = bool(self.incumbent is None or y[row] < y[self.incumbent])
-            self._idle = 0 if better else self._idle + 1
+            self.progress.idle = 0 if better else self.progress.idle + 1
             if parameter == TOGETHER:
                 self._learn(bool(y[row] < y[base]))
             elif parameter != DRAWN:
                 self.log.append([int(row), base, parameter])
-                self._note(*self.log[-1])
-        self.incumbent = leader(self._seen, rows, self.incumbent)
+                self.note(*self.log[-1])
+        super().tell(notes, rows)
 
     def _learn(self, better: bool) -> None:
         """Try more moves together after a success, half as many and later after a failure."""
-        p = len(self._blocks)
-        self._fails = 0 if better else self._fails + 1
-        self._most = min(2 * self._most, p) if better else max(self._most // 2, 2)
-        self._wait = min(2**self._fails, p)
+        progress, p = self.progress, len(self._blocks)
+        progress.fails = 0 if better else progress.fails + 1
+        progress.most = min(2 * progress.most, p) if better else max(progress.most // 2, 2)
+        progress.wait = min(2**progress.fails, p)
 
-    def _note(self, row: int, base: int, parameter: int) -> None:
+    def note(self, row: int, base: int, parameter: int) -> None:
         """Tell the profiles what the step from row `base` to `row` did."""
-        seen, block = self._seen, self._blocks[parameter]
+        seen, block = self.seen, self._blocks[parameter]
         if self._unit is None:
             self._unit = _exponent(seen.y[: row + 1])
         rise = self._largest
@@ -223,28 +222,11 @@ class _CoordinateSession(Local):
         self._profiles.add(parameter, seen.x[row, block], seen.x[base, block], rise)
 
     def adopt(self, row: int) -> None:
-        self.incumbent, self._idle = row, 0
+        self.progress.incumbent, self.progress.idle = row, 0
 
-    def forget(self, tags: list[int]) -> None:
-        for tag in tags:
-            del self._tags[tag]
-
-    def state(self) -> dict[str, Any]:
-        return {
-            **self.core(),
-            "numbers": [self._most, self._wait, self._fails, self._idle, self._tag],
-            "recent": list(self._recent),
-            "tags": [[tag, *move] for tag, move in self._tags.items()],
-        }
-
-    def load(self, state: dict[str, Any], log: list[Any]) -> None:
-        """Take over a saved state."""
-        self._most, self._wait, self._fails, self._idle, self._tag = state["numbers"]
-        self._recent = list(state["recent"])
-        self._tags = {tag: Move(*move) for tag, *move in state["tags"]}
-        self.log = list(log)
-        for row, base, parameter in self.log:
-            self._note(row, base, parameter)
+    def forget(self, notes: list[Any]) -> None:
+        for note in notes:
+            self.progress.out.remove(note)
 
 
 def _exponent(y: Floats) -> int:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from lamcts.models.acquisition import expected_improvement
 from lamcts.models.profiles import Profiles
-from lamcts.observations import Floats
 from lamcts.spaces.base import Space
+from lamcts.types import Floats
 
 EVEN = 129  # candidates over a parameter's whole range
 NEAR = 2.0 ** (-np.arange(5, 34) / 2)  # and at these distances from where it is

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from lamcts import rng as streams
-from lamcts.observations import Floats, Observations, Rows
+from lamcts.observations import Observations
 from lamcts.region import Region
+from lamcts.samplers.base import Proposal
 from lamcts.samplers.nevergrad_method import Method, library
 from lamcts.samplers.proposals import Batch, leader, pull, width
+from lamcts.samplers.session import LocalSession, Progress
+from lamcts.types import Rows, whole_number
 
 PATIENCE = 8  # candidates in a row that cannot be used: methods on a discrete space repeat themselves
 WHOLE_STEP = 1 / 6  # Nevergrad's own first step on a bounded array
@@ -37,55 +39,46 @@ class Nevergrad:
             near = get_close_matches(str(self.name), names, n=3) or ["NGOpt", "CMA", "TwoPointsDE"]
             raise ValueError(f"nevergrad: expected one of its {len(names)} optimisers, got {self.name!r}; near: {near}")
         for field in ("budget", "workers"):
-            value = getattr(self, field)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise ValueError(f"{field}: expected None or a whole number of at least 1, got {value!r}")
+            whole_number(getattr(self, field), f"Nevergrad: {field}", optional=True)
 
     @property
     def resumable(self) -> bool:
         return not library().optimizers.registry[self.name].recast
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_NevergradSession":
-        return _NevergradSession(self, region, seen, rng, leader(seen, region.rows))
+        return _NevergradSession(self, region, seen, Progress(rng, leader(seen, region.rows)))
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_NevergradSession":
-        session = _NevergradSession(self, region, seen, streams.restore(state["rng"]), state["incumbent"])
+        session = _NevergradSession.restored(self, Progress, state, [], region, seen)
         session.replay(log)
-        session.tag = state["tag"]
         return session
 
 
-class _NevergradSession:
-    """The log holds every call of the library, by tags and rows, so that replaying it restores the library's state.
+class _NevergradSession(LocalSession[Nevergrad, Progress]):
+    """The log holds every call of the library, by notes and rows, so that replaying it restores the library's state.
 
-    Entries: the start; ["ask", tag] a candidate that was proposed; ["known", row] one that had been evaluated
-    before; ["refused"] one that could not be brought inside; ["left"] one that is out already; ["told", tag, row];
-    ["lost", tag] one that will never be told; ["other", row] the result of a point that the library did not propose;
-    ["failed"] an ask that brought nothing but an exception.
+    Entries: the start; ["ask", note] a candidate that was proposed; ["known", row] one that had been evaluated
+    before; ["refused"] one that could not be brought inside; ["left"] one that is out already; ["told", note, row];
+    ["lost", note] one that will never be told; ["other", row] the result of a point that the library did not propose
+    (its note is None); ["failed"] an ask that brought nothing but an exception.
     """
 
-    settled = False
-
-    def __init__(
-        self, settings: Nevergrad, region: Region, seen: Observations, rng: np.random.Generator, incumbent: int | None
-    ) -> None:
-        self.log: list[Any] = []
-        self.incumbent = incumbent
-        self.tag = 0
-        self._settings, self._region, self._seen, self._rng = settings, region, seen, rng
+    def __init__(self, settings: Nevergrad, region: Region, seen: Observations, progress: Progress) -> None:
+        super().__init__(settings, region, seen, progress)
         self._method: Method | None = None
-        self._out: dict[int, Any] = {}  # tag -> candidate
+        self._asked = 0  # candidates proposed so far: the next one's note
+        self._out: dict[int, Any] = {}  # note -> candidate
 
     @property
     def done(self) -> bool:
         return self._method is not None and self._method.spent
 
-    def ask(self, n: int) -> tuple[Floats, list[int]]:
-        batch = Batch(self._region, self._seen, n)
+    def ask(self, n: int) -> Proposal:
+        batch = Batch(self.region, self.seen, n)
         method = self._method or self._begin(n)
         if method is None:
-            return batch.x, []
-        tags: list[int] = []
+            return Proposal(batch.x, [])
+        notes: list[int | None] = []
         left = PATIENCE
         while batch.open and left and len(self._out) < method.workers and not method.spent:
             candidate, left = method.ask(), left - 1
@@ -93,37 +86,33 @@ class _NevergradSession:
                 self._note("failed")
                 break
             if self._place(batch, method, candidate):
-                self._out[self.tag] = candidate
-                self._note("ask", self.tag)
-                tags.append(self.tag)
-                self.tag += 1
+                notes.append(self._asked)
+                self._ask(candidate)
                 left = PATIENCE
-        batch.fill(self._rng)
-        others = range(self.tag, self.tag + len(batch.x) - len(tags))
-        self.tag += len(others)
-        return batch.x, [*tags, *others]
+        batch.fill(self.progress.rng)
+        return Proposal(batch.x, notes + [None] * (len(batch.x) - len(notes)))
 
-    def tell(self, tags: list[int], rows: Rows) -> None:
-        self.incumbent = leader(self._seen, rows, self.incumbent)
-        for tag, row in zip(tags, rows, strict=True):
-            self._apply(["told", tag, int(row)] if tag in self._out else ["other", int(row)])
+    def _ask(self, candidate: Any) -> None:
+        """Note a candidate that is proposed."""
+        self._out[self._asked] = candidate
+        self._note("ask", self._asked)
+        self._asked += 1
 
-    def forget(self, tags: list[int]) -> None:
-        for tag in tags:
-            if tag in self._out:
-                self._apply(["lost", tag])
+    def tell(self, notes: list[int | None], rows: Rows) -> None:
+        super().tell(notes, rows)
+        for note, row in zip(notes, rows, strict=True):
+            self._apply(["other", int(row)] if note is None else ["told", note, int(row)])
 
-    def move(self, region: Region) -> None:
-        self._region = region
-
-    def state(self) -> dict[str, Any]:
-        return {"rng": streams.save(self._rng), "incumbent": self.incumbent, "tag": self.tag}
+    def forget(self, notes: list[int | None]) -> None:
+        for note in notes:
+            if note is not None:
+                self._apply(["lost", note])
 
     def replay(self, log: list[Any]) -> None:
-        """Repeat the library's calls of `log`."""
+        """Repeat the library's calls of `log`, which becomes this session's."""
         for entry in log:
             if self._method is None:
-                self._method = Method(self._settings.name, self._settings.budget, **entry)
+                self._method = Method(self.settings.name, self.settings.budget, **entry)
                 self.log.append(entry)
             elif entry[0] == "failed":
                 self._method.give_up()
@@ -131,8 +120,7 @@ class _NevergradSession:
             elif entry[0] in ("ask", "known", "refused", "left"):
                 candidate = self._method.ask()
                 if entry[0] == "ask":
-                    self._out[entry[1]] = candidate
-                    self.log.append(entry)
+                    self._ask(candidate)
                 else:
                     self._apply(entry, candidate)
             else:
@@ -144,39 +132,39 @@ class _NevergradSession:
         On the whole space start as Nevergrad does by itself: with its steps, the best of a few random rows is a
         worse start than the centre (CMA on Ackley-20 after 300 evaluations: 11.0 against 3.3).
         """
-        whole = not self._region.steps
+        whole = not self.region.steps
         if whole:
-            start = np.full(self._seen.dim, 0.5)
+            start = np.full(self.seen.dim, 0.5)
         elif self.incumbent is not None:
-            start = self._seen.x[self.incumbent]
+            start = self.seen.x[self.incumbent]
         else:
-            first = Batch(self._region, self._seen, 1)
-            first.fill(self._rng)
+            first = Batch(self.region, self.seen, 1)
+            first.fill(self.progress.rng)
             if first.missing:
                 return None
             start = first.x[0]
         entry: dict[str, Any] = {
             "start": start.tolist(),
-            "sigma": WHOLE_STEP if whole else REGION_STEP * width(self._region, self._seen),
-            "workers": self._settings.workers or n,
-            "seed": int(self._rng.integers(2**32)),
+            "sigma": WHOLE_STEP if whole else REGION_STEP * width(self.region, self.seen),
+            "workers": self.settings.workers or n,
+            "seed": int(self.progress.rng.integers(2**32)),
         }
-        self._method = Method(self._settings.name, self._settings.budget, **entry)
+        self._method = Method(self.settings.name, self.settings.budget, **entry)
         self.log.append(entry)
         return self._method
 
     def _place(self, batch: Batch, method: Method, candidate: Any) -> bool:
         """Put a candidate into the batch, pulled inside where needed; else tell the method what is known of it."""
         x = method.x(candidate)[None]  # [1, d]
-        snapped = self._region.space.snap(x)
-        if not self._region.contains(snapped)[0] and self.incumbent is not None:
-            snapped = pull(x, self._seen.x[self.incumbent], self._region)
+        snapped = self.region.space.snap(x)
+        if not self.region.contains(snapped)[0] and self.incumbent is not None:
+            snapped = pull(x, self.seen.x[self.incumbent], self.region)
         if batch.take(snapped)[0]:
             return True
-        if not self._region.contains(snapped)[0]:
+        if not self.region.contains(snapped)[0]:
             self._apply(["refused"], candidate)
         else:
-            same = np.flatnonzero((self._seen.x == snapped[0]).all(1))
+            same = np.flatnonzero((self.seen.x == snapped[0]).all(1))
             self._apply(["known", int(same[0])] if len(same) else ["left"], candidate)
         return False
 
@@ -190,9 +178,9 @@ class _NevergradSession:
         if kind in ("told", "lost"):
             candidate = self._out.pop(entry[1])
         if kind == "other":
-            method.tell_other(self._seen.x[entry[1]], float(self._seen.y[entry[1]]))
+            method.tell_other(self.seen.x[entry[1]], float(self.seen.y[entry[1]]))
         elif kind in ("told", "known"):
-            method.tell(candidate, float(self._seen.y[entry[-1]]))
+            method.tell(candidate, float(self.seen.y[entry[-1]]))
         elif kind == "refused" or method.workers == 1:  # a method that goes one by one waits for every candidate
             method.tell(candidate, math.nan)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.errors import MissingExtra
-from lamcts.observations import Floats
+from lamcts.types import Floats
 
 ASSUMED_BUDGET = 1000  # several methods, NGOpt among them, refuse to choose a plan without one
 LARGEST_LOSS = 1e15  # of the first loss; Nevergrad clips at 5e20 with a warning

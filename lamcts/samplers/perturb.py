@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.observations import Floats
 from lamcts.region import Region
 from lamcts.samplers.proposals import pull
 from lamcts.spaces.base import Space
+from lamcts.types import Floats
 
 FIRST, LONGER, SHORTER = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, and its change at each step
 STEP, SHRINK, TRIES = 0.1, 0.9, 20  # of polishing: first step as a share of the box, its decay, moves a round

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.fill import fill
-from lamcts.observations import Floats, Observations, Rows
+from lamcts.observations import Observations
 from lamcts.region import Region
+from lamcts.types import Floats, Rows
 
 UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform in [0, 1]
 NARROWEST = 2**-7  # of the space's width: as narrow as a region counts, even where all its rows coincide

@@ -5,7 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from lamcts.types import Floats
 
 
 @runtime_checkable
@@ -49,6 +49,9 @@ class Space(Protocol):
 
     def sample(self, n: int, rng: np.random.Generator) -> Floats:
         """Return `n` valid rows drawn uniformly, [n, dim]."""
+
+    def rows(self) -> Floats | None:
+        """Return every valid row, [size, dim], None where there are too many to list them."""
 
     def signature(self) -> dict[str, Any]:
         """Return JSON values that two equal spaces share and two different ones do not."""

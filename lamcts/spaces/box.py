@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.spaces.base import Floats
 from lamcts.spaces.coded import Coded
 from lamcts.spaces.values import brief, real, whole
+from lamcts.types import Floats
 from lamcts.values import array_of
 
 

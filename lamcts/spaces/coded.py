@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.base import Floats
+from lamcts.types import Floats
+
+LISTED = 2_000_000  # numbers in a list of all rows of a space: 16 MB
 
 
 class Coded:
@@ -42,6 +44,10 @@ class Coded:
 
     def signature(self) -> dict[str, Any]:
         raise NotImplementedError
+
+    def rows(self) -> Floats | None:
+        """Return None: kinds whose points can be listed say otherwise."""
+        return None
 
     def sample(self, n: int, rng: np.random.Generator) -> Floats:
         """Return `n` valid rows drawn uniformly over the points, [n, dim]."""

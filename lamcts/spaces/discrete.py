@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.base import Floats
 from lamcts.spaces.coded import Coded
 from lamcts.spaces.values import Lookup, brief, is_list, plain, scalar, whole
+from lamcts.types import Floats
 
 HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
 FINEST = 2**50  # the most steps s for which rint((k / s) * s) == k is sure in float64: the product is off by < k 2^-51
 BITS = 40  # significant bits of a log Int: exp(log(v)) is off by < 44 roundings, far below half of 2^-40
+LISTED_VALUES = 20_000  # of an integer, most that are listed: to encode them takes a quarter of a second
 LARGEST = 2**63  # largest log Int: bounds the error of exp above, and holds every integer of SQLite and numpy
 
 
@@ -84,6 +85,11 @@ class Int(Coded):
             return self._x(self._rounded(low * np.exp(u * math.log(high / low))))
         return _even(u, self._steps + 1) / max(self._steps, 1)
 
+    def rows(self) -> Floats | None:
+        if self.size > LISTED_VALUES:
+            return None
+        return np.array([self.encode(value) for value in range(self.low, self.high + 1)])
+
     def signature(self) -> dict[str, Any]:
         return {"kind": "int", "low": self.low, "high": self.high, "log": bool(self.log)}
 
@@ -147,6 +153,9 @@ class Bool(Coded):
     def spread(self, u: Floats) -> Floats:
         return _even(u, 2)
 
+    def rows(self) -> Floats:
+        return np.array([[0.0], [1.0]])
+
     def signature(self) -> dict[str, Any]:
         return {"kind": "bool"}
 
@@ -200,6 +209,9 @@ class Choice(Coded):
 
     def spread(self, u: Floats) -> Floats:
         return self._rows(_even(u[:, 0], len(self.options)).astype(np.int64))
+
+    def rows(self) -> Floats | None:
+        return self._rows(np.arange(len(self.options)))
 
     def signature(self) -> dict[str, Any]:
         return {"kind": "choice", "options": plain(self.options), "ordered": bool(self.ordered)}

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.spaces.base import Floats
 from lamcts.spaces.coded import Coded
 from lamcts.spaces.values import Lookup, brief, freeze, is_list, plain
+from lamcts.types import Floats
 from lamcts.values import array_of
 
 FEW_COLUMNS = 12  # up to here a k-d tree beat brute force at N = 10,000 and 400,000 uniform rows (2000 queries)
@@ -51,6 +51,9 @@ class Finite(Coded):
     @property
     def size(self) -> float:
         return float(len(self.points))
+
+    def rows(self) -> Floats:
+        return self.x
 
     def encode(self, point: Any) -> Floats:
         try:

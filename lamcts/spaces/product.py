@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.spaces import base
-from lamcts.spaces.base import Floats
-from lamcts.spaces.coded import Coded
+from lamcts.spaces.coded import LISTED, Coded
 from lamcts.spaces.values import brief, is_list
+from lamcts.types import Floats
 
 
 class Space(Coded):
@@ -87,6 +87,15 @@ class Space(Coded):
         for member, part in zip(self.members, self.parts, strict=True):
             result[:, part] = member.spread(u[:, part])
         return result
+
+    def rows(self) -> Floats | None:
+        if self.size * self.dim > LISTED:
+            return None
+        members = [member.rows() for member in self.members]
+        if any(rows is None for rows in members):
+            return None
+        places = np.indices([len(rows) for rows in members if rows is not None]).reshape(len(members), -1)
+        return np.hstack([rows[i] for rows, i in zip(members, places, strict=True) if rows is not None])
 
     def signature(self) -> dict[str, Any]:
         names = None if self.names is None else list(self.names)

@@ -12,6 +12,7 @@ import numpy as np
 from lamcts.settings import checked_seed
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
+from lamcts.types import whole_number
 
 if TYPE_CHECKING:
     from lamcts.design import Kind
@@ -98,11 +99,10 @@ class Settings:
     def __post_init__(self) -> None:
         if self.seed is not None:
             checked_seed(self.seed)
-        _whole("budget", self.budget)
-        _whole("batch", self.batch)
-        for name in ("workers", "patience"):
-            if getattr(self, name) is not None:
-                _whole(name, getattr(self, name))
+        whole_number(self.budget, "budget")
+        whole_number(self.batch, "batch")
+        whole_number(self.workers, "workers", optional=True)
+        whole_number(self.patience, "patience", optional=True)
         for name in ("seconds", "target"):
             value = getattr(self, name)
             if value is not None and (not _number(value) or np.isnan(value)):
@@ -137,8 +137,3 @@ class Settings:
 
 def _number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def _whole(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name}: expected a whole number of at least 1, got {brief(value)}")

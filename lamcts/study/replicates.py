@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from lamcts.journal.recorded import Check
+from lamcts.journal.tables import Check
 from lamcts.observations import Observations
 
 SHARE = 0.1  # of the budget goes into re-evaluations

@@ -7,8 +7,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.observations import Floats, Rows
 from lamcts.spaces.base import Space
+from lamcts.types import Floats, Rows
 
 
 @dataclass(frozen=True)

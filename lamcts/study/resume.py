@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lamcts.errors import JournalError
-from lamcts.journal.recorded import Check, Recorded
+from lamcts.journal.recorded import Recorded
+from lamcts.journal.tables import Check
 from lamcts.study.memory import Memory
 from lamcts.study.options import Settings
 from lamcts.study.problem import Problem
@@ -66,10 +67,10 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
         return Beginning(optimizer, journal)
     recorded = journal.recorded()
     try:
-        optimizer.load_state_dict(recorded.state())
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        optimizer.restore(recorded.state)
+    except ValueError as error:
         raise JournalError(
-            f"the journal {journal.path} holds a state that cannot be taken over ({type(error).__name__}: {error}); "
+            f"the journal {journal.path} holds a state that cannot be taken over ({error}); "
             "go back to a copy of it, or start a new one elsewhere"
         ) from error
     memory = Memory.of(problem.f)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from lamcts.errors import Exhausted
-from lamcts.journal.recorded import Check
+from lamcts.journal.tables import Check
 from lamcts.rng import Purpose, derive
 from lamcts.study import progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Serial, Workers
@@ -228,7 +228,8 @@ class Study:
 
     def _record(self) -> None:
         if self._journal is not None:
-            self._journal.record(self.optimizer, None if self.memory is None else self.memory.state())
+            memory = None if self.memory is None else self.memory.state()
+            self._journal.write(self.optimizer.delta(self._journal.mark), memory)
 
     def _show(self, evaluation: Evaluation) -> str | None:
         """Show an evaluation to whoever watches; return a reason to stop if the callback asks to."""

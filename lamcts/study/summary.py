@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamcts.journal.recorded import Check
+from lamcts.journal.tables import Check
 from lamcts.study import replicates
 from lamcts.study.result import Candidate, History, Points, Result
 

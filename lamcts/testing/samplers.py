@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.observations import Floats
 from lamcts.region import Step
 from lamcts.samplers.base import Sampler
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.spaces.base import Space as AnySpace
 from lamcts.testing.contract import expect, watched
 from lamcts.testing.search import Loss, Search, bowl
+from lamcts.types import Floats
 
 SPACES: dict[str, Callable[[], AnySpace]] = {
     "box": lambda: Box(-5.0, 10.0, dim=3),

@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from lamcts.observations import Floats, Observations
+from lamcts.observations import Observations
 from lamcts.region import Region, Step
-from lamcts.samplers.base import Sampler, Session
+from lamcts.samplers.base import Sampler, Scope, Session
 from lamcts.spaces.base import Space
 from lamcts.testing.contract import expect
+from lamcts.types import Floats
 
 Loss = Callable[[Floats], float]
 
@@ -18,6 +19,14 @@ Loss = Callable[[Floats], float]
 def bowl(x: Floats) -> float:
     """Return a loss that every sampler should be able to lower: the squared distance from a point inside."""
     return float(np.sum((x - 0.3) ** 2))
+
+
+def through_json(value: Any) -> Any:
+    """Return a value as it comes back from JSON text; None where it is no JSON value."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        return None
 
 
 class Search:
@@ -36,7 +45,7 @@ class Search:
         self.sampler, self.space, self.loss = sampler, space, loss
         self.steps = tuple(steps)
         self.seen = Observations(space.dim)
-        self.out: dict[int, int] = {}  # trial -> tag
+        self.out: dict[int, Any] = {}  # trial -> note
         self.trials = 0
         x = space.sample(given, np.random.default_rng([seed, 1]))
         x = x[self.seen.fresh(x)]
@@ -52,13 +61,12 @@ class Search:
 
     def ask(self, n: int) -> list[int]:
         """Ask for `n` points, check them, and return the numbers of their trials."""
-        x, tags = self.session.ask(n)
+        x, notes = self.session.ask(n)
         expect(isinstance(x, np.ndarray) and x.dtype == np.float64, "ask: an array of float64", f"{x!r:.80}")
         expect(x.ndim == 2 and x.shape[1] == self.space.dim, f"ask: shape [k, {self.space.dim}]", x.shape)
         expect(len(x) <= n, f"ask: at most {n} points", len(x))
-        expect(len(x) == len(tags), "ask: one tag for each point", f"{len(x)} points, {len(tags)} tags")
-        expect(all(isinstance(tag, int) for tag in tags), "ask: tags of type int", tags[:5])
-        expect(len({*tags, *self.out.values()}) == len(tags) + len(self.out), "ask: tags that are new", tags)
+        expect(len(x) == len(notes), "ask: one note to each point", f"{len(x)} points, {len(notes)} notes")
+        expect(through_json(notes) == list(notes), "ask: notes that are JSON values", notes[:5])
         if self.space.size == np.inf:
             expect(len(x) == n, f"ask: {n} points of a region that holds infinitely many", len(x))
         expect(np.array_equal(self.space.snap(x), x), "ask: points that the space's snap leaves as they are")
@@ -68,9 +76,9 @@ class Search:
         expect(fresh.all(), "ask: points never asked or seen before", f"{np.count_nonzero(~fresh)} known or repeated")
         numbers = list(range(self.trials, self.trials + len(x)))
         self.trials += len(x)
-        for number, point, tag in zip(numbers, x, tags, strict=True):
+        for number, point, note in zip(numbers, x, notes, strict=True):
             self.seen.expect(number, point.copy())
-            self.out[number] = tag
+            self.out[number] = note
         self.check_session()
         return numbers
 
@@ -120,7 +128,7 @@ class Search:
         seen.append(self.seen.x, self.seen.y, self.seen.seconds, self.seen.trial, self.seen.source)
         for number, x in self.seen.pending.items():
             seen.expect(number, x)
-        other.seen, other.out = seen, dict(self.out)
+        other.seen, other.out = seen, dict(through_json(list(self.out.items())))
         saved = json.loads(self.saved())
         other.session = self.sampler.restore(saved["state"], saved["log"], other.region(), seen)
         other.check_session()
@@ -130,7 +138,7 @@ class Search:
         """Hold what the session says of itself against the protocol."""
         session, seen = self.session, self.seen
         expect(isinstance(session.done, bool), "done: True or False", repr(session.done))
-        expect(isinstance(session.settled, bool), "settled: True or False", repr(session.settled))
+        expect(session.scope in get_args(Scope), f"scope: one of {', '.join(get_args(Scope))}", repr(session.scope))
         row = session.incumbent
         if row is not None:
             expect(isinstance(row, int) and 0 <= row < len(seen), "incumbent: a row number or None", repr(row))

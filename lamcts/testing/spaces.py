@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.observations import Floats
 from lamcts.spaces.base import Space
 from lamcts.testing.contract import expect, watched
+from lamcts.types import Floats
 
 ROUNDING = 1e-9  # of the unit cube: what going to a user's units and back may cost a continuous coordinate
 COUNTED = 300  # spaces of at most so many points are checked point by point

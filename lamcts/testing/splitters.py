@@ -4,9 +4,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lamcts.observations import Floats
 from lamcts.region import Split
 from lamcts.testing.contract import expect, watched
+from lamcts.types import Floats
 
 
 class Splitter(Protocol):

@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from lamcts.observations import Floats
 from lamcts.tree.holdout import Mask
+from lamcts.types import Floats
 
 Kernel = Literal["rbf", "linear", "poly"]
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from lamcts.observations import Floats, Observations, Rows
+from lamcts.observations import Observations
 from lamcts.region import Region, Split
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import Space
@@ -20,6 +20,7 @@ from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node
 from lamcts.tree.select import follow, greedy, ucb
 from lamcts.tree.splits import LEAST_ROWS, KMeansSvm, Splitter, thin
+from lamcts.types import Floats, Rows
 
 GROWTH = 1.5  # a split is refitted when its node has grown by half
 ROUTED = 2_000_000  # numbers of x copied at once when rows are sorted into the kids
@@ -130,6 +131,14 @@ class Growth:
         merits[seen.good] = (merit.ranks if self._tree.values == "ranks" else merit.values)(seen.y[seen.good])
         self._trunk.rows = seen.good
         return self._node(self._trunk, _Snapshot(len(seen), merits), seen.pending_x(), ())
+
+    def select(self, rng: np.random.Generator) -> Region:
+        """Return the region of the leaf that the selector leads to now; `rng` breaks ties."""
+        return self._tree.select(self.root(), rng)
+
+    def around(self, x: Floats) -> Region:
+        """Return the deepest region round `x` [d] that keeps enough rows now."""
+        return self._tree.around(self.root(), x)
 
     def _node(self, place: _Place, at: _Snapshot, pending: Floats, path: tuple[int, ...]) -> Node:
         rows = place.rows[: np.searchsorted(place.rows, at.n)]  # later rows are none of this root's

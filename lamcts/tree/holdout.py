@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.observations import Floats, Rows
 from lamcts.tree.merit import ranks
+from lamcts.types import Floats, Rows
 
 Mask = NDArray[np.bool_]
 

@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from lamcts.observations import Floats
 from lamcts.tree.holdout import Mask
+from lamcts.types import Floats
 
 Rule = Callable[[Floats, Floats, np.random.Generator], Mask]
 

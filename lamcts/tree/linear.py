@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lamcts.observations import Floats, Rows
 from lamcts.region import Split
 from lamcts.tree.boundary import Halfspace
 from lamcts.tree.holdout import HoldOut, Mask
 from lamcts.tree.labels import ridge
 from lamcts.tree.splits import balanced, check_common, prepared
+from lamcts.types import Floats, Rows
 
 
 @dataclass(frozen=True)

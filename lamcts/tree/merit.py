@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lamcts.observations import Floats
+from lamcts.types import Floats
 
 
 def ranks(y: Floats) -> Floats:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from lamcts.observations import Floats, Rows
 from lamcts.region import Region, Split, Step
 from lamcts.spaces.base import Space
+from lamcts.types import Floats, Rows
 
 
 @dataclass(frozen=True, eq=False)

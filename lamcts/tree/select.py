@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lamcts.observations import Floats
 from lamcts.region import Region, Step
 from lamcts.tree.node import Node
+from lamcts.types import Floats
 
 Score = Callable[[Node, Node], float]
 

@@ -9,11 +9,11 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from lamcts.observations import Floats, Rows
 from lamcts.region import Split
 from lamcts.tree.boundary import Frame, Halfspace, Kernel, KernelBoundary, gram
 from lamcts.tree.holdout import HoldOut, Mask
 from lamcts.tree.labels import RULES, Rule, rule
+from lamcts.types import Floats, Rows
 
 LEAST_ROWS = 4  # two for each side
 MOST_STEPS = 100_000  # of the machine: 500 rows need some thousands; badly scaled ones would take for ever

@@ -16,7 +16,7 @@ def journal_of(about: dict[str, Any], maximise: bool = False, seconds: float = 1
     opt = Optimizer(Box(0, 1, dim=2), seed=0, sampler="uniform", tree=None, maximise=maximise)
     with Journal.open("run.db", opt.fingerprint(), about) as journal:
         opt.tell(opt.ask(2), [1.0, 2.0], [seconds, seconds])
-        journal.record(opt)
+        journal.write(opt.delta(journal.mark))
 
 
 @pytest.fixture(autouse=True)

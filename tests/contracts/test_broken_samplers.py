@@ -19,23 +19,22 @@ class Session:
     """A correct session of the plainest kind: draws of the space, kept where they are inside."""
 
     done = False
-    settled = False
+    scope = "selected"
 
     def __init__(self, region: Region, seen: Observations, rng: np.random.Generator) -> None:
         self.log: list[Any] = []
         self.incumbent: int | None = None
-        self.region, self.seen, self.rng, self.tag = region, seen, rng, 0
+        self.region, self.seen, self.rng = region, seen, rng
         self.note(row for row in region.rows if seen.source[row] == -1)
 
-    def ask(self, n: int) -> tuple[Floats, list[int]]:
+    def ask(self, n: int) -> tuple[Floats, list[Any]]:
         x = np.empty((0, self.seen.dim))
         for _ in range(100):
             x = np.vstack([x, self.draw(4 * n)])
             x = x[self.keep(x)][:n]
             if len(x) == n:
                 break
-        self.tag += len(x)
-        return x, list(range(self.tag - len(x), self.tag))
+        return x, [None] * len(x)
 
     def draw(self, n: int) -> Floats:
         return self.region.space.sample(n, self.rng)
@@ -48,18 +47,18 @@ class Session:
         best = [] if self.incumbent is None else [self.incumbent]
         self.incumbent = min(best + good, key=lambda row: float(self.seen.y[row]), default=None)
 
-    def tell(self, tags: list[int], rows: Rows) -> None:
+    def tell(self, notes: list[Any], rows: Rows) -> None:
         self.log.append([int(row) for row in rows])
         self.note(rows)
 
-    def forget(self, tags: list[int]) -> None:
+    def forget(self, notes: list[Any]) -> None:
         pass
 
     def move(self, region: Region) -> None:
         self.region = region
 
     def state(self) -> dict[str, Any]:
-        return {"rng": streams.save(self.rng), "tag": self.tag, "incumbent": self.incumbent}
+        return {"rng": streams.save(self.rng), "incumbent": self.incumbent}
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Plain:
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Session:
         session = self.session(region, seen, streams.restore(state["rng"]))
-        session.log, session.tag, session.incumbent = list(log), state["tag"], state["incumbent"]
+        session.log, session.incumbent = list(log), state["incumbent"]
         return session
 
 
@@ -99,16 +98,22 @@ class Stays(Session):
 
 
 class Waits(Session):
-    def ask(self, n: int) -> tuple[Floats, list[int]]:
+    def ask(self, n: int) -> tuple[Floats, list[Any]]:
         return super().ask(min(n, 100 - len(self.seen.pending)))
 
 
-class Reuses(Session):
-    """Gives every point the same tag."""
+class NoJson(Session):
+    """Notes what JSON does not know."""
 
-    def ask(self, n: int) -> tuple[Floats, list[int]]:
-        x, tags = super().ask(n)
-        return x, [0] * len(tags)
+    def ask(self, n: int) -> tuple[Floats, list[Any]]:
+        x, _ = super().ask(n)
+        return x, [(1, 2)] * len(x)
+
+
+class Lost(Session):
+    """Says nothing of where it is to search."""
+
+    scope = "anywhere"
 
 
 class OwnEntropy(Session):
@@ -127,8 +132,8 @@ class Forgetful(Session):
 
 
 class Rewrites(Session):
-    def tell(self, tags: list[int], rows: Rows) -> None:
-        super().tell(tags, rows)
+    def tell(self, notes: list[Any], rows: Rows) -> None:
+        super().tell(notes, rows)
         self.log[0] = len(self.log)
 
 
@@ -161,15 +166,15 @@ class Hopeful(Session):
 
 
 class Fragile(Session):
-    def tell(self, tags: list[int], rows: Rows) -> None:
-        super().tell(tags, rows)
+    def tell(self, notes: list[Any], rows: Rows) -> None:
+        super().tell(notes, rows)
         if not np.isfinite(self.seen.y[rows]).any():
             raise RuntimeError("nothing to fit")
 
 
 class Noisy(Session):
-    def tell(self, tags: list[int], rows: Rows) -> None:
-        super().tell(tags, rows)
+    def tell(self, notes: list[Any], rows: Rows) -> None:
+        super().tell(notes, rows)
         if np.ptp(self.seen.y[rows]) == 0:
             warnings.warn("constant", RuntimeWarning, stacklevel=2)
 
@@ -184,7 +189,8 @@ BROKEN = {
     Leaves: "points inside the region",
     Stays: "inside the region",
     Waits: "infinitely many",
-    Reuses: "tags that are new",
+    NoJson: "notes that are JSON values",
+    Lost: "scope: one of selected, incumbent, space",
     OwnEntropy: "same points from the same seed",
     Forgetful: "restore: the points",
     Rewrites: "log: earlier entries",

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from lamcts.errors import JournalError
 from lamcts.journal import Journal
-from lamcts.journal.file import SCHEMA
-from lamcts.journal.recorded import Check
+from lamcts.journal.tables import TABLES, Check
 from lamcts.optimizer import Optimizer
 from lamcts.spaces.box import Box
 
@@ -40,12 +39,12 @@ def busy(path: Path | str, n: int = 30, opt: Optimizer | None = None) -> Optimiz
     with Journal.open(path, opt.fingerprint(), {"objective": "sphere"}) as journal:
         for i in range(n):
             trials = opt.ask(2 if i % 5 == 0 else 1)
-            journal.record(opt)
+            journal.write(opt.delta(journal.mark))
             if i % 13 == 5:
                 opt.forget(trials[0])
             else:
                 opt.tell(trials[0], ValueError("no luck") if i % 7 == 3 else sphere(trials[0].point), 0.5)
-            journal.record(opt)
+            journal.write(opt.delta(journal.mark))
     return opt
 
 
@@ -64,17 +63,17 @@ def test_the_state_read_back_is_the_state_of_the_optimizer_bit_for_bit(tmp_path:
     opt = busy(tmp_path / "run.db")
     with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
         assert journal.started
-        state = journal.state()
+        state = journal.recorded().state.to_dict()
     assert same(json.loads(json.dumps(state["core"])), json.loads(json.dumps(opt.state_dict()["core"])))
-    for part in ("format", "columns", "failures", "pending", "sessions"):
+    for part in ("format", "columns", "failures", "pending", "searches"):
         assert same(state[part], opt.state_dict()[part]), part
 
 
 def test_a_resumed_optimizer_proposes_what_the_stopped_one_would_have(tmp_path: Path) -> None:
     opt, again = busy(tmp_path / "run.db"), fresh()
     with Journal.open(tmp_path / "run.db", again.fingerprint()) as journal:
-        again.load_state_dict(journal.state())
-        journal.record(again)
+        again.restore(journal.recorded().state)
+        journal.write(again.delta(journal.mark))
     for _ in range(20):
         (ours,), (theirs,) = opt.ask(), again.ask()
         assert ours == theirs or (ours.id == theirs.id and ours.x.tobytes() == theirs.x.tobytes())
@@ -98,7 +97,7 @@ def test_any_order_of_calls_is_kept(moves: list[tuple[str, int]]) -> None:
             if kind == "ask":
                 opt.ask(1 + i % 3)
             elif kind == "record":
-                journal.record(opt)
+                journal.write(opt.delta(journal.mark))
             elif kind == "point":
                 opt.tell_point(np.full(3, i / 10 + len(opt.seen) / 1000), float(i))
             elif kind == "late" and failed:
@@ -110,8 +109,8 @@ def test_any_order_of_calls_is_kept(moves: list[tuple[str, int]]) -> None:
                 opt.tell(failed[-1], None)
             elif out and kind == "forget":
                 opt.forget(out[i % len(out)])
-        state, expected = journal.state(), opt.state_dict()
-        for part in ("columns", "failures", "pending", "sessions"):
+        state, expected = journal.recorded().state.to_dict(), opt.state_dict()
+        for part in ("columns", "failures", "pending", "searches"):
             assert same(state[part], expected[part]), part
 
 
@@ -119,19 +118,19 @@ def test_a_record_that_fails_halfway_writes_nothing_and_the_next_one_makes_up_fo
     opt = fresh()
     with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
         opt.tell(opt.ask(4), [1.0, 2.0, 3.0, 4.0])
-        journal.record(opt)
-        before = Journal.read(tmp_path / "run.db").state()
+        journal.write(opt.delta(journal.mark))
+        before = Journal.read(tmp_path / "run.db").state.to_dict()
         opt.tell(opt.ask(3), [0.5, 0.4, 0.3])
         journal._connection.execute(
             "CREATE TEMP TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(FAIL, 'disk full'); END"
         )
         with pytest.raises(JournalError, match="disk full"):
-            journal.record(opt)
-        assert same(Journal.read(tmp_path / "run.db").state(), before)
+            journal.write(opt.delta(journal.mark))
+        assert same(Journal.read(tmp_path / "run.db").state.to_dict(), before)
         journal._connection.execute("DROP TRIGGER full")
-        journal.record(opt)
-    state = Journal.read(tmp_path / "run.db").state()
-    for part in ("columns", "pending", "sessions"):
+        journal.write(opt.delta(journal.mark))
+    state = Journal.read(tmp_path / "run.db").state.to_dict()
+    for part in ("columns", "pending", "searches"):
         assert same(state[part], opt.state_dict()[part]), part
 
 
@@ -139,14 +138,14 @@ def test_every_ask_tell_and_forget_leaves_an_event_in_order(tmp_path: Path) -> N
     opt = fresh()
     with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
         trials = opt.ask(2)
-        journal.record(opt)
+        journal.write(opt.delta(journal.mark))
         opt.tell(trials[1], 1.0)
-        journal.record(opt)
+        journal.write(opt.delta(journal.mark))
         opt.forget(trials[0])
-        journal.record(opt)
+        journal.write(opt.delta(journal.mark))
         opt.tell_point([0, 0, 0], 2.0)
-        journal.record(opt)
-        journal.record(opt)  # nothing new: no event
+        journal.write(opt.delta(journal.mark))
+        journal.write(opt.delta(journal.mark))  # nothing new: no event
         journal.check(Check(0, 1, 0.9, 0.1, None))
     with sqlite3.connect(tmp_path / "run.db") as db:
         events = db.execute("SELECT kind, first, count FROM events ORDER BY n").fetchall()
@@ -171,10 +170,10 @@ def test_a_reader_may_look_while_the_run_goes_on(tmp_path: Path) -> None:
     opt = fresh()
     with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
         opt.tell(opt.ask(2), [1.0, 2.0])
-        journal.record(opt)
+        journal.write(opt.delta(journal.mark))
         assert Journal.read(tmp_path / "run.db").n == 2
         opt.tell(opt.ask(1), [3.0])
-        journal.record(opt)
+        journal.write(opt.delta(journal.mark))
         assert Journal.read(tmp_path / "run.db").n == 3
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run.db"]  # closed: one file
 
@@ -245,7 +244,7 @@ def edit(path: Path, *statements: str) -> None:
         ("UPDATE meta SET value = '{}' WHERE key = 'core'", "checksum"),
         ("DELETE FROM meta WHERE key = 'fingerprint'", "expected an entry fingerprint"),
         ("DELETE FROM log WHERE n = 1", "not complete"),
-        ("UPDATE leaders SET row = 10000 WHERE row = (SELECT MAX(row) FROM leaders)", "name row 10000"),
+        ("UPDATE leaders SET row = 10000 WHERE row = (SELECT MAX(row) FROM leaders)", "leaders: number 10000 fails"),
         ("CREATE TRIGGER t AFTER INSERT ON rows BEGIN DELETE FROM rows; END", "these differ: t"),
         ("ALTER TABLE rows ADD COLUMN extra", "these differ: rows"),
         ("DROP TABLE events", "these differ: events"),
@@ -261,19 +260,22 @@ def test_what_was_tampered_with_is_refused(tmp_path: Path, statement: str, words
 
 
 def sealed(table: str, **fields: Any) -> tuple[str, tuple[Any, ...]]:
-    from lamcts.journal.file import checksum
+    from lamcts.journal.table import checksum
 
     values = tuple(fields.values())
     return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * (len(values) + 1))})", (*values, checksum(*values))
 
 
+ROW = {"row": 3, "trial": 3, "source": -1, "kind": "ok", "numbers": b"\0" * 40, "message": None, "note": None}
+
+
 @pytest.mark.parametrize(
     ("table", "fields", "words"),
     [
-        ("rows", {"row": 3, "trial": 3, "source": -1, "numbers": b"\0" * 32, "message": None}, "equally many numbers"),
-        ("rows", {"row": 3, "trial": "x", "source": -1, "numbers": b"\0" * 40, "message": None}, "whole numbers"),
-        ("rows", {"row": 3, "trial": 3, "source": -1, "numbers": b"\x7f" * 40, "message": None}, r"within \[0, 1\]"),
-        ("pending", {"id": 99, "session": 0, "tag": 0, "x": b"\0" * 23}, "equally many numbers"),
+        ("rows", ROW | {"numbers": b"\0" * 32}, "equally many numbers"),
+        ("rows", ROW | {"trial": "x"}, "whole numbers"),
+        ("rows", ROW | {"numbers": b"\x7f" * 40}, r"within \[0, 1\]"),
+        ("pending", {"id": 99, "session": 0, "note": "null", "x": b"\0" * 23}, "equally many numbers"),
         ("meta", {"key": "about", "value": "[" * 100_000}, "not JSON|expected an entry"),
     ],
 )
@@ -301,7 +303,7 @@ def test_a_truncated_file_is_an_error_at_any_length(tmp_path: Path) -> None:
 
 def test_a_corrupted_page_is_an_error_or_does_not_matter(tmp_path: Path) -> None:
     busy(tmp_path / "run.db", 60)
-    whole, state = (tmp_path / "run.db").read_bytes(), Journal.read(tmp_path / "run.db").state()
+    whole, state = (tmp_path / "run.db").read_bytes(), Journal.read(tmp_path / "run.db").state.to_dict()
     rng, refused = np.random.default_rng(0), 0
     for start in range(0, len(whole), 4096):
         for size in (16, 512, 3990):
@@ -310,7 +312,7 @@ def test_a_corrupted_page_is_an_error_or_does_not_matter(tmp_path: Path) -> None
             bad[at : at + size] = bytes(b ^ 0x5A for b in bad[at : at + size])
             (tmp_path / "run.db").write_bytes(bad)
             try:
-                read = Journal.read(tmp_path / "run.db").state()
+                read = Journal.read(tmp_path / "run.db").state.to_dict()
             except JournalError:
                 refused += 1
             else:
@@ -335,10 +337,10 @@ def test_a_write_by_someone_else_meanwhile_is_noticed(tmp_path: Path) -> None:
     opt = fresh()
     journal = Journal.open(tmp_path / "run.db", opt.fingerprint())
     opt.ask(2)
-    journal.record(opt)
+    journal.write(opt.delta(journal.mark))
     edit(tmp_path / "run.db", "DELETE FROM pending WHERE id = 0")
     with pytest.raises(JournalError, match="another process wrote"):
-        journal.record(opt)
+        journal.write(opt.delta(journal.mark))
     journal.close()
 
 
@@ -353,39 +355,38 @@ def test_a_state_that_is_not_json_is_refused_before_anything_is_written(tmp_path
     opt = Optimizer(SPACE, seed=0, sampler=Bad(), tree=None, n_init=2)
     with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
         opt.tell(opt.ask(2), [1.0, 2.0])
-        journal.record(opt)
+        journal.write(opt.delta(journal.mark))
         opt.ask(1)
         with pytest.raises(JournalError, match=r"the state of .*Bad.*: expected JSON values"):
-            journal.record(opt)
+            journal.write(opt.delta(journal.mark))
     assert Journal.read(tmp_path / "run.db").n == 2
 
 
 def test_an_optimizer_that_never_took_over_the_state_is_refused(tmp_path: Path) -> None:
     opt = busy(tmp_path / "run.db")
     journal = Journal.open(tmp_path / "run.db", opt.fingerprint())
-    with journal, pytest.raises(JournalError, match=r"took over journal.state\(\)"):
-        journal.record(fresh())
+    with journal, pytest.raises(JournalError, match=r"took over recorded\(\)\.state"):
+        journal.write(fresh().delta(journal.mark))
     with (
         Journal.open(":memory:", opt.fingerprint()) as empty,
         pytest.raises(RuntimeError, match="nothing was recorded"),
     ):
-        empty.state()
+        _ = empty.recorded().state
 
 
 def test_a_used_optimizer_can_be_journalled_from_the_middle(tmp_path: Path) -> None:
     opt = fresh()
     for _ in range(12):
         opt.tell(trials := opt.ask(), [sphere(trials[0].point)])
-        opt.changes()  # somebody else has looked
     with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
-        journal.record(opt)
-    assert same(Journal.read(tmp_path / "run.db").state()["sessions"], opt.state_dict()["sessions"])
+        journal.write(opt.delta(journal.mark))
+    assert same(Journal.read(tmp_path / "run.db").state.to_dict()["searches"], opt.state_dict()["searches"])
 
 
 def test_the_schema_of_format_2_stays_as_it_is() -> None:
     import hashlib
 
-    digest = hashlib.sha256(json.dumps(SCHEMA, sort_keys=True).encode()).hexdigest()[:16]
-    assert digest == "76845107a7bdfe6a", (
+    digest = hashlib.sha256("\n".join(table.statement for table in TABLES).encode()).hexdigest()[:16]
+    assert digest == "d799783d4da233b8", (
         "journals of users have this schema: a new one needs a new FORMAT and a way to read both"
     )

@@ -12,8 +12,8 @@ from test_journal import busy, fresh
 
 from lamcts.errors import JournalError
 from lamcts.journal import Journal, seed_of
-from lamcts.journal.file import checksum
 from lamcts.journal.place import inspect_header
+from lamcts.journal.table import checksum
 
 
 def names(folder: Path) -> list[str]:
@@ -167,7 +167,7 @@ def test_all_tables_are_read_as_of_one_moment(tmp_path: Path, monkeypatch: pytes
             written.append(True)
             db = connect(tmp_path / "run.db", isolation_level=None)
             (numbers,) = db.execute("SELECT numbers FROM rows WHERE row = 0").fetchone()
-            for table, fields in (("rows", (n, n, -1, numbers, None)), ("leaders", (n, "[]"))):
+            for table, fields in (("rows", (n, n, -1, "ok", numbers, None, None)), ("leaders", (n, "[]"))):
                 marks = ", ".join("?" * (len(fields) + 1))
                 db.execute(f"INSERT INTO {table} VALUES ({marks})", (*fields, checksum(*fields)))
             db.close()
@@ -177,4 +177,4 @@ def test_all_tables_are_read_as_of_one_moment(tmp_path: Path, monkeypatch: pytes
         assert written and journal.recorded().n == n
         opt.ask()
         with pytest.raises(JournalError, match="another process wrote"):
-            journal.record(opt)
+            journal.write(opt.delta(journal.mark))

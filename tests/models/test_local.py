@@ -4,9 +4,10 @@ import numpy as np
 
 from lamcts.models.fit import Prior
 from lamcts.models.gp import Posterior
-from lamcts.models.local import Effort, LocalModel
+from lamcts.models.local import Effort, LocalModel, ModelState
 from lamcts.models.scale import Scale
 from lamcts.observations import Observations
+from lamcts.samplers.record import from_json, to_json
 
 SMALL = Effort(rows=40, fit_rows=20, iterations=5)
 AT = np.random.default_rng(9).random((10, 3))
@@ -33,17 +34,17 @@ def test_the_model_is_the_process_over_its_rows() -> None:
     seen, model, posterior = grown(1, Effort(growth=10.0))  # no refit: the second row set grew from the first
     y = seen.y[model.rows]
     assert len(y) == 13
-    assert model.hyper is not None
-    anew = Posterior(seen.x[model.rows], Scale.of(y).down(y), model.hyper)
+    assert model.state.hyper is not None
+    anew = Posterior(seen.x[model.rows], Scale.of(y).down(y), model.state.hyper)
     assert np.abs(posterior.expect(AT) - anew.expect(AT)).max() < 1e-9
 
 
 def test_a_restored_model_goes_on_bit_for_bit() -> None:
     for steps in (0, 1, 3, 30, 50):
         seen, model, posterior = grown(steps)
-        copy = LocalModel(seen, Prior(), SMALL)
-        copy.restore(json.loads(json.dumps(model.state())))
-        assert copy.state() == model.state()
+        saved = json.dumps(to_json(model.state))
+        copy = LocalModel(seen, Prior(), SMALL, from_json(ModelState, json.loads(saved)))
+        assert json.dumps(to_json(copy.state)) == saved
         assert np.array_equal(copy.update(seen.x[0]).expect(AT), posterior.expect(AT))
         add(seen, 2, np.random.default_rng(5))
         assert np.array_equal(copy.update(seen.x[0]).expect(AT), model.update(seen.x[0]).expect(AT))
@@ -52,7 +53,7 @@ def test_a_restored_model_goes_on_bit_for_bit() -> None:
 def test_the_model_stays_small_and_keeps_the_nearest_rows() -> None:
     seen, model, _ = grown(100)
     assert len(model.rows) <= SMALL.rows
-    assert model.hyper is not None
+    assert model.state.hyper is not None
     seen, rng = Observations(3), np.random.default_rng(1)
     add(seen, 200, rng)
     model = LocalModel(seen, Prior(), SMALL)

@@ -20,8 +20,7 @@ def best(search: Search) -> float:
 
 def arms(search: Search, numbers: list[int]) -> list[int]:
     """Return the arm that asked for each trial."""
-    owners = {tag: arm for tag, arm, *_ in search.session.state()["tags"]}
-    return [owners[search.out[number]] for number in numbers]
+    return [search.out[number][0] for number in numbers]
 
 
 def of(search: Search, arm: int, batch: int) -> int:
@@ -36,16 +35,16 @@ def of(search: Search, arm: int, batch: int) -> int:
 
 
 def part(search: Search, arm: int) -> dict[str, object]:
-    state: dict[str, object] = search.session.state()["parts"][arm]
+    state: dict[str, object] = search.session.state()["arms"][arm]
     return state
 
 
 def failures(search: Search, arm: int) -> int:
-    return int(part(search, arm)["progress"]["numbers"][3])  # type: ignore[index]
+    return int(part(search, arm)["box"]["failures"])  # type: ignore[index]
 
 
 def length(search: Search, arm: int) -> float:
-    return float(part(search, arm)["progress"]["numbers"][0])  # type: ignore[index]
+    return float(part(search, arm)["box"]["length"])  # type: ignore[index]
 
 
 def tell(search: Search, number: int, loss: float) -> int:

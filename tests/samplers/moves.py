@@ -57,8 +57,7 @@ def discrete(x: Floats) -> float:
 
 def moves(search: Search) -> list[int]:
     """Return the parameter of each point out, in the order of the trials: TOGETHER for several, DRAWN for none."""
-    parameters = {tag: parameter for tag, _, parameter, _ in search.session.state()["tags"]}
-    return [parameters[tag] for tag in search.out.values()]
+    return [parameter for _, parameter, _ in search.out.values()]
 
 
 def points(search: Search, numbers: list[int]) -> Floats:

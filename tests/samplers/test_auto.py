@@ -8,7 +8,7 @@ from lamcts import Optimizer, samplers
 from lamcts.models.local import Effort
 from lamcts.observations import Floats
 from lamcts.region import Region, Step
-from lamcts.samplers.auto import GOOD, Adopting, Auto, choose
+from lamcts.samplers.auto import GOOD, Auto
 from lamcts.samplers.coordinate import Coordinate
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
@@ -23,10 +23,10 @@ DEFAULT = Auto((Turbo(length_min=2**-7, descent_share=1.0), Quadratic(), Coordin
 
 
 def test_it_is_the_default_where_there_is_something_to_descend_on() -> None:
-    assert choose(CUBE) == samplers.make("auto", CUBE) == DEFAULT
-    assert choose(Space({"lr": Float(1e-4, 1.0, log=True), "act": Choice(("a", "b"))})) == DEFAULT
-    assert choose(Space({"layers": Int(1, 9), "skip": Bool()})) == Turbo()
-    assert choose(Finite(np.random.default_rng(0).random((9, 2)))) == Turbo()
+    assert samplers.choose(CUBE) == samplers.make("auto", CUBE) == DEFAULT
+    assert samplers.choose(Space({"lr": Float(1e-4, 1.0, log=True), "act": Choice(("a", "b"))})) == DEFAULT
+    assert samplers.choose(Space({"layers": Int(1, 9), "skip": Bool()})) == Turbo()
+    assert samplers.choose(Finite(np.random.default_rng(0).random((9, 2)))) == Turbo()
     assert Optimizer(CUBE).sampler == DEFAULT
 
 
@@ -68,7 +68,7 @@ def test_gains_are_measured_from_the_incumbent_in_units_of_its_distance_to_a_goo
     tell(search, of(search, 1, 4), low - gain)
     usual = float(np.sort(search.seen.y)[int(GOOD * 21)])
     expected = gain / max(usual - low, gain)
-    np.testing.assert_allclose(search.session.state()["shares"]["gains"], [0.0, expected], rtol=1e-6)
+    np.testing.assert_allclose(search.session.state()["allocation"]["gains"], [0.0, expected], rtol=1e-6)
 
 
 @pytest.mark.parametrize("low, best, high", [(-1.7e308, -1e308, 1.7e308), (0.0, 5e-324, 1e-323), (-1e308, 1e-9, 1.0)])
@@ -76,7 +76,7 @@ def test_gains_are_shares_even_at_the_ends_of_the_floats(low: float, best: float
     values = iter([best] + [high] * 8)
     search = Search(AUTO, CUBE, 0, given=9, loss=lambda x: next(values))
     tell(search, of(search, 1, 4), low)
-    gains = np.array(search.session.state()["shares"]["gains"])
+    gains = np.array(search.session.state()["allocation"]["gains"])
     assert gains[0] == 0.0
     assert 0.0 < gains[1] <= 1.0
 
@@ -85,7 +85,7 @@ def test_failures_and_worse_results_gain_nothing() -> None:
     search = Search(AUTO, CUBE, 0, given=20)
     search.tell(search.ask(6), [True] * 6)
     tell(search, of(search, 0, 3), 1e6)
-    shares = search.session.state()["shares"]
+    shares = search.session.state()["allocation"]
     assert shares["gains"] == [0.0, 0.0]
     assert sum(shares["counts"]) > 6
 
@@ -175,12 +175,12 @@ def test_the_base_begins_alone_and_the_others_follow_where_it_has_got_to() -> No
     search = Search(AUTO, CUBE, 0, given=0)
     first = search.ask(5)
     assert set(arms(search, first)) == {0}
-    assert not search.session.settled
+    assert search.session.scope == "selected"
     search.tell(first)
     more = search.ask(3)
     assert set(arms(search, more)) == {0}  # 2 d results to begin with
     search.tell(more)
-    assert search.session.settled
+    assert search.session.scope == "space"
     assert set(arms(search, search.ask(10))) == {0, 1}
 
 
@@ -200,11 +200,11 @@ def test_an_arm_without_a_row_begins_where_the_base_has_got_to() -> None:
     bare = Region(CUBE, (), np.empty(0, np.int64))
     session = AUTO.start(bare, search.seen, np.random.default_rng(1))
     assert session.incumbent is None
-    x, tags = session.ask(8)
+    x, notes = session.ask(8)
     rows = search.seen.append(x, np.array([bowl(p) for p in x]), np.full(8, np.nan), np.arange(8), np.zeros(8))
-    session.tell(tags, rows)
-    assert all(one.incumbent == session.incumbent for one in session.parts)
-    assert all(isinstance(one, Adopting) for one in session.parts)
+    session.tell(notes, rows)
+    assert all(one.incumbent == session.incumbent for one in session.arms)
+    assert all(hasattr(one, "adopt") for one in session.arms)
 
 
 def rough(x: Floats) -> float:
@@ -240,7 +240,7 @@ def test_sides_times_a_power_of_two_give_the_same_points() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"parts": ()},
+        {"arms": ()},
         {"least": 0.5},
         {"least": -0.1},
         {"base": 0.95},
@@ -251,7 +251,7 @@ def test_sides_times_a_power_of_two_give_the_same_points() -> None:
 )
 def test_wrong_settings_say_what_was_expected(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"Auto: expected .* got"):
-        Auto(**({"parts": (Turbo(), Quadratic())} | wrong))  # type: ignore[arg-type]
+        Auto(**({"arms": (Turbo(), Quadratic())} | wrong))  # type: ignore[arg-type]
 
 
 def test_an_arm_that_cannot_be_resumed_is_refused() -> None:

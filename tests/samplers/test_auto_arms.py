@@ -82,7 +82,8 @@ def test_a_starting_point_counts_though_a_whole_batch_was_asked_before_it_was_to
     trials = optimizer.ask(30)
     optimizer.tell(trials, [-1.0 if np.array_equal(trial.x, good) else float(np.sum(trial.x)) for trial in trials])
     optimizer.ask(5)
-    (session,) = optimizer._lineages.live.values()
+    (search,) = optimizer._searches.live.values()
+    session = search.session
     assert session.incumbent is not None
     np.testing.assert_array_equal(optimizer.seen.x[session.incumbent], good)
 
@@ -124,17 +125,17 @@ def restarted() -> tuple[Search, list[int]]:
 
 def test_results_that_a_restarted_arm_left_behind_are_nobodys_failures_but_may_lead() -> None:
     search, old = restarted()
-    new = search.ask(40)  # its own tags begin at 0 again, as those of the old ones did
+    new = search.ask(40)  # its own notes begin at 0 again, as those of the old ones did
     assert search.session.state()["starts"] == [0, 1]
     assert arms(search, new).count(1) > 7
-    before = part(search, 1)["progress"]
+    before = part(search, 1)["box"]
     search.tell(old[:3], [True] * 3)
     search.forget(old[3:6])
-    assert part(search, 1)["progress"] == before
+    assert part(search, 1)["box"] == before
     row = tell(search, old[6], -9.0)
     assert search.session.incumbent == part(search, 1)["incumbent"] == row
     search.tell(new)
-    assert part(search, 1)["progress"]["tags"] == []  # type: ignore[index]
+    assert part(search, 1)["box"]["out"] == 0  # type: ignore[index]
 
 
 # Resume -------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from lamcts.region import Step  # noqa: E402
 from lamcts.samplers.cma import Cma  # noqa: E402
 from lamcts.spaces import Box, Choice, Int, Space  # noqa: E402
 from lamcts.testing.samplers import Ball  # noqa: E402
-from lamcts.testing.search import Search, bowl  # noqa: E402
+from lamcts.testing.search import Loss, Search, bowl  # noqa: E402
 
 CUBE = Box(np.zeros(4), np.ones(4))
 
@@ -145,6 +145,15 @@ def test_one_dimension_works() -> None:
     search = Search(Cma(), Box(0.0, 1.0, dim=1), 0)
     search.go(40, 4)
     assert best(search) < 1e-10
+
+
+@pytest.mark.parametrize("loss", [lambda x: 1.0, lambda x: round(3 * float(x[0])), bowl], ids=["flat", "steps", "bowl"])
+@pytest.mark.parametrize("seed", range(3))
+def test_one_dimension_is_enough_whatever_the_values(loss: Loss, seed: int) -> None:
+    """The library's limit of the steps raises in one dimension, where values tie."""
+    search = Search(Cma(), Box(0.0, 1.0, dim=1), seed, given=3, loss=loss)
+    x = search.go(40, 3)
+    assert len(np.unique(x)) == len(x) == 120
 
 
 @pytest.mark.parametrize("wrong", [{"sigma": 0.0}, {"sigma": math.nan}, {"popsize": 3}, {"popsize": 8.5}, {"tolx": -1}])

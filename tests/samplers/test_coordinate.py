@@ -78,11 +78,11 @@ def test_where_nothing_has_succeeded_it_draws_from_the_region_and_settles_with_t
     kinds = [kind for _ in range(3) for kind in play(search, 4)]
     assert kinds == [DRAWN] * 12
     assert search.session.incumbent is None
-    assert not search.session.settled
+    assert search.session.scope == "selected"
     assert search.session.log == []
     search.loss = bowl
     play(search, 1)
-    assert search.session.settled
+    assert search.session.scope == "incumbent"
     assert min(play(search, 3)) >= 0
 
 
@@ -162,7 +162,7 @@ def test_an_adopted_row_is_where_it_goes_on_and_its_patience_begins_again() -> N
 
 @pytest.mark.parametrize("wrong", [0, -3, 2.0, True, math.nan, "10"])
 def test_wrong_settings_say_what_was_expected(wrong: object) -> None:
-    with pytest.raises(ValueError, match=r"Coordinate: expected patience .* got"):
+    with pytest.raises(ValueError, match=r"Coordinate: patience: expected .* got"):
         Coordinate(patience=wrong)  # type: ignore[arg-type]
 
 

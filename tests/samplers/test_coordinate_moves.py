@@ -108,8 +108,8 @@ def test_moves_together_grow_after_success_and_shrink_and_wait_after_failure() -
     search = Search(Coordinate(), Box(0.0, 1.0, dim=dim), 1, given=4, loss=rippled)
 
     def numbers() -> tuple[int, int, int]:
-        most, wait, fails, *_ = search.session.state()["numbers"]
-        return most, wait, fails
+        state = search.session.state()
+        return state["most"], state["wait"], state["fails"]
 
     assert numbers() == (dim, 1, 0)
     kept: Loss = search.loss
@@ -140,7 +140,7 @@ def test_late_partial_and_forgotten_results_are_noted_once_each() -> None:
     assert [entry[2] for entry in search.session.log[known:]] == [kinds[n] for n in (late[5], early[4], early[0])]
     search.tell([early[i] for i in (5, 3, 1, 2)])
     search.forget([late[4]])
-    assert search.session.state()["tags"] == []
+    assert search.session.state()["out"] == []
     assert len({entry[0] for entry in search.session.log}) == len(search.session.log)
 
 
@@ -193,8 +193,8 @@ def test_probes_that_end_outside_are_pulled_in_and_noted_where_they_are() -> Non
     search = Search(Coordinate(), CUBE, 0, steps=[Step(Ball(np.full(4, 0.5), 0.3), True)], given=80)
     numbers = search.ask(8)
     x = points(search, numbers)
-    for tag, _, parameter, value in search.session.state()["tags"]:
-        point = x[[search.out[number] for number in numbers].index(tag)]
+    for number, point in zip(numbers, x, strict=True):
+        _, parameter, value = search.out[number]
         assert parameter >= 0
         assert value == [point[parameter]]
         assert search.region().contains(point[None])[0]
@@ -218,7 +218,7 @@ def test_with_the_incumbent_outside_it_probes_from_the_best_row_inside() -> None
     session.move(Region(CUBE, other.steps, rows))
     x, _ = session.ask(4)
     inside = int(rows[np.argmin(search.seen.y[rows])])
-    assert {move[1] for move in session.state()["tags"]} == {inside}
+    assert {base for base, *_ in session.state()["out"]} == {inside}
     assert other.contains(x).all()
 
 
@@ -228,7 +228,7 @@ def test_a_region_without_rows_is_begun_with_draws_though_others_know_rows_elsew
     session = Coordinate().start(Region(CUBE, (), np.empty(0, np.int64)), search.seen, np.random.default_rng(1))
     assert session.incumbent is None
     assert len(session.ask(4)[0]) == 4
-    assert [move[2] for move in session.state()["tags"]] == [DRAWN] * 4
+    assert [parameter for _, parameter, _ in session.state()["out"]] == [DRAWN] * 4
 
 
 @pytest.mark.parametrize(

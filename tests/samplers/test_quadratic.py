@@ -7,6 +7,7 @@ from lamcts.observations import Floats
 from lamcts.region import Region, Step
 from lamcts.samplers.proposals import Batch
 from lamcts.samplers.quadratic import Quadratic
+from lamcts.samplers.trust_region import START
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.testing.samplers import Ball, Slope
@@ -21,7 +22,7 @@ def best(search: Search) -> float:
 
 
 def length(search: Search) -> float:
-    return float(search.session.state()["progress"]["numbers"][0])
+    return float(search.session.state()["box"]["length"])
 
 
 def valley(dim: int) -> Loss:
@@ -64,7 +65,7 @@ def test_one_by_one_the_mean_is_followed_once_in_ten_results_and_else_a_draw() -
 def test_in_batches_of_ten_the_mean_is_followed_in_each_that_comes_after_a_success() -> None:
     search = Search(Quadratic(), CUBE, 0, given=20)
     for _ in range(4):
-        failures = search.session.state()["progress"]["numbers"][3]
+        failures = search.session.state()["box"]["failures"]
         before = len(search.seen)
         search.go(1, 10)
         assert (search.session.state()["mean_at"] == before) == (failures % 2 == 0)
@@ -100,11 +101,11 @@ def test_where_nothing_has_succeeded_it_draws_from_the_region() -> None:
     search = Search(Quadratic(), CUBE, 0, steps=[step], given=0, loss=lambda x: math.nan)
     search.go(3, 4)
     assert search.session.incumbent is None
-    assert not search.session.settled
+    assert search.session.scope == "selected"
     assert length(search) == 2.0  # draws are no failures of a box
     search.loss = bowl
     search.go(1, 4)
-    assert search.session.settled
+    assert search.session.scope == "incumbent"
 
 
 def test_the_box_halves_after_enough_failures_until_the_search_is_done() -> None:
@@ -154,19 +155,18 @@ def test_late_partial_and_forgotten_results_are_counted_once_each() -> None:
     assert length(search) == 1.0  # six failures of the first box
     search.tell([*early[3:], late[5]], [True] * 4)
     assert length(search) == 1.0  # those of the old box say nothing of the new one
-    progress = search.session.state()["progress"]
-    assert progress["tags"] == progress["groups"] == []
+    box = search.session.state()["box"]
+    assert (box["out"], box["groups"]) == (0, [])
 
 
 def test_points_drawn_for_want_of_better_ones_are_no_failures_of_the_box(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tags of points that the model proposed and of those drawn must not be mixed up."""
+    """The notes of points that the model proposed and of those drawn must not be mixed up."""
     take = Batch.take
     monkeypatch.setattr("lamcts.samplers.quadratic.TRIES", 1)
     monkeypatch.setattr(Batch, "take", lambda self, x: take(self, x[:2]))  # two of a round are fresh
     search = Search(Quadratic(), CUBE, 0)
-    _, tags = search.session.ask(5)
-    groups = dict(search.session.state()["progress"]["tags"])
-    assert [groups[tag] == -1 for tag in tags] == [False, False, True, True, True]
+    _, notes = search.session.ask(5)
+    assert [note == START for note in notes] == [False, False, True, True, True]
 
 
 def test_it_stays_inside_its_region_and_goes_on_in_another() -> None:
@@ -240,7 +240,7 @@ def test_an_adopted_row_is_where_it_goes_on_in_a_box_that_holds_the_old_centre()
     search.session.adopt(row)  # type: ignore[attr-defined]
     assert search.session.incumbent == row
     assert length(search) == pytest.approx(0.2)
-    assert search.session.state()["progress"]["numbers"][3] == 0
+    assert search.session.state()["box"]["failures"] == 0
     asked = np.array([search.seen.pending[n] for n in search.ask(5)])
     assert np.abs(asked - x).max() <= 0.1 + 1e-12
 
@@ -252,7 +252,7 @@ def test_failures_are_forgiven_only_where_the_adopted_row_lies_outside_the_box(w
     x = search.seen.x[search.session.incumbent] + np.array([0.0, way, 0.0, 0.0])
     row = int(search.seen.append(x[None], np.full(1, -1.0), np.full(1, np.nan), np.array([-1]), np.array([-1]))[0])
     search.session.adopt(row)  # type: ignore[attr-defined]
-    assert search.session.state()["progress"]["numbers"][3] == failures
+    assert search.session.state()["box"]["failures"] == failures
 
 
 @pytest.mark.parametrize("space", [CUBE, MIXED], ids=["box", "mixed"])
@@ -311,7 +311,7 @@ def test_many_points_may_be_out() -> None:
     ],
 )
 def test_wrong_settings_say_what_was_expected(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=r"Quadratic: expected .* got"):
+    with pytest.raises(ValueError, match=r"Quadratic: .*expected .* got"):
         Quadratic(**wrong)  # type: ignore[arg-type]
 
 
@@ -326,4 +326,4 @@ def test_a_region_without_rows_is_begun_with_draws_though_others_know_rows_elsew
     session = Quadratic().start(bare, search.seen, np.random.default_rng(1))
     assert session.incumbent is None
     assert len(session.ask(4)[0]) == 4
-    assert session.state()["progress"]["groups"] == []
+    assert session.state()["box"]["groups"] == []

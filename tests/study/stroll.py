@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.observations import Floats, Observations, Rows
+from lamcts.observations import Observations, Rows
 from lamcts.region import Region
 from lamcts.rng import restore, save
+from lamcts.samplers.base import Proposal
 
 
 @dataclass(frozen=True)
@@ -19,25 +20,25 @@ class Stroll:
     patience: int = 12  # a session ends after so many results: journals see sessions come and go
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_Session":
-        return _Session(self, region, seen, rng, None, 0, [])
+        return _Session(self, region, seen, rng, None, [])
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_Session":
-        return _Session(self, region, seen, restore(state["rng"]), state["incumbent"], state["tags"], log)
+        return _Session(self, region, seen, restore(state["rng"]), state["incumbent"], log)
 
 
 class _Session:
-    def __init__(self, settings, region, seen, rng, incumbent, tags, log) -> None:
+    def __init__(self, settings, region, seen, rng, incumbent, log) -> None:
         self.settings, self.region, self.seen, self.rng = settings, region, seen, rng
         self.incumbent: int | None = incumbent
-        self.tags, self.log = tags, log
+        self.log = log
 
-    settled = False
+    scope = "selected"
 
     @property
     def done(self) -> bool:
         return len(self.log) >= self.settings.patience
 
-    def ask(self, n: int) -> tuple[Floats, list[int]]:
+    def ask(self, n: int) -> Proposal:
         space, found = self.region.space, np.empty((0, self.region.space.dim))
         for _ in range(20):
             if self.incumbent is None:
@@ -48,21 +49,19 @@ class _Session:
             found = x[self.seen.fresh(x) & self.region.contains(x)][:n]
             if len(found) == n:
                 break
-        tags = list(range(self.tags, self.tags + len(found)))
-        self.tags += len(found)
-        return found, tags
+        return Proposal(found, [x.tolist() for x in found])
 
-    def tell(self, tags: list[int], rows: Rows) -> None:
-        self.log.extend([tag, int(row)] for tag, row in zip(tags, rows, strict=True))
+    def tell(self, notes: list[Any], rows: Rows) -> None:
+        self.log.extend([note, int(row)] for note, row in zip(notes, rows, strict=True))
         for row in rows[np.isfinite(self.seen.y[rows])]:
             if self.incumbent is None or self.seen.y[row] < self.seen.y[self.incumbent]:
                 self.incumbent = int(row)
 
-    def forget(self, tags: list[int]) -> None:
-        self.log.extend([tag, None] for tag in tags)
+    def forget(self, notes: list[Any]) -> None:
+        self.log.extend([note, None] for note in notes)
 
     def move(self, region: Region) -> None:
         self.region = region
 
     def state(self) -> dict[str, Any]:
-        return {"rng": save(self.rng), "incumbent": self.incumbent, "tags": self.tags}
+        return {"rng": save(self.rng), "incumbent": self.incumbent}

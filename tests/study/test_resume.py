@@ -84,10 +84,10 @@ def test_pending_trials_come_back_first_with_the_same_numbers_and_points(tmp_pat
     first = [next(evaluations) for _ in range(3)]
     evaluations.close()
     pending = Journal.read(tmp_path / "run.db").pending
-    assert [entry["id"] for entry in pending] == [3, 4, 5, 6, 7]
+    assert [trial.id for trial in pending] == [3, 4, 5, 6, 7]
     rest = list(run(sphere, BOUNDS, **options))
     assert [e.trial for e in first + rest] == list(range(20))
-    assert [entry["x"].tolist() for entry in pending] == [((e.point + 1) / 2).tolist() for e in rest[:5]]
+    assert [trial.x.tolist() for trial in pending] == [((e.point + 1) / 2).tolist() for e in rest[:5]]
 
 
 def test_the_seed_may_be_left_out_when_a_run_goes_on(tmp_path: Path) -> None:
@@ -164,15 +164,23 @@ def test_a_sampler_that_cannot_be_resumed_is_refused_at_the_start(tmp_path: Path
 def test_a_state_that_does_not_fit_the_optimizer_is_a_journal_error(tmp_path: Path) -> None:
     import sqlite3
 
-    from lamcts.journal.file import checksum
+    from lamcts.journal.table import checksum
 
     options: dict[str, Any] = {"budget": 10, "seed": 0, "sampler": Stroll(), "journal": tmp_path / "run.db"}
     minimize(sphere, BOUNDS, **options)
     db = sqlite3.connect(tmp_path / "run.db", isolation_level=None)
     db.execute("UPDATE meta SET value = ?, crc = ? WHERE key = 'core'", ("{}", checksum("core", "{}")))
     db.close()
-    with pytest.raises(JournalError, match="cannot be taken over"):
+    with pytest.raises(JournalError, match="entry core is not as it was written"):
         minimize(sphere, BOUNDS, **options)
+    minimize(sphere, BOUNDS, **options | {"budget": 14, "journal": tmp_path / "other.db"})
+    db = sqlite3.connect(tmp_path / "other.db", isolation_level=None)
+    (number,) = db.execute("SELECT MAX(number) FROM sessions").fetchone()
+    text = '{"session":{"rng":1},"first":null}'
+    db.execute("UPDATE sessions SET state = ?, crc = ? WHERE number = ?", (text, checksum(number, text), number))
+    db.close()
+    with pytest.raises(JournalError, match="cannot be taken over"):
+        minimize(sphere, BOUNDS, **options | {"budget": 14, "journal": tmp_path / "other.db"})
 
 
 @pytest.mark.parametrize("changed", [{"shift": 2}, {"rotate": 3}, {"noise": 0.1}])

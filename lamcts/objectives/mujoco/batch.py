@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from lamcts.objectives.mujoco.episodes import Episode
 from lamcts.objectives.mujoco.world import World
-from lamcts.objectives.policy import Floats, LinearPolicy
+from lamcts.objectives.policy import LinearPolicy
+from lamcts.types import Floats
 
 TOGETHER = 64  # simulations of a batch; with more, a step is hardly quicker
 FASTEST = 10.0  # Hopper and Walker2d see velocities clipped to this

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.objectives.mujoco.world import World
-from lamcts.objectives.policy import Floats, LinearPolicy, Moments
+from lamcts.objectives.policy import LinearPolicy, Moments
+from lamcts.types import Floats
 
 
 class Episode(NamedTuple):

@@ -1,9 +1,15 @@
 """The counts that grow and shrink a trust region, right for results that come late, in part, or never."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 START = -1  # the group of points drawn to begin with: no success or failure of any box
+
+
+def check_sides(name: str, least: float, first: float, most: float) -> None:
+    """Raise ValueError unless `0 < length_min < length <= length_max`."""
+    if not 0 < least < first <= most:
+        got = f"{least!r}, {first!r}, {most!r}"
+        raise ValueError(f"{name}: expected 0 < length_min < length <= length_max, got {got}")
 
 
 @dataclass
@@ -16,7 +22,7 @@ class Group:
 
 
 @dataclass
-class Progress:
+class TrustRegionState:
     """Side `length` of the trust region, and the successes and failures since it last changed.
 
     A success is a group (the points of one ask) of which some point improves. Failures count in evaluations, and only
@@ -24,30 +30,37 @@ class Progress:
     """
 
     length: float
-    start: int  # points still to draw before the first box
+    start: int = 0  # points still to draw before the first box
     successes: int = 0
     failures: int = 0
-    tag: int = 0  # the next one
+    issued: int = 0  # points so far
+    out: int = 0  # of them, those without a result yet
     group: int = 0  # the next one
     groups: dict[int, Group] = field(default_factory=dict)
-    tags: dict[int, int] = field(default_factory=dict)  # of points that are out -> group
 
-    def issue(self, started: int, searched: int) -> list[int]:
-        """Return tags for a batch: first `started` points to begin with, then `searched` points of the box."""
-        tags = list(range(self.tag, self.tag + started + searched))
-        self.tag += len(tags)
-        self.start = max(0, self.start - started)
-        self.tags |= dict.fromkeys(tags[:started], START) | dict.fromkeys(tags[started:], self.group)
-        if searched:
-            self.groups[self.group] = Group(searched, self.length)
+    def begin(self, n: int) -> list[int]:
+        """Return notes for `n` points to begin with."""
+        self.start = max(0, self.start - n)
+        return self._issue(START, n)
+
+    def issue(self, n: int) -> list[int]:
+        """Return notes for `n` points of the box."""
+        group = self.group
+        if n:
+            self.groups[group] = Group(n, self.length)
             self.group += 1
-        return tags
+        return self._issue(group, n)
 
-    def tell(self, tags: list[int], improved: list[bool]) -> None:
-        """Take note of results; `improved` says of each tag whether it is a success."""
+    def _issue(self, note: int, n: int) -> list[int]:
+        self.issued, self.out = self.issued + n, self.out + n
+        return [note] * n
+
+    def tell(self, notes: list[int], improved: list[bool]) -> None:
+        """Take note of results; `improved` says of each whether it is a success."""
+        self.out -= len(notes)
         parts: dict[int, list[bool]] = {}
-        for tag, better in zip(tags, improved, strict=True):
-            if (number := self.tags.pop(tag, START)) != START:
+        for number, better in zip(notes, improved, strict=True):
+            if number != START:
                 parts.setdefault(number, []).append(better)
         for number, results in parts.items():
             group = self.groups[number]
@@ -58,10 +71,11 @@ class Progress:
                 self.failures += len(results)
             self._close(number, len(results))
 
-    def forget(self, tags: list[int]) -> None:
-        """Take note that these tags will never be told."""
-        for tag in tags:
-            if (number := self.tags.pop(tag, START)) != START:
+    def forget(self, notes: list[int]) -> None:
+        """Take note that these points will never be told."""
+        self.out -= len(notes)
+        for number in notes:
+            if number != START:
                 self._close(number, 1)
 
     def _close(self, number: int, count: int) -> None:
@@ -78,16 +92,3 @@ class Progress:
             self.length, self.successes, self.failures = min(2 * self.length, most), 0, 0
         elif self.failures >= failure_tolerance:
             self.length, self.successes, self.failures = self.length / 2, 0, 0
-
-    def state(self) -> dict[str, Any]:
-        """Return JSON values."""
-        numbers = [self.length, self.start, self.successes, self.failures, self.tag, self.group]
-        groups = [[k, g.out, g.length, g.improved] for k, g in self.groups.items()]
-        return {"numbers": numbers, "groups": groups, "tags": [list(pair) for pair in self.tags.items()]}
-
-    @classmethod
-    def restore(cls, state: dict[str, Any]) -> "Progress":
-        """Return the progress whose `state()` this is."""
-        groups = {k: Group(out, length, improved) for k, out, length, improved in state["groups"]}
-        length, start, successes, failures, tag, group = state["numbers"]
-        return cls(length, start, successes, failures, tag, group, groups, dict(state["tags"]))

@@ -1,0 +1,255 @@
+"""The tables of format 2, each with what is written into it and how it is read back, side by side.
+
+Some columns are there for what comes: a row's kind and note, more than one loss, constraints, values on the way.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.journal.table import (
+    Table,
+    check_row,
+    damaged,
+    in_cube,
+    in_sequence,
+    integers,
+    matrix,
+    pack,
+    pack_numbers,
+    unpack,
+)
+from lamcts.state import Columns, Delta, SearchState, Waiting
+from lamcts.types import Floats
+
+KINDS = ("ok", "failed", "pruned", "checked")  # what became of a row; the last two are not written yet
+WIDTHS = {"losses": 1, "constraints": 0}  # numbers of a row before its seconds
+
+# What there is one of: fingerprint, core, about, version, created, widths, perhaps memory; JSON values ----------------
+META = Table("meta", "key TEXT PRIMARY KEY, value TEXT NOT NULL", "key", ") WITHOUT ROWID")
+
+
+def put_meta(db: sqlite3.Connection, values: dict[str, Any]) -> None:
+    META.put(db, [(key, pack(value, key)) for key, value in values.items()])
+
+
+def read_meta(db: sqlite3.Connection, path: str) -> dict[str, Any]:
+    """Return the entries; those that every journal has are of the right kind."""
+    meta = {key: unpack(text, path, f"the entry {key}") for key, text in META.read(db, path)}
+    for key, kind in {"fingerprint": dict, "about": dict, "version": str, "created": str, "widths": dict}.items():
+        if not isinstance(meta.get(key), kind):
+            raise damaged(path, f"expected an entry {key}, got {type(meta.get(key)).__name__}")
+    return meta
+
+
+# Finished evaluations in order of arrival; numbers: losses, constraints, seconds, x as float64 ----------------------
+ROWS = Table(
+    "rows",
+    "row INTEGER PRIMARY KEY, trial INTEGER NOT NULL, source INTEGER NOT NULL, kind TEXT NOT NULL, "
+    "numbers BLOB NOT NULL, message TEXT, note TEXT",
+    "row",
+)
+
+
+def put_rows(db: sqlite3.Connection, delta: Delta) -> None:
+    c, first = delta.columns, delta.since.rows
+    ROWS.put(
+        db,
+        (
+            (row, int(trial), int(source), "ok" if np.isfinite(y) else "failed", numbers, delta.failures.get(row), None)
+            for row, trial, source, y, numbers in zip(
+                range(first, first + len(c.y)), c.trial, c.source, c.y, map(pack_numbers, _numbers(c)), strict=True
+            )
+        ),
+    )
+
+
+def _numbers(columns: Columns) -> Floats:
+    return np.column_stack([columns.y, columns.seconds, columns.x])  # [n, 2 + d]
+
+
+def read_rows(db: sqlite3.Connection, path: str, widths: dict[str, Any]) -> tuple[Columns, dict[int, str]]:
+    """Return the rows, and what went wrong in those that failed."""
+    if widths != WIDTHS:
+        raise damaged(path, f"expected rows of one loss and no constraints, got {widths}")
+    found = ROWS.read(db, path)
+    in_sequence(path, "rows", [row[0] for row in found])
+    if not all(row[3] in KINDS for row in found):
+        raise damaged(path, f"rows: expected kinds of {', '.join(KINDS)}")
+    columns = columns_of(path, [(row[1], row[2], row[4]) for row in found])
+    return columns, {row[0]: str(row[5]) for row in found if row[5] is not None}
+
+
+def columns_of(path: str, rows: list[tuple[Any, Any, Any]]) -> Columns:
+    """Return (trial, source, numbers) of each row as columns."""
+    numbers = matrix(path, "rows", [row[2] for row in rows], least=2)  # [n, 2 + d]
+    in_cube(path, "rows", numbers[:, 2:])
+    if np.isinf(numbers[:, 0]).any():
+        raise damaged(path, "rows hold an infinite loss")
+    trial, source = (integers(path, name, [row[i] for row in rows]) for i, name in enumerate(("trial", "source")))
+    return Columns(numbers[:, 2:], numbers[:, 0], numbers[:, 1], trial, source)
+
+
+# Trials that are out; x: float64 [d]; note: what the search that asked wants back ------------------------------------
+PENDING = Table(
+    "pending", "id INTEGER PRIMARY KEY, session INTEGER NOT NULL, note TEXT NOT NULL, x BLOB NOT NULL", "id"
+)
+
+
+def put_pending(db: sqlite3.Connection, delta: Delta) -> None:
+    PENDING.put(db, ((t.id, t.session, pack(t.note, "a note"), pack_numbers(t.x)) for t in delta.issued))
+    PENDING.drop(db, "id", delta.closed)
+
+
+def read_pending(db: sqlite3.Connection, path: str) -> list[Waiting]:
+    found = PENDING.read(db, path)
+    x = matrix(path, "pending trials", [row[3] for row in found], least=0)
+    in_cube(path, "pending trials", x)
+    integers(path, "pending trials", [row[:2] for row in found])
+    notes = [unpack(row[2], path, "a note") for row in found]
+    return [Waiting(row[0], point, row[1], note) for row, point, note in zip(found, x, notes, strict=True)]
+
+
+# Live searches, and their logs, an entry a row ----------------------------------------------------------------------
+SESSIONS = Table("sessions", "number INTEGER PRIMARY KEY, state TEXT NOT NULL", "number")
+LOG = Table(
+    "log", "session INTEGER, n INTEGER, entry TEXT NOT NULL", "session, n", ", PRIMARY KEY (session, n)) WITHOUT ROWID"
+)
+
+
+def put_searches(db: sqlite3.Connection, delta: Delta, sampler: str) -> None:
+    """Write the searches that changed, all of them from nothing where the journal's mark does not know them."""
+    if delta.since.searches is None:
+        db.execute("DELETE FROM sessions")
+        db.execute("DELETE FROM log")
+    SESSIONS.drop(db, "number", delta.ended)
+    LOG.drop(db, "session", delta.ended)
+    for number, search in delta.searches.items():
+        state = pack({"session": search.session, "first": search.first}, f"the state of {sampler}")
+        SESSIONS.put(db, [(number, state)])
+        entries = [pack(entry, f"the log of {sampler}") for entry in search.log]
+        LOG.put(db, ((number, n, entry) for n, entry in enumerate(entries, search.logged)))
+
+
+def read_searches(db: sqlite3.Connection, path: str) -> dict[int, SearchState]:
+    searches: dict[int, SearchState] = {}
+    for number, text in SESSIONS.read(db, path):
+        state = unpack(text, path, f"session {number}")
+        if not isinstance(state, dict) or state.keys() != {"session", "first"}:
+            raise damaged(path, f"session {number}: expected its state and first point")
+        searches[number] = SearchState(state["session"], state["first"], 0, [])
+    for number, n, text in LOG.read(db, path):
+        search = searches.get(number)
+        if search is None or n != len(search.log):
+            raise damaged(path, f"the log of session {number} is not complete")
+        search.log.append(unpack(text, path, f"the log of session {number}"))
+    return searches
+
+
+# Each improvement, its point as JSON in the user's units, for readers that lack the space ----------------------------
+LEADERS = Table("leaders", "row INTEGER PRIMARY KEY, point TEXT NOT NULL", "row")
+
+
+def read_leaders(db: sqlite3.Connection, path: str, n: int) -> list[tuple[int, Any]]:
+    found = LEADERS.read(db, path)
+    for row, _ in found:
+        check_row(path, "leaders", row, n)
+    return [(row, unpack(text, path, "a leader")) for row, text in found]
+
+
+# Re-evaluations of rows (noisy=True); numbers: loss, seconds ---------------------------------------------------------
+CHECKS = Table(
+    "checks",
+    "n INTEGER PRIMARY KEY, row INTEGER NOT NULL, repeat INTEGER NOT NULL, numbers BLOB NOT NULL, message TEXT",
+    "n",
+)
+
+
+class Check(NamedTuple):
+    """One re-evaluation of a row: the `repeat`-th, its loss (nan: failed, `message` says how) and what it took."""
+
+    row: int
+    repeat: int
+    loss: float
+    seconds: float
+    message: str | None
+
+
+def put_check(db: sqlite3.Connection, check: Check) -> None:
+    CHECKS.append(db, [(check.row, check.repeat, pack_numbers([check.loss, check.seconds]), check.message)])
+    put_events(db, [("check", check.row, 1)])
+
+
+def read_checks(db: sqlite3.Connection, path: str, n: int) -> list[Check]:
+    found = CHECKS.read(db, path)
+    in_sequence(path, "checks", [check[0] for check in found])
+    return checks_of(path, [check[1:] for check in found], n)
+
+
+def checks_of(path: str, found: list[tuple[Any, ...]], n: int) -> list[Check]:
+    """Return checks from (row, repeat, numbers, message) of each; there are `n` rows."""
+    numbers = matrix(path, "checks", [check[2] for check in found], least=2)
+    integers(path, "checks", [check[:2] for check in found])
+    for row, *_ in found:
+        check_row(path, "checks", row, n)
+    return [
+        Check(row, repeat, float(loss), float(seconds), None if message is None else str(message))
+        for (row, repeat, _, message), (loss, seconds) in zip(found, numbers, strict=True)
+    ]
+
+
+# Values on the way of a trial, for pruning; not written yet -----------------------------------------------------------
+REPORTS = Table(
+    "reports",
+    "trial INTEGER, step INTEGER, value REAL NOT NULL",
+    "trial, step",
+    ", PRIMARY KEY (trial, step)) WITHOUT ROWID",
+)
+
+# What happened, in order: ask (first trial, how many), tell (first row), forget (trial), check (row) ------------------
+EVENTS = Table(
+    "events",
+    "n INTEGER PRIMARY KEY, kind TEXT NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, time REAL NOT NULL",
+    "n",
+)
+
+
+def put_events(db: sqlite3.Connection, events: Iterable[tuple[str, int, int]]) -> None:
+    now = time.time()
+    EVENTS.append(db, [(*event, now) for event in events])
+
+
+def events_of(delta: Delta) -> list[tuple[str, int, int]]:
+    """Return what happened between the two marks of a delta."""
+    since, until = delta.since, delta.until
+    forgotten = sorted({*delta.closed} - {*delta.columns.trial.tolist()})
+    events = [("ask", since.trials, until.trials - since.trials)] if until.trials > since.trials else []
+    events += [("tell", since.rows, until.rows - since.rows)] if until.rows > since.rows else []
+    return events + [("forget", number, 1) for number in forgotten]
+
+
+def read_events(db: sqlite3.Connection, path: str, n: int) -> tuple[Floats, int]:
+    """Return when each of `n` rows was written, [n], and how often there was an ask."""
+    found = EVENTS.read(db, path)
+    in_sequence(path, "events", [event[0] for event in found])
+    return times_of(path, [event[1:] for event in found], n)
+
+
+def times_of(path: str, events: list[tuple[Any, ...]], n: int) -> tuple[Floats, int]:
+    """Return the times [n] and the number of asks of (kind, first, count, time) of each event."""
+    integers(path, "events", [event[1:3] for event in events])
+    if not all(isinstance(event[3], float) for event in events):
+        raise damaged(path, "events: expected a time in seconds")
+    times = np.full(n, np.nan)
+    for kind, first, count, at in events:
+        if kind == "tell":
+            check_row(path, "events", first, n)
+            check_row(path, "events", first + count - 1, n)
+            times[first : first + count] = at
+    return times, sum(kind == "ask" for kind, *_ in events)
+
+
+TABLES = (META, ROWS, PENDING, LEADERS, CHECKS, SESSIONS, LOG, REPORTS, EVENTS)

@@ -1,0 +1,76 @@
+"""A bandit that shares points among methods by what each lately gained per evaluation.
+
+Probability matching with forgetting (Thierens 2005, "An adaptive pursuit strategy for allocating operator
+probabilities", compares it with others). With g_a what arm a gained and n_a its evaluations, both fading, the rate is
+r_a = (g_a + PRIOR G / N) / (n_a + PRIOR), G and N the sums over arms, and the share
+s_a = floor_a + (1 - sum of floors) (r_a + LITTLE)^SHARPNESS / sum over arms of the same.
+Proportions, not the best arm alone: gains come in bursts, and which arm gains changes along a run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lamcts.types import Floats
+
+LITTLE = 1e-5  # a gain per evaluation, as a share of the spread, that is as good as none
+SHARPNESS = 2.0  # power of the rates that shares are proportional to: 1 is too mild among three arms
+PRIOR = 5.0  # evaluations at the common rate that every arm is credited with: one not seen lately counts as average
+
+
+@dataclass
+class AllocationState:
+    """What the shares depend on: gains and counts, fading, and the points that each arm is owed, all [arms]."""
+
+    gains: Floats
+    counts: Floats
+    due: Floats
+
+    @classmethod
+    def of(cls, arms: int) -> "AllocationState":
+        return cls(np.zeros(arms), np.zeros(arms), np.zeros(arms))
+
+
+class AdaptiveAllocation:
+    """Shares above a `floor` for each arm; the past fades over `memory` results."""
+
+    def __init__(self, floors: Sequence[float], memory: float, state: AllocationState | None = None) -> None:
+        self._floors = np.array(floors, float)  # [arms]
+        self._memory = memory
+        self.state = AllocationState.of(len(floors)) if state is None else state
+
+    def split(self, n: int, open: Sequence[bool]) -> list[int]:
+        """Return how many of `n` points each arm gets; over time, fractions included, each gets its share."""
+        share = self.shares(open)
+        due = np.where(open, self.state.due, 0.0)
+        points = np.zeros(len(due), int)
+        for _ in range(n):
+            due += share
+            arm = int(np.argmax(np.where(open, due, -np.inf)))
+            due[arm] -= 1.0
+            points[arm] += 1
+        self.state.due = due
+        return [int(k) for k in points]
+
+    def shares(self, open: Sequence[bool]) -> Floats:
+        """Return the share of each open arm, [arms], their sum 1."""
+        mask = np.array(open, bool)
+        rate = np.where(mask, self.rates() + LITTLE, 0.0) ** SHARPNESS
+        rate /= rate.sum()
+        floors = np.where(mask, self._floors, 0.0)
+        result: Floats = floors + (1.0 - floors.sum()) * rate
+        return result
+
+    def rates(self) -> Floats:
+        """Return what each arm lately gained per evaluation, [arms]."""
+        gains, counts = self.state.gains, self.state.counts
+        common = gains.sum() / max(counts.sum(), 1.0)
+        result: Floats = (gains + PRIOR * common) / (counts + PRIOR)
+        return result
+
+    def credit(self, gains: Floats, counts: Floats) -> None:
+        """Take note of `counts` [arms] results and what they gained in all, [arms], in units common to all arms."""
+        fade = np.exp(-counts.sum() / self._memory)
+        self.state.gains = fade * self.state.gains + gains
+        self.state.counts = fade * self.state.counts + counts

@@ -1,0 +1,51 @@
+"""Progress as a record: a dataclass goes to JSON values and comes back the same, field by field, by its type hints."""
+
+from dataclasses import fields, is_dataclass
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from lamcts import rng as streams
+
+Record = TypeVar("Record")
+
+
+def to_json(value: Any) -> Any:
+    """Return records, lists, dicts, arrays and generators as JSON values; what is one already stays as it is.
+
+    A dict becomes a list of pairs, since its keys need not be text.
+    """
+    if isinstance(value, np.random.Generator):
+        return streams.save(value)
+    if is_dataclass(value):
+        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return [[to_json(key), to_json(item)] for key, item in value.items()]
+    return [to_json(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def from_json(kind: type[Record], value: Any) -> Record:
+    """Return the record of class `kind` that `to_json` made `value` of; KeyError or TypeError where it did not."""
+    hints = get_type_hints(kind)
+    return kind(**{field.name: _typed(hints[field.name], value[field.name]) for field in fields(kind)})  # type: ignore[arg-type]
+
+
+def _typed(hint: Any, value: Any) -> Any:
+    """Return JSON values as the type of a field."""
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if value is None:
+        return None
+    if kind in (Union, UnionType):  # of a type and None
+        return _typed(next(one for one in inner if one is not type(None)), value)
+    if kind is np.random.Generator:
+        return streams.restore(value)
+    if kind is np.ndarray:
+        return np.array(value, float)
+    if kind is dict:
+        return {_typed(inner[0], key): _typed(inner[1], item) for key, item in value}
+    if kind in (list, tuple):
+        return kind(_typed(inner[0], item) for item in value)
+    return from_json(kind, value) if isinstance(kind, type) and is_dataclass(kind) else value

@@ -1,0 +1,70 @@
+"""Samplers by name, and which one is the default. Each loads, with what it needs, when it is first used."""
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lamcts.samplers.base import Sampler
+    from lamcts.spaces.base import Space
+
+# name -> (module, class, one line for `lamcts list`). A new sampler is one file and one row.
+REGISTRY = {
+    "turbo": ("lamcts.samplers.turbo", "Turbo", "trust-region Bayesian optimisation with Thompson sampling"),
+    "quadratic": (
+        "lamcts.samplers.quadratic",
+        "Quadratic",
+        "descent on a quadratic model, from the trend of all rows to a narrow box",
+    ),
+    "coordinate": (
+        "lamcts.samplers.coordinate",
+        "Coordinate",
+        "one parameter at a time by expected improvement, then what helped together",
+    ),
+    "bo": (
+        "lamcts.samplers.bo",
+        "GpBo",
+        "Gaussian process with expected improvement, for up to some hundred evaluations",
+    ),
+    "cma": ("lamcts.samplers.cma", "Cma", "CMA-ES, for smooth problems and large budgets (extra: cma)"),
+    "nevergrad": (
+        "lamcts.samplers.nevergrad",
+        "Nevergrad",
+        "any optimiser of Nevergrad: nevergrad:NAME (extra: nevergrad)",
+    ),
+    "uniform": ("lamcts.samplers.uniform", "Uniform", "scrambled Sobol draws inside the region"),
+}
+AUTO = "auto"
+
+
+def names() -> dict[str, str]:
+    """Return every sampler's name with one line about it."""
+    lines = {AUTO: "the default: turbo, quadratic and coordinate round one incumbent, shares by what each gains"}
+    return lines | {name: line for name, (_, _, line) in REGISTRY.items()}
+
+
+def make(name: str, space: "Space") -> "Sampler":
+    """Return the sampler of a name, with default settings; `nevergrad:OnePlusOne` names one of Nevergrad's."""
+    kind, _, detail = name.partition(":")
+    if kind == AUTO and not detail:
+        return choose(space)
+    if kind not in REGISTRY or (detail and kind != "nevergrad"):
+        near = get_close_matches(name, [AUTO, *REGISTRY], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"sampler: expected one of {', '.join([AUTO, *REGISTRY])}, got {name!r}{hint}")
+    module, cls, _ = REGISTRY[kind]
+    sampler: Sampler = getattr(import_module(module), cls)(**({"name": detail} if detail else {}))
+    return sampler
+
+
+def choose(space: "Space") -> "Sampler":
+    """Return the sampler for a space when the user names none."""
+    from lamcts.samplers.auto import Auto
+    from lamcts.samplers.coordinate import Coordinate
+    from lamcts.samplers.quadratic import Quadratic
+    from lamcts.samplers.turbo import Turbo
+
+    if not space.continuous.any():
+        return Turbo()
+    base = Turbo(length_min=2**-7, descent_share=1.0)  # the quadratic search goes to the bottom, this one leaps
+    return Auto((base, Quadratic(), Coordinate()))

@@ -1,0 +1,154 @@
+"""What an optimizer's future depends on, as data: the whole `State`, and a `Delta` of what is new since a `Mark`.
+
+An optimizer gives them and takes a state; a journal writes deltas and reads a state, and neither knows the other.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lamcts.types import Floats, Rows
+
+FORMAT = 2
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Rows of observations: x [n, d] in the unit cube; [n] the losses y (nan: failed), seconds, trials, sources."""
+
+    x: Floats
+    y: Floats
+    seconds: Floats
+    trial: Rows
+    source: Rows
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A trial that is out: its number, its point x [d] in the unit cube, who asked for it, and the asker's note."""
+
+    id: int
+    x: Floats
+    session: int
+    note: Any
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """A live search: its session's state, its first point [d], and the entries of its log from number `logged` on."""
+
+    session: dict[str, Any]
+    first: list[float] | None
+    logged: int
+    log: list[Any]
+
+
+@dataclass(frozen=True)
+class Core:
+    """The small state that belongs to no row and no single search."""
+
+    trials: int  # issued so far
+    designed: int  # points of the design that were issued or skipped
+    rng: dict[str, Any]
+    searches: int  # begun so far
+    converged: list[int]  # rows at which searches have converged
+    placements: dict[str, int]  # how often each reason said where to search
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that goes on bit for bit after a restart."""
+
+    fingerprint: dict[str, Any]
+    core: Core
+    columns: Columns
+    failures: dict[int, str]  # row -> what went wrong
+    pending: list[Waiting]
+    searches: dict[int, SearchState]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values, and numpy arrays under "columns" and in the pending points."""
+        return {
+            "format": FORMAT,
+            "fingerprint": self.fingerprint,
+            "core": dict(vars(self.core)),
+            "columns": {name: np.array(column) for name, column in vars(self.columns).items()},
+            "failures": {str(row): message for row, message in self.failures.items()},
+            "pending": [dict(vars(trial)) for trial in self.pending],
+            "searches": {str(number): dict(vars(search)) for number, search in self.searches.items()},
+        }
+
+    @classmethod
+    def of(cls, state: Any, dim: int) -> "State":
+        """Return the state that `to_dict` made; ValueError for anything else."""
+        try:
+            if state["format"] != FORMAT:
+                raise ValueError(f"format {state['format']!r}, this lamcts takes {FORMAT}")
+            return cls(
+                fingerprint=dict(state["fingerprint"]),
+                core=Core(**state["core"]),
+                columns=_columns(state["columns"], dim),
+                failures={int(row): str(message) for row, message in state["failures"].items()},
+                pending=[_waiting(trial, dim) for trial in state["pending"]],
+                searches={int(number): SearchState(**search) for number, search in state["searches"].items()},
+            )
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
+            raise ValueError(
+                f"state: expected what state_dict() returned, got {_short(state)} ({_said(error)})"
+            ) from None
+
+
+def _columns(columns: Any, dim: int) -> Columns:
+    x = np.asarray(columns["x"], float).reshape(-1, dim)
+    floats = {name: np.asarray(columns[name], float).reshape(len(x)) for name in ("y", "seconds")}
+    numbers = {name: np.asarray(columns[name], np.int64).reshape(len(x)) for name in ("trial", "source")}
+    return Columns(x, floats["y"], floats["seconds"], numbers["trial"], numbers["source"])
+
+
+def _waiting(trial: Any, dim: int) -> Waiting:
+    x = np.asarray(trial["x"], float).reshape(dim)
+    return Waiting(int(trial["id"]), x, int(trial["session"]), trial["note"])
+
+
+def _short(state: Any) -> str:
+    return (
+        f"a {type(state).__name__} of {', '.join(map(str, state))[:80] or 'nothing'}"
+        if isinstance(state, dict)
+        else f"{state!r:.80}"
+    )
+
+
+def _said(error: Exception) -> str:
+    return f"no entry {error}" if isinstance(error, KeyError) else str(error)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A moment of a run: what had happened by then."""
+
+    rows: int = 0
+    trials: int = 0  # issued
+    pending: frozenset[int] = frozenset()
+    searches: Mapping[int, tuple[int, int]] | None = None  # number -> revision, entries in its log; None: write all
+
+    @property
+    def known(self) -> Mapping[int, tuple[int, int]]:
+        return self.searches or {}
+
+
+@dataclass(frozen=True)
+class Delta:
+    """What happened from one mark to another, and what then was."""
+
+    since: Mark
+    until: Mark
+    columns: Columns  # of the new rows
+    failures: dict[int, str]  # of the new rows
+    issued: list[Waiting]  # those of the new trials that are out
+    closed: list[int]  # trials that were out at the first mark and are not any more
+    searches: dict[int, SearchState]  # those that changed, with the new entries of their logs
+    ended: list[int]
+    core: Core
+    best: tuple[int, Any] | None  # the best row and its point in the user's units
