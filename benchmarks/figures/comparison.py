@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import ledger, plan, problems, stats
+from benchmarks import plan, problems
 from benchmarks.figures import sheets
 from benchmarks.figures.sheets import FIGURES, Floats
-from benchmarks.ledger import Task
+from benchmarks.harness.ledger import RUNS, Ledger
+from benchmarks.harness.task import Curve, Key, Task, seeds_of
 from benchmarks.peers import FENCED, OURS
-from benchmarks.run import seeds_of
+from benchmarks.tables import stats
 from lamcts.plot.canvas import COLOURS, FAINT
 
 LEADERS = ("lamcts@1", "lamcts@10", "reference LaMCTS-TuRBO@1", "reference TuRBO-1@10")
@@ -90,7 +91,7 @@ def parsed(about: str | None, names: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--problems", nargs="+", default=list(names), metavar="NAME")
     parser.add_argument("--rotated", action="store_true", help="NAME-rotated in place of each problem NAME")
     parser.add_argument("--seeds", nargs="+", default=["table"], help="as in benchmarks.run")
-    parser.add_argument("--runs", type=Path, default=ledger.RUNS, metavar="DIR")
+    parser.add_argument("--runs", type=Path, default=RUNS, metavar="DIR")
     parser.add_argument("--smoke", action="store_true", help="the short runs of results/timings, a temporary folder")
     arguments = parser.parse_args()
     if arguments.smoke:
@@ -108,8 +109,9 @@ def parsed(about: str | None, names: Sequence[str]) -> argparse.Namespace:
 
 def panels_of(arguments: argparse.Namespace) -> Panels:
     """Return the runs that are there, and say what is missing of the plan."""
-    rows = ledger.rows(arguments.runs)
-    found = read(rows, ledger.curves(arguments.runs), arguments.problems, arguments.seeds)
+    ledger = Ledger(arguments.runs)
+    rows = ledger.rows()
+    found = read(rows, ledger.curves(), arguments.problems, arguments.seeds)
     wanted = [task for task in plan.tasks() if task.problem in arguments.problems and task.seed in arguments.seeds]
     for line in missing(wanted, rows):
         print(line)
@@ -130,8 +132,8 @@ def peers_only(found: Panels) -> Panels:
 
 
 def read(
-    rows: Mapping[tuple[str, ...], dict[str, str]],
-    curves: Mapping[tuple[str, ...], dict[str, Any]],
+    rows: Mapping[Key, dict[str, str]],
+    curves: Mapping[Key, Curve],
     names: Iterable[str],
     seeds: Iterable[int],
 ) -> Panels:
@@ -162,7 +164,7 @@ def _regret(value: float, optimum: float | None) -> float:
     return value if optimum is None else max(abs(value - optimum), problems.SMALLEST_REGRET)
 
 
-def missing(wanted: Iterable[Task], rows: Mapping[tuple[str, ...], dict[str, str]]) -> list[str]:
+def missing(wanted: Iterable[Task], rows: Mapping[Key, dict[str, str]]) -> list[str]:
     """Return one line for each problem of which planned runs have no good row yet."""
     counts: dict[str, dict[str, list[bool]]] = {}
     for task in wanted:
