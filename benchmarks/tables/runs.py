@@ -108,8 +108,8 @@ def shortened(runs: Runs, curves: Mapping[Key, Curve]) -> Runs:
             continue
         for other, longer in runs.items():
             if other.problem == place.problem and other.budget > place.budget:
-                for method in longer.keys() - runs[place].keys():
-                    methods[method] = _until(longer[method], place.budget, curves)
+                more = {method: cell for method, cell in longer.items() if method not in runs[place]}
+                methods |= {method: _until(cell, place.budget, curves) for method, cell in more.items()}
     return result
 
 

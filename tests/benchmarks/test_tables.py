@@ -100,6 +100,14 @@ def test_a_slow_peer_stands_beside_the_others_at_its_own_budget(tmp_path):
     }
 
 
+def test_methods_that_tie_stand_in_the_order_of_the_rows(tmp_path):
+    names = [f"lamcts {name}" for name in ("turbo, tree", "turbo, no tree", "cma, tree", "bo, tree", "uniform, tree")]
+    for name in names:
+        run(tmp_path, name, 100, 1.0)
+    run(tmp_path, "smac", 100, 1.0, budget=5)
+    assert list(told(tmp_path).beside[Place("ackley-20", 5)]) == ["smac@1", *(f"{name}@1" for name in names)]
+
+
 def test_a_table_has_a_name_of_its_own():
     assert list(TABLES) == ["best", "ranks", "targets", "rescored", "harm", "parity", "saved", "time", "failures"]
     with pytest.raises(ValueError, match="'best' twice"):
