@@ -33,6 +33,22 @@ GROUPS = {
 
 
 def main() -> None:
+    parser = options()
+    arguments = parser.parse_args()
+    reference.given(arguments.reference)
+    if arguments.list or arguments.smoke:
+        show() if arguments.list else smoke()
+        return
+    try:
+        tasks = runnable(plan.tasks(), arguments.held_out) if arguments.plan else matrix(arguments)
+        check(tasks, arguments.held_out)
+    except ValueError as error:
+        parser.error(str(error))
+    until = time.monotonic() + 3600 * arguments.hours
+    work(tasks, Pool(arguments.jobs, arguments.timeout, until), Ledger(arguments.out, arguments.retry))
+
+
+def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help=f"or one of {', '.join(GROUPS)}")
@@ -48,22 +64,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RUNS)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--smoke", action="store_true", help="every installed peer once, tiny, into a temporary folder")
-    arguments = parser.parse_args()
-    if arguments.list:
-        show()
-        return
-    reference.given(arguments.reference)
-    if arguments.smoke:
-        smoke()
-        return
-    try:
-        tasks = runnable(plan.tasks(), arguments.held_out) if arguments.plan else matrix(arguments)
-        check(tasks, arguments.held_out)
-    except ValueError as error:
-        parser.error(str(error))
-    until = time.monotonic() + 3600 * arguments.hours
-    pool = Pool(arguments.jobs, arguments.timeout, until)
-    work(tasks, pool, Ledger(arguments.out, arguments.retry))
+    return parser
 
 
 def matrix(arguments: argparse.Namespace) -> list[Task]:

@@ -7,7 +7,6 @@ best mean rank of their last medians; the others are thin and grey.
 
 import argparse
 import math
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +17,9 @@ import numpy as np
 from benchmarks import plan, problems
 from benchmarks.figures import sheets
 from benchmarks.figures.sheets import FIGURES, Floats
+from benchmarks.harness import script
 from benchmarks.harness.ledger import RUNS, Ledger
-from benchmarks.harness.task import Curve, Key, Task, seeds_of
+from benchmarks.harness.task import Curve, Key, Task
 from benchmarks.peers import FENCED, OURS
 from benchmarks.tables import stats
 from lamcts.plot.canvas import COLOURS, FAINT
@@ -86,24 +86,19 @@ def main(figure: Comparison, about: str | None) -> None:
 
 def parsed(about: str | None, names: Sequence[str]) -> argparse.Namespace:
     """Return the arguments that all figures of runs take."""
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=FIGURES, metavar="DIR")
-    parser.add_argument("--problems", nargs="+", default=list(names), metavar="NAME")
-    parser.add_argument("--rotated", action="store_true", help="NAME-rotated in place of each problem NAME")
-    parser.add_argument("--seeds", nargs="+", default=["table"], help="as in benchmarks.run")
-    parser.add_argument("--runs", type=Path, default=RUNS, metavar="DIR")
-    parser.add_argument("--smoke", action="store_true", help="the short runs of results/timings, a temporary folder")
-    arguments = parser.parse_args()
-    if arguments.smoke:
-        arguments.runs, arguments.seeds, arguments.out = plan.TIMINGS, ["0"], Path(tempfile.mkdtemp())
+    given = script.parser(about, FIGURES, "the short runs of results/timings, a temporary folder")
+    given.add_argument("--problems", nargs="+", default=list(names), metavar="NAME")
+    given.add_argument("--rotated", action="store_true", help="NAME-rotated in place of each problem NAME")
+    given.add_argument("--seeds", nargs="+", default=["table"], help="as in benchmarks.run")
+    given.add_argument("--runs", type=Path, default=RUNS, metavar="DIR")
+    arguments = script.parsed(given, runs=plan.TIMINGS, seeds=["0"])
     arguments.suffix = "-rotated" if arguments.rotated else ""
     arguments.problems = [name + arguments.suffix for name in arguments.problems]
     try:
-        arguments.seeds = seeds_of(arguments.seeds)
         for name in arguments.problems:
             problems.find(name)
     except ValueError as error:
-        parser.error(str(error))
+        given.error(str(error))
     return arguments
 
 

@@ -14,7 +14,7 @@ from lamcts.objectives import make
 FRESH_EPISODES = 20
 WARM_DIM = 2
 PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "gpytorch", "gymnasium", "mujoco")
-BRINGS = {"optuna cma": ("optuna", "cmaes"), "botorch": ("botorch",), "cma": ("cma",), "pycma": ("cma",)}
+BRINGS = {"optuna cma": ("optuna",)}  # beside the package that a method names
 
 
 def measure(**fields: Any) -> tuple[Row, Curve]:

@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import fill_region, growth, own_time, shifted, split_gap, steps, swimmer
+from benchmarks import fill_region, gp_speed, growth, own_time, shifted, split_gap, steps, swimmer
 from benchmarks.harness import script, sheet
 from benchmarks.harness.search import Search
 from benchmarks.harness.sheet import RESULTS, Sheet
@@ -50,6 +50,7 @@ def test_a_run_that_failed_leaves_no_row_and_is_wanted_again(tmp_path):
         ("shifted", shifted.COLUMNS),
         ("own_time", own_time.COLUMNS),
         ("growth", growth.COLUMNS),
+        ("gp_speed", gp_speed.COLUMNS),
         ("swimmer", swimmer.COLUMNS),
         ("steps", steps.COLUMNS),
         ("split_gap", split_gap.COLUMNS),
