@@ -10,15 +10,19 @@ share of points inside, asked of the region afterwards; anything below 1 is a de
 Rows go to results/fill_region.csv.
 """
 
-import argparse
-import tempfile
 import time
-from pathlib import Path
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from benchmarks import problems, records
+from benchmarks import problems
+from benchmarks.harness import script
+from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.task import Row
+from benchmarks.harness.versions import versions
 from lamcts.fill import fill
 from lamcts.observations import Observations
 from lamcts.region import Region
@@ -32,36 +36,32 @@ COLUMNS = (
 SHOWN = (
     "how", "kernel", "dim", "rows", "splits", "rows_inside", "supports", "used", "seconds", "inside", "away", "own",
 )  # fmt: skip
+WAYS, KERNELS = ("auto", "walk", "boxes"), ("rbf", "linear")
 WANTED = 1000
 LEAST_INSIDE = 5  # rows, so that their own distances mean something
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dims", type=int, nargs="+", default=[5, 20, 100, 500])
-    parser.add_argument("--depth", type=int, default=10)
-    parser.add_argument("--rows", type=int, nargs="+", default=[5000, 20000])
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=records.RESULTS / "fill_region.csv")
-    parser.add_argument("--smoke", action="store_true", help="3 dimensions, depth 4, 1 seed into a temporary file")
-    arguments = parser.parse_args()
-    if arguments.smoke:
-        arguments.dims, arguments.depth, arguments.rows, arguments.seeds = [3], 4, [300], 1
-        arguments.out = Path(tempfile.mkdtemp()) / "smoke.csv"
-    done = records.recorded(arguments.out, KEY)
+    given = script.parser(__doc__, "fill_region.csv", "3 dimensions, depth 4, 1 seed")
+    given.add_argument("--dims", type=int, nargs="+", default=[5, 20, 100, 500])
+    given.add_argument("--depth", type=int, default=10)
+    given.add_argument("--rows", type=int, nargs="+", default=[5000, 20000])
+    given.add_argument("--seeds", type=int, default=3, help="how many")
+    arguments = script.parsed(given, dims=[3], depth=4, rows=[300], seeds=1)
+    sheet = Sheet(arguments.out, KEY, COLUMNS)
     print(*(f"{name[:10]:>10}" for name in SHOWN))
-    for dim in arguments.dims:
-        for n in arguments.rows:
-            for seed in range(arguments.seeds):
-                for kernel, ways in (("rbf", ("auto", "walk", "boxes")), ("linear", ("auto", "walk", "boxes"))):
-                    keys = [(how, kernel, dim, arguments.depth, n, seed) for how in ways]
-                    if all(tuple(map(str, key)) in done for key in keys):
-                        continue
-                    region, seen = deep_region(kernel, dim, arguments.depth, n, seed)
-                    for key in keys:
-                        row = measure(region, seen, key)
-                        records.append(arguments.out, row, COLUMNS)
-                        print(*(f"{row[name]:>10}" for name in SHOWN))
+    for dim, n, seed, kernel in product(arguments.dims, arguments.rows, range(arguments.seeds), KERNELS):
+        keys = [(how, kernel, dim, arguments.depth, n, seed) for how in WAYS]
+        for row in measured(sheet.missing(keys)):
+            sheet.append(row)
+            print(*(f"{row[name]:>10}" for name in SHOWN))
+
+
+def measured(keys: list[Any]) -> Iterator[Row]:
+    """Yield the rows of keys that share a region."""
+    if keys:
+        region, seen = deep_region(*keys[0][1:])
+        yield from (measure(region, seen, key) for key in keys)
 
 
 def deep_region(kernel: str, dim: int, depth: int, n: int, seed: int) -> tuple[Region, Observations]:
@@ -82,7 +82,7 @@ def deep_region(kernel: str, dim: int, depth: int, n: int, seed: int) -> tuple[R
     return node.region(steps), seen
 
 
-def measure(region: Region, seen: Observations, key: tuple[str, str, int, int, int, int]) -> records.Row:
+def measure(region: Region, seen: Observations, key: tuple[str, str, int, int, int, int]) -> Row:
     """Return the record of one draw."""
     fill(region, 1, np.random.default_rng(0), seen, key[0])  # imports are not timed
     start = time.process_time()
@@ -96,7 +96,7 @@ def measure(region: Region, seen: Observations, key: tuple[str, str, int, int, i
     row |= {"inside": float(region.contains(drawn.x).mean()) if len(drawn.x) else ""}
     row |= {"away": f"{np.median(cdist(drawn.x, rows).min(1)):.4f}" if len(drawn.x) else ""}
     row |= {"own": f"{np.median(np.sort(cdist(rows, rows), axis=1)[:, 1]):.4f}"}
-    return row | {"versions": records.versions(["numpy", "scipy", "scikit-learn"])}
+    return row | {"versions": versions(["numpy", "scipy", "scikit-learn"])}
 
 
 if __name__ == "__main__":

@@ -3,71 +3,84 @@
 Both fit the same loss from the same start with 20 steps of L-BFGS, then give mean and variance at 500 points. gpytorch
 computes with Cholesky factors, exactly as ours does, on one thread.
 
-    python -m benchmarks.gp_speed [--smoke] [--out benchmarks/results/gp_speed.csv]
+    python -m benchmarks.gp_speed [--rows 50 100 200 500 1000] [--dims 20 100]
+
+Rows go to results/gp_speed.csv.
 """
 
-import argparse
-import csv
 import time
-from pathlib import Path
+from itertools import product
+from typing import Any
 
 import numpy as np
 import torch
 
+from benchmarks.harness import script
+from benchmarks.harness.search import Floats
+from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.task import Row
 from lamcts.models import torch_gp
 from lamcts.models.fit import Prior, fit
 from lamcts.models.gp import Posterior
 from lamcts.models.scale import Scale
 
 STEPS, POINTS = 20, 500
+KEY = ("rows", "dim")
+COLUMNS = (*KEY, "ours_cpu_seconds", "gpytorch_cpu_seconds", "times_faster", "largest_difference")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smoke", action="store_true", help="one tiny case, to see that the script runs")
-    parser.add_argument("--out", type=Path, help="CSV to write")
-    options = parser.parse_args()
+    given = script.parser(__doc__, "gp_speed.csv", "one tiny case, to see that the script runs")
+    given.add_argument("--rows", type=int, nargs="+", default=[50, 100, 200, 500, 1000])
+    given.add_argument("--dims", type=int, nargs="+", default=[20, 100])
+    given.add_argument("--repeats", type=int, default=3)
+    arguments = script.parsed(given, rows=[50], dims=[20], repeats=1)
     torch.set_num_threads(1)
-    cases = [(50, 20)] if options.smoke else [(n, d) for d in (20, 100) for n in (50, 100, 200, 500, 1000)]
     measure(10, 2, repeats=1)  # loads what loads late
-    rows = [measure(n, d, repeats=1 if options.smoke else 3) for n, d in cases]
-    if options.out:
-        with options.out.open("w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+    sheet = Sheet(arguments.out, KEY, COLUMNS)
+    for n, d in sheet.missing((n, d) for d, n in product(arguments.dims, arguments.rows)):
+        row = measure(n, d, arguments.repeats)
+        sheet.append(row)
+        script.tell(sheet, row)
 
 
-def measure(n: int, d: int, repeats: int) -> dict[str, float]:
-    """Return the best CPU times of both routes for `n` rows of `d` coordinates, and print them."""
+def measure(n: int, d: int, repeats: int) -> Row:
+    """Return the best CPU times of both routes for `n` rows of `d` coordinates, and how far apart they end."""
     rng = np.random.default_rng(0)
     x, points = rng.random((n, d)), rng.random((POINTS, d))
     y = np.sin(4 * x[:, : d // 4]).sum(1) + 0.05 * rng.standard_normal(n)
     z = Scale.of(y).down(y)
     prior = Prior()
     start = prior.mode(d)
-    times: dict[str, list[float]] = {"ours": [], "gpytorch": []}
+    best = {"ours": np.inf, "gpytorch": np.inf}
+    found = {}
     for _ in range(repeats):
-        began = time.process_time()
-        ours, _ = fit(x, z, start, prior, STEPS)
-        mine = Posterior(x, z, ours).moments(points)
-        times["ours"].append(time.process_time() - began)
-        began = time.process_time()
-        theirs, _ = torch_gp.fit(x, z, start, prior, STEPS)
-        other = torch_gp.TorchPosterior(x, z, theirs).moments(points)
-        times["gpytorch"].append(time.process_time() - began)
-    gap = max(float(np.abs(a - b).max()) for a, b in zip(mine, other, strict=True))
-    mine_s, other_s = min(times["ours"]), min(times["gpytorch"])
-    print(f"n {n:5} d {d:4}: ours {mine_s:7.3f} s, gpytorch {other_s:7.3f} s", end="")
-    print(f", {other_s / mine_s:5.1f} x; largest difference {gap:.0e}")
+        for name, route in ROUTES.items():
+            began = time.process_time()
+            found[name] = route(x, z, start, prior, points)
+            best[name] = min(best[name], time.process_time() - began)
+    gap = max(float(np.abs(a - b).max()) for a, b in zip(*found.values(), strict=True))
     return {
         "rows": n,
         "dim": d,
-        "ours_cpu_seconds": round(mine_s, 5),
-        "gpytorch_cpu_seconds": round(other_s, 5),
-        "times_faster": round(other_s / mine_s, 2),
+        "ours_cpu_seconds": round(best["ours"], 5),
+        "gpytorch_cpu_seconds": round(best["gpytorch"], 5),
+        "times_faster": round(best["gpytorch"] / best["ours"], 2),
         "largest_difference": float(f"{gap:.1e}"),
     }
+
+
+def _ours(x: Floats, z: Floats, start: Any, prior: Prior, points: Floats) -> tuple[Floats, ...]:
+    fitted, _ = fit(x, z, start, prior, STEPS)
+    return Posterior(x, z, fitted).moments(points)
+
+
+def _gpytorch(x: Floats, z: Floats, start: Any, prior: Prior, points: Floats) -> tuple[Floats, ...]:
+    fitted, _ = torch_gp.fit(x, z, start, prior, STEPS)
+    return torch_gp.TorchPosterior(x, z, fitted).moments(points)
+
+
+ROUTES = {"ours": _ours, "gpytorch": _gpytorch}
 
 
 if __name__ == "__main__":

@@ -9,22 +9,25 @@ largest factor of a covariance in a pair: the rows in the trust region's model. 
 batches of 10 bring a trust region to life, so that the pairs measure a live one. Rows go to results/growth.csv.
 """
 
-import argparse
-import json
 import resource
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 import tracemalloc
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import lamcts
-from benchmarks import ours, own_time, problems, records
+from benchmarks import peers, problems
+from benchmarks.harness import measure as one_run
+from benchmarks.harness import script
+from benchmarks.harness.clock import Clock
+from benchmarks.harness.search import Search
+from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.task import Result, Row, Task
+from benchmarks.harness.versions import OURS, versions
 
 KEY = ("problem", "dim", "rows", "seed")
 COLUMNS = (
@@ -34,38 +37,30 @@ COLUMNS = (
 PAIRS, WARM, BATCH = 50, 200, 10
 
 
+class Size(NamedTuple):
+    """One run after `rows` rows of `file`."""
+
+    file: str
+    problem: str
+    dim: int
+    rows: int
+    seed: int
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, nargs="+", default=[1000, 5000, 10000, 20000])
-    parser.add_argument("--dim", type=int, default=100)
-    parser.add_argument("--problem", default="ackley")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=records.RESULTS / "growth.csv")
-    parser.add_argument("--smoke", action="store_true", help="200 rows in 5 dimensions into a temporary file")
-    parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)  # the inner process: rows file, key in JSON
-    arguments = parser.parse_args()
-    if arguments.run:
-        print(json.dumps(measure(Path(arguments.run[0]), **json.loads(arguments.run[1]))))
-        return
-    if arguments.smoke:
-        arguments.rows, arguments.dim, arguments.out = [200], 5, Path(tempfile.mkdtemp()) / "smoke.csv"
-    done = records.recorded(arguments.out, KEY)
+    given = script.parser(__doc__, "growth.csv", "200 rows in 5 dimensions")
+    given.add_argument("--rows", type=int, nargs="+", default=[1000, 5000, 10000, 20000])
+    given.add_argument("--dim", type=int, default=100)
+    given.add_argument("--problem", default="ackley")
+    given.add_argument("--seed", type=int, default=0)
+    arguments = script.parsed(given, rows=[200], dim=5)
+    sheet = Sheet(arguments.out, KEY, COLUMNS)
+    keys = sheet.missing((arguments.problem, arguments.dim, n, arguments.seed) for n in arguments.rows)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.npz"
-        for n in arguments.rows:
-            key = dict(zip(KEY, (arguments.problem, arguments.dim, n, arguments.seed), strict=True))
-            if tuple(map(str, key.values())) in done:
-                continue
-            if not file.exists():
-                np.savez(file, **evolve(arguments.problem, arguments.dim, max(arguments.rows), arguments.seed))
-            command = [sys.executable, "-m", "benchmarks.growth", "--run", str(file), json.dumps(key)]
-            row = json.loads(
-                subprocess.run(
-                    command, capture_output=True, text=True, check=True, env=records.inner_environment()
-                ).stdout
-            )
-            records.append(arguments.out, row, COLUMNS)
-            print({name: row[name] for name in COLUMNS if name in row and name != "versions"}, flush=True)
+        if keys:
+            np.savez(file, **evolve(arguments.problem, arguments.dim, max(arguments.rows), arguments.seed))
+        script.record([Size(str(file), *key) for key in keys], sheet, "benchmarks.growth:measure", 1)
 
 
 def evolve(problem: str, dim: int, n: int, seed: int) -> dict[str, Any]:
@@ -74,35 +69,55 @@ def evolve(problem: str, dim: int, n: int, seed: int) -> dict[str, Any]:
     objective = problems.shifted(problem, dim)
 
     class Noted:
-        space = objective.space
+        space, x0, maximise = objective.space, None, False
 
-        def __call__(self, point: Any) -> float:
+        def __call__(self, point: Any, *, seed: int | None = None) -> float:
             points.append(point)
             return objective(point)
 
-    watched = ours.METHODS["pycma"](ours.Task("pycma", problem, dim, 0, seed, n), Noted())
-    return {"points": np.array(points), "values": np.array(watched.values)}
+    search = Search(Noted(), seed, n)
+    one_run.go(peers.load("pycma"), search)
+    return {"points": np.array(points), "values": np.array(search.values)}
 
 
-def measure(file: Path, problem: str, dim: int, rows: int, seed: int) -> records.Row:
-    """Return the row of `PAIRS` pairs after the first `rows` rows of `file`."""
-    objective = problems.shifted(problem, dim)
-    ours.warm_imports({})
+def measure(**fields: Any) -> Result:
+    """Return the row of `PAIRS` pairs after the first rows of a file, and what came before them."""
+    size = Size(**fields)
+    objective = problems.shifted(size.problem, size.dim)
+    one_run.warm(Task("lamcts", "smoke", 4, 0, 0))
     memory = _peak_mb()
-    with np.load(file) as columns:
-        points, values = columns["points"][:rows], columns["values"][:rows]
-    opt = lamcts.Optimizer(objective.space, seed=seed)
+    opt, row = told(size, objective)
+    row |= clocked(opt, objective)
+    row |= {"own_pairs": int(np.count_nonzero(opt.seen.source[size.rows + WARM : size.rows + WARM + PAIRS] >= 0))}
+    row |= {"memory_mb": f"{_peak_mb() - memory:.0f}", "traced_mb": f"{traced(opt, objective):.1f}"}
+    row |= {"best_after": f"{opt.best.value:.6g}", "versions": versions(OURS)}
+    return {name: getattr(size, name) for name in KEY} | row, None
+
+
+def told(size: Size, objective: Any) -> tuple[lamcts.Optimizer, Row]:
+    """Return an optimiser that was told the rows and is under way, and what that cost."""
+    with np.load(size.file) as columns:
+        points, values = columns["points"][: size.rows], columns["values"][: size.rows]
+    opt = lamcts.Optimizer(objective.space, seed=size.seed)
     start = time.process_time()
     opt.tell_points(points, values)
-    told, before = time.process_time() - start, opt.best.value
-    first = warm_up(opt, objective)
+    row = {"tell_points_s": f"{time.process_time() - start:.3g}", "best_before": f"{opt.best.value:.6g}"}
+    return opt, row | {"first_ask_s": f"{warm_up(opt, objective):.3g}"}
+
+
+def clocked(opt: lamcts.Optimizer, objective: Any) -> Row:
+    """Return the seconds of `PAIRS` pairs, and the median size of their models."""
     seconds, sizes = [], []
     for _ in range(PAIRS):
-        with own_time.Clock() as clock:
+        with Clock() as clock:
             seconds.append(pair(opt, objective))
         sizes.append(clock.largest)
-    own = int(np.count_nonzero(opt.seen.source[rows + WARM : rows + WARM + PAIRS] >= 0))
-    peak = _peak_mb() - memory
+    row = {"pair_s_median": f"{statistics.median(seconds):.3g}", "pair_s_max": f"{max(seconds):.3g}"}
+    return row | {"model_rows_median": statistics.median(sizes)}
+
+
+def traced(opt: lamcts.Optimizer, objective: Any) -> float:
+    """Return by how many MB the memory that numpy reports rises inside a pair, at most."""
     tracemalloc.start()
     rises = []
     for _ in range(5):
@@ -110,19 +125,7 @@ def measure(file: Path, problem: str, dim: int, rows: int, seed: int) -> records
         tracemalloc.reset_peak()
         pair(opt, objective)
         rises.append((tracemalloc.get_traced_memory()[1] - held) / 2**20)
-    return dict(zip(KEY, (problem, dim, rows, seed), strict=True)) | {
-        "tell_points_s": f"{told:.3g}",
-        "first_ask_s": f"{first:.3g}",
-        "pair_s_median": f"{statistics.median(seconds):.3g}",
-        "pair_s_max": f"{max(seconds):.3g}",
-        "own_pairs": own,
-        "model_rows_median": statistics.median(sizes),
-        "memory_mb": f"{peak:.0f}",
-        "traced_mb": f"{max(rises):.1f}",
-        "best_before": f"{before:.6g}",
-        "best_after": f"{opt.best.value:.6g}",
-        "versions": records.versions(ours.PACKAGES),
-    }
+    return max(rises)
 
 
 def warm_up(opt: lamcts.Optimizer, objective: Any) -> float:

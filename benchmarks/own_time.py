@@ -1,6 +1,6 @@
 """What does the optimiser itself cost? CPU seconds inside ask and tell, one thread, beside the two predecessors.
 
-    python -m benchmarks.own_time [--reference DIR] [--dims 20 100] [--seeds 0 1 2]
+    python -m benchmarks.own_time [--reference DIR] [--dims 20 100] [--seeds 0-2]
 
 Ours in batches of 10 stands beside TuRBO-1 in batches of 10, ours one by one beside LaMCTS (to 500 evaluations at
 d = 20, to 300 at d = 100). The floor is what the Cholesky factorisations and triangular solves of our own run cost:
@@ -8,91 +8,58 @@ the same run again, with a clock round LAPACK's and BLAS's routines. Runs of our
 the load of a shared machine drifts. Rows go to results/own_time.csv.
 """
 
-import argparse
-import functools
-import tempfile
-import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks import ours, problems, records, references
+from benchmarks import problems, references, shifted
+from benchmarks.harness import measure as one_run
+from benchmarks.harness import script
+from benchmarks.harness.clock import Clock
+from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.task import Result
+from benchmarks.peers import reference
+from benchmarks.shifted import Case
 
-COLUMNS = (*records.COLUMNS, "floor_s", "floor_calls")
-ROUTINES = {"lapack": ("dpotrf", "dpotrs", "dpotri", "dtrtrs", "dtrtri"), "blas": ("dtrsm", "dtrsv")}
+COLUMNS = (*shifted.COLUMNS, "floor_s", "floor_calls")
+BESIDE = {10: "turbo", 1: "lamcts"}  # by our batch: the predecessor that takes as many
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--reference", type=Path, help="folder with the checkouts TuRBO/ and LaMCTS/")
-    parser.add_argument("--dims", type=int, nargs="+", default=[20, 100])
-    parser.add_argument("--problems", nargs="+", default=problems.NAMES)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--out", type=Path, default=records.RESULTS / "own_time.csv")
-    parser.add_argument("--smoke", action="store_true", help="one short run of each kind into a temporary file")
-    arguments = parser.parse_args()
-    budgets = {dim: {10: 1000, 1: 500 if dim < 100 else 300} for dim in arguments.dims}  # [dim][batch]
-    if arguments.smoke:
-        arguments.problems, arguments.seeds, budgets = ["ackley"], [0], {4: {10: 60, 1: 50}}
-        arguments.out = Path(tempfile.mkdtemp()) / "smoke.csv"
-    for dim, by_batch in budgets.items():
-        for seed in arguments.seeds:
-            for problem in arguments.problems:
-                for batch, budget in by_batch.items():
-                    task = ours.Task("lamcts", problem, dim, batch, seed, budget)
-                    if task.key not in records.recorded(arguments.out):
-                        _report(arguments.out, measure(task))
-                    if arguments.reference:
-                        method = {10: "turbo", 1: "lamcts"}[batch]
-                        references.run(arguments.reference, method, problem, dim, seed, budget, arguments.out, COLUMNS)
+    given = script.parser(__doc__, "own_time.csv", "one short run of each kind")
+    given.add_argument("--seeds", nargs="+", default=["0-2"])
+    given.add_argument("--reference", type=Path, help="folder with the checkouts TuRBO/ and LaMCTS/")
+    given.add_argument("--dims", type=int, nargs="+", default=[20, 100])
+    given.add_argument("--problems", nargs="+", default=problems.NAMES)
+    given.add_argument("--budget", type=int, help="default: those of references.py")
+    arguments = script.parsed(given, problems=["ackley"], seeds=[0], dims=[4], budget=60)
+    reference.given(arguments.reference)
+    sheet = Sheet(arguments.out, Case._fields, COLUMNS)
+    for dim, seed, problem, batch in in_turn(arguments.dims, arguments.seeds, arguments.problems):
+        ours = Case("lamcts", problem, dim, batch, seed, arguments.budget or references.budget_of(batch, dim))
+        script.record([ours], sheet, "benchmarks.own_time:measure", 1)
+        if arguments.reference:
+            theirs = references.case(BESIDE[batch], problem, dim, seed, ours.budget)
+            shifted.record([theirs], arguments.out, columns=COLUMNS)
 
 
-def measure(task: ours.Task) -> records.Row:
+def in_turn(dims: list[int], seeds: list[int], names: list[str]) -> Iterator[tuple[int, int, str, int]]:
+    """Yield dimension, seed, problem and batch, the batch changing first."""
+    yield from ((dim, seed, name, batch) for dim in dims for seed in seeds for name in names for batch in BESIDE)
+
+
+def measure(**fields: Any) -> Result:
     """Return the row of one run, and of the same run again under the clock."""
-    row = ours.run(task)
-    clock = Clock()
-    with clock:
-        again = ours.run(task)
+    case = Case(**fields)
+    task = case.task
+    one_run.warm(task)
+    row, curve = one_run.told(task, one_run.searched(task))
+    with Clock() as clock:
+        again, _ = one_run.told(task, one_run.searched(task))
     if again["best"] != row["best"]:
-        raise RuntimeError(f"expected the same run twice from seed {task.seed}, got {row['best']} and {again['best']}")
-    return row | {"floor_s": f"{clock.seconds:.4g}", "floor_calls": clock.calls}
-
-
-class Clock:
-    """Counts the calls of SciPy's Cholesky and triangular routines, and their CPU seconds, while it is entered."""
-
-    def __init__(self) -> None:
-        self.seconds, self.calls, self.largest = 0.0, 0, 0
-
-    def __enter__(self) -> "Clock":
-        import scipy.linalg.blas
-        import scipy.linalg.lapack
-
-        self._kept: list[tuple[Any, str, Any]] = []
-        for module, names in ((scipy.linalg.lapack, ROUTINES["lapack"]), (scipy.linalg.blas, ROUTINES["blas"])):
-            for name in names:
-                routine = getattr(module, name)
-                self._kept.append((module, name, routine))
-                setattr(module, name, functools.partial(self._timed, routine, 1 if name in ("dtrsm",) else 0))
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for module, name, routine in self._kept:
-            setattr(module, name, routine)
-
-    def _timed(self, routine: Any, matrix: int, *arguments: Any, **settings: Any) -> Any:
-        start = time.process_time()
-        result = routine(*arguments, **settings)
-        self.seconds += time.process_time() - start
-        self.calls += 1
-        if len(arguments) > matrix:
-            self.largest = max(self.largest, len(arguments[matrix]))
-        return result
-
-
-def _report(out: Path, row: records.Row) -> None:
-    records.append(out, row, COLUMNS)
-    name = f"{row['method']} {row['problem']}-{row['dim']} batch {row['batch']} seed {row['seed']}"
-    print(f"{name}: best {row['best']}, {row['own_ms']} ms an evaluation, floor {row['floor_s']} s", flush=True)
+        raise RuntimeError(f"expected the same run twice from seed {case.seed}, got {row['best']} and {again['best']}")
+    floor = {"floor_s": f"{clock.seconds:.4g}", "floor_calls": clock.calls}
+    return shifted.row_of(case, row, curve) | floor, None
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@
 varies with the seed, and all methods see the same one. `ackley-20-reference` is moved by one fixed vector,
 `numpy.random.RandomState(12345).uniform(-1/4, 1/4)` of the range per coordinate, as in results/shifted.csv.
 `hopper-ars` standardises states by the statistics that ARS published, as the thesis did; `hopper` takes them as is.
-A problem whose objective is not registered is listed all the same and cannot be run.
+Functions of any dimension are found, `ackley-7`; those of 20, 100 and 200 are listed. A problem whose objective is not
+registered is listed all the same and cannot be run.
 """
 
 import difflib
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -75,10 +77,12 @@ class Problem:
 def find(name: str) -> Problem:
     """Return a problem by its name; ValueError with the nearest names where there is none."""
     known = table()
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=3)
-        raise ValueError(f"expected a problem such as {', '.join(near or ['ackley-20', 'swimmer'])}, got {name!r}")
-    return known[name]
+    if name in known:
+        return known[name]
+    if (of := _SIZED.fullmatch(name)) and of["base"] in _SOLVED and int(of["dim"]) > 0:
+        return _function(of["base"], int(of["dim"]), of["kind"])
+    near = difflib.get_close_matches(name, known, n=3)
+    raise ValueError(f"expected a problem such as {', '.join(near or ['ackley-20', 'swimmer'])}, got {name!r}")
 
 
 @cache
@@ -88,10 +92,15 @@ def table() -> Mapping[str, Problem]:
     return MappingProxyType({problem.name: problem for problem in rows})
 
 
+def reference(name: str, dim: int) -> str:
+    """Return the problem that is a function moved by the reference vector; "ackley-rotated" is turned as well."""
+    base, turned, _ = name.partition("-rotated")
+    return f"{base}-{dim}-reference{turned}"
+
+
 def shifted(name: str, dim: int) -> Objective:
-    """Return a function moved by the reference vector; "ackley-rotated" is turned as well."""
-    base, _, kind = name.partition("-")
-    return make(base, dim=dim, shift="reference", rotate="reference" if kind == "rotated" else None)
+    """Return its objective, the same for every seed."""
+    return find(reference(name, dim)).make(0)
 
 
 _SOLVED = {  # regret a dimension; Ackley's and Griewank's do not grow with the dimension
@@ -109,16 +118,18 @@ _BUDGETS = {20: 1000, 100: 2000, 200: 10000}
 
 
 def _synthetic() -> list[Problem]:
-    rows = []
-    for name, solved in _SOLVED.items():
-        for dim, budget in _BUDGETS.items():
-            for kind, how in _KINDS.items():
-                row = Problem(f"{name}-{dim}{kind}", name, dim, budget, solved(dim), {"dim": dim, **how})
-                rows.append(replace(row, held_out=name in _HELD_OUT))
+    rows = [_function(name, dim, kind) for name in _SOLVED for dim in _BUDGETS for kind in _KINDS]
     for name, dim, budget, target in (("hartmann6", 6, 300, 0.1), ("branin", 2, 100, 0.01)):
         for kind, how in _KINDS.items():
             rows.append(Problem(f"{name}{kind}", name, dim, budget, target, how, held_out=True))
     return rows
+
+
+def _function(name: str, dim: int, kind: str) -> Problem:
+    """Return one of the functions; between the dimensions that are listed the next larger one's budget holds."""
+    budget = next((n for listed, n in _BUDGETS.items() if dim <= listed), max(_BUDGETS.values()))
+    settings = {"dim": dim, **_KINDS[kind]}
+    return Problem(f"{name}-{dim}{kind}", name, dim, budget, _SOLVED[name](dim), settings, held_out=name in _HELD_OUT)
 
 
 _KINDS: dict[str, dict[str, Any]] = {
@@ -127,6 +138,7 @@ _KINDS: dict[str, dict[str, Any]] = {
     "-reference": {"shift": "reference"},
     "-reference-rotated": {"shift": "reference", "rotate": "reference"},
 }
+_SIZED = re.compile(rf"(?P<base>[a-z-]+)-(?P<dim>\d+)(?P<kind>{'|'.join(_KINDS)})")
 
 
 def _gait(name: str, dim: int, budget: int, still: float, threshold: float, held_out: bool = False) -> list[Problem]:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import records
+from benchmarks.harness.sheet import RESULTS, read
+from benchmarks.tables.markdown import markdown
 
 Row = dict[str, str]
 Group = tuple[str, ...]
@@ -19,13 +20,13 @@ Group = tuple[str, ...]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="*", help=f"default: all of {', '.join(TABLES)}")
-    parser.add_argument("--results", type=Path, default=records.RESULTS)
+    parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--smoke", action="store_true", help="the same: it is quick")
     arguments = parser.parse_args()
     for name in arguments.tables or TABLES:
         if name not in TABLES:
             parser.error(f"expected tables out of {', '.join(TABLES)}, got {name!r}")
-        rows = records.read(arguments.results / f"{name}.csv")
+        rows = read(arguments.results / f"{name}.csv")
         if rows:
             print(f"\n### {name}\n\n{TABLES[name](rows)}")
 
@@ -44,7 +45,7 @@ def shifted(rows: list[Row]) -> str:
                 if any(cells):
                     lines.append((dim, method, batch, mark, *cells))
         header = ("d", "method", "batch", "evaluations", *problems)
-    return table(header, lines)
+    return markdown(header, lines)
 
 
 def own_time(rows: list[Row]) -> str:
@@ -59,7 +60,7 @@ def own_time(rows: list[Row]) -> str:
         best = _quartiles([row["best"] for row in runs])
         lines.append((dim, batch, problem, method, budget, _quartiles(ms), _quartiles(floor), best))
     header = ("d", "batch", "problem", "method", "evaluations", "ms an evaluation", "of it, floor", "best")
-    return table(header, lines) + "\n\n" + _ratios(rows)
+    return markdown(header, lines) + "\n\n" + _ratios(rows)
 
 
 def _ratios(rows: list[Row]) -> str:
@@ -85,13 +86,13 @@ def _ratios(rows: list[Row]) -> str:
         "ours at least as good",
         "median not worse",
     )
-    return table(header, lines)
+    return markdown(header, lines)
 
 
 def plain(rows: list[Row]) -> str:
     """All rows as they are, without the versions."""
     header = [name for name in rows[0] if name != "versions"]
-    return table(header, [[row[name] for name in header] for row in rows])
+    return markdown(header, [[row[name] for name in header] for row in rows])
 
 
 TABLES: dict[str, Callable[[list[Row]], str]] = {
@@ -116,12 +117,6 @@ def _quartiles(texts: Sequence[str]) -> str:
         return ""
     low, middle, high = (f"{value:.3g}" for value in np.quantile(values, (0.25, 0.5, 0.75)))
     return f"{middle} ({low} to {high}) [{len(values)}]" if len(values) > 1 else f"{middle} [1]"
-
-
-def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Return a markdown table."""
-    rows = [header, ["---"] * len(header), *lines]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in rows)
 
 
 if __name__ == "__main__":

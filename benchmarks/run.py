@@ -17,10 +17,12 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from benchmarks import ledger, peers, plan, pool, problems
-from benchmarks.ledger import Task
+from benchmarks import peers, plan, problems
+from benchmarks.harness.ledger import RUNS, Ledger
+from benchmarks.harness.pool import Pool
+from benchmarks.harness.task import Row, Task, seeds_of
+from benchmarks.peers import reference
 from benchmarks.peers.reference import VARIABLE
 
 GROUPS = {
@@ -31,6 +33,22 @@ GROUPS = {
 
 
 def main() -> None:
+    parser = options()
+    arguments = parser.parse_args()
+    reference.given(arguments.reference)
+    if arguments.list or arguments.smoke:
+        show() if arguments.list else smoke()
+        return
+    try:
+        tasks = runnable(plan.tasks(), arguments.held_out) if arguments.plan else matrix(arguments)
+        check(tasks, arguments.held_out)
+    except ValueError as error:
+        parser.error(str(error))
+    until = time.monotonic() + 3600 * arguments.hours
+    work(tasks, Pool(arguments.jobs, arguments.timeout, until), Ledger(arguments.out, arguments.retry))
+
+
+def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help=f"or one of {', '.join(GROUPS)}")
@@ -43,24 +61,10 @@ def main() -> None:
     parser.add_argument("--reference", type=Path, metavar="DIR", help="folder with the checkouts TuRBO/ and LaMCTS/")
     parser.add_argument("--held-out", action="store_true", help="the default is frozen: run the held-out problems")
     parser.add_argument("--retry", action="store_true", help="run again what failed")
-    parser.add_argument("--out", type=Path, default=ledger.RUNS)
+    parser.add_argument("--out", type=Path, default=RUNS)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--smoke", action="store_true", help="every installed peer once, tiny, into a temporary folder")
-    arguments = parser.parse_args()
-    if arguments.list:
-        show()
-        return
-    if arguments.reference:
-        os.environ[VARIABLE] = str(arguments.reference.resolve())
-    if arguments.smoke:
-        smoke()
-        return
-    try:
-        tasks = runnable(plan.tasks(), arguments.held_out) if arguments.plan else matrix(arguments)
-        check(tasks, arguments.held_out)
-    except ValueError as error:
-        parser.error(str(error))
-    work(tasks, arguments)
+    return parser
 
 
 def matrix(arguments: argparse.Namespace) -> list[Task]:
@@ -85,20 +89,6 @@ def method_and_batch(spec: str) -> tuple[str, int]:
     if batch and not (batch.isdecimal() and int(batch) > 0):
         raise ValueError(f"expected a method such as 'lamcts@10', got {spec!r}")
     return name, int(batch or 1)
-
-
-def seeds_of(words: Sequence[str]) -> list[int]:
-    """Return the seeds of words such as "tune", "table", "3", "100-104"."""
-    found: list[int] = []
-    for word in words:
-        low, _, high = word.partition("-")
-        if word in ("tune", "table"):
-            found += problems.TUNING if word == "tune" else problems.TABLE
-        elif low.isdecimal() and (not high or high.isdecimal()):
-            found += range(int(low), int(high or low) + 1)
-        else:
-            raise ValueError(f"expected seeds such as 3, 100-104, 'tune' or 'table', got {word!r}")
-    return list(dict.fromkeys(found))
 
 
 def runnable(tasks: Sequence[Task], held_out: bool) -> list[Task]:
@@ -130,21 +120,20 @@ def check(tasks: Sequence[Task], held_out: bool) -> None:
         raise ValueError(f"held out: {', '.join(kept)}; no decision may rest on them; --held-out runs them")
 
 
-def work(tasks: Sequence[Task], arguments: argparse.Namespace) -> bool:
+def work(tasks: Sequence[Task], pool: Pool, ledger: Ledger) -> bool:
     """Run what has no row yet; return whether all went well."""
-    rows = ledger.rows(arguments.out)
-    todo = [task for task in tasks if pool.wanted(task, rows, arguments.retry)]
+    rows = ledger.rows()
+    todo = [task for task in tasks if ledger.lacks(task, rows)]
     print(f"{len(tasks)} runs, {len(tasks) - len(todo)} of them done", flush=True)
     well = []
 
-    def report(task: Task, row: dict[str, Any]) -> None:
+    def report(task: Task, row: Row) -> None:
         well.append(row["status"] == "ok")
         good = f"best {row.get('best')}, {row.get('own_ms')} ms an evaluation, {row.get('wall_s')} s"
         print(f"[{len(well)}/{len(todo)}] {task}: {good if well[-1] else row['message']}", flush=True)
 
-    until = time.monotonic() + 3600 * arguments.hours
     try:
-        pool.run_all(todo, arguments.jobs, arguments.timeout, arguments.out, until, report, arguments.retry)
+        pool.run(todo, ledger, report)
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here", flush=True)
     return all(well)
@@ -168,8 +157,7 @@ def smoke() -> None:
         print(f"{name}: skipped, {peers.missing(name)} is not installed")
     tasks = [Task(n, "smoke", 4, 0, problems.find("smoke").budget) for n in names if not peers.missing(n)]
     with tempfile.TemporaryDirectory() as folder:
-        arguments = argparse.Namespace(out=Path(folder), retry=False, jobs=2, timeout=300, hours=math.inf)
-        if not work(tasks, arguments):
+        if not work(tasks, Pool(jobs=2, timeout_seconds=300), Ledger(Path(folder))):
             raise SystemExit("a method failed")
 
 

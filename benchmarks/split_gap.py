@@ -9,15 +9,18 @@ three are the splitters as the tree uses them, with their check on held-out rows
 all, and `gap` is that of the splits they made. Rows go to results/split_gap.csv, summed up on the screen.
 """
 
-import argparse
 import statistics
-import tempfile
 import time
-from pathlib import Path
+from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
-from benchmarks import problems, records
+from benchmarks import problems
+from benchmarks.harness import script
+from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.task import Row
+from benchmarks.harness.versions import versions
 from lamcts.objectives import make
 from lamcts.tree import KMeansSvm, Linear, Splitter, evidence
 
@@ -38,45 +41,34 @@ METHODS: dict[str, Splitter] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dims", type=int, nargs="+", default=[5, 20, 100, 500])
-    parser.add_argument("--rows", type=int, nargs="+", default=[200, 1000])
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=records.RESULTS / "split_gap.csv")
-    parser.add_argument("--smoke", action="store_true", help="3 dimensions, 60 rows, 1 seed into a temporary file")
-    arguments = parser.parse_args()
-    if arguments.smoke:
-        arguments.dims, arguments.rows, arguments.seeds = [3], [60], 1
-        arguments.out = Path(tempfile.mkdtemp()) / "smoke.csv"
-    Linear().fit(*rows_of("ackley", 2, 60, 0)[:2], np.random.default_rng(0))  # imports are not timed
-    KMeansSvm().fit(*rows_of("ackley", 2, 60, 0)[:2], np.random.default_rng(0))
-    done = records.recorded(arguments.out, KEY)
-    for dim in arguments.dims:
-        for name in [name + kind for name in problems.NAMES for kind in ("", "-centred")]:
-            for n in arguments.rows:
-                for seed in range(arguments.seeds):
-                    if tuple(map(str, (list(METHODS)[-1], name, dim, n, seed))) in done:
-                        continue
-                    for row in measure(name, dim, n, seed):
-                        records.append(arguments.out, row, COLUMNS)
-    show(arguments.out)
+    given = script.parser(__doc__, "split_gap.csv", "3 dimensions, 60 rows, 1 seed")
+    given.add_argument("--dims", type=int, nargs="+", default=[5, 20, 100, 500])
+    given.add_argument("--rows", type=int, nargs="+", default=[200, 1000])
+    given.add_argument("--seeds", type=int, default=5, help="how many")
+    arguments = script.parsed(given, dims=[3], rows=[60], seeds=1)
+    for splitter in (Linear(), KMeansSvm()):  # imports are not timed
+        splitter.fit(*rows_of("ackley", 2, 60, 0)[:2], np.random.default_rng(0))
+    sheet = Sheet(arguments.out, KEY, COLUMNS)
+    names = [name + kind for name in problems.NAMES for kind in ("", "-centred")]
+    for dim, name, n, seed in product(arguments.dims, names, arguments.rows, range(arguments.seeds)):
+        for method, *rest in sheet.missing((method, name, dim, n, seed) for method in METHODS):
+            sheet.append(measure(method, *rest))
+    show(sheet.rows())
 
 
-def measure(problem: str, dim: int, n: int, seed: int) -> list[records.Row]:
-    """Return one record for each method on the same rows."""
+def measure(method: str, problem: str, dim: int, n: int, seed: int) -> Row:
+    """Return the row of one method; all methods see the same rows."""
     x, merit, fresh, value = rows_of(problem, dim, n, seed)
-    result = []
-    for method, splitter in METHODS.items():
-        start = time.process_time()
-        split = splitter.fit(x, merit, np.random.default_rng(seed))
-        seconds = time.process_time() - start
-        row = dict(zip(KEY, (method, problem, dim, n, seed), strict=True))
-        row |= {"split": int(split is not None), "seconds": f"{seconds:.4f}"}
-        row |= {"gap": f"{evidence((split.good(fresh), value)).gap:.4f}" if split else ""}
-        result.append(row | {"versions": records.versions(["numpy", "scikit-learn"])})
-    return result
+    start = time.process_time()
+    split = METHODS[method].fit(x, merit, np.random.default_rng(seed))
+    seconds = time.process_time() - start
+    row = dict(zip(KEY, (method, problem, dim, n, seed), strict=True))
+    row |= {"split": int(split is not None), "seconds": f"{seconds:.4f}"}
+    row |= {"gap": f"{evidence((split.good(fresh), value)).gap:.4f}" if split else ""}
+    return row | {"versions": versions(["numpy", "scikit-learn"])}
 
 
+@lru_cache(maxsize=1)
 def rows_of(problem: str, dim: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return `n` random rows and their merits, then `FRESH` further ones and theirs."""
     name, _, centred = problem.partition("-")
@@ -88,9 +80,8 @@ def rows_of(problem: str, dim: int, n: int, seed: int) -> tuple[np.ndarray, np.n
     return x[:n], order, x[n:], merit[n:]
 
 
-def show(path: Path) -> None:
+def show(rows: list[dict[str, str]]) -> None:
     """Print medians over problems and seeds: the gap, how many split, and the milliseconds of a fit."""
-    rows = records.read(path)
     for dim, n in sorted({(int(r["dim"]), int(r["rows"])) for r in rows}):
         print(f"\nd = {dim}, {n} rows       gap shifted   centred     splits   ms a fit")
         for method in METHODS:

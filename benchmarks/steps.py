@@ -8,15 +8,15 @@ seconds of the process. "rollouts" is one evaluation of 3 episodes at a time, "m
 Returns are compared on the way: they are equal bit for bit. Rows go to results/steps.csv.
 """
 
-import argparse
-import tempfile
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks import records
+from benchmarks.harness import script
+from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.task import Row
+from benchmarks.harness.versions import versions
 from lamcts import objectives
 from lamcts.objectives.mujoco import Gait, batch
 
@@ -28,27 +28,22 @@ COLUMNS = (*KEY, "gymnasium_per_s", "batch_per_s", "ratio", "steps", "equal", "v
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--gaits", nargs="+", default=GAITS, choices=GAITS)
-    parser.add_argument("--seconds", type=float, default=2.0, help="about how long a cell plays")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=records.RESULTS / "steps.csv")
-    parser.add_argument("--smoke", action="store_true", help="a moment of one gait into a temporary file")
-    arguments = parser.parse_args()
-    if arguments.smoke:
-        arguments.gaits, arguments.seconds, arguments.repeats = ["hopper"], 0.05, 1
-        arguments.out = Path(tempfile.mkdtemp()) / "smoke.csv"
-    done = records.recorded(arguments.out, KEY)
+    given = script.parser(__doc__, "steps.csv", "a moment of one gait")
+    given.add_argument("--gaits", nargs="+", default=GAITS, choices=GAITS)
+    given.add_argument("--seconds", type=float, default=2.0, help="about how long a cell plays")
+    given.add_argument("--repeats", type=int, default=3)
+    arguments = script.parsed(given, gaits=["hopper"], seconds=0.05, repeats=1)
+    sheet = Sheet(arguments.out, KEY, COLUMNS)
     for name in arguments.gaits:
         gait = objectives.make(name)
-        for together in TOGETHER if batch.can_play(gait.world) else ["rollouts"]:
-            if (name, gait.env, together, _kind(name)) not in done:
-                row = measure(gait, together, arguments.seconds, arguments.repeats)
-                records.append(arguments.out, row, COLUMNS)
-                print({key: row[key] for key in COLUMNS if key in row and key != "versions"}, flush=True)
+        together = list(TOGETHER) if batch.can_play(gait.world) else ["rollouts"]
+        for _, _, how, _ in sheet.missing((name, gait.env, how, _kind(name)) for how in together):
+            row = measure(gait, how, arguments.seconds, arguments.repeats)
+            sheet.append(row)
+            script.tell(sheet, row)
 
 
-def measure(gait: Gait, together: str, seconds: float, repeats: int) -> records.Row:
+def measure(gait: Gait, together: str, seconds: float, repeats: int) -> Row:
     """Return the row of one gait: the best steps a second of both routes, taking turns."""
     plain, quick = replace(gait, route="gymnasium"), replace(gait, route="auto")
     routes = {"gymnasium": plain} | ({"batch": quick} if batch.can_play(gait.world) else {})
@@ -70,7 +65,7 @@ def measure(gait: Gait, together: str, seconds: float, repeats: int) -> records.
     row |= {f"{route}_per_s": f"{rate:.0f}" for route, rate in best.items()}
     ratio = {"ratio": f"{best['batch'] / best['gymnasium']:.2f}", "equal": equal} if "batch" in best else {}
     packages = ("lamcts", "numpy", "gymnasium", "mujoco")
-    return row | ratio | {"steps": steps, "versions": records.versions(packages)}
+    return row | ratio | {"steps": steps, "versions": versions(packages)}
 
 
 def play(gait: Gait, points: list[np.ndarray], together: int, least: int) -> tuple[list[float], float, int]:

@@ -7,7 +7,6 @@ best mean rank of their last medians; the others are thin and grey.
 
 import argparse
 import math
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import ledger, plan, problems, stats
+from benchmarks import plan, problems
 from benchmarks.figures import sheets
 from benchmarks.figures.sheets import FIGURES, Floats
-from benchmarks.ledger import Task
+from benchmarks.harness import script
+from benchmarks.harness.ledger import RUNS, Ledger
+from benchmarks.harness.task import Curve, Key, Task
 from benchmarks.peers import FENCED, OURS
-from benchmarks.run import seeds_of
+from benchmarks.tables import stats
 from lamcts.plot.canvas import COLOURS, FAINT
 
 LEADERS = ("lamcts@1", "lamcts@10", "reference LaMCTS-TuRBO@1", "reference TuRBO-1@10")
@@ -85,31 +86,27 @@ def main(figure: Comparison, about: str | None) -> None:
 
 def parsed(about: str | None, names: Sequence[str]) -> argparse.Namespace:
     """Return the arguments that all figures of runs take."""
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=FIGURES, metavar="DIR")
-    parser.add_argument("--problems", nargs="+", default=list(names), metavar="NAME")
-    parser.add_argument("--rotated", action="store_true", help="NAME-rotated in place of each problem NAME")
-    parser.add_argument("--seeds", nargs="+", default=["table"], help="as in benchmarks.run")
-    parser.add_argument("--runs", type=Path, default=ledger.RUNS, metavar="DIR")
-    parser.add_argument("--smoke", action="store_true", help="the short runs of results/timings, a temporary folder")
-    arguments = parser.parse_args()
-    if arguments.smoke:
-        arguments.runs, arguments.seeds, arguments.out = plan.TIMINGS, ["0"], Path(tempfile.mkdtemp())
+    given = script.parser(about, FIGURES, "the short runs of results/timings, a temporary folder")
+    given.add_argument("--problems", nargs="+", default=list(names), metavar="NAME")
+    given.add_argument("--rotated", action="store_true", help="NAME-rotated in place of each problem NAME")
+    given.add_argument("--seeds", nargs="+", default=["table"], help="as in benchmarks.run")
+    given.add_argument("--runs", type=Path, default=RUNS, metavar="DIR")
+    arguments = script.parsed(given, runs=plan.TIMINGS, seeds=["0"])
     arguments.suffix = "-rotated" if arguments.rotated else ""
     arguments.problems = [name + arguments.suffix for name in arguments.problems]
     try:
-        arguments.seeds = seeds_of(arguments.seeds)
         for name in arguments.problems:
             problems.find(name)
     except ValueError as error:
-        parser.error(str(error))
+        given.error(str(error))
     return arguments
 
 
 def panels_of(arguments: argparse.Namespace) -> Panels:
     """Return the runs that are there, and say what is missing of the plan."""
-    rows = ledger.rows(arguments.runs)
-    found = read(rows, ledger.curves(arguments.runs), arguments.problems, arguments.seeds)
+    ledger = Ledger(arguments.runs)
+    rows = ledger.rows()
+    found = read(rows, ledger.curves(), arguments.problems, arguments.seeds)
     wanted = [task for task in plan.tasks() if task.problem in arguments.problems and task.seed in arguments.seeds]
     for line in missing(wanted, rows):
         print(line)
@@ -130,8 +127,8 @@ def peers_only(found: Panels) -> Panels:
 
 
 def read(
-    rows: Mapping[tuple[str, ...], dict[str, str]],
-    curves: Mapping[tuple[str, ...], dict[str, Any]],
+    rows: Mapping[Key, dict[str, str]],
+    curves: Mapping[Key, Curve],
     names: Iterable[str],
     seeds: Iterable[int],
 ) -> Panels:
@@ -162,7 +159,7 @@ def _regret(value: float, optimum: float | None) -> float:
     return value if optimum is None else max(abs(value - optimum), problems.SMALLEST_REGRET)
 
 
-def missing(wanted: Iterable[Task], rows: Mapping[tuple[str, ...], dict[str, str]]) -> list[str]:
+def missing(wanted: Iterable[Task], rows: Mapping[Key, dict[str, str]]) -> list[str]:
     """Return one line for each problem of which planned runs have no good row yet."""
     counts: dict[str, dict[str, list[bool]]] = {}
     for task in wanted:

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import records
+from benchmarks.harness.sheet import RESULTS
 from lamcts.plot.canvas import COLOURS, FAINT, page, styled
 
 Floats = NDArray[np.float64]
 
-FIGURES = records.RESULTS / "figures"
+FIGURES = RESULTS / "figures"
 DOTS_PER_INCH = 110  # keeps a sheet of eight panels below 150 kB
 LETTERS_PER_INCH = 15  # of a note: some more would fit
 LEAST_SPAN = 4.0  # quotient of the ends of an axis below which logarithms tell no more

@@ -4,8 +4,8 @@ A row's key comes first; cells that hold a curve are numbers with spaces between
 """
 
 import argparse
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lamcts
-from benchmarks import ours, records, worker
 from benchmarks.figures.sheets import FIGURES
-from benchmarks.run import seeds_of
+from benchmarks.harness import script
+from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.versions import OURS, commit, versions
 from lamcts.objectives import Objective
 from lamcts.samplers import Turbo
 
@@ -25,24 +26,15 @@ Key = tuple[Any, ...]
 
 def parser(about: str | None, seeds: str, budget: int) -> argparse.ArgumentParser:
     """Return a parser of what all such scripts take."""
-    result = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    result.add_argument("--out", type=Path, default=FIGURES, metavar="DIR")
+    result = script.parser(about, FIGURES, "a tiny budget, into a temporary folder")
     result.add_argument("--seeds", nargs="+", default=[seeds], help=f"as in benchmarks.run; default {seeds}")
     result.add_argument("--budget", type=int, default=budget, help="evaluations a run")
-    result.add_argument("--smoke", action="store_true", help="a tiny budget, into a temporary folder")
     return result
 
 
 def parsed(given: argparse.ArgumentParser, smoke_budget: int) -> argparse.Namespace:
     """Return the arguments: with --smoke one seed, a tiny budget and a temporary folder; `seeds` as numbers."""
-    arguments = given.parse_args()
-    try:
-        arguments.seeds = seeds_of(arguments.seeds)
-    except ValueError as error:
-        given.error(str(error))
-    if arguments.smoke:
-        arguments.seeds, arguments.budget, arguments.out = [100], smoke_budget, Path(tempfile.mkdtemp())
-    return arguments
+    return script.parsed(given, seeds=[100], budget=smoke_budget)
 
 
 def run_all(
@@ -53,16 +45,15 @@ def run_all(
     measure(*key) returns the curves by name, the same names every time.
     """
     keys = list(keys)
-    done = records.recorded(path, tuple(names))
-    for key in keys:
-        if tuple(map(str, key)) not in done:
-            curves = measure(*key)
-            row = dict(zip(names, key, strict=True)) | {name: written(curve) for name, curve in curves.items()}
-            row |= {"commit": worker.commit(), "versions": records.versions(ours.PACKAGES)}
-            records.append(path, row, (*names, *curves, "commit", "versions"))
-            print(", ".join(map(str, key)), flush=True)
+    sheet = Sheet(path, tuple(names), tuple(names))
+    for key in sheet.missing(keys):
+        found = measure(*key)
+        row = dict(zip(names, key, strict=True)) | {name: written(curve) for name, curve in found.items()}
+        row |= {"commit": commit(), "versions": versions(OURS)}
+        replace(sheet, columns=tuple(row)).append(row)
+        print(", ".join(map(str, key)), flush=True)
     wanted = {tuple(map(str, key)) for key in keys}
-    return [row for row in records.read(path) if tuple(row[name] for name in names) in wanted]
+    return [row for row in sheet.rows() if tuple(row[name] for name in names) in wanted]
 
 
 def written(curve: Sequence[float]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from benchmarks.search import Search
+from benchmarks.harness.search import Search
 from lamcts.samplers import REGISTRY as SAMPLERS
 from lamcts.samplers import Turbo
 
@@ -27,9 +27,10 @@ class Peer(NamedTuple):
     line: str
     package: str = ""
     settings: Mapping[str, Any] = MappingProxyType({})
-    warm: bool = True  # False: keeps state between two runs in a process, and skips its imports itself
+    warm: int = 16  # evaluations of a run before the run; 0: keeps state between the two, and skips its imports itself
 
 
+PLANTED = 48  # evaluations after which the tree has split: it loads scikit-learn then
 PEERS = {
     "random": Peer("designs", "random", "uniform draws"),
     "sobol": Peer("designs", "sobol", "a scrambled Sobol sequence"),
@@ -49,9 +50,13 @@ PEERS = {
     "voo": Peer("voronoi", "voo", "Voronoi optimistic optimisation (Kim et al. 2020)"),
     "soo": Peer("optimistic", "soo", "simultaneous optimistic optimisation (Munos 2011)"),
     "doo": Peer("optimistic", "doo", "deterministic optimistic optimisation (Munos 2011), its slope learned"),
-    "lamcts": Peer("ours", "search", "our default"),
-    "reference TuRBO-1": Peer("reference", "turbo", "as it is; needs --reference DIR", warm=False),
-    "reference LaMCTS-TuRBO": Peer("reference", "lamcts", "as it is; needs --reference DIR", warm=False),
+    "lamcts": Peer("ours", "search", "our default", warm=PLANTED),
+    "reference TuRBO-1": Peer("reference", "turbo", "as it is; needs --reference DIR", warm=0),
+    "reference LaMCTS-TuRBO": Peer("reference", "lamcts", "as it is; needs --reference DIR", warm=0),
+}
+PLAIN = {  # the yardsticks of results/shifted.csv: no part of the runner's lists
+    "pycma": Peer("pycma", "plain", "pycma from a uniform point, sigma 0.3, restarted elsewhere", "cma"),
+    "uniform": Peer("designs", "uniform", "uniform draws from the run's seed alone"),
 }
 OURS = re.compile(r"lamcts (?P<sampler>[\w:]+), (?P<tree>tree|no tree)")
 FENCED = "lamcts turbo, fenced"  # in the tree, and never out of the region round its incumbent
@@ -59,16 +64,20 @@ FENCED = "lamcts turbo, fenced"  # in the tree, and never out of the region roun
 
 def find(name: str) -> Peer:
     """Return a method by name; "lamcts SAMPLER, tree" and "lamcts SAMPLER, no tree" name any sampler of ours."""
-    if name in PEERS:
-        return PEERS[name]
+    if name in PEERS or name in PLAIN:
+        return PEERS.get(name) or PLAIN[name]
     if name == FENCED:
-        return Peer("ours", "search", "our TuRBO, fenced in by the tree", settings={"sampler": Turbo(roam=False)})
+        return _ours("our TuRBO, fenced in by the tree", sampler=Turbo(roam=False))
     ours = OURS.fullmatch(name)
     if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto"):
         tree = {} if ours["tree"] == "tree" else {"tree": None}
-        return Peer("ours", "search", "one of our samplers", settings={"sampler": ours["sampler"], **tree})
+        return _ours("one of our samplers", sampler=ours["sampler"], **tree)
     near = difflib.get_close_matches(name, all_names(), n=3)
     raise ValueError(f"expected a method, got {name!r}: did you mean {' or '.join(near) or 'lamcts turbo, tree'}?")
+
+
+def _ours(line: str, **settings: Any) -> Peer:
+    return Peer("ours", "search", line, settings=settings, warm=PLANTED)
 
 
 def all_names() -> list[str]:
@@ -89,3 +98,12 @@ def load(name: str) -> Run:
         raise ImportError(f"method {name!r} needs the package {package!r}: pip install 'lamcts[peers]'")
     function = getattr(importlib.import_module(f"benchmarks.peers.{peer.module}"), peer.function)
     return lambda search: function(search, **peer.settings)
+
+
+def checkouts(name: str) -> str:
+    """Return the commits of the checkouts that a predecessor comes from, "" for all other methods."""
+    if not name.startswith("reference"):
+        return ""
+    from benchmarks.peers import reference
+
+    return reference.commits(name)

@@ -5,7 +5,7 @@ Initial design: ours. Rows are standardised by the model's outcome transform. Fo
 
 import warnings
 
-from benchmarks.search import Search
+from benchmarks.harness.search import Search
 
 RESTARTS, RAW = 10, 512  # of the acquisition's optimiser, as in BoTorch's closed-loop tutorial
 

@@ -1,6 +1,8 @@
 """Searches that learn nothing: the yardstick for all others."""
 
-from benchmarks.search import Search
+import numpy as np
+
+from benchmarks.harness.search import Search
 
 
 def random(search: Search) -> None:
@@ -9,6 +11,12 @@ def random(search: Search) -> None:
     rng = search.rng()
     while search.left:
         search(rng.random(search.dim))
+
+
+def uniform(search: Search) -> None:
+    """Uniform draws from the seed alone: what `random` was when results/shifted.csv was made."""
+    search.first()
+    search.many(search.objective.space.sample(search.left, np.random.default_rng(search.seed)))
 
 
 def sobol(search: Search) -> None:

@@ -5,7 +5,7 @@ They start at x0 where the objective has one, else where they please (the centre
 
 import numpy as np
 
-from benchmarks.search import Search
+from benchmarks.harness.search import Search
 
 
 def search(search: Search, name: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.search import Floats, Search
+from benchmarks.harness.search import Floats, Search
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchmarks.search import Search
+from benchmarks.harness.search import Search
 
 
 def search(search: Search, **settings: Any) -> None:

@@ -1,26 +1,38 @@
 """CMA-ES of the library `cma` with restarts in a doubled population (Auger and Hansen 2005, IPOP).
 
-The first run starts at the best point of the initial design, later ones anywhere. Population and stopping rules are the
-library's. From `DIAGONAL` dimensions on the covariance is diagonal: in full it would not fit into memory.
+The first run of `ipop` starts at the best point of the initial design, later ones anywhere. Population and stopping
+rules are the library's. From `DIAGONAL` dimensions on its covariance is diagonal: in full it would not fit into memory.
 """
 
 import warnings
+from typing import Any
 
 import numpy as np
 
-from benchmarks.search import Search
+from benchmarks.harness.search import Search
 
 SIGMA = 0.3  # of the unit cube: the library's own advice, a third to a fifth of the range
 DIAGONAL = 1000
+
+
+def plain(search: Search) -> None:
+    """From a uniform point; a run that ends starts again elsewhere, in a population of the same size."""
+    import cma
+
+    search.first()
+    rng = np.random.default_rng(search.seed)
+    while search.left:
+        strategy = cma.CMAEvolutionStrategy(rng.uniform(size=search.dim), SIGMA, _options(rng))
+        while not strategy.stop():
+            x = strategy.ask()
+            strategy.tell(x, list(search.many(x)))
 
 
 def ipop(search: Search) -> None:
     import cma
 
     rng = search.rng()
-    # The library seeds numpy's global generator unless it is given draws, and no seed.
-    options = {"bounds": [0, 1], "verbose": -9, "seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape)}
-    options |= {"CMA_diagonal": search.dim >= DIAGONAL}
+    options = _options(rng) | {"CMA_diagonal": search.dim >= DIAGONAL}
     start, population = search.start(), None
     while search.left:
         if population:
@@ -32,3 +44,8 @@ def ipop(search: Search) -> None:
             x = strategy.ask()
             strategy.tell(x, list(search.many(x)))
         start, population = rng.random(search.dim), 2 * strategy.popsize
+
+
+def _options(rng: np.random.Generator) -> dict[str, Any]:
+    # The library seeds numpy's global generator unless it is given draws, and no seed.
+    return {"bounds": [0, 1], "verbose": -9, "seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape)}

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from benchmarks.search import Search
+from benchmarks.harness.search import Search
 
 RADIUS = 0.25  # first step of COBYLA and COBYQA in the unit cube: their default, 1, is the whole of it
 

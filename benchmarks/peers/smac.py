@@ -2,7 +2,7 @@
 
 import logging
 
-from benchmarks.search import Search
+from benchmarks.harness.search import Search
 
 
 def black_box(search: Search) -> None:

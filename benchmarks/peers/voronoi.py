@@ -7,7 +7,7 @@ normals about the best point whose width is halved until a draw lands in the cel
 
 import numpy as np
 
-from benchmarks.search import Floats, Search
+from benchmarks.harness.search import Floats, Search
 
 EXPLORE = 0.3  # share of uniform draws, within the paper's range
 TRIES, DRAWS = 40, 64  # halvings, and draws at each width

@@ -3,12 +3,13 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import ledger, problems
+from benchmarks import problems
 from benchmarks.figures import ablations, comparison, meta, regions, sheets, traces, validation
 from benchmarks.figures import games as games_figure
 from benchmarks.figures import synthetic as synthetic_figure
 from benchmarks.figures.comparison import Runs
-from benchmarks.ledger import Task
+from benchmarks.harness.ledger import Ledger
+from benchmarks.harness.task import Task
 from lamcts.plot.canvas import COLOURS
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
@@ -16,11 +17,11 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip insta
 
 def run(folder, method, seed, n, best, *, budget=10, problem="ackley-20", batch=1, status="ok", optimum="0.0"):
     row = {**Task(method, problem, batch, seed, budget)._asdict(), "status": status, "optimum": optimum}
-    ledger.append(row, {"n": n, "best": best}, folder)
+    Ledger(folder).add(row, {"n": n, "best": best})
 
 
 def found(folder, names=("ackley-20",), seeds=(100, 101, 102)):
-    return comparison.read(ledger.rows(folder), ledger.curves(folder), names, seeds)
+    return comparison.read(Ledger(folder).rows(), Ledger(folder).curves(), names, seeds)
 
 
 def last(value):
@@ -78,9 +79,9 @@ def test_what_is_missing_of_the_plan_is_counted(tmp_path):
     wanted = [Task(method, "ackley-20", 1, seed, 10) for method in ("random", "sobol") for seed in (100, 101)]
     for task in wanted[:3]:
         run(tmp_path, task.method, task.seed, [1], [1.0], status="failed" if task == wanted[1] else "ok")
-    lines = comparison.missing(wanted, ledger.rows(tmp_path))
+    lines = comparison.missing(wanted, Ledger(tmp_path).rows())
     assert lines == ["missing of ackley-20: random@1 1 of 2, sobol@1 1 of 2"]
-    assert comparison.missing(wanted[:1], ledger.rows(tmp_path)) == []
+    assert comparison.missing(wanted[:1], Ledger(tmp_path).rows()) == []
 
 
 def test_ours_come_first_then_peers_by_rank_and_the_last_are_grey():

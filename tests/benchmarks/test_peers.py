@@ -7,9 +7,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from benchmarks import peers, references
-from benchmarks.records import Enough
-from benchmarks.search import Search
+from benchmarks import peers
+from benchmarks.harness.search import Enough, Search
+from benchmarks.peers import reference
 from lamcts import Box
 from lamcts.objectives.mujoco import gait
 
@@ -48,7 +48,7 @@ def _generators_restored():
     np.random.set_state(kept[1])  # noqa: NPY002
 
 
-NAMES = [*(name for name in peers.PEERS if not name.startswith("reference")), "lamcts cma, no tree"]
+NAMES = [*(name for name in (*peers.PEERS, *peers.PLAIN) if not name.startswith("reference")), "lamcts cma, no tree"]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -116,7 +116,7 @@ def test_a_predecessor_is_called_as_its_authors_say(name, drawn, tmp_path, monke
     (tmp_path / "reference_lamcts.py").write_text("from turbo import MCTS")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LAMCTS_REFERENCE", str(tmp_path))
-    monkeypatch.setattr(references, "seed_globals", lambda seed: None)
+    monkeypatch.setattr(reference, "seed_globals", lambda seed: None)
     monkeypatch.setattr(sys, "path", list(sys.path))
     for module in ("turbo", "reference_lamcts"):
         monkeypatch.delitem(sys.modules, module, raising=False)

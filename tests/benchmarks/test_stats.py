@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from benchmarks import stats
+from benchmarks.tables import stats
 
 
 def test_a_constant_difference_has_no_spread():

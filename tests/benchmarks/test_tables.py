@@ -1,8 +1,18 @@
-from benchmarks import ledger, tables
-from benchmarks.ledger import Task
+import pytest
+
+from benchmarks.harness.ledger import Ledger
+from benchmarks.harness.task import Task
+from benchmarks.tables.accounts import failures
+from benchmarks.tables.best import best
+from benchmarks.tables.differences import harm, parity
+from benchmarks.tables.ranks import ranks
+from benchmarks.tables.reached import rescored, targets
+from benchmarks.tables.registry import TABLES, table
+from benchmarks.tables.runs import Place, recorded
+from benchmarks.tables.saved import saved
 
 
-def run(folder, method, seed, best, batch=1, budget=100):
+def run(folder, method, seed, value, batch=1, budget=100):
     task = Task(method, "ackley-20", batch, seed, budget)
     row = {
         **task._asdict(),
@@ -10,10 +20,10 @@ def run(folder, method, seed, best, batch=1, budget=100):
         "status": "ok",
         "evaluations": budget,
         "optimum": 0.0,
-        "best": best,
+        "best": value,
         "own_ms": 1,
     }
-    ledger.append(row, {"n": [1, 10], "best": [100 * best, best], "own_s": []}, folder)
+    Ledger(folder).add(row, {"n": [1, 10], "best": [100 * value, value], "own_s": []})
 
 
 def filled(folder):
@@ -24,33 +34,37 @@ def filled(folder):
         run(folder, "lamcts cma, no tree", seed, 1.0)
         run(folder, "reference TuRBO-1", seed, 1.0, batch=10)
     bad = {**Task("cobyla", "ackley-20", 1, 100, 100)._asdict(), "status": "failed", "message": "why"}
-    ledger.append(bad, None, folder)
-    return tables.grouped(ledger.rows(folder), ledger.curves(folder))
+    Ledger(folder).add(bad, None)
+    return told(folder)
+
+
+def told(folder):
+    return recorded(Ledger(folder), range(100, 120))
 
 
 def test_the_tables_say_what_the_rows_say(tmp_path):
     runs = filled(tmp_path)
-    assert "| ackley-20 @100 | lamcts@1 | 0.01 (0.01 to 0.01) | -2 (-2 to -2) | 10 |" in tables.best(runs)
-    assert "lamcts@1 (first, 100 %) | lamcts@1 1.0 of 5 |" in tables.ranks(runs)
-    assert "| lamcts@1 | 1 | 1 (1 to 1) | 10 of 10 |" in tables.targets(runs)  # 100 x 0.01 is on target at once
-    assert "| random@1 | 1 | 10 (10 to 10) | 10 of 10 |" in tables.targets(runs)
-    harm = tables.harm(runs)
-    assert "| lamcts cma | -1.000 | -1.000 | -1.000 | 10 | better |" in harm and "1 cells: 1 better" in harm
-    assert tables.parity(runs) == ""
+    assert "| ackley-20 @100 | lamcts@1 | 0.01 (0.01 to 0.01) | -2 (-2 to -2) | 10 |" in best(runs)
+    assert "lamcts@1 (first, 100 %) | lamcts@1 1.0 of 5 |" in ranks(runs)
+    assert "| lamcts@1 | 1 | 1 (1 to 1) | 10 of 10 |" in targets(runs)  # 100 x 0.01 is on target at once
+    assert "| random@1 | 1 | 10 (10 to 10) | 10 of 10 |" in targets(runs)
+    pairs = harm(runs)
+    assert "| lamcts cma | -1.000 | -1.000 | -1.000 | 10 | better |" in pairs and "1 cells: 1 better" in pairs
+    assert parity(runs) == ""
     for seed in range(100, 104):
         run(tmp_path, "lamcts turbo, no tree", seed, 10.0, batch=10)
-    beside = tables.parity(tables.grouped(ledger.rows(tmp_path), ledger.curves(tmp_path)))
+    beside = parity(told(tmp_path))
     pair = "lamcts turbo, no tree@10 - reference TuRBO-1@10"
     assert f"| {pair} | +1.000 | +1.000 | +1.000 | 4 | worse |" in beside
-    assert "| reference TuRBO-1@10 | lamcts@1 | 1 (1 to 1) | 0.01 | 0.67 | 10 |" in tables.saved(runs)
-    assert "| ackley-20 | cobyla | 100 | failed | why |" in tables.failures(ledger.rows(tmp_path).values())
+    assert "| reference TuRBO-1@10 | lamcts@1 | 1 (1 to 1) | 0.01 | 0.67 | 10 |" in saved(runs)
+    assert "| ackley-20 | cobyla | 100 | failed | why |" in failures(told(tmp_path))
 
 
 def test_a_method_with_fewer_seeds_is_not_ranked(tmp_path):
     runs = filled(tmp_path)
     run(tmp_path, "sobol", 100, 1e-6)
-    runs = tables.grouped(ledger.rows(tmp_path), ledger.curves(tmp_path))
-    assert "sobol" not in tables.ranks(runs) and "sobol@1" in tables.best(runs)
+    runs = told(tmp_path)
+    assert "sobol" not in ranks(runs) and "sobol@1" in best(runs)
 
 
 def test_more_seeds_of_a_pair_with_and_without_the_tree_push_no_peer_out_of_the_ranking(tmp_path):
@@ -59,38 +73,54 @@ def test_more_seeds_of_a_pair_with_and_without_the_tree_push_no_peer_out_of_the_
         run(tmp_path, "powell", seed, 1e-3)
     for seed in range(110, 120):
         run(tmp_path, "lamcts cma, tree", seed, 0.1)
-    runs = tables.grouped(ledger.rows(tmp_path), ledger.curves(tmp_path))
-    assert "| powell@1 (first, 100 %) | lamcts@1 2.0 of 6 |" in tables.ranks(runs)
+    runs = told(tmp_path)
+    assert "| powell@1 (first, 100 %) | lamcts@1 2.0 of 6 |" in ranks(runs)
 
 
 def test_the_default_at_one_batch_does_not_stand_beside_itself_at_another(tmp_path):
     filled(tmp_path)
     for seed in range(100, 105):
         run(tmp_path, "lamcts", seed, 0.02, batch=10)
-    told = tables.ranks(tables.grouped(ledger.rows(tmp_path), ledger.curves(tmp_path)))
-    assert "lamcts@1 (first, 100 %) | lamcts@1 1.0 of 5 |" in told
-    assert "lamcts@10 (first, 100 %) | lamcts@10 1.0 of 5 |" in told
+    ranked = ranks(told(tmp_path))
+    assert "lamcts@1 (first, 100 %) | lamcts@1 1.0 of 5 |" in ranked
+    assert "lamcts@10 (first, 100 %) | lamcts@10 1.0 of 5 |" in ranked
 
 
 def test_a_slow_peer_stands_beside_the_others_at_its_own_budget(tmp_path):
     filled(tmp_path)
     for seed in range(100, 105):
         run(tmp_path, "botorch", seed, 0.5, budget=5)
-    curves = ledger.curves(tmp_path)
-    runs = tables.shortened(tables.grouped(ledger.rows(tmp_path), curves), curves)
+    runs = told(tmp_path)
     # After 5 evaluations the others are where their first one was, at a hundred times their best.
-    assert "| ackley-20 @5 | lamcts@1 | 1 (1 to 1) | 0 (0 to 0) | 10 |" in tables.best(runs)
-    assert "| ackley-20 @5 | botorch@1 (first, 100 %) | lamcts@1 2.0 of 6 |" in tables.ranks(runs)
-    assert "botorch" not in tables.best({"ackley-20 @100": runs["ackley-20 @100"]})
+    assert "| ackley-20 @5 | lamcts@1 | 1 (1 to 1) | 0 (0 to 0) | 10 |" in best(runs)
+    assert "| ackley-20 @5 | botorch@1 (first, 100 %) | lamcts@1 2.0 of 6 |" in ranks(runs)
+    assert {place: "botorch@1" in methods for place, methods in runs.beside.items()} == {
+        Place("ackley-20", 100): False,
+        Place("ackley-20", 5): True,
+    }
+
+
+def test_methods_that_tie_stand_in_the_order_of_the_rows(tmp_path):
+    names = [f"lamcts {name}" for name in ("turbo, tree", "turbo, no tree", "cma, tree", "bo, tree", "uniform, tree")]
+    for name in names:
+        run(tmp_path, name, 100, 1.0)
+    run(tmp_path, "smac", 100, 1.0, budget=5)
+    assert list(told(tmp_path).beside[Place("ackley-20", 5)]) == ["smac@1", *(f"{name}@1" for name in names)]
+
+
+def test_a_table_has_a_name_of_its_own():
+    assert list(TABLES) == ["best", "ranks", "targets", "rescored", "harm", "parity", "saved", "time", "failures"]
+    with pytest.raises(ValueError, match="'best' twice"):
+        table("best", "Again")(best)
 
 
 def test_incumbents_that_were_re_scored_on_the_way_are_told_by_evaluations(tmp_path):
     for seed, held_out in ((100, 190.0), (101, 210.0)):
         row = {**Task("lamcts", "lunar", 1, seed, 20)._asdict(), "dim": 12, "status": "ok", "evaluations": 20}
         curve = {"n": [15], "best": [220.0], "own_s": [0.1, 0.2], "rescored": [None, held_out]}
-        ledger.append(row | {"best": 220, "rescored": held_out, "own_ms": 1}, curve, tmp_path)
-    runs = tables.grouped(ledger.rows(tmp_path), ledger.curves(tmp_path))
-    table = tables.rescored(runs)
-    assert "| lunar @20 | lamcts@1 | 20 | 200 | 20 | 1 of 2 |" in table  # two standard errors of 190 and 210
-    assert "| lamcts@1 | 10 |" not in table  # nothing had succeeded by then
-    assert tables.rescored(filled(tmp_path / "other")) == ""
+        Ledger(tmp_path).add(row | {"best": 220, "rescored": held_out, "own_ms": 1}, curve)
+    runs = told(tmp_path)
+    means = rescored(runs)
+    assert "| lunar @20 | lamcts@1 | 20 | 200 | 20 | 1 of 2 |" in means  # two standard errors of 190 and 210
+    assert "| lamcts@1 | 10 |" not in means  # nothing had succeeded by then
+    assert rescored(filled(tmp_path / "other")) == ""

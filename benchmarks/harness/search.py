@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import lamcts
-from benchmarks.records import Enough
 from lamcts.objectives import Objective
 from lamcts.objectives.mujoco.gait import Gait
 
 Floats = NDArray[np.float64]
+
+
+class Enough(Exception):
+    """Raised by a search that is asked beyond its budget: the way to stop a solver that owns its loop."""
 
 
 class Search:
@@ -36,6 +39,7 @@ class Search:
         self.own: list[float] = []  # own CPU seconds before evaluation k
         self.points: list[Any] = []  # what was evaluated then, one for each entry of `improved`
         self.objective_seconds = 0.0
+        self.own_total = self.wall_seconds = math.nan  # once finished
         self._best = math.inf
         self._own_seconds = 0.0
         self.began = time.monotonic()
@@ -58,15 +62,18 @@ class Search:
         cube = np.clip(np.asarray(u, float).reshape(-1, self.dim), 0, 1)
         return np.array(self.together([self.objective.space.decode(row) for row in cube]))
 
-    def together(self, points: Sequence[Any]) -> list[float]:
-        """Return the losses at points of the objective's own space, which episodes stepped together give sooner."""
+    def together(self, points: Sequence[Any], seeds: Sequence[Any] | None = None) -> list[float]:
+        """Return the losses at points of the objective's own space, which episodes stepped together give sooner.
+
+        seeds: of the noise, one a point; None: `noise_seed`, the same for every method.
+        """
         k, n = len(self.values), min(self.left, len(points))
         if not n:
             raise Enough
         if not k and self.x0 is not None and not np.allclose(self.objective.space.encode(points[0]), self.x0):
             raise RuntimeError("expected the objective's own start as the first evaluation, got another point")
         self.own += [self.own_seconds()] * n
-        values = self._evaluate(points[:n], [self.noise_seed(k + i) for i in range(n)])
+        values = self._evaluate(points[:n], seeds or [self.noise_seed(k + i) for i in range(n)])
         now = time.process_time()
         self.objective_seconds, self._since = self.objective_seconds + now - self._since, now
         losses = [-value if self.objective.maximise else value for value in values]
@@ -80,10 +87,14 @@ class Search:
             raise Enough
         return losses
 
-    def _evaluate(self, points: Sequence[Any], seeds: Sequence[int]) -> list[float]:
+    def _evaluate(self, points: Sequence[Any], seeds: Sequence[Any]) -> list[float]:
         if isinstance(self.objective, Gait):
             return self.objective.values(points, seeds)
         return [float(self.objective(point, seed=seed)) for point, seed in zip(points, seeds, strict=True)]
+
+    def finish(self) -> None:
+        """Stop the clocks."""
+        self.own_total, self.wall_seconds = self.own_seconds(), time.monotonic() - self.began
 
     def noise_seed(self, k: int) -> int:
         """Return the seed of evaluation `k` from 0: the same for every method; numbers from 10**6 on re-score."""

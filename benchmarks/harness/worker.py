@@ -1,0 +1,31 @@
+"""One run as a process: `python -m benchmarks.harness.worker MODULE:FUNCTION '{"method": ...}' result.json`.
+
+The pool starts it. FUNCTION takes the task's fields and returns the row and, where there is one, the curve.
+"""
+
+import importlib
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+
+def main() -> None:
+    where, fields, out = sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3])
+    if not sys.stdin.isatty():
+        threading.Thread(target=_die_with_parent, daemon=True).start()
+    module, _, function = where.partition(":")
+    result = getattr(importlib.import_module(module), function)(**fields)
+    out.with_suffix(".part").write_text(json.dumps(result))
+    out.with_suffix(".part").replace(out)
+
+
+def _die_with_parent() -> None:
+    """End this process when the runner is gone: its end of our standard input closes with it."""
+    os.read(0, 1)  # not through sys.stdin, whose lock would still be held when the main thread ends
+    os._exit(1)  # the main thread may be deep in a library
+
+
+if __name__ == "__main__":
+    main()
