@@ -23,6 +23,7 @@ def _in_an_empty_folder(tmp_path, monkeypatch):
 
 
 def test_a_run_leaves_its_result_journal_and_figures(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
     code, out, err = said(capsys, "run", "ackley", "--dim", "5", "--budget", "30", *QUICK)
     folder = tmp_path / "ackley-dim5-uniform-seed0"
     assert (code, err) == (0, "")
@@ -91,6 +92,7 @@ def test_a_target_ends_the_run_early(capsys):
 
 
 def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
     said(capsys, "run", "ackley", "--dim", "2", "--budget", "10", "--out", "here", *QUICK)
     assert (tmp_path / "here" / "partition.png").stat().st_size > 10_000
 
@@ -163,6 +165,7 @@ def test_list_says_which_extra_is_missing(capsys, monkeypatch):
 
 
 def test_show_and_plot_need_only_the_journal(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
     said(capsys, "run", "rastrigin", "--dim", "3", "--budget", "8", "--shift", "2", "--no-plot", "--out", "r", *QUICK)
     best = json.loads((tmp_path / "r" / "result.json").read_text())["best"]
     for name in ("r", "r/journal.db"):

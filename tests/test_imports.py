@@ -32,6 +32,8 @@ NEVER = {  # although the layers would allow it
     **{("objectives", above): "an objective knows no optimizer" for layer in LAYERS[2:9] for above in layer},
 }
 SAMPLERS = {module for module, _, _ in REGISTRY.values()}
+TORCH = ("torch", "gpytorch", "linear_operator")  # gigabytes: an extra, which the core never needs
+MAY_LOAD_TORCH = ("neural", "models.torch_gp")
 
 
 class Import(NamedTuple):
@@ -39,8 +41,8 @@ class Import(NamedTuple):
     name: str
 
 
-def imports(source: str) -> list[Import]:
-    """Return what `source` imports from lamcts, by dotted name, wherever it stands, if it runs."""
+def imports(source: str, packages: tuple[str, ...] = ("lamcts", "")) -> list[Import]:
+    """Return what `source` imports from some packages, by dotted name, wherever it stands, if it runs."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
@@ -53,7 +55,7 @@ def imports(source: str) -> list[Import]:
             names = [alias.name for alias in node.names]
         else:
             continue
-        found += [Import(node.lineno, name) for name in names if name.split(".")[0] in ("lamcts", "")]
+        found += [Import(node.lineno, name) for name in names if name.split(".")[0] in packages]
     return found
 
 
@@ -77,6 +79,12 @@ def offence(module: str, imported: str) -> str | None:
     if mine == "samplers" and module != "samplers.registry" and any(f"{imported}.".startswith(f"{s}.") for s in others):
         return "samplers never import each other"
     return None
+
+
+def needs_torch(module: str, source: str) -> list[Import]:
+    """Return the imports of torch, or of what is built on it, by a module that must do without."""
+    excused = any(f"{module}.".startswith(f"{part}.") for part in MAY_LOAD_TORCH)
+    return [] if excused else imports(source, TORCH)
 
 
 def _module(path: Path) -> str:
@@ -108,6 +116,23 @@ def test_the_import_rules_catch_what_they_forbid() -> None:
     assert offence("cli", "lamcts.objectives.make") is None
     late = "def f():\n    from lamcts.tree import node\nif TYPE_CHECKING:\n    import lamcts.cli"
     assert imports(late) == [Import(2, "lamcts.tree.node")]
+
+
+def test_torch_is_imported_in_few_places() -> None:
+    offences = [
+        f"lamcts/{path.relative_to(PACKAGE)}:{line}: imports {name}: only {' and '.join(MAY_LOAD_TORCH)} may"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for line, name in needs_torch(_module(path), path.read_text())
+    ]
+    assert not offences, "\n".join(offences)
+
+
+def test_the_rule_about_torch_catches_what_it_forbids() -> None:
+    late = "import numpy\ndef f():\n    import torch.nn as nn\n    from gpytorch import kernels"
+    assert needs_torch("models.gp", late) == [Import(3, "torch.nn"), Import(4, "gpytorch.kernels")]
+    assert needs_torch("neuralgia", late) and needs_torch("models.torch_gp_too", late)
+    assert needs_torch("models.torch_gp", late) == needs_torch("neural.train", late) == []
+    assert needs_torch("values", "import torchlight\nif TYPE_CHECKING:\n    import torch") == []
 
 
 def test_importing_lamcts_loads_nothing_heavy() -> None:

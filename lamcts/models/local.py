@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from lamcts.errors import MissingExtra
 from lamcts.models.fit import Prior, fit
 from lamcts.models.gp import Hyper, Posterior
 from lamcts.models.scale import Scale
@@ -29,7 +30,7 @@ class Effort:
     (None: 5 d, between 256 and 500). growth: a refit is due when the model has grown by this share, or by 25 rows.
     iterations: steps of L-BFGS. afresh: every so many fits two more start from the prior's mode and from short lengths,
     and the best is kept: a warm start alone gets stuck on rugged functions. device: None computes in closed form; "cpu"
-    or "cuda" through gpytorch, which pays on a GPU for models of thousands of rows.
+    or "cuda" through gpytorch (extra: torch), which pays on a GPU for models of thousands of rows.
     """
 
     rows: int | None = None
@@ -38,6 +39,9 @@ class Effort:
     iterations: int = 15
     afresh: int = 3
     device: str | None = None
+
+    def __post_init__(self) -> None:
+        _route(self.device)  # what is missing is said where the device is asked for, not after the initial design
 
     def limits(self, dim: int) -> tuple[int, int]:
         """Return the most rows in the model and in a fit, for `dim` coordinates."""
@@ -152,9 +156,15 @@ class LocalModel:
 
 
 def _route(device: str | None) -> tuple[Callable[..., tuple[Hyper, float]], Callable[..., Posterior]]:
-    """Return how hyper-parameters are fitted and how a posterior is made."""
+    """Return how hyper-parameters are fitted and how a posterior is made.
+
+    MissingExtra without the packages of a device, ValueError for a device that torch does not have here.
+    """
     if device is None:
         return fit, Posterior
-    from lamcts.models import torch_gp
-
+    try:
+        from lamcts.models import torch_gp
+    except ModuleNotFoundError as error:  # torch itself, or gpytorch beside a torch that is there
+        raise MissingExtra.of(error.name or "torch", "torch") from None
+    torch_gp.check(device)
     return partial(torch_gp.fit, device=device), partial(torch_gp.TorchPosterior, device=device)

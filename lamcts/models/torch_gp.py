@@ -8,6 +8,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,16 @@ from lamcts.models.gp import SIGNAL_RATE, SIGNAL_SHAPE, Hyper, Posterior
 from lamcts.types import Floats
 
 LEAST_NOISE = 1e-12  # the library's parameters are positive
+
+
+def check(device: str) -> None:
+    """Raise ValueError for a device that torch does not have here, or that has no double precision."""
+    try:
+        torch.zeros(1, dtype=torch.float64, device=device).tolist()
+    except (AssertionError, NotImplementedError, RuntimeError, TypeError) as error:  # as the kind of device may be
+        here = [None, "cpu"] + [f"cuda:{i}" for i in range(torch.cuda.device_count())]
+        reason = shorten(str(error), 150, placeholder=" ...")
+        raise ValueError(f"device: expected one of {here}, got {device!r}: {reason}") from None
 
 
 class _Exact(gpytorch.models.ExactGP):  # type: ignore[misc]  # gpytorch ships no types

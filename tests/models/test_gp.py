@@ -26,6 +26,7 @@ def test_the_gradient_of_the_loss_is_its_slope() -> None:
 
 
 def test_the_loss_and_its_gradient_are_those_of_gpytorch() -> None:
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
     from lamcts.models.torch_gp import TorchLoss
 
     x, z = rows()
@@ -35,6 +36,7 @@ def test_the_loss_and_its_gradient_are_those_of_gpytorch() -> None:
 
 
 def test_moments_are_those_of_gpytorch() -> None:
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
     from lamcts.models.torch_gp import TorchPosterior
 
     x, z = rows()

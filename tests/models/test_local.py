@@ -1,7 +1,11 @@
 import json
+import sys
 
 import numpy as np
+import pytest
 
+import lamcts.models
+from lamcts.errors import MissingExtra
 from lamcts.models.fit import Prior
 from lamcts.models.gp import Posterior
 from lamcts.models.local import Effort, LocalModel, ModelState
@@ -83,7 +87,29 @@ def test_failures_never_enter_the_model() -> None:
 
 
 def test_the_route_through_gpytorch_gives_the_same_model() -> None:
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
     _, _, closed = grown(30)
     _, _, other = grown(30, Effort(rows=40, fit_rows=20, iterations=5, device="cpu"))
     assert np.abs(closed.expect(AT) - other.expect(AT)).max() < 1e-4
     assert type(other).__name__ == "TorchPosterior"
+
+
+@pytest.mark.parametrize("missing", ["torch", "gpytorch"])
+def test_a_device_without_its_packages_is_refused_where_it_is_asked_for(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if missing == "gpytorch":
+        pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.delitem(sys.modules, "lamcts.models.torch_gp", raising=False)
+    monkeypatch.delattr(lamcts.models, "torch_gp", raising=False)
+    with pytest.raises(MissingExtra, match=rf"'{missing}', which is not installed: pip install 'lamcts\[torch\]'"):
+        Effort(device="cpu")
+    assert Effort().device is None  # the closed form needs neither
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "gpu", "meta", 3.5])
+def test_a_device_that_torch_does_not_have_is_refused_where_it_is_asked_for(device: str) -> None:
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
+    with pytest.raises(ValueError, match=r"device: expected one of \[None, 'cpu'.*\], got"):
+        Effort(device=device)
