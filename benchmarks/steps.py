@@ -18,7 +18,7 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
 from lamcts import objectives
-from lamcts.objectives.mujoco import Gait, batch
+from lamcts.objectives.control.mujoco import Gait, batch
 
 GAITS = ("swimmer", "hopper", "walker2d", "halfcheetah", "ant", "humanoid")
 TOGETHER = {"rollouts": 1, "many": 21}  # points of 3 episodes played at a time

@@ -1,6 +1,6 @@
 """What has been seen: columns that only grow, and the points still out for evaluation."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import numpy as np
@@ -32,6 +32,8 @@ class Observations:
         self._n_good = 0
         self._best: int | None = None
         self._known: dict[bytes, int] = {}  # how many times a point was issued or seen
+        self._every: dict[bytes, Floats] | None = None  # the points of a finite space, once someone asked what is left
+        self._left: dict[bytes, Floats] = {}  # of these, the unknown ones
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
 
     def __len__(self) -> int:
@@ -122,13 +124,28 @@ class Observations:
             here.add(key)
         return result
 
+    def left(self, every: Callable[[], Floats | None]) -> Floats | None:
+        """Return the points of a finite space that are not known, [k, d], in no order that means anything.
+
+        `every` lists them all, or says None; it is called until it lists them, and never again.
+        """
+        if self._every is None:
+            if (rows := every()) is None:
+                return None
+            self._every = {_key(row): row for row in rows}
+            self._left = {key: row for key, row in self._every.items() if key not in self._known}
+        return np.array(list(self._left.values())).reshape(len(self._left), self.dim)
+
     def _count(self, point: Floats, change: int) -> None:
         key = _key(point)
         count = self._known.get(key, 0) + change
         if count:
             self._known[key] = count
+            self._left.pop(key, None)
         else:
             del self._known[key]
+            if self._every is not None and key in self._every:
+                self._left[key] = self._every[key]
 
     def _reserve(self, n: int) -> None:
         size = len(self._y)

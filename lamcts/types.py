@@ -1,11 +1,12 @@
-"""Types that every part shares, and the check of the commonest of them."""
+"""Types that every part shares: arrays, and numbers and whole numbers from whatever a user gives."""
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.text import safe_repr
+from lamcts.text import safe_repr, safe_text
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -22,3 +23,43 @@ def whole_number(value: Any, name: str, least: int = 1, optional: bool = False) 
         none = "None or " if optional else ""
         raise ValueError(f"{name}: expected {none}a whole number of at least {least}, got {safe_repr(value):.60}")
     return int(value)
+
+
+def number_of(value: Any) -> float:
+    """Return a number, or a container of one such as a tensor, as a float: an integer beyond all floats as infinity.
+
+    TypeError for anything else, whatever its own methods raise.
+    """
+    if isinstance(value, (str, bytes, complex)):
+        raise TypeError(f"expected a number, got {type(value).__name__}")
+    held = array_of(value)
+    if held.size != 1 or held.dtype.kind in "cSU":
+        raise TypeError(f"expected one number, got {held.size} of {held.dtype}")
+    number = held.reshape(()).item()
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+    except Exception as error:
+        raise TypeError(f"expected one number, got {type(value).__name__}: {safe_text(error)}") from None
+
+
+def array_of(values: Any) -> NDArray[Any]:
+    """Return what numpy makes of `values`, which may be or hold tensors with a gradient or on a device.
+
+    TypeError if it makes nothing of them, whatever their own methods raise.
+    """
+    try:
+        try:
+            return np.asarray(values)
+        except Exception:
+            return np.asarray(_detached(values))
+    except Exception as error:
+        raise TypeError(f"expected numbers, got {type(values).__name__}: {safe_text(error)}") from None
+
+
+def _detached(values: Any) -> Any:
+    """Return tensors, in lists too, without their gradient and off their device, and anything else as it is."""
+    if isinstance(values, (list, tuple)):
+        return [_detached(value) for value in values]
+    return values.detach().cpu() if hasattr(values, "detach") and hasattr(values, "cpu") else values

@@ -12,25 +12,36 @@ PACKAGE = Path(__file__).parent.parent / "lamcts"
 HEAVY = "scipy sklearn torch gpytorch linear_operator cma nevergrad gymnasium mujoco Box2D matplotlib pandas optuna"
 
 # The parts of lamcts (a file or a folder of it), lowest layer first. A part imports from layers below its own and from
-# its neighbours in the same set. A new file that is not here fails the test: put it in, as low as it can stand.
-LAYERS: list[set[str]] = [
-    {"errors", "rng", "text", "types", "trial", "observations", "values", "__version__"},
-    {"spaces"},
-    {"region", "sobol", "fill", "polytope", "walk"},
-    {"tree"},
-    {"models"},
-    {"samplers"},
-    {"design", "searches", "placement", "settings", "state", "trials", "optimizer"},
-    {"journal"},
-    {"study"},
-    {"objectives"},
-    {"plot", "testing", "cli", "__main__"},
+# its neighbours in the same set. A new file that is not here fails the test: put it in, as low as it can stand. The
+# line of layers in CONTRIBUTING.md is made of this list.
+LAYERS: list[list[str]] = [
+    ["errors", "rng", "text", "types", "trial", "observations"],
+    ["spaces"],
+    ["regions"],
+    ["tree", "models"],
+    ["samplers"],
+    ["optimizer"],
+    ["journal"],
+    ["study"],
+    ["objectives"],
+    ["nas", "costs"],
+    ["graphs"],
+    ["neural"],
+    ["plot", "testing", "searches", "integrations"],
+    ["cli", "__main__", "__version__"],
 ]
+SEARCH = [part for layer in LAYERS[2:8] for part in layer]  # what knows of regions, trees, samplers, runs
+SIDE = ["objectives", "nas", "costs", "graphs", "neural"]  # what is searched: it may be cut off one day
 NEVER = {  # although the layers would allow it
     ("models", "tree"): "surrogates know rows, not how they were split",
+    ("tree", "models"): "the tree knows rows, not surrogates",
     ("samplers", "tree"): "all that a sampler knows of the tree is its region",
-    **{("objectives", above): "an objective knows no optimizer" for layer in LAYERS[2:9] for above in layer},
+    **{(part, search): "what is searched knows no search" for part in SIDE for search in SEARCH},
+    **{("costs", part): "costs are formulas: they import nothing of the search" for part in SIDE},
+    **{("nas", part): "encodings and tables stand alone" for part in ("costs",)},
 }
+ONLY_BASE = ("nas", "costs", "graphs", "neural")  # of the objectives they see the protocol, lamcts.objectives.base
+PUBLIC = ("searches", "integrations")  # they use the names that users have: of lamcts, and of its folders
 SAMPLERS = {module for module, _, _ in REGISTRY.values()}
 TORCH = ("torch", "gpytorch", "linear_operator")  # gigabytes: an extra, which the core never needs
 MAY_LOAD_TORCH = ("neural", "models.torch_gp")
@@ -69,12 +80,16 @@ def offence(module: str, imported: str) -> str | None:
     level = {part: i for i, layer in enumerate(LAYERS) for part in layer}
     if mine not in level:
         return f"the part {mine!r} has no place in LAYERS"
+    if mine in PUBLIC and theirs != mine:
+        return None if len(imported.split(".")) <= 3 else "not a name of users: take it from lamcts, or from its folder"
     if theirs not in level:
         return f"{theirs!r} has no place in LAYERS; inside lamcts import from the file itself, not from `lamcts`"
     if (mine, theirs) in NEVER:
         return NEVER[mine, theirs]
     if level[theirs] > level[mine]:
         return f"{theirs} stands above {mine}"
+    if mine in ONLY_BASE and theirs == "objectives" and not imported.startswith("lamcts.objectives.base."):
+        return "of the objectives only lamcts.objectives.base"
     others = SAMPLERS - {f"lamcts.{module}"}
     if mine == "samplers" and module != "samplers.registry" and any(f"{imported}.".startswith(f"{s}.") for s in others):
         return "samplers never import each other"
@@ -114,8 +129,36 @@ def test_the_import_rules_catch_what_they_forbid() -> None:
     assert offence("samplers.auto", "lamcts.samplers.turbo.Turbo")
     assert offence("samplers.turbo", "lamcts.samplers.base.Session") is None
     assert offence("cli", "lamcts.objectives.make") is None
+    assert offence("tree.grow", "lamcts.models.gp.Posterior")
+    assert offence("journal.tables", "lamcts.study.study.Study")
     late = "def f():\n    from lamcts.tree import node\nif TYPE_CHECKING:\n    import lamcts.cli"
     assert imports(late) == [Import(2, "lamcts.tree.node")]
+
+
+def test_the_rooms_to_come_have_their_rules() -> None:
+    assert offence("nas.cells", "lamcts.objectives.base.register") is None
+    assert offence("nas.cells", "lamcts.objectives.synthetic.formulas.ackley")
+    assert offence("nas.cells", "lamcts.optimizer.optimizer.Optimizer")
+    assert offence("costs.flops", "lamcts.nas.cells.Cell")
+    assert offence("graphs.segments", "lamcts.costs.flops.conv") is None
+    assert offence("costs.flops", "lamcts.graphs.segments.Segment")
+    assert offence("neural.train", "lamcts.graphs.segments.Segment") is None
+    assert offence("neural.train", "lamcts.samplers.turbo.Turbo")
+    assert offence("searches.lanas", "lamcts.minimize") is offence("searches.lanas", "lamcts.nas.Cell") is None
+    assert offence("searches.lanas", "lamcts.optimizer.sessions.LocalSearches")
+    assert offence("optimizer.optimizer", "lamcts.searches.lanas")
+
+
+def test_the_line_of_layers_in_contributing_is_made_of_this_list() -> None:
+    lines = " <- ".join(" ".join(layer) for layer in LAYERS).replace(" <- objectives", "\n<- objectives")
+    assert lines in (PACKAGE.parent / "CONTRIBUTING.md").read_text()
+
+
+def test_the_map_in_the_readme_names_every_part() -> None:
+    text = (PACKAGE.parent / "README.md").read_text()
+    shown = text[text.index("## Map") : text.index("## Add a sampler")]
+    parts = {path.stem for path in PACKAGE.iterdir() if not path.stem.startswith("_") and path.suffix in ("", ".py")}
+    assert [part for part in sorted(parts - {"py"}) if part not in shown] == []
 
 
 def test_torch_is_imported_in_few_places() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import lamcts
 from lamcts.objectives import Objective
-from lamcts.objectives.mujoco.gait import Gait
+from lamcts.objectives.control.mujoco.gait import Gait
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from lamcts.journal.place import MEMORY, Lock, inspect_header, named, resolved
 from lamcts.journal.recorded import Recorded, load
 from lamcts.journal.table import pack
 from lamcts.journal.tables import LEADERS, WIDTHS, Check
-from lamcts.state import Delta
+from lamcts.optimizer.state import Delta
 
 
 class Journal:

@@ -7,8 +7,8 @@ from typing import Any
 from lamcts.journal import tables
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import Check
+from lamcts.optimizer.state import Columns, Core, Mark, SearchState, State, Waiting
 from lamcts.spaces.base import Space
-from lamcts.state import Columns, Core, Mark, SearchState, State, Waiting
 from lamcts.types import Floats, Rows
 
 

@@ -4,7 +4,7 @@ An objective knows its space and how to score a point. It knows no optimiser and
 """
 
 from lamcts.objectives.base import Entry, Objective, entry, make, names, register
-from lamcts.objectives.command import Command
-from lamcts.objectives.function import Function
+from lamcts.objectives.programs.command import Command
+from lamcts.objectives.programs.function import Function
 
 __all__ = ["Command", "Entry", "Function", "Objective", "entry", "make", "names", "register"]

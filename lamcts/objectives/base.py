@@ -70,7 +70,7 @@ class Entry:
 Build = TypeVar("Build", bound=Callable[..., Objective])
 
 # Modules of this folder that register objectives; each loads light.
-_FILES = ("synthetic", "mujoco", "lunar", "rover", "push")
+_FILES = ("synthetic.synthetic", "control.mujoco", "control.lunar", "control.rover", "control.push")
 _entries: dict[str, Entry] = {}
 
 

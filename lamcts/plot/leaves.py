@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lamcts.plot.axes_of import GRID, Axis, axes_of
 from lamcts.plot.canvas import BEST, FAINT, SELECTED, VALUES, sheet, titled
-from lamcts.region import Region
+from lamcts.regions.region import Region
 from lamcts.types import Floats
 
 if TYPE_CHECKING:

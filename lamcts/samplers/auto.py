@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lamcts.observations import Observations
-from lamcts.region import Region
+from lamcts.regions.region import Region
 from lamcts.rng import child
-from lamcts.samplers.bandit import AdaptiveAllocation, AllocationState
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session
-from lamcts.samplers.proposals import Batch, leader
-from lamcts.samplers.record import from_json
-from lamcts.samplers.session import LocalSession, Progress
+from lamcts.samplers.parts.bandit import AdaptiveAllocation, AllocationState
+from lamcts.samplers.parts.batch import Batch, leader
+from lamcts.samplers.parts.record import from_json
+from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Rows
 
 GOOD = 0.25  # share of rows that are better than the one that gains are measured by

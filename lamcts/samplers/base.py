@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from lamcts.observations import Observations
-from lamcts.region import Region
+from lamcts.regions.region import Region
 from lamcts.types import Floats, Rows
 
 Scope = Literal["selected", "incumbent", "space"]

@@ -5,18 +5,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lamcts.fill import fill
 from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.fit import Prior
 from lamcts.models.gp import Posterior
 from lamcts.models.local import Effort, LocalModel, ModelState
 from lamcts.observations import Observations
-from lamcts.region import Region
+from lamcts.regions.fill import fill
+from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.perturb import box, candidates, polish
-from lamcts.samplers.proposals import Batch, centre, leader
-from lamcts.samplers.session import LocalSession, Progress
+from lamcts.samplers.parts.batch import Batch, centre, leader
+from lamcts.samplers.parts.perturb import box, candidates, polish
+from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Floats, whole_number
 
 SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes round the incumbent in which candidates lie, besides the whole region

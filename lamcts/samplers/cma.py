@@ -8,10 +8,10 @@ import numpy as np
 
 from lamcts.errors import MissingExtra
 from lamcts.observations import Observations
-from lamcts.region import Region
+from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.proposals import Batch, leader, pull, width
-from lamcts.samplers.session import LocalSession, Progress
+from lamcts.samplers.parts.batch import Batch, leader, pull, width
+from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Floats, Rows, whole_number
 
 DIAGONAL_FROM = 1000  # at 6392 dimensions a full covariance takes 327 MB; at 1000 an update takes a tenth of a second

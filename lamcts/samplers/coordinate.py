@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from lamcts.models.profiles import Profiles
 from lamcts.observations import Observations
-from lamcts.region import Region
+from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.lines import NONE, Lines, Out
-from lamcts.samplers.proposals import Batch, leader, pull
-from lamcts.samplers.session import LocalSession, Progress, settled
+from lamcts.samplers.parts.axis_models import NONE, Lines, Out
+from lamcts.samplers.parts.batch import Batch, leader, pull
+from lamcts.samplers.parts.session import LocalSession, Progress, settled
 from lamcts.types import Floats, Rows, whole_number
 
 CONSIDERED = 128  # parameters at an ask, drawn at random where there are more

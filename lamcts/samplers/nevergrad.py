@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from lamcts.observations import Observations
-from lamcts.region import Region
+from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.nevergrad_method import Method, library
-from lamcts.samplers.proposals import Batch, leader, pull, width
-from lamcts.samplers.session import LocalSession, Progress
+from lamcts.samplers.parts.batch import Batch, leader, pull, width
+from lamcts.samplers.parts.nevergrad_method import Method, library
+from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Rows, whole_number
 
 PATIENCE = 8  # candidates in a row that cannot be used: methods on a discrete space repeat themselves

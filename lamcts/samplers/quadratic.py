@@ -15,11 +15,11 @@ import numpy as np
 from lamcts.models.scale import Scale
 from lamcts.models.taylor import Place, Taylor
 from lamcts.observations import Observations
-from lamcts.region import Region
+from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.proposals import Batch, centre, distances, leader, pull
-from lamcts.samplers.session import LocalSession, Progress, settled
-from lamcts.samplers.trust_region import TrustRegionState, check_sides
+from lamcts.samplers.parts.batch import Batch, centre, distances, leader, pull
+from lamcts.samplers.parts.session import LocalSession, Progress, settled
+from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
 
 MOST_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second

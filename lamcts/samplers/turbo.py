@@ -12,12 +12,12 @@ from lamcts.models.fit import Prior
 from lamcts.models.local import Effort, LocalModel, ModelState
 from lamcts.models.paths import Paths
 from lamcts.observations import Observations
-from lamcts.region import Region
+from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.perturb import box, candidates, descend
-from lamcts.samplers.proposals import Batch, centre, leader
-from lamcts.samplers.session import LocalSession, Progress
-from lamcts.samplers.trust_region import TrustRegionState, check_sides
+from lamcts.samplers.parts.batch import Batch, centre, leader
+from lamcts.samplers.parts.perturb import box, candidates, descend
+from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
 
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)

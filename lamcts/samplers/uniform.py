@@ -7,18 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lamcts.observations import Observations
-from lamcts.region import Region
+from lamcts.regions.region import Region
+from lamcts.regions.sobol import SobolSequence
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.proposals import Batch, leader
-from lamcts.samplers.session import LocalSession, Progress
-from lamcts.sobol import SobolSequence
+from lamcts.samplers.parts.batch import Batch, leader
+from lamcts.samplers.parts.session import LocalSession, Progress
 
 ROUNDS = 8  # draws of the sequence before a discrete space is searched by the region draw instead
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Draw evenly: a scrambled Sobol sequence over the whole space, region draws (`lamcts.fill`) inside a tree."""
+    """Draw evenly: a scrambled Sobol sequence over the whole space; inside a tree, draws of the region."""
 
     resumable: ClassVar[bool] = True
 

@@ -50,11 +50,14 @@ class Space(Protocol):
     def sample(self, n: int, rng: np.random.Generator) -> Floats:
         """Return `n` valid rows drawn uniformly, [n, dim]."""
 
-    def rows(self) -> Floats | None:
-        """Return every valid row, [size, dim], None where there are too many to list them."""
-
     def signature(self) -> dict[str, Any]:
         """Return JSON values that two equal spaces share and two different ones do not."""
+
+
+def rows_of(space: Space) -> Floats | None:
+    """Return every valid row of a space, [size, dim]; None where there are too many, or it has no method `rows`."""
+    rows: Floats | None = getattr(space, "rows", lambda: None)()
+    return rows
 
 
 def distance(x: Floats, z: Floats) -> Floats:

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamcts.spaces.coded import Coded
 from lamcts.spaces.values import brief, real, whole
-from lamcts.types import Floats
-from lamcts.values import array_of
+from lamcts.types import Floats, array_of
 
 
 class Box(Coded):

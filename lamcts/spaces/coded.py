@@ -46,7 +46,7 @@ class Coded:
         raise NotImplementedError
 
     def rows(self) -> Floats | None:
-        """Return None: kinds whose points can be listed say otherwise."""
+        """Return every valid row, [size, dim]; None where they cannot be listed: kinds that can say otherwise."""
         return None
 
     def sample(self, n: int, rng: np.random.Generator) -> Floats:

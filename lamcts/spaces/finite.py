@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamcts.spaces.coded import Coded
 from lamcts.spaces.values import Lookup, brief, freeze, is_list, plain
-from lamcts.types import Floats
-from lamcts.values import array_of
+from lamcts.types import Floats, array_of
 
 FEW_COLUMNS = 12  # up to here a k-d tree beat brute force at N = 10,000 and 400,000 uniform rows (2000 queries)
 CHUNK = 2000  # rows of the table, or queries, at a time: a block of distances takes 32 MB

@@ -91,7 +91,7 @@ class Space(Coded):
     def rows(self) -> Floats | None:
         if self.size * self.dim > LISTED:
             return None
-        members = [member.rows() for member in self.members]
+        members = [base.rows_of(member) for member in self.members]
         if any(rows is None for rows in members):
             return None
         places = np.indices([len(rows) for rows in members if rows is not None]).reshape(len(members), -1)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from lamcts.text import safe_text
-from lamcts.values import number_of
+from lamcts.types import number_of
 
 
 class Job(NamedTuple):

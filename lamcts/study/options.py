@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TextIO, TypedDict
 
 import numpy as np
 
-from lamcts.settings import checked_seed
+from lamcts.optimizer.arguments import checked_seed
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
-    from lamcts.design import Kind
+    from lamcts.optimizer.design import Kind
     from lamcts.samplers.base import Sampler
     from lamcts.study.result import Result
     from lamcts.tree import LatentTree

@@ -7,7 +7,7 @@ import numpy as np
 
 from lamcts.spaces.base import Space
 from lamcts.spaces.values import brief
-from lamcts.values import array_of
+from lamcts.types import array_of
 
 
 class Problem(NamedTuple):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from lamcts.errors import JournalError
 from lamcts.journal.recorded import Recorded
 from lamcts.journal.tables import Check
-from lamcts.study.memory import Memory
+from lamcts.study.learned import Memory
 from lamcts.study.options import Settings
 from lamcts.study.problem import Problem
 
 if TYPE_CHECKING:
     from lamcts.journal import Journal
-    from lamcts.optimizer import Optimizer
+    from lamcts.optimizer.optimizer import Optimizer
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Beginning:
 
 def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
     """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal."""
-    from lamcts.optimizer import Optimizer
+    from lamcts.optimizer.optimizer import Optimizer
 
     seed = settings.seed
     if seed is None and settings.journal is not None:

@@ -11,10 +11,11 @@ import numpy as np
 
 from lamcts.errors import Exhausted
 from lamcts.journal.tables import Check
+from lamcts.optimizer.losses import loss_of
 from lamcts.rng import Purpose, derive
 from lamcts.study import progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Serial, Workers
-from lamcts.study.memory import Memory
+from lamcts.study.learned import Memory
 from lamcts.study.options import Options, Settings
 from lamcts.study.problem import Problem, problem_of
 from lamcts.study.result import Evaluation, Result
@@ -23,11 +24,10 @@ from lamcts.study.stopping import MESSAGES, Stopping
 from lamcts.study.summary import summarise
 from lamcts.text import visible
 from lamcts.trial import Trial
-from lamcts.values import loss_of
 
 if TYPE_CHECKING:
     from lamcts.journal import Journal
-    from lamcts.optimizer import Optimizer
+    from lamcts.optimizer.optimizer import Optimizer
 
 
 def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[Options]) -> Result:

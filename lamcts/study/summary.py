@@ -10,7 +10,7 @@ from lamcts.study import replicates
 from lamcts.study.result import Candidate, History, Points, Result
 
 if TYPE_CHECKING:
-    from lamcts.optimizer import Optimizer
+    from lamcts.optimizer.optimizer import Optimizer
 
 
 def summarise(opt: "Optimizer", checks: list[Check], asks: int, status: str, message: str) -> Result:

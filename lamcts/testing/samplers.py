@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.region import Step
+from lamcts.regions.region import Step
 from lamcts.samplers.base import Sampler
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.spaces.base import Space as AnySpace

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import numpy as np
 
 from lamcts.observations import Observations
-from lamcts.region import Region, Step
+from lamcts.regions.region import Region, Step
 from lamcts.samplers.base import Sampler, Scope, Session
 from lamcts.spaces.base import Space
 from lamcts.testing.contract import expect

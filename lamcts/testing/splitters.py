@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lamcts.region import Split
+from lamcts.regions.region import Split
 from lamcts.testing.contract import expect, watched
 from lamcts.types import Floats
 

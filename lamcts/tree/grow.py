@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from lamcts.observations import Observations
-from lamcts.region import Region, Split
+from lamcts.regions.region import Region, Split
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import Space
 from lamcts.tree import merit
@@ -128,7 +128,7 @@ class Growth:
         """Return the root over all rows seen by now. It and its kids stay as they are when further rows arrive."""
         seen = self._seen
         merits = np.full(len(seen), np.nan)
-        merits[seen.good] = (merit.ranks if self._tree.values == "ranks" else merit.values)(seen.y[seen.good])
+        merits[seen.good] = (merit.ranks if self._tree.values == "ranks" else merit.raw)(seen.y[seen.good])
         self._trunk.rows = seen.good
         return self._node(self._trunk, _Snapshot(len(seen), merits), seen.pending_x(), ())
 

@@ -18,7 +18,7 @@ def ranks(y: Floats) -> Floats:
     return 1 - middle[place] / (len(y) - 1) if len(y) > 1 else np.full(1, 0.5)
 
 
-def values(y: Floats) -> Floats:
+def raw(y: Floats) -> Floats:
     """Return the merit of losses `y` [n] in the units of the objective, as in the paper: `-y`, [n]."""
     return -y
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from lamcts.region import Region, Split, Step
+from lamcts.regions.region import Region, Split, Step
 from lamcts.spaces.base import Space
 from lamcts.types import Floats, Rows
 

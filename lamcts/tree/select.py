@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lamcts.region import Region, Step
+from lamcts.regions.region import Region, Step
 from lamcts.tree.node import Node
 from lamcts.types import Floats
 

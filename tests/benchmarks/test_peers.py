@@ -11,7 +11,7 @@ from benchmarks import peers
 from benchmarks.harness.search import Enough, Search
 from benchmarks.peers import reference
 from lamcts import Box
-from lamcts.objectives.mujoco import gait
+from lamcts.objectives.control.mujoco import gait
 
 HEAVY = ("optuna gp", "botorch", "smac")  # seconds a run: once, small
 GLOBAL = ("dual annealing", "botorch")  # draws from torch's or SciPy's own generators, in a process of its own

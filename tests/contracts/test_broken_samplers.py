@@ -10,7 +10,7 @@ import pytest
 
 from lamcts import rng as streams
 from lamcts.observations import Floats, Observations, Rows
-from lamcts.region import Region
+from lamcts.regions.region import Region
 from lamcts.spaces import Box
 from lamcts.testing import ContractError, check_sampler
 

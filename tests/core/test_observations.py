@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamcts.observations import Observations
+from lamcts.types import Floats
 
 
 def add(seen: Observations, x: Any, y: Any, trial: Any = None, source: Any = None) -> Any:
@@ -142,3 +143,27 @@ def test_extreme_values_are_values(y: list[float]) -> None:
     seen = Observations(1)
     add(seen, [[0.0], [1.0]], y)
     assert seen.good.tolist() == [0, 1] and seen.best == int(np.argmin(y))
+
+
+def test_what_is_left_of_a_finite_space_follows_every_ask_tell_and_forget() -> None:
+    every = np.array([[i / 4, j / 4] for i in range(5) for j in range(5)])
+    seen, listed = Observations(2), []
+
+    def rows() -> Floats:
+        listed.append(True)
+        return every
+
+    def left() -> set[bytes]:
+        found = seen.left(rows)
+        assert found is not None and found.shape[1] == 2
+        return {row.tobytes() for row in found}
+
+    seen.append(every[:3], np.zeros(3), np.zeros(3), np.full(3, -1), np.full(3, -1))
+    assert left() == {row.tobytes() for row in every[3:]}
+    seen.expect(0, every[3])
+    seen.append(every[4:5] * -0.0, np.zeros(1), np.zeros(1), np.full(1, -1), np.full(1, -1))  # known before: (0, 0)
+    assert left() == {row.tobytes() for row in every[4:]}
+    seen.close([0])
+    assert left() == {row.tobytes() for row in every[3:]}
+    assert len(listed) == 1
+    assert Observations(2).left(lambda: None) is None

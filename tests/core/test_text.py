@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from lamcts.optimizer.losses import loss_of
 from lamcts.text import MOST_CHARACTERS, safe_repr, safe_text, visible
-from lamcts.values import loss_of
 
 
 class Mute(Exception):

@@ -26,7 +26,7 @@ def test_a_trigger_that_bears_the_name_of_a_table_is_seen(tmp_path: Path) -> Non
         "CREATE TRIGGER events AFTER INSERT ON rows BEGIN DELETE FROM rows WHERE row < 10; END",
         "PRAGMA writable_schema = ON",
         "UPDATE sqlite_master SET rowid = 1000 + 10 * rowid",
-        "UPDATE sqlite_master SET rowid = 1085 WHERE type = 'trigger'",  # before the table events, so the table came last
+        "UPDATE sqlite_master SET rowid = 1085 WHERE type = 'trigger'",  # before the table events
     )
     refused(tmp_path / "run.db", "these differ: events", opt.fingerprint())
 

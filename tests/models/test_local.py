@@ -11,7 +11,7 @@ from lamcts.models.gp import Posterior
 from lamcts.models.local import Effort, LocalModel, ModelState
 from lamcts.models.scale import Scale
 from lamcts.observations import Observations
-from lamcts.samplers.record import from_json, to_json
+from lamcts.samplers.parts.record import from_json, to_json
 
 SMALL = Effort(rows=40, fit_rows=20, iterations=5)
 AT = np.random.default_rng(9).random((10, 3))

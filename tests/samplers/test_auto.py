@@ -7,7 +7,7 @@ from arms import AUTO, BRIEF, CUBE, FAST, arms, best, failures, of, part, tell
 from lamcts import Optimizer, samplers
 from lamcts.models.local import Effort
 from lamcts.observations import Floats
-from lamcts.region import Region, Step
+from lamcts.regions.region import Region, Step
 from lamcts.samplers.auto import GOOD, Auto
 from lamcts.samplers.coordinate import Coordinate
 from lamcts.samplers.quadratic import Quadratic

@@ -6,7 +6,7 @@ import pytest
 from arms import AUTO, BRIEF, CUBE, FAST, arms, length, of, part, tell
 
 from lamcts import Optimizer, samplers
-from lamcts.region import Step
+from lamcts.regions.region import Step
 from lamcts.samplers.auto import Auto
 from lamcts.samplers.turbo import Turbo
 from lamcts.testing.samplers import Ball

@@ -6,7 +6,7 @@ import pytest
 cma = pytest.importorskip("cma")
 
 from lamcts.observations import Floats  # noqa: E402
-from lamcts.region import Step  # noqa: E402
+from lamcts.regions.region import Step  # noqa: E402
 from lamcts.samplers.cma import Cma  # noqa: E402
 from lamcts.spaces import Box, Choice, Int, Space  # noqa: E402
 from lamcts.testing.samplers import Ball  # noqa: E402

@@ -5,7 +5,7 @@ import pytest
 from moves import CUBE, DISCRETE, MIXED, best, discrete, failing, mixed, play, points, rippled
 
 from lamcts.observations import Floats
-from lamcts.region import Step
+from lamcts.regions.region import Step
 from lamcts.samplers.coordinate import CONSIDERED, DRAWN, TOGETHER, Coordinate
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Box, Float, Int

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from moves import CUBE, DISCRETE, MIXED, best, failing, mixed, moves, play, points, rippled, until_together
 
-from lamcts.region import Region, Step
+from lamcts.regions.region import Region, Step
 from lamcts.samplers.coordinate import DRAWN, LATELY, TOGETHER, Coordinate
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.testing.samplers import Ball, Slope

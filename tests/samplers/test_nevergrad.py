@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("nevergrad")
 
-from lamcts.region import Step
+from lamcts.regions.region import Step
 from lamcts.samplers.nevergrad import Nevergrad
 from lamcts.spaces import Box, Choice, Int, Space
 from lamcts.testing.samplers import Ball

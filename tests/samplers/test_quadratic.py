@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from lamcts.observations import Floats
-from lamcts.region import Region, Step
-from lamcts.samplers.proposals import Batch
+from lamcts.regions.region import Region, Step
+from lamcts.samplers.parts.batch import Batch
+from lamcts.samplers.parts.trust_region import START
 from lamcts.samplers.quadratic import Quadratic
-from lamcts.samplers.trust_region import START
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.testing.samplers import Ball, Slope

@@ -5,9 +5,9 @@ import pytest
 
 from lamcts.models.fit import Prior
 from lamcts.models.local import Effort
-from lamcts.region import Step
+from lamcts.regions.region import Step
 from lamcts.samplers import turbo
-from lamcts.samplers.perturb import descend
+from lamcts.samplers.parts.perturb import descend
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Bool, Box, Choice, Space
 from lamcts.testing.samplers import Slope

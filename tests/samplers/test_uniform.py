@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from lamcts import sobol
-from lamcts.region import Step
+from lamcts.regions import sobol
+from lamcts.regions.region import Step
 from lamcts.samplers.uniform import Uniform
 from lamcts.spaces import Box, Int, Product
 from lamcts.testing.samplers import Ball

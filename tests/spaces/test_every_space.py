@@ -238,3 +238,27 @@ def test_speed_critical_methods_take_whole_arrays() -> None:
     assert space.snap(x[:0]).shape == space.spread(x[:0]).shape == (0, space.dim)
     assert space.sample(0, np.random.default_rng(0)).shape == (0, space.dim)
     assert space.encode_many([]).shape == (0, space.dim)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        Finite(np.random.default_rng(0).random((50, 3))),
+        Space({"layers": Int(1, 9), "kind": Choice(("a", "b", "c")), "skip": Bool()}),
+        Space({"inner": Space({"a": Int(0, 2), "b": Bool()}), "c": Choice(("x", "y"), ordered=True)}),
+        Int(1, 1000, log=True),
+    ],
+    ids=repr,
+)
+def test_the_rows_of_a_space_are_all_of_its_points_once(space):
+    x = space.rows()
+    assert len(x) == space.size
+    assert np.array_equal(space.snap(x), x)
+    assert len({row.tobytes() for row in x + 0.0}) == len(x)
+
+
+def test_what_cannot_be_listed_has_no_rows():
+    assert Box(0, 1, dim=2).rows() is None
+    assert Int(0, 2**40).rows() is None
+    assert Space({f"p{i}": Int(0, 9) for i in range(9)}).rows() is None
+    assert Space({"a": Float(0, 1), "b": Bool()}).rows() is None

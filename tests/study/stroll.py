@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.observations import Observations, Rows
-from lamcts.region import Region
+from lamcts.regions.region import Region
 from lamcts.rng import restore, save
 from lamcts.samplers.base import Proposal
 

@@ -31,4 +31,4 @@ def test_a_mean_of_huge_values_does_not_overflow() -> None:
 
 
 def test_raw_merit_is_the_value_that_is_maximised() -> None:
-    assert merit.values(np.array([3.0, -1.0])).tolist() == [-3, 1]
+    assert merit.raw(np.array([3.0, -1.0])).tolist() == [-3, 1]

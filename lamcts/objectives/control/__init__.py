@@ -1,0 +1,1 @@
+"""Things to be controlled: gaits, a lander, pushing hands, a rover."""

@@ -1,0 +1,67 @@
+"""The gaits by name: the six tasks of the thesis in their sizes, and gymnasium's newest environments (v5).
+
+A plain name is the environment nearest to the thesis's. v5 serves where it has v4's physics and rewards (Swimmer and
+HalfCheetah; Hopper differs by the 1 of its last step). v4 serves elsewhere: Walker2d has other friction in v5, Ant and
+Humanoid other states. Thresholds: thesis, table 5.2; a v5 task has one where it is the same task.
+"""
+
+from typing import Any, NamedTuple
+
+from lamcts.objectives.base import register
+from lamcts.objectives.control.mujoco.gait import Gait, gait
+
+
+class Task(NamedTuple):
+    """A row: `budget` evaluations make a first run that ends within the hour on one core."""
+
+    name: str
+    env: str
+    weights: int
+    threshold: float | None
+    budget: int
+    options: dict[str, Any]
+
+
+TASKS = (
+    Task("swimmer", "Swimmer-v5", 16, 325, 300, {}),
+    Task("hopper", "Hopper-v5", 33, 3120, 1000, {}),
+    Task("halfcheetah", "HalfCheetah-v5", 102, 3430, 2000, {}),
+    Task("walker2d", "Walker2d-v4", 102, 4390, 2000, {}),
+    Task("ant", "Ant-v4", 888, 3580, 1000, {"use_contact_forces": True}),
+    Task("humanoid", "Humanoid-v4", 6392, 6000, 500, {}),
+    Task("swimmer-v5", "Swimmer-v5", 16, 325, 300, {}),
+    Task("hopper-v5", "Hopper-v5", 33, 3120, 1000, {}),
+    Task("halfcheetah-v5", "HalfCheetah-v5", 102, 3430, 2000, {}),
+    Task("walker2d-v5", "Walker2d-v5", 102, None, 2000, {}),
+    Task("ant-v5", "Ant-v5", 840, None, 1000, {}),
+    Task("humanoid-v5", "Humanoid-v5", 5916, None, 500, {}),
+)
+
+
+def _add(task: Task) -> None:
+    contact = " with contact forces" if task.options else ""
+    line = f"{task.env}{contact}, {task.weights} weights of a linear policy; maximise"
+
+    @register(task.name, line, package="mujoco", extra="mujoco", budget=task.budget)
+    def build(
+        rollouts: int = 3,
+        seeds: str = "fresh",
+        base_seed: int = 0,
+        moments: Any = None,
+        episode_steps: int | None = None,
+    ) -> Gait:
+        return gait(
+            task.env,
+            name=task.name,
+            rollouts=rollouts,
+            seeds=seeds,
+            base_seed=base_seed,
+            moments=moments,
+            episode_steps=episode_steps,
+            threshold=task.threshold,
+            options=task.options,
+        )
+
+
+for _task in TASKS:
+    _add(_task)

@@ -1,7 +1,0 @@
-"""Gaits: a linear policy walks (swims, hops) in gymnasium's MuJoCo, and scores the mean return of its episodes."""
-
-from lamcts.objectives.mujoco import names  # registers the objectives
-from lamcts.objectives.mujoco.episodes import Rollouts
-from lamcts.objectives.mujoco.gait import Gait, gait
-
-__all__ = ["Gait", "Rollouts", "gait", "names"]

@@ -1,0 +1,140 @@
+"""A formula placed in its box: the minimum moved, the axes turned about it, noise added.
+
+Whatever is moved or turned, the box stays where it is and the minimum stays inside it: `formula(R (x - centre))` over
+the box, with `centre` in the box, and the formula without lower values anywhere on R^d (`formulas.py`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lamcts.objectives.identity import digest
+from lamcts.objectives.synthetic.formulas import Formula
+from lamcts.spaces.box import Box
+from lamcts.types import Floats
+
+SHIFT_SHARE = 1 / 4  # of the range, either way: at least one of the two ways stays inside the box
+REFERENCE_SEED = 12345  # fixed so that numbers compare with earlier measurements on the same functions
+
+
+@dataclass(frozen=True, eq=False)
+class Synthetic:
+    """`formula(R (x - centre))` plus normal noise. `centre` [d] is where the minimum, `optimum`, lies."""
+
+    name: str
+    space: Box
+    formula: Formula
+    centre: Floats
+    rotation: Floats | None = None
+    noise: float = 0.0
+
+    maximise = False
+    x0 = None
+
+    @property
+    def optimum(self) -> float:
+        """The least value possible, as the formula itself rounds it; noise is not counted."""
+        return float(self.formula(np.zeros((1, len(self.centre))))[0])
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        return {"function": self.name, "placed": digest(self.centre, self.rotation), "noise": float(self.noise)}
+
+    def many(self, points: ArrayLike) -> Floats:
+        """Return the noise-free values of `points` [n, d] as [n]."""
+        x = np.asarray(points, float)
+        if x.ndim != 2 or x.shape[1] != len(self.centre):
+            raise ValueError(f"expected points of shape [n, {len(self.centre)}], got {list(x.shape)}")
+        u = x - self.centre  # [n, d]
+        return self.formula(u if self.rotation is None else u @ self.rotation.T)
+
+    def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:
+        value = float(self.many(np.asarray(point, float)[None])[0])
+        return value + self.noise * float(np.random.default_rng(seed).standard_normal()) if self.noise else value
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A formula, its box, and where its minimum lies before any shift: one number for all axes, or one for each.
+
+    `at` may be a function of the dimension that returns the place [dim].
+    """
+
+    name: str
+    formula: Formula
+    low: float | tuple[float, ...]
+    high: float | tuple[float, ...]
+    at: float | tuple[float, ...] | Callable[[int], Floats]
+    least_dim: int = 1
+
+    def place(self, dim: int, shift: Any, rotate: Any, noise: float) -> Synthetic:
+        """Return the function. ValueError for a shift by vector that takes the minimum out of the box.
+
+        A seed (or "reference") as `shift` draws each displacement uniformly from a quarter of the range either way;
+        one that would leave the box goes the opposite way.
+        """
+        if dim < self.least_dim:
+            raise ValueError(f"expected dim of at least {self.least_dim} for {self.name}, got {dim}")
+        if not (np.isfinite(noise) and noise >= 0):
+            raise ValueError(f"expected noise as a standard deviation of at least 0, got {noise}")
+        space = Box(self.low, self.high, dim=dim)
+        at = np.broadcast_to(np.asarray(self.at(dim) if callable(self.at) else self.at, float), dim)
+        centre = at + _shift(shift, at, space)
+        if not _inside(centre, space).all():
+            box = f"[{self.low}, {self.high}]"
+            raise ValueError(f"expected a shift that keeps the optimum inside {box}, got the optimum {centre}")
+        return Synthetic(self.name, space, self.formula, centre, _rotation(rotate, dim), noise)
+
+
+def _shift(shift: Any, at: Floats, space: Box) -> Floats:
+    """Return the vector [d] to move the optimum by: from None, "reference", a seed, or the vector itself."""
+    dim, width = space.dim, space.high - space.low
+    if shift is None:
+        return np.zeros(dim)
+    if isinstance(shift, (str, int, np.integer)):
+        if isinstance(shift, str):
+            _check_reference("shift", shift)
+            share = np.random.RandomState(REFERENCE_SEED).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim)
+        else:
+            share = np.random.default_rng(_seed("shift", shift)).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim)
+        vector: Floats = share * width
+        return np.where(_inside(at + vector, space), vector, -vector)
+    vector = np.asarray(shift, float)
+    if vector.shape != (dim,) or not np.isfinite(vector).all():
+        raise ValueError(
+            f"expected shift as None, a seed, 'reference' or {dim} finite numbers, got shape {vector.shape}"
+        )
+    return vector
+
+
+def _inside(x: Floats, space: Box) -> Any:
+    return (space.low <= x) & (x <= space.high)
+
+
+def _rotation(rotate: Any, dim: int) -> Floats | None:
+    """Return a rotation or reflection [d, d], uniform over all (QR of normals, Mezzadri 2007), or None."""
+    if rotate is None:
+        return None
+    if isinstance(rotate, str):
+        _check_reference("rotate", rotate)
+        from scipy.stats import ortho_group
+
+        return np.atleast_2d(np.asarray(ortho_group.rvs(dim, random_state=REFERENCE_SEED), float))
+    if not isinstance(rotate, (int, np.integer)):
+        raise ValueError(f"expected rotate as None, a seed or 'reference', got {rotate!r}")
+    q, r = np.linalg.qr(np.random.default_rng(_seed("rotate", rotate)).standard_normal((dim, dim)))
+    return np.asarray(q * np.sign(np.diag(r)), float)
+
+
+def _seed(what: str, number: Any) -> int:
+    if number < 0:
+        raise ValueError(f"expected {what} as a seed of at least 0, got {number}")
+    return int(number)
+
+
+def _check_reference(what: str, text: str) -> None:
+    if text != "reference":
+        raise ValueError(f"expected {what} as None, a seed or 'reference', got {text!r}")

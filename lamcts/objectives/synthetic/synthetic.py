@@ -1,0 +1,83 @@
+"""Ten functions with known optima, by name: shifted, rotated, noisy on request.
+
+Every builder takes `shift` (None, a seed, "reference", or a vector), `rotate` (None, a seed, "reference") and `noise`
+(a standard deviation); see `placing.py`. Boxes of the first four as in the thesis (section 5.4).
+"""
+
+import math
+from typing import Any
+
+from lamcts.objectives.base import register
+from lamcts.objectives.synthetic import formulas
+from lamcts.objectives.synthetic.placing import Kind, Synthetic
+
+_ACKLEY = Kind("ackley", formulas.ackley, -5, 10, 0)
+_ROSENBROCK = Kind("rosenbrock", formulas.rosenbrock, -10, 10, 1, least_dim=2)
+_RASTRIGIN = Kind("rastrigin", formulas.rastrigin, -5.12, 5.12, 0)
+_LEVY = Kind("levy", formulas.levy, -10, 10, 1)
+_GRIEWANK = Kind("griewank", formulas.griewank, -600, 600, 0)
+_SCHWEFEL = Kind("schwefel", formulas.schwefel, -formulas.SCHWEFEL_EDGE, formulas.SCHWEFEL_EDGE, formulas.SCHWEFEL_AT)
+_STYBLINSKI_TANG = Kind("styblinski-tang", formulas.styblinski_tang, -5, 5, formulas.STYBLINSKI_TANG_AT)
+_MICHALEWICZ = Kind("michalewicz", formulas.michalewicz, 0, math.pi, formulas.michalewicz_at)
+_HARTMANN6 = Kind("hartmann6", formulas.hartmann6, 0, 1, formulas.HARTMANN6_AT)
+_BRANIN = Kind("branin", formulas.branin, (-5, 0), (10, 15), formulas.BRANIN_AT)
+
+
+@register("ackley", "one deep funnel among many small dents; minimum 0")
+def ackley(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Ackley on [-5, 10]^dim, minimum 0 at 0 + shift."""
+    return _ACKLEY.place(dim, shift, rotate, noise)
+
+
+@register("rosenbrock", "a long curved valley, flat along its floor; minimum 0")
+def rosenbrock(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Rosenbrock on [-10, 10]^dim, minimum 0 at 1 + shift."""
+    return _ROSENBROCK.place(dim, shift, rotate, noise)
+
+
+@register("rastrigin", "a bowl with a grid of deep local minima; minimum 0")
+def rastrigin(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Rastrigin on [-5.12, 5.12]^dim, minimum 0 at 0 + shift."""
+    return _RASTRIGIN.place(dim, shift, rotate, noise)
+
+
+@register("levy", "waves across a gentle bowl; minimum 0")
+def levy(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Levy on [-10, 10]^dim, minimum 0 at 1 + shift."""
+    return _LEVY.place(dim, shift, rotate, noise)
+
+
+@register("griewank", "a wide bowl with ripples that fade as dim grows; minimum 0")
+def griewank(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Griewank on [-600, 600]^dim, minimum 0 at 0 + shift."""
+    return _GRIEWANK.place(dim, shift, rotate, noise)
+
+
+@register("schwefel", "deep minima far apart, the best in a corner; minimum 0")
+def schwefel(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Schwefel 2.26 on [-500, 500]^dim, minimum 0 at 420.97 + shift; continued beyond 500 as in CEC 2014."""
+    return _SCHWEFEL.place(dim, shift, rotate, noise)
+
+
+@register("styblinski-tang", "two minima on every axis, one of them slightly better; minimum -39.166 dim")
+def styblinski_tang(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Styblinski-Tang on [-5, 5]^dim, minimum -39.166 dim at -2.9035 + shift."""
+    return _STYBLINSKI_TANG.place(dim, shift, rotate, noise)
+
+
+@register("michalewicz", "a flat plain with narrow trenches (m = 10); minimum near -dim")
+def michalewicz(dim: int = 20, shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Michalewicz (m = 10) on [0, pi]^dim; the minimum (-1.8013, -4.6877, -9.6602 for dim 2, 5, 10) is computed."""
+    return _MICHALEWICZ.place(dim, shift, rotate, noise)
+
+
+@register("hartmann6", "four overlapping dents in six dimensions; minimum -3.32237", budget=200)
+def hartmann6(shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Hartmann's function on [0, 1]^6, minimum -3.32237."""
+    return _HARTMANN6.place(6, shift, rotate, noise)
+
+
+@register("branin", "three equal minima in two dimensions; minimum 0.397887", budget=100)
+def branin(shift: Any = None, rotate: Any = None, noise: float = 0.0) -> Synthetic:
+    """Branin's function on [-5, 10] x [0, 15], minimum 0.397887 at (pi, 2.275) + shift, and twice more."""
+    return _BRANIN.place(2, shift, rotate, noise)

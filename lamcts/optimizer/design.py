@@ -1,0 +1,75 @@
+"""The initial design: the points evaluated before anything has been learned."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from lamcts.regions.sobol import latin_hypercube, sobol
+from lamcts.rng import Purpose, stream
+from lamcts.spaces.base import Space
+from lamcts.spaces.values import brief
+from lamcts.types import Floats, whole_number
+
+Kind = Literal["sobol", "lhs", "uniform"]
+Draw = Callable[[int, int, np.random.Generator], Floats]
+
+
+def uniform(n: int, dim: int, rng: np.random.Generator) -> Floats:
+    """Return independent uniform points, [n, dim]."""
+    return rng.random((n, dim))
+
+
+DRAWS: dict[str, Draw] = {"sobol": sobol, "lhs": latin_hypercube, "uniform": uniform}
+
+
+def default_size(dim: int) -> int:
+    """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within [10, 100]."""
+    return min(max(2 * dim, 10), 100)
+
+
+class Design:
+    """A fixed list of `n` starting points: the user's `x0` first, then points that fill the space evenly."""
+
+    def __init__(self, space: Space, kind: Kind, n: int | None, x0: Any, seed: int) -> None:
+        if not isinstance(kind, str) or kind not in DRAWS:
+            raise ValueError(f"design: expected one of {', '.join(DRAWS)}, got {brief(kind)}")
+        given = _encoded(space, x0)
+        if n is None:
+            n = max(default_size(space.dim), len(given))
+        self.kind, self.given, self.n = kind, given, max(whole_number(n, "n_init", least=0), len(given))
+        self._space, self._seed = space, seed
+        self._rows: Floats | None = None
+
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return the points numbered `start` to `stop` (fewer at the end), [k, d], valid and encoded."""
+        if self._rows is None:
+            rng = stream(self._seed, Purpose.DESIGN)
+            n, dim = self.n - len(self.given), self._space.dim
+            filled = self._space.spread(DRAWS[self.kind](n, dim, rng)) if n else np.empty((0, dim))
+            self._rows = np.vstack([np.array(self.given).reshape(-1, dim), filled])
+        return self._rows[start:stop]
+
+    def signature(self) -> dict[str, Any]:
+        """Return JSON values that tell this design from others."""
+        return {"kind": self.kind, "n_init": self.n, "x0": [x.tolist() for x in self.given]}
+
+
+def _encoded(space: Space, x0: Any) -> list[Floats]:
+    """Return the codes of `x0`: None, one point, or several are accepted."""
+    if x0 is None:
+        return []
+    try:
+        return [space.encode(x0)]
+    except ValueError as error:
+        single = error
+    try:
+        points = None if isinstance(x0, (str, bytes, dict)) else list(x0)
+    except TypeError:  # an array without a dimension has __iter__ too
+        points = None
+    if points is None:
+        raise ValueError(f"x0: {single}") from None
+    try:
+        return [space.encode(point) for point in points]
+    except ValueError as error:
+        raise ValueError(f"x0: expected one point or several; as one: {single}; as several: {error}") from None

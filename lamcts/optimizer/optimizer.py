@@ -1,0 +1,268 @@
+"""The optimiser: ask for points, tell their values. START HERE: `ask`, `_search` and `tell` are the whole loop."""
+
+import math
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts import samplers
+from lamcts.errors import Exhausted
+from lamcts.observations import Observations
+from lamcts.optimizer.arguments import check_fingerprint, checked_sampler, checked_seed, checked_space, checked_tree
+from lamcts.optimizer.design import Design, Kind
+from lamcts.optimizer.losses import as_list, losses_of, many
+from lamcts.optimizer.placement import WHYS, place
+from lamcts.optimizer.sessions import LocalSearches
+from lamcts.optimizer.state import FORMAT, Columns, Core, Delta, Mark, State
+from lamcts.optimizer.trials import Trials
+from lamcts.regions.fill import unseen
+from lamcts.regions.region import Region
+from lamcts.rng import Purpose, restore, save, stream
+from lamcts.samplers.base import Proposal, Sampler
+from lamcts.spaces.base import Space
+from lamcts.tree import LatentTree
+from lamcts.tree.node import Node
+from lamcts.trial import Trial
+from lamcts.types import whole_number
+
+
+class Best(NamedTuple):
+    """The best evaluation so far, in the user's units and sign; `trial` is -1 for a point nobody asked for."""
+
+    point: Any
+    value: float
+    trial: int
+
+
+class Optimizer:
+    """Minimise (or maximise) a black box over `space` by learning where to look (LA-MCTS; Wang, Fonseca, Tian 2020).
+
+    sampler: the local search used inside the region that the tree selects: a name or a `Sampler`.
+    tree: how the space is split: "auto", a `LatentTree`, or None to search the whole space.
+    seed: one number governs every draw; None takes a fresh one, kept in `self.seed`.
+    n_init, design, x0: size and kind ("sobol", "lhs", "uniform") of the initial design, and points to put first.
+    repeat: allow points to be proposed again (useful only under noise).
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        maximise: bool = False,
+        sampler: str | Sampler = "auto",
+        tree: LatentTree | str | None = "auto",
+        seed: int | None = None,
+        n_init: int | None = None,
+        design: Kind = "sobol",
+        x0: Any = None,
+        repeat: bool = False,
+    ) -> None:
+        self.space, self.maximise, self.repeat = checked_space(space), bool(maximise), bool(repeat)
+        self.seed = checked_seed(seed)
+        self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else checked_sampler(sampler)
+        self.tree = checked_tree(tree)
+        self._design = Design(space, design, n_init, x0, self.seed)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.seen = Observations(self.space.dim, repeat=self.repeat)
+        self.failures: dict[int, str] = {}  # row -> what went wrong
+        self.placements: dict[str, int] = dict.fromkeys(WHYS, 0)  # how often each reason said where to search
+        self._designed = 0  # points of the design that were issued or skipped
+        self._growth = self.tree.plant(self.space, self.seen, self.seed) if self.tree else None
+        self._searches = LocalSearches(self.sampler, self.seen, self.seed)
+        self._trials = Trials(self.space, self.seen, self.seed)
+        self._rng = stream(self.seed, Purpose.SELECT)
+
+    # The loop -------------------------------------------------------------------------------------------------------
+
+    def ask(self, n: int = 1) -> list[Trial]:
+        """Return `n` new trials to evaluate, all distinct; fewer, then `Exhausted`, when a finite space runs out."""
+        n = whole_number(n, "ask")
+        trials: list[Trial] = []
+        while len(trials) < n:
+            (x, notes), search = self._designed_points(n - len(trials)) or self._search(n - len(trials))
+            if not len(x):
+                break
+            trials += [self._trials.issue(point, search, note) for point, note in zip(x, notes, strict=True)]
+        if not trials:
+            raise Exhausted(
+                f"all {self.space.size:.0f} points of the space have been handed out; repeat=True allows repeats"
+            )
+        return trials
+
+    def _search(self, n: int) -> tuple[Proposal, int]:
+        """Data -> tree -> region, and the search that goes on there -> points, and that search's number."""
+        whole = Region(self.space, (), self.seen.good)
+        where = place(self._growth, whole, self._searches, self._rng)
+        self.placements[where.why] += 1
+        proposal, search = self._searches.propose(where.region, where.search, n)
+        return (proposal, search) if len(proposal.x) else self._leftovers(n)
+
+    def tell(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any = None) -> None:
+        """Take the values of some pending trials, in any order.
+
+        A value of None, nan, infinity or an exception says that the evaluation failed; such a trial may be told
+        once more with a value. `seconds`: what each evaluation took. Nothing is taken in if anything is wrong; a
+        search that raises on its results is ended with a RuntimeWarning, and the results stay.
+        """
+        told = self._trials.check(trials, values, seconds, self.maximise)
+        x = np.array([trial.x for trial in told.trials]).reshape(-1, self.space.dim)
+        numbers = np.array([trial.id for trial in told.trials], np.int64)
+        sources = np.array([trial.session for trial in told.trials], np.int64)
+        rows = self.seen.append(x, told.losses, told.seconds, numbers, sources)
+        self.failures |= {int(row): text for row, text in zip(rows, told.messages, strict=True) if text is not None}
+        self._searches.tell(self._trials.settle(told.trials, rows, told.messages))
+
+    # The same in other words ----------------------------------------------------------------------------------------
+
+    def tell_point(self, point: Any, value: Any) -> None:
+        """Take the value of a point that nobody asked for; equal to a pending trial's point, it closes that trial."""
+        self.tell_points([point], [value])
+
+    def tell_points(self, points: Sequence[Any], values: Sequence[Any]) -> None:
+        """Take many points and their values at once (warm start). Nothing is taken in if anything is wrong."""
+        points = many(points, "tell_points: expected points")
+        x = np.array([self.space.encode(point) for point in points]).reshape(len(points), self.space.dim)
+        losses, messages = losses_of(as_list(values, len(points), "values"), self.maximise)
+        pending = self._trials.by_code()
+        met = [pending.pop(code.tobytes(), None) for code in x]  # the pending trial of each point, or None
+        numbers = np.array([-1 if trial is None else trial.id for trial in met], np.int64)
+        sources = np.array([-1 if trial is None else trial.session for trial in met], np.int64)
+        x = np.array([code if trial is None else trial.x for code, trial in zip(x, met, strict=True)]).reshape(x.shape)
+        rows = self.seen.append(x, losses, np.full(len(x), math.nan), numbers, sources)
+        self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
+        closed = [i for i, trial in enumerate(met) if trial is not None]
+        told = [trial for trial in met if trial is not None]
+        self._searches.tell(self._trials.settle(told, rows[closed], [messages[i] for i in closed]))
+
+    def forget(self, trial: Trial) -> None:
+        """Drop a pending trial that will never be told, such as one whose worker is lost."""
+        trial = self._trials.known(trial)
+        if trial.id in self._trials.late:
+            raise ValueError(f"trial {trial.id} was told as failed: it is not pending any more")
+        self._trials.close([trial])
+        self._searches.forget(trial.session, trial.note)
+
+    @property
+    def best(self) -> Best:
+        """The best evaluation so far; RuntimeError before the first success."""
+        row = self.seen.best
+        if row is None:
+            raise RuntimeError("best: no evaluation has succeeded yet; tell a finite value first")
+        value = float(self.seen.y[row])
+        return Best(self.space.decode(self.seen.x[row]), -value if self.maximise else value, int(self.seen.trial[row]))
+
+    @property
+    def n_init(self) -> int:
+        """Number of points in the initial design."""
+        return self._design.n
+
+    @property
+    def pending(self) -> list[Trial]:
+        """Trials that were asked for and not yet told, in the order of their numbers."""
+        return list(self._trials.pending.values())
+
+    def tree_root(self) -> Node | None:
+        """Return the root of the tree over all rows seen, or None where the optimizer has no tree."""
+        return self._growth.root() if self._growth else None
+
+    def region(self) -> Region:
+        """Return the region that the next `ask` searches, the initial design apart; a pure look."""
+        whole = Region(self.space, (), self.seen.good)
+        return place(self._growth, whole, self._searches, deepcopy(self._rng)).region
+
+    # State ----------------------------------------------------------------------------------------------------------
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        return {
+            "format": FORMAT,
+            "space": self.space.signature(),
+            "maximise": self.maximise,
+            "sampler": repr(self.sampler),
+            "tree": repr(self.tree),
+            "seed": self.seed,
+            "design": self._design.signature(),
+            "repeat": self.repeat,
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that goes on bit for bit after a restart, as JSON values and plain arrays."""
+        searches, pending = self._searches.states(), self._trials.state()
+        columns = self._columns(0)
+        return State(self.fingerprint(), self._core(), columns, dict(self.failures), pending, searches).to_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over a state of an optimizer of equal settings; only a fresh optimizer can.
+
+        ValueError for a state of other settings, or for anything else: the optimizer is as fresh as before then.
+        """
+        self.restore(State.of(state, self.space.dim))
+
+    def restore(self, state: State) -> None:
+        """Take over a state as `load_state_dict` does: what a journal has recorded."""
+        if len(self.seen) or self._trials.issued or self._designed:
+            raise RuntimeError("load_state_dict: expected a fresh optimizer, this one was used; make a new one")
+        check_fingerprint(state.fingerprint, self.fingerprint())
+        try:
+            self._load(state)
+        except Exception as error:  # of a sampler of anybody's
+            self._begin()
+            what = f"{type(error).__name__}: {error}"
+            raise ValueError(f"state: expected what state_dict() returned, it cannot be taken over ({what})") from error
+
+    def delta(self, since: Mark) -> Delta:
+        """Return what is new since a mark (`Mark()`: everything), and the mark to go on from. Nothing changes."""
+        until = Mark(len(self.seen), self._trials.issued, frozenset(self._trials.pending), self._searches.mark())
+        best = self.seen.best
+        return Delta(
+            since=since,
+            until=until,
+            columns=self._columns(since.rows),
+            failures={row: text for row, text in self.failures.items() if row >= since.rows},
+            issued=[trial for trial in self._trials.state() if trial.id not in since.pending],
+            closed=sorted(since.pending - until.pending),
+            searches=self._searches.states(since),
+            ended=sorted(since.known.keys() - self._searches.live.keys()),
+            core=self._core(),
+            best=None if best is None else (best, self.space.decode(self.seen.x[best])),
+        )
+
+    def _columns(self, first: int) -> Columns:
+        names = ("x", "y", "seconds", "trial", "source")
+        return Columns(**{name: np.array(getattr(self.seen, name)[first:]) for name in names})
+
+    def _core(self) -> Core:
+        searches, rng = self._searches, save(self._rng)
+        counts = self._trials.issued, self._designed, rng, searches.next, list(searches.converged)
+        return Core(*counts, placements=dict(self.placements))
+
+    def _load(self, saved: State) -> None:
+        columns, core = saved.columns, saved.core
+        self.seen.append(columns.x, columns.y, columns.seconds, columns.trial, columns.source)
+        self.failures |= saved.failures
+        self.placements |= core.placements
+        self._designed, self._rng = int(core.designed), restore(core.rng)
+        self._trials.load(int(core.trials), saved.pending)
+        self._searches.next, self._searches.converged = int(core.searches), list(core.converged)
+        self._searches.load(saved.searches, Region(self.space, (), self.seen.good))
+
+    # Helpers, in order of call --------------------------------------------------------------------------------------
+
+    def _designed_points(self, n: int) -> tuple[Proposal, int] | None:
+        """Return at most `n` points of the initial design that are not known yet; None where it is used up."""
+        unasked = int(np.count_nonzero(self.seen.trial == -1))
+        while self._designed + unasked < self._design.n or self._designed < len(self._design.given):
+            x = self._design.rows(self._designed, self._designed + n)
+            self._designed += len(x)
+            if len(x := x[self.seen.fresh(x)]):
+                return Proposal(x, [None] * len(x)), -1
+        return None
+
+    def _leftovers(self, n: int) -> tuple[Proposal, int]:
+        """Return unseen points from anywhere in the space: no search found one near its incumbent."""
+        x = unseen(self.space, self.seen, n, self._rng)
+        return Proposal(x, [None] * len(x)), -1

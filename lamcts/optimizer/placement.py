@@ -1,0 +1,58 @@
+"""Where to search next: the one place that decides it.
+
+why       when                                             region                       in the paper     by default
+--------  -----------------------------------------------  ---------------------------  ---------------  -------------
+selected  none of the below                                the leaf that the selector   every iteration  to begin with
+                                                           leads to
+held      the newest search has scope "incumbent"          the deepest round its        until TuRBO      never
+                                                           incumbent of `room` rows     converges
+space     it has scope "space", or there is no tree, or    the whole space              never            from then on
+          the tree has not split yet
+restart   a search has converged in the selected region,   the whole space              never: it stays  when it has
+          and none lives there                                                          in the leaf      converged
+
+The paper is LA-MCTS (thesis 5.3). A search is the newest's own business: of several that live, the one that began last
+says where to search, and the one with the best incumbent in that region goes on there.
+"""
+
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from lamcts.optimizer.sessions import LocalSearches
+from lamcts.regions.region import Region
+from lamcts.tree.grow import Growth
+
+Why = Literal["selected", "held", "space", "restart"]
+WHYS: tuple[Why, ...] = get_args(Why)
+
+
+class Placement(NamedTuple):
+    """A region, the number of the live search that goes on there (None: a new one begins), and why there."""
+
+    region: Region
+    search: int | None
+    why: Why
+
+
+def place(tree: Growth | None, whole: Region, searches: LocalSearches, rng: np.random.Generator) -> Placement:
+    """Return where to search next; changes nothing but `rng`, which breaks ties between equal parts of the tree.
+
+    whole: the whole space, with all successful rows. tree: None where there is none.
+    """
+    region, why = _region(tree, whole, searches, rng)
+    return Placement(region, searches.inside(region), why)
+
+
+def _region(
+    tree: Growth | None, whole: Region, searches: LocalSearches, rng: np.random.Generator
+) -> tuple[Region, Why]:
+    newest = searches.newest
+    if tree is None or (newest is not None and newest.scope == "space"):
+        return whole, "space"
+    if newest is not None and newest.scope == "incumbent" and newest.incumbent is not None:
+        return tree.around(searches.seen.x[newest.incumbent]), "held"
+    selected = tree.select(rng)
+    if searches.converged_inside(selected) and searches.inside(selected) is None:
+        return whole, "restart"
+    return selected, "selected" if selected.steps else "space"

@@ -1,0 +1,173 @@
+"""The live searches: which there are, which one goes on in a region, and who is told what."""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.observations import Observations
+from lamcts.optimizer.state import Mark, SearchState
+from lamcts.regions.region import Region
+from lamcts.rng import Purpose, stream
+from lamcts.samplers.base import Proposal, Sampler, Session
+from lamcts.types import Floats
+
+MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 of them stay far below a gigabyte
+
+
+@dataclass
+class Search:
+    """A live session, the first point that it proposed, and how often it has changed."""
+
+    session: Session
+    first: Floats | None = None
+    revision: int = 0
+
+
+class Result(NamedTuple):
+    """A row of `seen`, with the number of the search that asked for it and the note that it gave."""
+
+    search: int
+    note: Any
+    row: int
+
+
+class LocalSearches:
+    """Live sessions by number. A search is found again by its incumbent: the region that holds it may change.
+
+    A new search is offered the rows of its region as first results, but none where another has converged: from the
+    same rows it would converge there again.
+    """
+
+    def __init__(self, sampler: Sampler, seen: Observations, seed: int) -> None:
+        self.sampler, self.seen, self.seed = sampler, seen, seed
+        self.live: dict[int, Search] = {}
+        self.converged: list[int] = []  # rows at which searches have converged
+        self.next = 0
+
+    # Where they are -------------------------------------------------------------------------------------------------
+
+    @property
+    def newest(self) -> Session | None:
+        """The search that began last, of those that live: the one that says where to search next."""
+        return self.live[max(self.live)].session if self.live else None
+
+    def inside(self, region: Region) -> int | None:
+        """Return the number of the search whose incumbent is the best inside the region, or None."""
+        anchored = [(number, x) for number in self.live if (x := self._anchor(number)) is not None]
+        if not anchored:
+            return None
+        here = region.contains(np.array([x for _, x in anchored]))
+        found = (number for (number, _), inside in zip(anchored, here, strict=True) if inside)
+        return min(found, key=self._loss, default=None)
+
+    def converged_inside(self, region: Region) -> bool:
+        """Return whether a search has converged inside the region."""
+        return bool(self.converged) and bool(region.contains(self.seen.x[self.converged]).any())
+
+    def _anchor(self, number: int) -> Floats | None:
+        search = self.live[number]
+        return search.first if search.session.incumbent is None else self.seen.x[search.session.incumbent]
+
+    def _loss(self, number: int) -> float:
+        incumbent = self.live[number].session.incumbent
+        return np.inf if incumbent is None else float(self.seen.y[incumbent])
+
+    # What they propose, and what they are told ----------------------------------------------------------------------
+
+    def propose(self, region: Region, number: int | None, n: int) -> tuple[Proposal, int]:
+        """Return at most `n` points of the region from search `number` (None: a new one), and that search's number.
+
+        A search that finds nothing unseen is ended, and the region one step up the path is looked at. No points come
+        back where the whole space gave none.
+        """
+        while True:
+            number = self._start(region) if number is None else self._move(number, region)
+            search = self.live[number]
+            proposal = search.session.ask(n)
+            if len(proposal.x):
+                search.first = proposal.x[0] if search.first is None else search.first
+                search.revision += 1
+                return proposal, number
+            self.end(number)
+            if not region.steps:
+                return proposal, -1
+            region = region.wider(self.seen)
+            number = self.inside(region)
+
+    def _start(self, region: Region) -> int:
+        number, self.next = self.next, self.next + 1
+        if len(self.live) >= MOST_LIVE:
+            self.end(max(self.live, key=lambda k: (self._loss(k), -k)))
+        offered = region.rows[:0] if self.converged_inside(region) else region.rows
+        rng = stream(self.seed, Purpose.SESSION, number)
+        self.live[number] = Search(self.sampler.start(replace(region, rows=offered), self.seen, rng))
+        return self._move(number, region)
+
+    def _move(self, number: int, region: Region) -> int:
+        self.live[number].session.move(region)
+        return number
+
+    def tell(self, results: Iterable[Result]) -> None:
+        """Hand results to the searches that asked, where they still live.
+
+        One that raises is ended with a warning, once all others have theirs: what was evaluated is not lost for it.
+        """
+        parts: dict[int, list[Result]] = {}
+        for result in results:
+            if result.search in self.live:
+                parts.setdefault(result.search, []).append(result)
+        broken: list[str] = []
+        for number, own in parts.items():
+            try:
+                self._tell(number, own)
+            except Exception as error:  # a sampler of anybody's
+                self.end(number)
+                broken.append(f"{type(error).__name__}: {error}")
+        for what in broken:
+            warnings.warn(f"a search of {self.sampler!r} failed and is given up ({what})", RuntimeWarning, stacklevel=4)
+
+    def _tell(self, number: int, results: list[Result]) -> None:
+        search = self.live[number]
+        search.session.tell([result.note for result in results], np.array([result.row for result in results], np.int64))
+        search.revision += 1
+        if search.session.done:
+            incumbent = search.session.incumbent
+            self.converged += [] if incumbent is None else [incumbent]
+            self.end(number)
+
+    def forget(self, number: int, note: Any) -> None:
+        """Note that a point of a search will never be told."""
+        if number in self.live:
+            self.live[number].session.forget([note])
+            self.live[number].revision += 1
+
+    def end(self, number: int) -> None:
+        """Drop a search; results that it still waits for count as nobody's."""
+        del self.live[number]
+
+    # Their state ----------------------------------------------------------------------------------------------------
+
+    def states(self, since: Mark | None = None) -> dict[int, SearchState]:
+        """Return the states of those that changed since a mark, with what is new in their logs; None: all, whole."""
+        known = {} if since is None else since.known
+        changed = {}
+        for number, search in sorted(self.live.items()):
+            revision, logged = known.get(number, (-1, 0))
+            if search.revision != revision:
+                first = None if search.first is None else search.first.tolist()
+                log = search.session.log
+                changed[number] = SearchState(search.session.state(), first, logged, list(log[logged:]))
+        return changed
+
+    def mark(self) -> dict[int, tuple[int, int]]:
+        """Return the revision of each search and the length of its log."""
+        return {number: (search.revision, len(search.session.log)) for number, search in self.live.items()}
+
+    def load(self, states: dict[int, SearchState], whole: Region) -> None:
+        """Take over saved searches. Each is moved to its region before it is next asked."""
+        for number, saved in sorted(states.items()):
+            session = self.sampler.restore(saved.session, list(saved.log), whole, self.seen)
+            self.live[number] = Search(session, None if saved.first is None else np.array(saved.first))

@@ -1,0 +1,119 @@
+"""Trials: which are out, which were told as failed and may still be mended, and what may be told of them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.observations import Observations
+from lamcts.optimizer.losses import as_list, losses_of, many, seconds_of
+from lamcts.optimizer.sessions import Result
+from lamcts.optimizer.state import Waiting
+from lamcts.rng import Purpose, derive
+from lamcts.spaces.base import Space
+from lamcts.trial import Trial
+from lamcts.types import Floats, Rows
+
+
+class Told(NamedTuple):
+    """Trials with their losses [k], what failed (or None) and seconds [k]: checked, and not yet taken in."""
+
+    trials: list[Trial]
+    losses: Floats
+    messages: list[str | None]
+    seconds: Floats
+
+
+class Trials:
+    """The trials of a run by number. `seen` hears of those that are out."""
+
+    def __init__(self, space: Space, seen: Observations, seed: int) -> None:
+        self._space, self._seen, self._seed = space, seen, seed
+        self.pending: dict[int, Trial] = {}
+        self.late: dict[int, Trial] = {}  # told as failed: a late worker may still bring a value
+        self.issued = 0
+
+    def issue(self, x: Floats, session: int, note: Any) -> Trial:
+        """Number a point [d] and remember who asked for it."""
+        number, self.issued = self.issued, self.issued + 1
+        return self._remember(Waiting(number, x, session, note))
+
+    def _remember(self, waiting: Waiting) -> Trial:
+        x = np.array(waiting.x, dtype=float) + 0.0
+        x.flags.writeable = False
+        seed = derive(self._seed, Purpose.EVALUATION, waiting.id)
+        trial = Trial(waiting.id, self._space.decode(x), x, seed, int(waiting.session), waiting.note)
+        self.pending[trial.id] = trial
+        self._seen.expect(trial.id, x)
+        return trial
+
+    def check(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any, maximise: bool) -> Told:
+        """Check everything that `tell` was given, and change nothing; ValueError says what is wrong."""
+        trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
+        values, times = as_list(values, len(trials), "values"), seconds_of(seconds, len(trials))
+        told = [self.known(trial) for trial in trials]
+        numbers = [trial.id for trial in told]
+        if len(set(numbers)) < len(numbers):
+            raise ValueError(f"tell: expected each trial once in a call, got the numbers {numbers}")
+        losses, messages = losses_of(values, maximise)
+        for trial, message in zip(told, messages, strict=True):
+            if trial.id in self.late and message is not None:
+                raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")
+        return Told(told, losses, messages, times)
+
+    def known(self, trial: Trial) -> Trial:
+        """Return our own record of a trial that may be told, or raise ValueError."""
+        if not isinstance(trial, Trial):
+            raise ValueError(
+                f"expected a Trial that ask() returned, got {type(trial).__name__}; tell_point takes points"
+            )
+        own = self.pending.get(trial.id) or self.late.get(trial.id)
+        if own is not None and np.array_equal(own.x, trial.x):
+            return own
+        if own is None and trial.id < self.issued:
+            raise ValueError(f"trial {trial.id} is not pending: it was told or forgotten already")
+        raise ValueError(
+            f"trial {trial.id} is unknown here: it comes from another optimizer; tell_point takes its point"
+        )
+
+    def by_code(self) -> dict[bytes, Trial]:
+        """Return the pending trials by the codes of their points: equal points have equal codes.
+
+        A trial's own x may differ from its point's code in the last bit.
+        """
+        return {self._space.encode(trial.point).tobytes(): trial for trial in self.pending.values()}
+
+    def settle(self, told: Sequence[Trial], rows: Rows, messages: Sequence[str | None]) -> list[Result]:
+        """Close the told trials, and return what is to be handed to the searches that asked: first results only."""
+        first = [Result(t.session, t.note, int(row)) for t, row in zip(told, rows, strict=True) if t.id in self.pending]
+        self.close([trial for trial in told if trial.id in self.pending])
+        for trial, message in zip(told, messages, strict=True):
+            if message is None:
+                self.late.pop(trial.id, None)
+            else:
+                self.late[trial.id] = trial
+        return first
+
+    def close(self, trials: Iterable[Trial]) -> None:
+        """Take note that these trials are no longer out."""
+        trials = list(trials)
+        self._seen.close([trial.id for trial in trials])
+        for trial in trials:
+            del self.pending[trial.id]
+
+    def state(self) -> list[Waiting]:
+        """Return the trials that are out."""
+        return [Waiting(trial.id, np.array(trial.x), trial.session, trial.note) for trial in self.pending.values()]
+
+    def load(self, issued: int, pending: Iterable[Waiting]) -> None:
+        """Take over saved trials; `seen` holds the rows already."""
+        self.issued = issued
+        for waiting in pending:
+            self._remember(waiting)
+        trial, y = self._seen.trial, self._seen.y
+        late = set(trial[~np.isfinite(y)].tolist()) - set(trial[np.isfinite(y)].tolist()) - {-1}
+        for row in np.flatnonzero(np.isin(trial, list(late))):
+            x = np.array(self._seen.x[row])
+            self.late[int(trial[row])] = Trial(
+                int(trial[row]), self._space.decode(x), x, session=int(self._seen.source[row])
+            )

@@ -1,0 +1,1 @@
+"""Regions: paths of splits, and ways to draw points inside them."""

@@ -1,0 +1,170 @@
+"""Fill a region with points: draw inside, and say how it was done and how often a draw hit.
+
+Letters: n points wanted, k points found, d dimensions.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from lamcts.observations import Observations
+from lamcts.regions.hit_and_run import inside_flat
+from lamcts.regions.region import Region
+from lamcts.regions.slice_sampling import boxes, slice_sample
+from lamcts.regions.sobol import sobol
+from lamcts.spaces.base import Space, rows_of
+from lamcts.types import Floats
+
+How = Literal["auto", "rejection", "polytope", "walk", "boxes"]
+WAYS = ("auto", "rejection", "polytope", "walk", "boxes")
+
+PROBE = 128  # draws over the whole space that tell whether rejection is worth it
+LEAST = 0.02  # share of them inside below which other ways are cheaper: a walk needs some 20 looks a point
+MOST_DRAWS = 200_000  # by rejection, where it was asked for or nothing else is known
+BLOCK_NUMBERS = 2_000_000  # numbers drawn at once: 16 MB
+SCARCE = 10  # a space of which less than 1/10 is left is listed: most draws would meet what is known
+FIRST_DRAWS, MOST_AT_ONCE = 64, 65_536  # draws of the whole space that look for what is left of it
+FRUITLESS = 3  # rounds without a fresh point after which a discrete region counts as spent
+
+
+class Fill(NamedTuple):
+    """Points `x` [k, d] of a region, how they were drawn, and the share of draws that fell inside."""
+
+    x: Floats
+    how: str
+    acceptance: float
+
+
+def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, how: How = "auto") -> Fill:
+    """Return `n` different fresh points inside `region`, snapped to its space.
+
+    Fewer (down to none) come back only when the fresh points of a discrete region run out, or no point inside is
+    known and none is found. Never does a point lie outside.
+
+    "listed": few points of the space are left, and all were looked at. "sobol": the region is the whole space.
+    "rejection": Sobol points of the whole space, those inside; uniform.
+    "polytope": all splits are flat; uniform by exact chords (`polytope.py`). "walk": from the rows inside, along moves
+    that keep the uniform distribution (`walk.py`). "boxes": Sobol boxes round the rows inside, grown until a share
+    leaves the region (thesis fig. 5.4), on request: they stay near the rows. "auto" takes the first that works.
+    """
+    if how not in WAYS:
+        raise ValueError(f"fill: expected how to be one of {', '.join(WAYS)}, got {how!r}")
+    if how == "polytope" and any(split.halfspace() is None for split, _ in region.steps):
+        raise ValueError("fill: how='polytope' needs flat splits on the whole path; use how='walk' or 'auto'")
+    if how == "auto" and (left := _listed(region.space, seen)) is not None:
+        inside = left[region.contains(left)]
+        return Fill(inside[rng.permutation(len(inside))[:n]], "listed", len(inside) / max(len(left), 1))
+    catch = _Catch(region, n, seen)
+    if how in ("auto", "rejection"):
+        _reject(catch, rng, patient=how == "rejection")
+        if catch.full or how == "rejection" or not region.steps:
+            return catch.result("rejection" if region.steps else "sobol")
+    rows = seen.x[region.rows]
+    rows = rows[region.contains(rows)]
+    if how == "polytope" or (how == "auto" and all(split.halfspace() is not None for split, _ in region.steps)):
+        _repeat(catch, lambda m: inside_flat(region, rows, m, rng), checked=False)
+        if len(catch.x) or how == "polytope":
+            return catch.result("polytope")
+    starts = rows if len(rows) else _search(region, rng)
+    _repeat(catch, lambda m: (boxes if how == "boxes" else slice_sample)(region, starts, m, rng), checked=True)
+    return catch.result("boxes" if how == "boxes" else "walk")
+
+
+def unseen(space: Space, seen: Observations, n: int, rng: np.random.Generator) -> Floats:
+    """Return `n` different unseen points from anywhere in the space, [k, d]; fewer only where no more are left."""
+    if (left := _listed(space, seen)) is not None:
+        return left[rng.permutation(len(left))[:n]]
+    wanted = n if seen.repeat else min(n, space.size - seen.distinct)
+    found = np.empty((0, space.dim))
+    draws = max(n, FIRST_DRAWS)
+    while len(found) < wanted:  # ends: every point has a chance in every draw
+        x = np.vstack([found, space.sample(draws, rng)])
+        found, draws = x[seen.fresh(x)][:n], min(2 * draws, MOST_AT_ONCE)
+    return found
+
+
+def _listed(space: Space, seen: Observations) -> Floats | None:
+    """Return the unseen points of a space of which few are left, [k, d]; None where draws find them well enough."""
+    if seen.repeat or math.isinf(space.size) or SCARCE * (space.size - seen.distinct) > space.size:
+        return None
+    return seen.left(lambda: rows_of(space))
+
+
+class _Catch:
+    """The points found so far, and the count of draws of the way in use."""
+
+    def __init__(self, region: Region, n: int, seen: Observations) -> None:
+        self.region, self.n, self._seen = region, n, seen
+        self.x = np.empty((0, region.space.dim))
+        self.drawn = self.inside = 0
+
+    @property
+    def full(self) -> bool:
+        return len(self.x) >= self.n
+
+    @property
+    def missing(self) -> int:
+        return self.n - len(self.x)
+
+    def put(self, x: Floats, drawn: int, checked: bool = False) -> int:
+        """Keep those of `x` that lie inside (if `checked`, all do) and are fresh; return how many were kept.
+
+        `drawn`: how many looks it took to make them.
+        """
+        x = self.region.space.snap(x)
+        if not checked:
+            x = x[self.region.contains(x)]
+        self.drawn += drawn
+        self.inside += len(x)
+        known = len(self.x)
+        both = np.vstack([self.x, x])
+        fresh = np.ones(len(both), bool)
+        fresh[known:] = self._seen.fresh(both)[known:]
+        self.x = both[fresh][: self.n]
+        return len(self.x) - known
+
+    def clear(self) -> None:
+        """Start anew with another way: a mixture of two would be neither."""
+        self.x = self.x[:0]
+        self.drawn = self.inside = 0
+
+    def result(self, how: str) -> Fill:
+        return Fill(self.x, how, self.inside / self.drawn if self.drawn else 0.0)
+
+
+def _reject(catch: _Catch, rng: np.random.Generator, patient: bool) -> None:
+    """Draw from the whole space until enough fell inside, or it does not pay; then leave nothing behind."""
+    space = catch.region.space
+    most = MOST_DRAWS if patient else math.inf
+    if space.size <= MOST_DRAWS / 10:
+        most, patient = 10 * space.size, True  # few enough to have met nearly every point
+    fruitless = 0
+    while not catch.full and catch.drawn < most and (fruitless < FRUITLESS or patient):
+        wanted = (
+            catch.missing if not catch.drawn else math.ceil(1.2 * catch.missing * catch.drawn / (catch.inside or 1))
+        )
+        count = int(min(max(wanted, PROBE), max(BLOCK_NUMBERS // space.dim, PROBE)))
+        if catch.region.steps and not catch.drawn:
+            count = PROBE
+        fruitless = 0 if catch.put(space.spread(sobol(count, space.dim, rng)), count) else fruitless + 1
+        if not patient and catch.inside < LEAST * catch.drawn:
+            break
+    if not catch.full and not patient and catch.region.steps:
+        catch.clear()
+
+
+def _repeat(catch: _Catch, draw: Callable[[int], tuple[Floats, int]], checked: bool) -> None:
+    """Call `draw(missing) -> (points, looks)` until enough were found or nothing new comes."""
+    fruitless = 0
+    while not catch.full and fruitless < FRUITLESS:
+        x, looks = draw(catch.missing)
+        fruitless = 0 if catch.put(x, looks, checked) else fruitless + 1
+
+
+def _search(region: Region, rng: np.random.Generator) -> Floats:
+    """Return a point inside, [1, d], found by long rejection; none if it finds none, [0, d]."""
+    search = _Catch(region, 1, Observations(region.space.dim, repeat=True))
+    _reject(search, rng, patient=True)
+    return search.x

@@ -1,0 +1,128 @@
+"""Draw uniformly from a polytope: the unit cube cut by the half-spaces of a region's path.
+
+Letters: c chains, d dimensions, h half-spaces.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from lamcts.regions.region import Region
+from lamcts.types import Floats, Rows
+
+CHAINS = 64  # least number run side by side: the directions of some come from the differences of others
+SWEEPS = 8  # rounds of moves; tests/test_fill.py compares moments at d = 50 with a long run
+ACROSS = 4  # moves along differences in each round
+PASSES = 3  # moves along each bent axis, over all rounds
+MOST_BENT = 100_000_000  # coordinates that these moves may touch, some half a second: fewer of them at d = 500
+
+
+def inside_flat(region: Region, starts: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, int]:
+    """Return `n` points of the region [n, d] (unsnapped) and how often it looked; none if it has no interior.
+
+    Hit-and-run: every move draws the new point uniformly from the whole chord through the old one, whose ends are
+    known exactly, so nothing is rejected. Chords run along the axes (which mixes fast in the cube), along axes bent to
+    run beside all half-spaces (which mixes fast between two that are close and parallel), and along the difference of
+    two other chains (which adapts to any other thin shape; Goodman and Weare 2010).
+    Chains start at `starts` [m, d], or without any at the centre of the largest ball inside.
+    """
+    w, b = _halfspaces(region)  # [h, d], [h]
+    if not len(starts):
+        centre = _centre(w, b)
+        if centre is None:
+            return np.empty((0, region.space.dim)), n
+        starts = centre[None]
+    c = max(n, CHAINS) + max(n, CHAINS) % 2  # even: halves lend each other their directions
+    x = starts[rng.integers(len(starts), size=c)]  # [c, d]
+    bent = np.concatenate([rng.permutation(x.shape[1]) for _ in range(PASSES)])[: MOST_BENT // x.size]
+    for axes in np.array_split(bent, SWEEPS):
+        _along_axes(x, w, b, rng)
+        _bent(axes, x, w, b, rng)
+        for _ in range(ACROSS):
+            _across(x, w, b, rng)
+    return x[rng.permutation(c)[:n]], n
+
+
+def _halfspaces(region: Region) -> tuple[Floats, Floats]:
+    """Return w [h, d] and b [h] such that the region is `w @ x + b >= 0` in the cube."""
+    rows, levels = [np.empty((0, region.space.dim))], []
+    for split, good in region.steps:
+        flat = split.halfspace()
+        if flat is None:
+            raise ValueError("expected flat splits on the whole path, got a curved one; use fill(how='walk')")
+        rows.append((flat[0] if good else -flat[0])[None])
+        levels.append(flat[1] if good else -flat[1])
+    return np.vstack(rows), np.array(levels, np.float64)
+
+
+def _centre(w: Floats, b: Floats) -> Floats | None:
+    """Return the centre of the largest ball inside [d], or None if there is no room."""
+    from scipy.optimize import linprog
+
+    d = w.shape[1]
+    facets = np.vstack([w, np.eye(d), -np.eye(d)])  # [h + 2d, d], the sides of the cube among them
+    size = np.sqrt(np.square(facets).sum(1))  # moving by r at worst costs r * size of the slack
+    level = np.concatenate([b, np.zeros(d), np.ones(d)])
+    found: Any = linprog(np.append(np.zeros(d), -1.0), np.column_stack([-facets, size]), level, bounds=(0, 1))
+    return np.asarray(found.x[:d]) if found.status == 0 and found.x[d] > 0 else None
+
+
+def _along_axes(x: Floats, w: Floats, b: Floats, rng: np.random.Generator) -> None:
+    """Move every chain once along every axis, in place."""
+    c, d = x.shape
+    column = np.ascontiguousarray(x.T)  # [d, c]
+    slack = w @ column + b[:, None]  # [h, c]
+    share = rng.random((d, c))
+    for j in rng.permutation(d):
+        low, high, slope = -column[j], 1 - column[j], w[:, j]  # steps that stay in the cube
+        for facing, most in ((slope > 0, False), (slope < 0, True)):
+            if facing.any():
+                reach = slack[facing] / -slope[facing, None]
+                low, high = (low, np.minimum(high, reach.min(0))) if most else (np.maximum(low, reach.max(0)), high)
+        step = np.minimum(low, 0)  # rounding may have put a chain a little outside: 0 always stays allowed
+        step += (np.maximum(high, 0) - step) * share[j]
+        column[j] += step
+        slack += slope[:, None] * step
+    np.clip(column.T, 0, 1, out=x)
+
+
+def _across(x: Floats, w: Floats, b: Floats, rng: np.random.Generator) -> None:
+    """Move each half of the chains along differences within the other half, in place."""
+    halves = np.split(rng.permutation(len(x)), 2)
+    for mine, others in (halves, halves[::-1]):
+        first = rng.permutation(others)
+        direction, old = x[first] - x[np.roll(first, 1)], x[mine]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ends = np.stack([-old / direction, (1 - old) / direction])  # [2, c / 2, d]
+        ends = np.where(direction == 0, [[[-np.inf]], [[np.inf]]], ends)
+        low, high = _chord(ends.min(0).max(1), ends.max(0).min(1), old @ w.T + b, direction @ w.T)
+        x[mine] = np.clip(old + _step(low, high, rng)[:, None] * direction, 0, 1)
+
+
+def _bent(axes: Rows, x: Floats, w: Floats, b: Floats, rng: np.random.Generator) -> None:
+    """Move every chain along the `axes` [a], bent so that no half-space comes nearer, in place."""
+    directions = np.eye(x.shape[1])[axes] - np.linalg.pinv(w)[axes] @ w  # [a, d]: directions @ w.T is zero
+    for direction in directions[np.square(directions).sum(1) > 1e-12]:  # with d half-spaces or more there may be none
+        use = np.abs(direction) > 1e-12  # rounding error elsewhere
+        rate, up = 1 / direction[use], direction[use] > 0
+        travelled = x[:, use] * rate
+        low, high = (np.where(up, 0, rate) - travelled).max(1), (np.where(up, rate, 0) - travelled).min(1)
+        direction = np.where(use, direction, 0)
+        low, high = _chord(low, high, x @ w.T + b, np.broadcast_to(w @ direction, (len(x), len(w))))
+        x += _step(low, high, rng)[:, None] * direction
+        np.clip(x, 0, 1, out=x)
+
+
+def _step(low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
+    """Return steps uniform in [low, high] [c], 0 where there is no direction (two chains coincide)."""
+    some = np.isfinite(high - low)
+    return np.asarray(np.where(some, low, 0) + np.where(some, high - low, 0) * rng.random(len(low)))
+
+
+def _chord(low: Floats, high: Floats, slack: Floats, slope: Floats) -> tuple[Floats, Floats]:
+    """Cut the steps [low, high] [c] to those with `slack + step * slope >= 0` [c, h]; 0 always stays allowed."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        reach = -slack / slope
+    low = np.maximum(low, np.where(slope > 0, reach, -np.inf).max(1, initial=-np.inf))
+    high = np.minimum(high, np.where(slope < 0, reach, np.inf).min(1, initial=np.inf))
+    return np.minimum(low, 0), np.maximum(high, 0)

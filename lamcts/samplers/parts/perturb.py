@@ -1,0 +1,137 @@
+"""Candidates round a point: a box, a few parameters moved at a time, and moves that really change discrete ones.
+
+Letters: m candidates, d coordinates, b parameters (blocks of coordinates that belong together).
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.regions.region import Region
+from lamcts.samplers.parts.batch import pull
+from lamcts.spaces.base import Space
+from lamcts.types import Floats
+
+FIRST, LONGER, SHORTER = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, and its change at each step
+STEP, SHRINK, TRIES = 0.1, 0.9, 20  # of polishing: first step as a share of the box, its decay, moves a round
+TINY = 1e-300  # where the slope is 0 there is no way to go
+FEW_INSIDE = 0.25  # share of candidates inside the region below which the others are pulled towards the centre
+
+
+def box(centre: Floats, lengths: Floats, length: float) -> tuple[Floats, Floats]:
+    """Return low and high [d] of the trust region round `centre` [d]: sides `length`, shaped like `lengths` [d].
+
+    The sides' geometric mean is `length` before the cube cuts them (Eriksson et al. 2019, arXiv 1910.01739, sec. 2).
+    """
+    shape = np.exp(np.log(lengths) - np.log(lengths).mean())  # [d]
+    return np.maximum(centre - shape * length / 2, 0.0), np.minimum(centre + shape * length / 2, 1.0)
+
+
+def masks(space: Space, shape: tuple[int, ...], few: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return which parameters to move, [*shape, b]: each with chance `few / b`, at least one in every row."""
+    b = len(space.blocks)
+    mask = rng.random((*shape, b)) < few / b
+    chosen = rng.integers(0, b, shape)
+    none = ~mask.any(-1)
+    mask[none, chosen[none]] = True
+    return mask
+
+
+def moved(space: Space, start: Floats, x: Floats, mask: NDArray[np.bool_], rng: np.random.Generator) -> Floats:
+    """Return `start` [m, d] with the masked parameters taken from `x` [m, d], snapped.
+
+    `mask` [m, b]. A discrete parameter that snaps back to where it was takes any of its values instead.
+    """
+    widths = [block.stop - block.start for block in space.blocks]
+    x = space.snap(np.where(np.repeat(mask, widths, axis=1), x, start))
+    if space.continuous.all():
+        return x
+    firsts = [block.start for block in space.blocks]
+    changed = np.logical_or.reduceat(x != start, firsts, axis=1)  # [m, b]
+    stuck = mask & ~changed & ~np.logical_or.reduceat(space.continuous, firsts)
+    return np.where(np.repeat(stuck, widths, axis=1), space.spread(rng.random(x.shape)), x)
+
+
+def candidates(
+    region: Region, centre: Floats, low: Floats, high: Floats, m: int, few: float, rng: np.random.Generator
+) -> Floats:
+    """Return at most `m` snapped points of the region and the box from `low` to `high` [d], each with some parameters
+    of `centre` [d] moved.
+
+    Where the region leaves little of the box, points outside are pulled towards the centre, which lies inside.
+    """
+    space = region.space
+    x = low + rng.random((m, space.dim)) * (high - low)
+    start = np.broadcast_to(centre, x.shape)
+    x = moved(space, start, x, masks(space, (m,), few, rng), rng)
+    inside = region.contains(x)
+    short = math.ceil(FEW_INSIDE * m) - np.count_nonzero(inside)
+    if short <= 0:
+        return x[inside]
+    pulled = pull(x[~inside][:short], centre, region)
+    return np.vstack([x[inside], pulled[region.contains(pulled)]])
+
+
+def polish(
+    region: Region,
+    x: Floats,
+    loss: Callable[[Floats], NDArray[Any]],
+    low: Floats,
+    high: Floats,
+    few: float,
+    rounds: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return the points `x` [k, d], each improved under a loss of its own by shrinking random moves in box and region.
+
+    `loss` maps points [k, p, d] to [k, p], row i of both belonging to `x[i]`.
+    """
+    space, k = region.space, len(x)
+    best, values = x.copy(), loss(x[:, None])[:, 0]  # [k, d], [k]
+    step = STEP
+    for _ in range(rounds):
+        start = np.repeat(best, TRIES, axis=0)  # [k TRIES, d]
+        jump = start + step * (high - low) * rng.standard_normal(start.shape)
+        near = moved(space, start, np.clip(jump, low, high), masks(space, (len(start),), few, rng), rng)
+        found = loss(near.reshape(k, TRIES, -1))  # [k, TRIES]
+        found[~region.contains(near).reshape(k, TRIES)] = np.inf
+        winner = found.argmin(1)  # [k]
+        better = np.flatnonzero(found[np.arange(k), winner] < values)
+        best[better] = near.reshape(k, TRIES, -1)[better, winner[better]]
+        values[better] = found[better, winner[better]]
+        step *= SHRINK
+    return best
+
+
+def descend(
+    region: Region,
+    x: Floats,
+    slope: Callable[[Floats], tuple[NDArray[Any], NDArray[Any]]],
+    low: Floats,
+    high: Floats,
+    free: NDArray[np.bool_],
+    steps: int,
+) -> Floats:
+    """Return the points `x` [k, d], each improved along its `free` [k, d] coordinates by steps down a slope of its own.
+
+    `slope` maps points [k, d] to losses [k] and gradients [k, d], row i of all belonging to `x[i]`. A step that leaves
+    the region, or gains nothing, is taken back and the next one is shorter. Only continuous coordinates may be free.
+    """
+    if not free.any():
+        return x.copy()  # all parameters discrete, or no draw that is to go down
+    best, (values, gradient) = x.copy(), slope(x)
+    width = (high - low) * free  # [k, d]
+    length = FIRST * np.sqrt(free.sum(1, keepdims=True))  # [k, 1]
+    for _ in range(steps):
+        way = -gradient * width
+        way /= np.maximum(np.sqrt((way * way).sum(1, keepdims=True)), TINY)
+        here = np.where(free, np.clip(best + length * way * width, low, high), best)
+        found, new = slope(here)
+        better = found < values
+        better[better] = region.contains(here[better])
+        best[better], values[better], gradient[better] = here[better], found[better], new[better]
+        length = np.where(better[:, None], LONGER * length, SHORTER * length)
+    return best

@@ -1,0 +1,236 @@
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import lamcts
+from lamcts import Bool, Box, Choice, Float, Int, Space
+from lamcts.errors import JournalError
+from lamcts.objectives import Command
+from lamcts.objectives.programs import process
+
+SPACE = Space({"lr": Float(1e-5, 1e-1, log=True), "layers": Int(1, 8)})
+POINT = {"lr": 1e-3, "layers": 4}
+
+
+def of(template, space=SPACE, **settings):
+    return Command(template, space, **settings)
+
+
+def test_the_value_is_what_the_program_prints():
+    assert of("echo epoch {layers}, loss {lr}")(POINT) == 1e-3
+    assert of(["echo", "{lr}", "{layers}"])(POINT) == 4
+
+
+def test_words_are_filled_and_stay_words(tmp_path):
+    space = Space({"act": Choice(("a b", "; touch here", "$HOME")), "on": Bool(), "x": Float(0, 1)})
+    f = of("prog --act={act} '{on} {{x}}' {x:.2f} {seed}", space)
+    call = f.arguments({"act": "; touch here", "on": True, "x": 0.125}, seed=7)
+    assert call == ["prog", "--act=; touch here", "true {x}", "0.12", "7"]
+    assert f.arguments({"act": "a b", "on": False, "x": 1e-300}, 0)[1:3] == ["--act=a b", "false {x}"]
+    assert f.name == "prog"
+
+
+def test_numbers_lose_no_digit_on_their_way():
+    f, lr = of("echo {layers} {lr}"), 0.1 + 0.2 - 0.25
+    assert f({"lr": lr, "layers": 1}) == lr
+
+
+def test_the_seed_is_the_trials_and_a_new_one_without():
+    f = of("echo {lr} {layers} {seed}")
+    assert f(POINT, seed=12) == 12
+    assert f(POINT) != f(POINT)
+
+
+@pytest.mark.parametrize(
+    ("output", "value"),
+    [
+        ("0.25", 0.25),
+        ("1\n2\n3\n", 3),
+        ("loss: 1e-3\n\n  \n", 1e-3),
+        ("epoch 7 accuracy=91.5%\n", 91.5),
+        ("score (0.1, -.5)", -0.5),
+        ("final loss 3.", 3),
+        ("1E+05 after 3.2s in v2", 1e5),
+        ("2024-01-02 run-3", 2024),
+    ],
+)
+def test_the_last_number_of_the_last_line_counts(output, value):
+    assert of("echo {lr} {layers}").read(output) == value
+
+
+def test_a_program_that_prints_nan_has_failed_and_not_found_its_epoch():
+    assert np.isnan(of("echo {lr} {layers}").read("epoch 3 loss nan"))
+
+
+@pytest.mark.parametrize("output", ["", "\n\n", "0.5\ndone", "1.2.3", "v2"])
+def test_without_a_number_there_is_no_value(output):
+    with pytest.raises(ValueError, match="expected a number on the last line"):
+        of("echo {lr} {layers}").read(output)
+
+
+READ = """
+from lamcts.objectives import Command
+from lamcts.spaces import Float, Space
+f = Command("echo {x}", Space({"x": Float(0, 1)}))
+for line in ("1" * 10**6 + "x", "0." + "1" * 10**6 + "x", "1e" + "1" * 10**6 + "x", "1." * 10**6, "1.1e1" * 10**5):
+    try:
+        raise SystemExit(f.read("0.5 or " + line) != 0.5)
+    except ValueError as error:
+        assert len(str(error)) < 200
+"""
+
+
+def test_a_long_line_of_digits_is_read_in_one_pass():
+    subprocess.run([sys.executable, "-c", READ], check=True, timeout=60)  # with two ways to match: for hours
+
+
+def test_a_pattern_finds_the_number_elsewhere():
+    output = "step 1: val=0.5 time=3\nstep 2: val=0.25 time=4\nbye"
+    assert of("echo {lr} {layers}", pattern=r"val=(\S+)").read(output) == 0.25
+    assert of("echo {lr} {layers}", pattern=r"^0\.\d+$").read("0.5\nx") == 0.5
+    with pytest.raises(ValueError, match=r"expected a match of 'val=\.\*' in the output, got 'bye'"):
+        of("echo {lr} {layers}", pattern="val=.*").read("bye")
+    with pytest.raises(ValueError, match=r"got 'soon'"):
+        of("echo {lr} {layers}", pattern=r"val=(\S+)").read("val=soon")
+
+
+def test_a_program_that_fails_says_how():
+    with pytest.raises(RuntimeError, match=r"^exit status 3: first \| out of memory$"):
+        of(["sh", "-c", "echo first >&2; echo; echo out of memory >&2; echo {lr} {layers}; exit 3"])(POINT)
+    with pytest.raises(RuntimeError, match=r"^killed by SIGKILL$"):
+        of(["sh", "-c", "kill -9 $$ {lr} {layers}"])(POINT)
+    with pytest.raises(FileNotFoundError, match="no_such_program"):
+        of("./no_such_program {lr} {layers}")(POINT)
+    with pytest.raises(TimeoutError, match=r"killed after 0.2 s"):
+        of("sleep 300 {lr} {layers}", timeout_seconds=0.2)(POINT)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"template": "echo {lr}"}, "a place for every parameter, got none for 'layers'"),
+        ({"template": "echo {lr} {layer}"}, r"expected one of \{lr\}, \{layers\}, \{seed\}, got \{layer\}"),
+        ({"template": "echo {lr} {}"}, "plain names"),
+        ({"template": "echo {lr.real} {layers}"}, "plain names"),
+        ({"template": "echo {lr[0]} {layers}"}, "plain names"),
+        ({"template": "echo {lr!r} {layers}"}, "plain names"),
+        ({"template": "echo {lr:{layers}}"}, "plain names"),
+        ({"template": "echo {lr} {layers} }"}, "for braces"),
+        ({"template": "echo {lr:d} {layers}"}, "formats that fit"),
+        ({"template": "echo '{lr} {layers}"}, "close the quotation"),
+        (
+            {"template": "echo {lr} {layers} | tail -1"},
+            r"got '\|', which is for a shell: use sh -c 'echo \"\$1\" \| \.\.\.' sh \{x\}",
+        ),
+        (
+            {"template": "echo {lr:999999999999} {layers}"},
+            r"at most 999 characters for a value, got \{lr:999999999999\}",
+        ),
+        ({"template": "echo {lr:.1000f} {layers}"}, "at most 999 characters"),
+        ({"template": "echo {n:c}", "space": Space({"n": Int(2**40, 2**41)})}, "formats that fit"),
+        ({"template": "  "}, "a program and its arguments"),
+        ({"template": "echo {x}", "space": Box(0, 1, dim=3)}, "a Space with names"),
+        ({"template": "echo {x}", "space": Space({"x": Box(0, 1, dim=3)})}, "'x' as a single value"),
+        ({"template": "echo {seed}", "space": Space({"seed": Int(0, 3)})}, "called 'seed'"),
+        ({"timeout_seconds": 0}, "above 0"),
+        ({"pattern": "("}, "a regular expression"),
+        ({"pattern": "(a)(b)"}, "at most one group, got 2"),
+    ],
+)
+def test_a_command_that_cannot_work_is_refused_at_once(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Command(**{"template": "echo {lr} {layers}", "space": SPACE, **settings})
+
+
+TEXTS = Space({"act": Choice(("relu", "x; touch pwned")), "size": Choice((1, 2.5)), "on": Bool(), "x": Float(0, 1)})
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "sh -c 'echo {act}' {size} {on} {x}",
+        "/bin/bash -lc 'echo {act:>9}' {size} {on} {x}",
+        "nice -n 5 dash -e -c 'echo {act}' {size} {on} {x}",
+        "bash -eo pipefail -c 'echo {act}' {size} {on} {x}",
+        "bash --norc --rcfile none -c -- 'echo {act}' {size} {on} {x}",
+        "env A=1 zsh -c -e '{act}' {size} {on} {x}",
+        "ksh +e -c 'echo {act}' {size} {on} {x}",
+        "sh -c 'echo {size:c} {on} {x}' {act}",
+    ],
+)
+def test_a_text_inside_what_a_shell_reads_is_refused(template):
+    with pytest.raises(ValueError, match=r"which a shell reads as commands: use sh -c 'echo \"\$1\" \| \.\.\.' sh \{"):
+        Command(template, TEXTS)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "sh -c 'echo {size} {on} {x:.3g} {seed}' sh {act}",
+        "bash run.sh -c {act} {size} {on} {x}",
+        "python -c {act} {size} {on} {x}",
+        "sh -- run.sh -c {act} {size} {on} {x}",
+    ],
+)
+def test_numbers_inside_what_a_shell_reads_and_texts_beside_it_are_taken(template):
+    Command(template, TEXTS)
+
+
+def test_the_way_round_a_shell_that_is_advised_takes_a_text_as_a_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    f = Command("""sh -c 'echo "$1" | wc -c' sh {act} {size} {on} {x}""", TEXTS)
+    assert f({"act": "x; touch pwned", "size": 1, "on": True, "x": 0.5}) == len("x; touch pwned\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+SCRIPT = """
+import sys
+x, n = float(sys.argv[1]), int(sys.argv[2])
+if n == 3:
+    sys.exit("three is not allowed")
+print("value", (x - 0.3) ** 2 + n)
+"""
+UNIT = Space({"x": Float(0, 1), "n": Int(1, 4)})
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "my script.py"
+    path.write_text(SCRIPT)
+    return [sys.executable, "-S", "-E", str(path), "{x}", "{n}"]
+
+
+@pytest.mark.parametrize("how", [{}, {"workers": 2}, {"executor": ThreadPoolExecutor, "workers": 2}], ids=str)
+def test_a_search_over_a_program_goes_on_past_its_failures(script, how):
+    f = pickle.loads(pickle.dumps(Command(script, UNIT)))
+    result = lamcts.minimize(f, budget=12, seed=0, sampler="uniform", progress=False, **how)
+    history = result.history
+    for point, value in zip(history.points, history.values, strict=True):
+        assert np.isnan(value) if point["n"] == 3 else value == (point["x"] - 0.3) ** 2 + point["n"]
+    assert history.failed.any() and result.fun == np.nanmin(history.values)
+    assert set(history.messages.values()) == {"RuntimeError: exit status 1: three is not allowed"}
+
+
+def test_a_program_that_prints_without_end_is_a_failed_evaluation(monkeypatch):
+    monkeypatch.setattr(process, "MOST_BYTES", 2**20)
+    result = lamcts.minimize(Command("yes {x} {n}", UNIT), budget=1, seed=0, sampler="uniform", progress=False)
+    assert result.history.messages == {0: "RuntimeError: it wrote more than 1 MiB: print less, or write to a file"}
+
+
+def test_a_journal_goes_on_with_its_command_and_with_no_other(script, tmp_path):
+    how = {"seed": 0, "sampler": "uniform", "progress": False}
+    whole = lamcts.minimize(Command(script, UNIT), budget=6, **how)
+    journal = tmp_path / "run.db"
+    lamcts.minimize(Command(script, UNIT, timeout_seconds=60), budget=3, journal=journal, **how)
+    resumed = lamcts.minimize(Command(script, UNIT), budget=6, journal=journal, **how)
+    assert resumed.history.values.tobytes() == whole.history.values.tobytes()
+    for other in (Command([*script, "--fast"], UNIT), Command(script, UNIT, pattern=".*")):
+        with pytest.raises(JournalError, match=r"of another run: objective\.(command|pattern) is"):
+            lamcts.minimize(other, budget=8, journal=journal, **how)
+    with pytest.raises(JournalError, match="space"):
+        wider = Space({"x": Float(0, 2), "n": Int(1, 4)})
+        lamcts.minimize(Command(script, wider), budget=8, journal=journal, **how)
