@@ -6,7 +6,6 @@ python -m benchmarks.attacks.runs KIND SEED CASE FOLDER       go on with the run
 import json
 import os
 import sys
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 import lamcts
 from benchmarks.attacks import spaces
 from benchmarks.attacks.values import Regime
-from benchmarks.attacks.verdict import Case, pick
+from benchmarks.attacks.verdict import Case, pick, unwarned
 
 STOPPED = 3  # the exit status of a program whose run was ended by Ctrl-C
 DEAR = ("bo", "nevergrad")
@@ -51,8 +50,7 @@ class Run:
         f = Objective(self.space, self.regime, log)
         f.note("session")
         options = self.options | {"journal": journal, "progress": False} | more
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that all evaluations of the design failed, which was drawn so
+        with unwarned(self):
             return getattr(lamcts, self.sense)(f, self.space, **options)
 
 

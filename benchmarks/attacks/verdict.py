@@ -2,7 +2,10 @@
 
 import linecache
 import traceback
+import warnings
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +34,23 @@ class Case(NamedTuple):
 def expect(condition: Any, expected: str, got: Any = "otherwise") -> None:
     if not condition:
         raise Broken(f"expected {expected}, got {got!s:.300}")
+
+
+THEIRS = ("cma", "nevergrad", "torch", "sklearn")  # libraries whose warnings are not ours to mend
+EXPECTED = ("nevergrad's ", "the first ")  # a method of the library that died; evaluations that all fail, as drawn
+
+
+@contextmanager
+def unwarned(what: Any) -> Iterator[None]:
+    """Raise Broken where the code inside warns at run time: of an overflow, say, or that a search was given up."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", RuntimeWarning)
+        yield
+    for warning in told:
+        theirs = any(f"/site-packages/{name}/" in warning.filename for name in THEIRS)
+        if not theirs and not str(warning.message).startswith(EXPECTED):
+            raise Broken(f"expected no warning of {what}, got {warning.message!s:.200} from {warning.filename}")
 
 
 def pick(rng: np.random.Generator, options: Any) -> Any:
