@@ -12,7 +12,6 @@ results/house.csv: median, least and most of a count, or p50, p90 and the larges
 """
 
 import argparse
-import sys
 import tempfile
 from importlib import import_module
 from pathlib import Path
@@ -78,4 +77,4 @@ def imports(times: int) -> dict[str, Numbers]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -11,7 +11,20 @@ import numpy as np
 # what was planned, so that the share stays comparable when methods are renamed.
 BOOKKEEPING = {
     *("init", "post_init", "setstate", "getstate", "start", "restore", "resume", "resumable", "state", "load", "save"),
-    *("forget", "move", "to_json", "from_json", "to_state", "from_state", "to_dict", "from_dict", "dump", "replay"),
+    *(
+        "forget",
+        "move",
+        "to_json",
+        "from_json",
+        "to_state",
+        "from_state",
+        "to_dict",
+        "from_dict",
+        "dump",
+        "replay",
+        "restored",
+        "saved",
+    ),
 }
 NOISE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
