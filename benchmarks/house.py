@@ -1,0 +1,80 @@
+"""How is the house built? What one `ask` walks through, who imports whom, how long bodies are, what an import costs.
+
+    python -m benchmarks.house [--label before|after] [--install]
+
+One step: default settings, Ackley in 6 dimensions, one by one, after 60 evaluations; ten asks and ten tells, of which
+the functions, calls, files, edges between files and the depth inside the package are counted. Rooms: a folder or a
+loose module of the package; floors, arrows and circles of the imports, with those for type checkers told apart.
+Bookkeeping: the lines of the samplers that start, save, restore and check, over all their lines of code, by method
+names (survey/bodies.py); "samplers" are the files that the registry and the default name, "with shared parts" the whole
+folder. --install installs the package into a fresh environment, which takes minutes. Rows are appended to
+results/house.csv: median, least and most of a count, or p50, p90 and the largest of lengths.
+"""
+
+import argparse
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+import lamcts
+from benchmarks import records
+from benchmarks.commit import commit
+from benchmarks.survey import bodies, rooms, walk, weight
+from lamcts import samplers
+
+PACKAGE = Path(lamcts.__file__).parent
+COLUMNS = ("label", "commit", "measure", "value", "low", "high")
+HEAVY = 5  # packages inside the import that are named
+Numbers = tuple[float, float, float]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--label", default="", help="a word for the rows, such as before or after")
+    parser.add_argument("--install", action="store_true", help="install into a fresh environment too")
+    parser.add_argument("--out", type=Path, default=records.RESULTS / "house.csv")
+    parser.add_argument("--smoke", action="store_true", help="one import, into a temporary file")
+    given = parser.parse_args()
+    out = Path(tempfile.mkdtemp()) / "smoke.csv" if given.smoke else given.out
+    found = measured(1 if given.smoke else weight.TIMES)
+    if given.install:
+        found |= {f"pip install, {unit}": (amount,) * 3 for unit, amount in weight.installation().items()}
+    here = commit()
+    print(f"{given.label} {here}")
+    for measure, numbers in found.items():
+        cells = [f"{number:.4g}" for number in numbers]
+        records.append(out, dict(zip(COLUMNS, (given.label, here, measure, *cells), strict=True)), COLUMNS)
+        print(f"  {measure:42}" + "".join(f"{cell:>9}" for cell in (cells if len(set(cells)) > 1 else cells[:1])))
+    files, longest = bodies.longest(PACKAGE)
+    print("  longest files: " + ", ".join(f"{name} {lines}" for name, lines in files))
+    print("  longest bodies: " + ", ".join(f"{name} {lines}" for name, lines in longest))
+
+
+def measured(times: int) -> dict[str, Numbers]:
+    """Return all numbers by what they measure; one that is only counted stands three times."""
+    found: dict[str, Numbers] = {**walk.counts(), **bodies.counts(PACKAGE)}
+    found |= {name: (float(count),) * 3 for name, count in rooms.counts(PACKAGE).items()}
+    for name, files in sampler_files().items():
+        own, total = bodies.bookkeeping(files)
+        found |= {f"{name}: lines of code": (float(total),) * 3, f"{name}: bookkeeping, %": (100 * own / total,) * 3}
+    return found | imports(times)
+
+
+def sampler_files() -> dict[str, list[Path]]:
+    """Return the files that count as samplers: those of the registry and of the default, and all of their folder."""
+    modules = {module for module, *_ in samplers.REGISTRY.values()} | {samplers.Auto.__module__}
+    named = [Path(str(import_module(module).__file__)) for module in sorted(modules)]
+    folder = Path(str(samplers.__file__)).parent
+    whole = [path for path in sorted(folder.rglob("*.py")) if path.name != "__init__.py"]
+    return {"samplers": named, "samplers with shared parts": whole}
+
+
+def imports(times: int) -> dict[str, Numbers]:
+    """Return the seconds of `import lamcts`, and of the heaviest packages in it."""
+    seconds = weight.imports(times=times)
+    heavy = sorted(seconds, key=lambda name: -seconds[name][0])[: HEAVY + 1]
+    return {f"import lamcts, s, {name}": seconds[name] for name in heavy}
+
+
+if __name__ == "__main__":
+    main()

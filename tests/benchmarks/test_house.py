@@ -1,0 +1,132 @@
+"""The numbers about the house are right on small packages whose numbers can be counted by hand."""
+
+import subprocess
+import sys
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+
+from benchmarks import house, records
+from benchmarks.survey import bodies, rooms, walk, weight
+
+HOUSE = {
+    "__init__.py": "from small.top import run\n",
+    "top.py": "from small.cellar import dig\nfrom small.hall.door import open_\ndef run():\n    return dig(open_())\n",
+    "hall/__init__.py": "",
+    "hall/door.py": "import json\nfrom small import cellar\ndef open_():\n    return cellar.dig([x for x in (1, 2)])\n",
+    "hall/stairs.py": "from small.hall import door\n",
+    "cellar.py": "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from small.top import run\n"
+    "def dig(deep):\n    return deep and max(map(up, [1, 2]))\ndef up(x):\n    return x\n",
+}
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    for name, text in HOUSE.items():
+        path = tmp_path / "small" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path / "small"
+    for name in [name for name in sys.modules if name.split(".")[0] == "small"]:
+        del sys.modules[name]
+
+
+def test_rooms_floors_arrows_and_circles_are_counted(small):
+    assert rooms.counts(small) == {
+        "rooms": 4,  # the face, top, hall, cellar
+        "floors": 4,
+        "arrows": 4,
+        "arrows for types only": 1,
+        "circles of rooms": 0,
+        "circles of modules": 0,
+        "circles of modules with types": 1,
+    }
+    assert rooms.modules(small, typed=False)["small.hall.door"] == {"small.cellar"}
+    late = HOUSE["cellar.py"] + "\n\ndef late():\n    from small import top\n"
+    (small / "cellar.py").write_text(late)
+    assert rooms.counts(small)["circles of modules"] == 1 and rooms.counts(small)["circles of rooms"] == 1
+
+
+def test_a_walk_counts_what_is_called_inside_the_package_only(small):
+    run = import_module("small.top").run
+    result, counts = walk.walk(run, small)
+    assert result == 2
+    # run -> open_ -> dig -> up, up (through max and map); run -> dig -> up, up
+    assert counts == {"functions": 4, "calls": 8, "files": 3, "edges": 3, "depth": 4}
+    assert walk.walk(lambda: sorted([2, 1]), small)[1]["calls"] == 0
+
+
+def test_the_walks_of_one_step_have_a_median_between_their_ends():
+    for median, least, most in walk.counts().values():
+        assert 0 < least <= median <= most
+
+
+SOURCE = '''"""A module."""
+
+X = 1  # a remark
+
+
+class Search:
+    """Text."""
+
+    def __init__(self, x):
+        """Take x."""
+        self.x = x
+
+        self.text = """two
+        lines"""
+
+    def ask(self):
+        # why
+        return self.x
+
+    @property
+    def _state(self):
+        return {}
+'''
+
+
+def test_lines_of_code_leave_out_docstrings_remarks_and_blanks(tmp_path):
+    file = tmp_path / "search.py"
+    file.write_text(SOURCE)
+    assert len(bodies.code_lines(SOURCE)) == 11
+    assert bodies.bookkeeping([file]) == (7, 11)
+    file.write_text(SOURCE.replace("__init__", "look").replace("_state", "see"))
+    assert bodies.bookkeeping([file]) == (0, 11)
+
+
+def test_a_body_is_a_function_without_its_head_and_docstring(tmp_path):
+    (tmp_path / "search.py").write_text(SOURCE)
+    files, functions = bodies.longest(tmp_path)
+    assert files == [("search.py", 22)]
+    assert functions == [("search.py:__init__", 4), ("search.py:ask", 1), ("search.py:_state", 1)]
+    assert bodies.counts(tmp_path)["body lines p50 p90 max"][::2] == (1.0, 4.0)
+
+
+def test_an_import_is_told_apart_by_packages(monkeypatch):
+    told = (
+        "import time: self [us] | cumulative | imported package\nimport time:       900 |        900 | site\n"
+        "import time:       200 |        300 |   numpy.core\nimport time:       100 |        800 | lamcts\n"
+    )
+    monkeypatch.setattr(subprocess, "run", lambda *words, **options: SimpleNamespace(stderr=told))
+    assert weight.imports(times=3)["numpy"] == (0.0002, 0.0002, 0.0002)
+    assert weight.imports(times=1)["in all"][0] == 0.0008 and "site" not in weight.imports(times=1)
+
+
+def test_the_samplers_are_those_of_the_registry_and_the_default():
+    files = house.sampler_files()
+    names = {path.stem for path in files["samplers"]}
+    assert {"auto", "turbo", "uniform"} <= names and set(files["samplers"]) < set(files["samplers with shared parts"])
+
+
+def test_rows_are_appended_with_their_label(tmp_path, monkeypatch):
+    out = tmp_path / "house.csv"
+    for label in ("before", "after"):
+        monkeypatch.setattr(sys, "argv", ["house", "--smoke", "--label", label])
+        monkeypatch.setattr(house.tempfile, "mkdtemp", lambda: str(tmp_path))
+        house.main()
+    rows = records.read(out.with_name("smoke.csv"))
+    measures = [row["measure"] for row in rows if row["label"] == "before"]
+    assert len(rows) == 2 * len(measures) and {"ask calls", "rooms", "samplers: bookkeeping, %"} <= set(measures)
