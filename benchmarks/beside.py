@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import records
-from benchmarks.commit import commit
+from benchmarks.harness import sheet
+from benchmarks.harness.versions import commit
 
 BUDGETS = {20: 300, 100: 200}  # evaluations, by dimensions
 BATCH = 10
@@ -42,7 +42,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("base", nargs="?", default="HEAD", metavar="COMMIT", help="what to stand beside (HEAD)")
     parser.add_argument("--pairs", type=int, default=5, help="seeds 0 to PAIRS - 1")
-    parser.add_argument("--out", type=Path, default=records.RESULTS / "beside.csv")
+    parser.add_argument("--out", type=Path, default=sheet.RESULTS / "beside.csv")
     parser.add_argument("--smoke", action="store_true", help="one short pair, into a temporary file")
     given = parser.parse_args()
     budgets, pairs, out = BUDGETS, given.pairs, given.out
@@ -54,7 +54,7 @@ def main() -> None:
         for dim, budget in budgets.items():
             runs = [pair(base, dim, budget, seed) for seed in range(pairs)]
             row = summary(runs) | {"base": name, "commit": commit(), "dim": dim, "batch": BATCH, "budget": budget}
-            records.append(out, row, COLUMNS)
+            sheet.Sheet(out, (), COLUMNS).append(row)
             print(", ".join(f"{column} {row[column]}" for column in COLUMNS), flush=True)
 
 
@@ -63,7 +63,7 @@ def checked_out(revision: str) -> Iterator[tuple[Path, str]]:
     """Check a commit out into a temporary folder; yield the folder and the short hash, and take both away again."""
     found = subprocess.run(
         ["git", "rev-parse", "--short", "--verify", "--quiet", f"{revision}^{{commit}}"],
-        cwd=records.ROOT, capture_output=True, text=True,
+        cwd=sheet.ROOT, capture_output=True, text=True,
     )  # fmt: skip
     if found.returncode:
         raise SystemExit(f"expected a commit of this repository, got {revision!r}; `git log` shows them")
@@ -78,12 +78,12 @@ def checked_out(revision: str) -> Iterator[tuple[Path, str]]:
 
 
 def _git(*words: str) -> None:
-    subprocess.run(["git", *words], cwd=records.ROOT, check=True)
+    subprocess.run(["git", *words], cwd=sheet.ROOT, check=True)
 
 
 def pair(base: Path, dim: int, budget: int, seed: int) -> tuple[Timed, Timed]:
     """Return the run of the base and ours; which goes first changes from seed to seed."""
-    trees = (base, records.ROOT)
+    trees = (base, sheet.ROOT)
     first, second = (timed(trees[i], dim, budget, seed) for i in ((0, 1) if seed % 2 == 0 else (1, 0)))
     return (first, second) if seed % 2 == 0 else (second, first)
 

@@ -17,8 +17,8 @@ from importlib import import_module
 from pathlib import Path
 
 import lamcts
-from benchmarks import records
-from benchmarks.commit import commit
+from benchmarks.harness import sheet
+from benchmarks.harness.versions import commit
 from benchmarks.survey import bodies, rooms, walk, weight
 from lamcts import samplers
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--label", default="", help="a word for the rows, such as before or after")
     parser.add_argument("--install", action="store_true", help="install into a fresh environment too")
-    parser.add_argument("--out", type=Path, default=records.RESULTS / "house.csv")
+    parser.add_argument("--out", type=Path, default=sheet.RESULTS / "house.csv")
     parser.add_argument("--smoke", action="store_true", help="one import, into a temporary file")
     given = parser.parse_args()
     out = Path(tempfile.mkdtemp()) / "smoke.csv" if given.smoke else given.out
@@ -43,7 +43,7 @@ def main() -> None:
     print(f"{given.label} {here}")
     for measure, numbers in found.items():
         cells = [f"{number:.4g}" for number in numbers]
-        records.append(out, dict(zip(COLUMNS, (given.label, here, measure, *cells), strict=True)), COLUMNS)
+        sheet.Sheet(out, (), COLUMNS).append(dict(zip(COLUMNS, (given.label, here, measure, *cells), strict=True)))
         print(f"  {measure:42}" + "".join(f"{cell:>9}" for cell in (cells if len(set(cells)) > 1 else cells[:1])))
     files, longest = bodies.longest(PACKAGE)
     print("  longest files: " + ", ".join(f"{name} {lines}" for name, lines in files))

@@ -23,10 +23,10 @@ from pathlib import Path
 from types import FrameType
 
 import lamcts
-from benchmarks import records
 from benchmarks.attacks import flips, kills, restarts, sessions
 from benchmarks.attacks.verdict import Broken, Case, brief
-from benchmarks.commit import commit
+from benchmarks.harness import sheet
+from benchmarks.harness.versions import commit
 
 Check = Callable[[Case, Path], int]  # returns how many attacks a case made; raises where one succeeded
 KINDS: dict[str, Check] = {
@@ -59,7 +59,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="no case goes on after this long")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other cases")
     parser.add_argument("--only", metavar="KIND[:CASE]", help="one kind of attack, or one case of it again")
-    parser.add_argument("--out", type=Path, default=records.RESULTS / "soak.csv")
+    parser.add_argument("--out", type=Path, default=sheet.RESULTS / "soak.csv")
     parser.add_argument("--smoke", action="store_true", help="a few cases of each kind, into a temporary file")
     given = parser.parse_args()
     kind, _, number = (given.only or "").partition(":")
@@ -145,7 +145,7 @@ def report(tallies: dict[str, Tally], seed: int, out: Path) -> None:
     version, measured = lamcts.__version__, commit()
     for kind, tally in tallies.items():
         counts = (tally.cases, tally.attacks, len(tally.failures), f"{tally.seconds:.1f}")
-        records.append(out, dict(zip(COLUMNS, (kind, *counts, seed, version, measured), strict=True)), COLUMNS)
+        sheet.Sheet(out, (), COLUMNS).append(dict(zip(COLUMNS, (kind, *counts, seed, version, measured), strict=True)))
         print(f"{kind:9} {counts[0]:6} cases {counts[1]:8} attacks {counts[2]:4} failures {counts[3]:>8} s", flush=True)
 
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from benchmarks.attacks.runs import STOPPED, Run, budget_of, outcome
 from benchmarks.attacks.verdict import Broken, Case, difference, expect, pick
-from benchmarks.records import ROOT, inner_environment
+from benchmarks.harness.pool import environment
+from benchmarks.harness.sheet import ROOT
 
 PATIENCE = 300  # seconds for one session: it takes a few, and machines are shared
 EARLY = 0.15  # share of kills while the program still loads its libraries
@@ -46,7 +47,7 @@ def session(case: Case, folder: Path, rng: np.random.Generator | None = None, se
     words = [sys.executable, "-m", "benchmarks.attacks.runs", case.kind, str(case.seed), str(case.number), str(folder)]
     log = folder / "log"
     before = log.stat().st_size if log.exists() else 0
-    child = subprocess.Popen(words, cwd=ROOT, env=inner_environment(), stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(words, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True)
 
     def under_way() -> bool:
         return log.exists() and log.stat().st_size > before

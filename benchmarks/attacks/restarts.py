@@ -16,7 +16,8 @@ import lamcts
 from benchmarks.attacks.sessions import Session, settings
 from benchmarks.attacks.values import Regime
 from benchmarks.attacks.verdict import Broken, Case, difference, expect, pick
-from benchmarks.records import ROOT, inner_environment
+from benchmarks.harness.pool import environment
+from benchmarks.harness.sheet import ROOT
 
 KIND = "restarts"
 ROUNDS = 6  # of asks and tells after the state was taken
@@ -34,7 +35,7 @@ def check(case: Case, folder: Path, spoil: Callable[[dict[str, Any]], Any] = lam
     spoil(state)
     save(state, folder, "state")
     words = [sys.executable, "-m", "benchmarks.attacks.restarts", str(case.seed), str(case.number), str(folder)]
-    child = subprocess.run(words, cwd=ROOT, env=inner_environment(), capture_output=True, text=True, timeout=PATIENCE)
+    child = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=PATIENCE)
     expect(child.returncode == 0, f"a state that can be loaded, in {session}", child.stderr[-300:])
     ours, theirs = goes_on(session.opt, case), load(folder, "future")
     found = difference(ours["points"], theirs["points"])

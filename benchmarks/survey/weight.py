@@ -9,7 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.records import ROOT, inner_environment
+from benchmarks.harness.pool import environment
+from benchmarks.harness.sheet import ROOT
 
 TIMES = 5
 SOURCES = ("lamcts", "pyproject.toml", "constraints.txt", "README.md", "LICENSE")  # what a build needs
@@ -27,7 +28,7 @@ def imports(package: str = "lamcts", times: int = TIMES) -> dict[str, tuple[floa
 def _import(package: str) -> dict[str, float]:
     """Return the seconds that a fresh process spends on the import: in all, and by top-level package of what loads."""
     words = [sys.executable, "-X", "importtime", "-c", f"import {package}"]
-    told = subprocess.run(words, env=inner_environment(), capture_output=True, text=True, check=True).stderr
+    told = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True).stderr
     lines = [(int(own), int(all_), name) for own, all_, name in LINE.findall(told)]
     seconds = {"in all": next(all_ for _, all_, name in lines if name == package) / 1e6}
     begins = max((i + 1 for i, (_, _, name) in enumerate(lines) if name == "site"), default=0)  # Python's own start

@@ -6,17 +6,18 @@ from contextlib import nullcontext
 
 import pytest
 
-from benchmarks import beside, records
+from benchmarks import beside
 from benchmarks.beside import Timed
+from benchmarks.harness import sheet
 
 
 def worktrees():
-    return subprocess.run(["git", "worktree", "list"], cwd=records.ROOT, capture_output=True, text=True).stdout
+    return subprocess.run(["git", "worktree", "list"], cwd=sheet.ROOT, capture_output=True, text=True).stdout
 
 
 @pytest.fixture(scope="module")
 def in_git():
-    if subprocess.run(["git", "rev-parse", "HEAD"], cwd=records.ROOT, capture_output=True).returncode:
+    if subprocess.run(["git", "rev-parse", "HEAD"], cwd=sheet.ROOT, capture_output=True).returncode:
         pytest.skip("a source archive has no commits")
 
 
@@ -24,9 +25,9 @@ def test_the_same_code_finds_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["beside", "HEAD", "--smoke"])
     monkeypatch.setattr(beside.tempfile, "mkdtemp", lambda *words, **named: str(tmp_path / "made"))
     (tmp_path / "made").mkdir()
-    monkeypatch.setattr(beside, "checked_out", lambda revision: nullcontext((records.ROOT, revision)))
+    monkeypatch.setattr(beside, "checked_out", lambda revision: nullcontext((sheet.ROOT, revision)))
     beside.main()
-    (row,) = records.read(tmp_path / "made" / "smoke.csv")
+    (row,) = sheet.read(tmp_path / "made" / "smoke.csv")
     assert (row["dim"], row["pairs"], row["same"]) == ("4", "1", "True") and float(row["base_ms"]) > 0
 
 
@@ -57,7 +58,7 @@ def test_the_first_of_a_pair_changes_from_seed_to_seed(monkeypatch, tmp_path):
     monkeypatch.setattr(beside, "timed", lambda tree, *rest: asked.append(tree) or Timed(len(asked), 0.0))
     assert beside.pair(tmp_path, 2, 10, 0) == (Timed(1, 0.0), Timed(2, 0.0))
     assert beside.pair(tmp_path, 2, 10, 1) == (Timed(4, 0.0), Timed(3, 0.0))
-    assert asked == [tmp_path, records.ROOT, records.ROOT, tmp_path]
+    assert asked == [tmp_path, sheet.ROOT, sheet.ROOT, tmp_path]
 
 
 def test_the_ratio_is_the_median_of_the_pairs():

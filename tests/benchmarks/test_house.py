@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import house, records
+from benchmarks import house
+from benchmarks.harness import sheet
 from benchmarks.survey import bodies, rooms, walk, weight
 
 HOUSE = {
@@ -127,6 +128,6 @@ def test_rows_are_appended_with_their_label(tmp_path, monkeypatch):
         monkeypatch.setattr(sys, "argv", ["house", "--smoke", "--label", label])
         monkeypatch.setattr(house.tempfile, "mkdtemp", lambda: str(tmp_path))
         house.main()
-    rows = records.read(out.with_name("smoke.csv"))
+    rows = sheet.read(out.with_name("smoke.csv"))
     measures = [row["measure"] for row in rows if row["label"] == "before"]
     assert len(rows) == 2 * len(measures) and {"ask calls", "rooms", "samplers: bookkeeping, %"} <= set(measures)

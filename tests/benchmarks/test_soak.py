@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import lamcts
-from benchmarks import records, soak
+from benchmarks import soak
 from benchmarks.attacks import flips, kills, restarts, sessions, spaces
 from benchmarks.attacks.runs import Run, budget_of, outcome
 from benchmarks.attacks.values import FAILURES, NUMBERS, Regime
 from benchmarks.attacks.verdict import Broken, Case, check_own, difference
+from benchmarks.harness import sheet
+from benchmarks.harness.pool import environment
 
 EVEN = (7, 15, 23)  # cases of the uniform sampler, which is quick
 
@@ -24,7 +26,7 @@ def test_a_short_slice_of_every_kind_holds(tmp_path):
     assert {kind: tally.failures for kind, tally in tallies.items()} == {kind: [] for kind in soak.KINDS}
     assert {kind: tally.cases for kind, tally in tallies.items()} == soak.SMOKE
     soak.report(tallies, 0, tmp_path / "soak.csv")
-    rows = records.read(tmp_path / "soak.csv")
+    rows = sheet.read(tmp_path / "soak.csv")
     assert [(row["kind"], row["failures"], row["seed"]) for row in rows] == [(kind, "0", "0") for kind in soak.KINDS]
     assert all(row["version"] == lamcts.__version__ and row["commit"] for row in rows)
 
@@ -55,9 +57,9 @@ def test_a_case_that_never_ends_is_a_failure_but_not_one_that_the_deadline_cuts_
 
 def test_a_recipe_replays_its_case_and_a_wrong_one_is_refused():
     command = [sys.executable, "-m", "benchmarks.soak", "--seed", "0", "--only"]
-    again = subprocess.run([*command, "sessions:7"], capture_output=True, text=True, env=records.inner_environment())
+    again = subprocess.run([*command, "sessions:7"], capture_output=True, text=True, env=environment())
     assert again.returncode == 0 and again.stdout.startswith("sessions, seed 0, case 7: "), again.stderr
-    wrong = subprocess.run([*command, "session:7"], capture_output=True, text=True, env=records.inner_environment())
+    wrong = subprocess.run([*command, "session:7"], capture_output=True, text=True, env=environment())
     assert wrong.returncode == 2 and "expected one of kills, flips" in wrong.stderr
 
 
