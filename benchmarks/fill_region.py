@@ -72,7 +72,7 @@ def deep_region(kernel: str, dim: int, depth: int, n: int, seed: int) -> tuple[R
     seen, nobody = Observations(dim), np.full(n, -1)
     seen.append(x, y, np.full(n, np.nan), nobody, nobody)
     tree = LatentTree(height=depth, splitter=KMeansSvm(kernel=kernel, check=None))
-    node, steps = tree.plant(objective.space, seen, seed).root(), ()
+    node, steps = tree.incremental(objective.space, seen, seed).root(), ()
     while node.kids:
         turn = len(steps) % 2
         wanted = turn if len(node.kids[turn].rows) >= LEAST_INSIDE * 2 ** (depth - len(steps) - 1) else 1 - turn

@@ -69,7 +69,7 @@ def evolve(problem: str, dim: int, n: int, seed: int) -> dict[str, Any]:
     objective = problems.shifted(problem, dim)
 
     class Noted:
-        space, x0, maximise = objective.space, None, False
+        space, x0, maximize = objective.space, None, False
 
         def __call__(self, point: Any, *, seed: int | None = None) -> float:
             points.append(point)

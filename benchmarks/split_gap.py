@@ -4,7 +4,7 @@
 
 Random rows of each problem, with the optimum shifted ("ackley") and where the paper has it ("ackley-centred"), are
 split once by each method; 2000 further rows tell the gap: 0.5 is a perfect split by value, 0 is none. The first six
-methods always split, to compare the ways; "plain" is k-means and SVM with merit at weight 1, as in the paper. The last
+methods always split, to compare the ways; "plain" is k-means and SVM with utility at weight 1 (the paper). The last
 three are the splitters as the tree uses them, with their check on held-out rows: `split` says whether they split at
 all, and `gap` is that of the splits they made. Rows go to results/split_gap.csv, summed up on the screen.
 """
@@ -58,9 +58,9 @@ def main() -> None:
 
 def measure(method: str, problem: str, dim: int, n: int, seed: int) -> Row:
     """Return the row of one method; all methods see the same rows."""
-    x, merit, fresh, value = rows_of(problem, dim, n, seed)
+    x, utility, fresh, value = rows_of(problem, dim, n, seed)
     start = time.process_time()
-    split = METHODS[method].fit(x, merit, np.random.default_rng(seed))
+    split = METHODS[method].fit(x, utility, np.random.default_rng(seed))
     seconds = time.process_time() - start
     row = dict(zip(KEY, (method, problem, dim, n, seed), strict=True))
     row |= {"split": int(split is not None), "seconds": f"{seconds:.4f}"}
@@ -70,14 +70,14 @@ def measure(method: str, problem: str, dim: int, n: int, seed: int) -> Row:
 
 @lru_cache(maxsize=1)
 def rows_of(problem: str, dim: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return `n` random rows and their merits, then `FRESH` further ones and theirs."""
+    """Return `n` random rows and their utilities, then `FRESH` further ones and theirs."""
     name, _, centred = problem.partition("-")
     objective = make(name, dim=dim) if centred else problems.shifted(name, dim)
     x = np.random.default_rng(seed).random((n + FRESH, dim))
     points = np.array([objective.space.decode(row) for row in x])
-    merit = -objective.many(points)
-    order = np.argsort(np.argsort(merit[:n])) / (n - 1)
-    return x[:n], order, x[n:], merit[n:]
+    utility = -objective.many(points)
+    order = np.argsort(np.argsort(utility[:n])) / (n - 1)
+    return x[:n], order, x[n:], utility[n:]
 
 
 def show(rows: list[dict[str, str]]) -> None:

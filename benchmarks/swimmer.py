@@ -68,7 +68,7 @@ def measure(**fields: Any) -> Result:
 
 def one_by_one(search: Search, **settings: Any) -> None:
     """Ours, where every evaluation draws the noise of its trial."""
-    opt = search.optimizer(maximise=False, **settings)
+    opt = search.optimizer(maximize=False, **settings)
     while search.left:
         (trial,) = opt.ask(1)
         opt.tell([trial], search.together([trial.point], [trial.seed]))

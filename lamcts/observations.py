@@ -112,7 +112,7 @@ class Observations:
         """Return the pending points, [p, d], in order of issue."""
         return np.array(list(self.pending.values())).reshape(len(self.pending), self.dim)
 
-    def fresh(self, x: Floats) -> NDArray[np.bool_]:
+    def unseen(self, x: Floats) -> NDArray[np.bool_]:
         """Return which rows of `x` [k, d] equal no row seen and no pending point, nor an earlier row of `x`."""
         result = np.ones(len(x), bool)
         if self.repeat:

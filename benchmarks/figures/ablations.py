@@ -71,7 +71,7 @@ def measure(changed: str, value: str, sampler: str, problem: str, seed: int, bud
     settings["tree"] = DEFAULT if changed == "default" else CHANGED[changed][1][value]
     *_, opt = traces.search(objective, budget, 1, **settings)
     best = np.fmin.accumulate(opt.seen.y)  # [budget], losses
-    shown = -best if objective.maximise else best - (objective.optimum or 0.0)
+    shown = -best if objective.maximize else best - (objective.optimum or 0.0)
     n = np.unique(np.linspace(1, budget, POINTS).round().astype(int))
     return {"n": n.tolist(), "best": shown[n - 1].tolist()}
 

@@ -177,7 +177,7 @@ def looks_of(found: Panels) -> dict[str, sheets.Look]:
     """Return how each method is drawn: leaders first, then peers by the mean rank of their last medians."""
     places: dict[str, list[float]] = {}
     for name, methods in found.items():
-        sign = -1.0 if problems.find(name).span is not None else 1.0  # scores by span are maximised
+        sign = -1.0 if problems.find(name).span is not None else 1.0  # scores by span are maximized
         for method, rank in stats.ranks({m: [sign * runs.last] for m, runs in methods.items()}).items():
             places.setdefault(method, []).append(rank)
     leaders = [name for name in LEADERS if name in places]

@@ -73,7 +73,7 @@ def search(objective: Objective, budget: int, batch: int, **settings: Any) -> It
     if settings.get("sampler") == "turbo":
         settings["sampler"] = Turbo(roam=False)
     start = {} if objective.x0 is None else {"x0": [objective.x0]}
-    opt = lamcts.Optimizer(objective.space, maximise=objective.maximise, **start, **settings)
+    opt = lamcts.Optimizer(objective.space, maximize=objective.maximize, **start, **settings)
     while len(opt.seen) < budget:
         yield opt
         trials = opt.ask(min(batch, budget - len(opt.seen)))

@@ -76,7 +76,7 @@ class Search:
         values = self._evaluate(points[:n], seeds or [self.noise_seed(k + i) for i in range(n)])
         now = time.process_time()
         self.objective_seconds, self._since = self.objective_seconds + now - self._since, now
-        losses = [-value if self.objective.maximise else value for value in values]
+        losses = [-value if self.objective.maximize else value for value in values]
         for point, value, loss in zip(points[:n], values, losses, strict=True):
             self.values.append(loss)
             if loss < self._best:

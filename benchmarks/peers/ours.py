@@ -7,7 +7,7 @@ from benchmarks.harness.search import Search
 
 def search(search: Search, **settings: Any) -> None:
     """`settings` are those of `lamcts.Optimizer`."""
-    opt = search.optimizer(maximise=False, **settings)
+    opt = search.optimizer(maximize=False, **settings)
     while search.left:
         trials = opt.ask(min(search.batch, search.left))
         opt.tell(trials, search.together([trial.point for trial in trials]))

@@ -70,7 +70,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     own.add_argument("--param", action="append", metavar="NAME=RANGE", help=line)
     line = "a .json or .toml file of parameters; or LOW:HIGH, with --dim, for arrays (write --space=-5:10)"
     own.add_argument("--space", metavar="FILE", help=line)
-    own.add_argument("--maximise", action="store_true", default=None, help="higher is better (default: lower)")
+    own.add_argument("--maximize", action="store_true", default=None, help="higher is better (default: lower)")
     own.add_argument("--timeout", type=float, metavar="SECONDS", help="kill a program that takes longer")
     own.add_argument("--pattern", metavar="REGEX", help="where the number is (default: the last on the last line)")
     how = one.add_argument_group("the search")

@@ -22,7 +22,7 @@ SETTINGS = (
     "moments",
     "episode_steps",
 )  # of the package's objectives, as options
-OWN = ("param", "space", "maximise", "timeout", "pattern")  # of functions and programs
+OWN = ("param", "space", "maximize", "timeout", "pattern")  # of functions and programs
 BUDGET = 200  # evaluations of a first run on a function or a program that nobody here knows
 
 
@@ -56,7 +56,7 @@ def _function(args: argparse.Namespace) -> Given:
     _refuse(args, SETTINGS[1:], "the objectives of `lamcts list`")
     _refuse(args, ["timeout", "pattern"], "--command")
     space = space_of(args.param or [], args.space, args.dim)
-    made = objectives.Function.of(args.objective, space, args.maximise)
+    made = objectives.Function.of(args.objective, space, args.maximize)
     where, _, name = args.objective.rpartition(":")
     return Given(made, args.objective, _short(f"{Path(where.removesuffix('.py')).name}-{name}"), {})
 
@@ -68,7 +68,7 @@ def _command(args: argparse.Namespace) -> Given:
     space: Any = space_of(args.param or [], args.space, args.dim)
     if space is None:
         raise ValueError("--command: expected its parameters, got none: add --param NAME=RANGE or --space FILE")
-    made = objectives.Command(args.template, space, args.timeout, bool(args.maximise), args.pattern)
+    made = objectives.Command(args.template, space, args.timeout, bool(args.maximize), args.pattern)
     program = made.words[0]
     if "{" not in program and shutil.which(program) is None:
         raise ValueError(f"--command: expected a program that can be run, got {program!r}: check its path and its mode")

@@ -49,7 +49,7 @@ def show(args: argparse.Namespace) -> int:
     rows = [["journal", f"{record.path} (lamcts {record.version}, {record.created})"]]
     if "objective" in about:
         rows.append(["objective", f"{about['objective']} {_settings(about)}".rstrip()])
-    rows.append(["sense", "maximise" if record.maximise else "minimise"])
+    rows.append(["sense", "maximize" if record.maximize else "minimize"])
     rows += [
         [name, _brief(record.fingerprint[name])] for name in ("sampler", "tree", "seed") if name in record.fingerprint
     ]
@@ -74,7 +74,7 @@ def plot(args: argparse.Namespace) -> int:
     path = Path(args.out) if args.out else Path(record.path).with_suffix(".png")
     if not record.n:
         raise ValueError(f"expected a journal with evaluations, got none in {record.path}: run first, then plot")
-    figure = figure_of(record.about, record.values, record.maximise)
+    figure = figure_of(record.about, record.values, record.maximize)
     try:
         figure.savefig(path)
     except ValueError as error:
@@ -83,14 +83,14 @@ def plot(args: argparse.Namespace) -> int:
     return 0
 
 
-def figure_of(about: dict[str, Any], values: Any, maximise: bool, target: float | None = None) -> "Figure":
+def figure_of(about: dict[str, Any], values: Any, maximize: bool, target: float | None = None) -> "Figure":
     """Return the figure of a run: reward against episodes for policies, else the best value so far."""
     from lamcts import plot
 
     name, episodes = str(about.get("objective", "")), _episodes(about)
-    if episodes is not None and maximise:
+    if episodes is not None and maximize:
         return plot.reward(values, episodes=episodes, threshold=_threshold(about), name=name)
-    return plot.best_so_far(values, maximise=maximise, target=target, title=f"{name}: best value so far".lstrip(": "))
+    return plot.best_so_far(values, maximize=maximize, target=target, title=f"{name}: best value so far".lstrip(": "))
 
 
 def _read(path: str) -> "Recorded":

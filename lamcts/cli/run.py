@@ -97,7 +97,7 @@ def _study(
     return Study(
         objective,
         None,
-        objective.maximise,
+        objective.maximize,
         budget,
         seed=args.seed,
         sampler=sampler,
@@ -122,7 +122,7 @@ def _finish(
         return 1
     say(result.message)
     values = np.asarray(result.history.values, float)
-    leader = int(np.nanargmax(values) if objective.maximise else np.nanargmin(values))
+    leader = int(np.nanargmax(values) if objective.maximize else np.nanargmin(values))
     best = {"value": float(result.fun), "evaluation": leader + 1}
     found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
     found["best"] = {**best, "point": plain(result.x)}
@@ -164,7 +164,7 @@ def _draw(study: "Study", objective: Any, values: Any, folder: Path, about: dict
     from lamcts.cli.look import figure_of
 
     try:
-        course = figure_of(about, values, objective.maximise, study.settings.target)
+        course = figure_of(about, values, objective.maximize, study.settings.target)
     except MissingExtra as error:
         say(f"no figure: {error}")
         return []

@@ -18,7 +18,7 @@ class Recorded:
 
     path: str
     format: int
-    fingerprint: dict[str, Any]  # space, maximise, sampler, tree, seed, ...
+    fingerprint: dict[str, Any]  # space, maximize, sampler, tree, seed, ...
     about: dict[str, Any]  # what the run said of itself
     version: str  # of lamcts
     created: str  # ISO 8601
@@ -60,13 +60,13 @@ class Recorded:
         return self.columns.source
 
     @property
-    def maximise(self) -> bool:
-        return bool(self.fingerprint.get("maximise", False))
+    def maximize(self) -> bool:
+        return bool(self.fingerprint.get("maximize", self.fingerprint.get("maximise", False)))  # format 1 had an s
 
     @property
     def values(self) -> Floats:
         """The values in the user's sign, [n], nan for failures."""
-        return -self.y if self.maximise else self.y
+        return -self.y if self.maximize else self.y
 
     @property
     def best(self) -> tuple[Any, float, int] | None:

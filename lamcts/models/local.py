@@ -22,7 +22,7 @@ CHUNK = 2000  # rows of `seen` whose distances are taken at once
 
 
 @dataclass(frozen=True)
-class Effort:
+class ModelBudget:
     """How much work a local model may spend. Its cost stays flat while `seen` grows.
 
     rows: most rows in the model (None: 10 d, between 512 and 1000); a new selection keeps 3/4 of them, so that results
@@ -67,12 +67,14 @@ class LocalModel:
     of the Cholesky factor, and a model made of the same state grows through the same chunks.
     """
 
-    def __init__(self, seen: Observations, prior: Prior, effort: Effort, state: ModelState | None = None) -> None:
-        self._seen, self._prior, self._effort = seen, prior, effort
+    def __init__(
+        self, seen: Observations, prior: Prior, model_budget: ModelBudget, state: ModelState | None = None
+    ) -> None:
+        self._seen, self._prior, self._budget = seen, prior, model_budget
         self.state = ModelState() if state is None else state
         self._posterior: Posterior | None = None
-        self._most, self._most_fitted = effort.limits(seen.dim)
-        self._fit, self._make = _route(effort.device)
+        self._most, self._most_fitted = model_budget.limits(seen.dim)
+        self._fit, self._make = _route(model_budget.device)
 
     def update(self, centre: Floats) -> Posterior:
         """Return the process up to date with `seen`, which holds at least one success; `centre` [d] says where."""
@@ -81,7 +83,7 @@ class LocalModel:
         state.known = len(good)
         chosen = len(state.chunks[0]) if state.chunks else 0
         held = sum(map(len, state.chunks)) + len(new)
-        due = min(max(1.0, self._effort.growth * chosen), REFIT_ROWS)
+        due = min(max(1.0, self._budget.growth * chosen), REFIT_ROWS)
         if state.hyper is None or held - chosen >= due or held > self._most:
             self._choose(centre, good)
             self._refit()
@@ -129,10 +131,10 @@ class LocalModel:
             rows = rows[np.sort(order[: self._most_fitted])]
         x, z = self._seen.x[rows], self._standard(rows)
         starts = [] if self.state.hyper is None else [self.state.hyper]
-        if self.state.fits % self._effort.afresh == 0:
+        if self.state.fits % self._budget.afresh == 0:
             mode = self._prior.mode(x.shape[1])
             starts += [mode, Hyper(mode.lengths / SHORT, SHORT_NOISE)]
-        fitted = [self._fit(x, z, start, self._prior, self._effort.iterations) for start in starts]
+        fitted = [self._fit(x, z, start, self._prior, self._budget.iterations) for start in starts]
         self.state.hyper = min(fitted, key=lambda pair: pair[1])[0]
         self.state.fits += 1
 

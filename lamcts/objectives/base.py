@@ -27,7 +27,7 @@ class Objective(Protocol):
         """The points that it scores."""
 
     @property
-    def maximise(self) -> bool:
+    def maximize(self) -> bool:
         """Whether higher values are better."""
 
     @property

@@ -1,5 +1,8 @@
 """What the user may set about an optimizer, checked: every error says what was expected, what came, and the cure."""
 
+import inspect
+from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -7,6 +10,15 @@ import numpy as np
 from lamcts.rng import fresh_seed
 from lamcts.spaces.values import brief
 from lamcts.tree import LatentTree
+
+
+def refuse_unknown(unknown: dict[str, Any], function: Callable[..., Any]) -> None:
+    """Raise TypeError for the first of some arguments that a function does not have, with the nearest it has."""
+    known = [name for name in inspect.signature(function).parameters if name != "unknown"]
+    for name in unknown:
+        near = get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+        raise TypeError(f"{function.__name__}: unknown argument {name!r}; {hint}")
 
 
 def checked_space(space: Any) -> Any:

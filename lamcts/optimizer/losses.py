@@ -11,7 +11,7 @@ from lamcts.text import safe_repr, safe_text
 from lamcts.types import array_of, number_of
 
 
-def loss_of(value: Any, maximise: bool) -> tuple[float, str | None]:
+def loss_of(value: Any, maximize: bool) -> tuple[float, str | None]:
     """Return `(loss, None)` for a finite number, `(nan, what went wrong)` for a failed evaluation.
 
     None, nan, an infinity or an exception is a failure. Anything else that is not one number: ValueError.
@@ -28,12 +28,12 @@ def loss_of(value: Any, maximise: bool) -> tuple[float, str | None]:
         ) from None
     if not math.isfinite(number):
         return math.nan, f"the value is {number}"
-    return -number if maximise else number, None
+    return -number if maximize else number, None
 
 
-def losses_of(values: Sequence[Any], maximise: bool) -> tuple[NDArray[np.float64], list[str | None]]:
+def losses_of(values: Sequence[Any], maximize: bool) -> tuple[NDArray[np.float64], list[str | None]]:
     """Return the losses [k] of some values, nan where the evaluation failed, and what went wrong there."""
-    pairs = [loss_of(value, maximise) for value in values]
+    pairs = [loss_of(value, maximize) for value in values]
     return np.array([loss for loss, _ in pairs], float), [message for _, message in pairs]
 
 

@@ -10,14 +10,21 @@ import numpy as np
 from lamcts import samplers
 from lamcts.errors import Exhausted
 from lamcts.observations import Observations
-from lamcts.optimizer.arguments import check_fingerprint, checked_sampler, checked_seed, checked_space, checked_tree
+from lamcts.optimizer.arguments import (
+    check_fingerprint,
+    checked_sampler,
+    checked_seed,
+    checked_space,
+    checked_tree,
+    refuse_unknown,
+)
 from lamcts.optimizer.design import Design, Kind
 from lamcts.optimizer.losses import as_list, losses_of, many
 from lamcts.optimizer.placement import WHYS, place
 from lamcts.optimizer.sessions import LocalSearches
 from lamcts.optimizer.state import FORMAT, Columns, Core, Delta, Mark, State
 from lamcts.optimizer.trials import Trials
-from lamcts.regions.fill import unseen
+from lamcts.regions.fill import draw_unseen
 from lamcts.regions.region import Region
 from lamcts.rng import Purpose, restore, save, stream
 from lamcts.samplers.base import Proposal, Sampler
@@ -37,7 +44,7 @@ class Best(NamedTuple):
 
 
 class Optimizer:
-    """Minimise (or maximise) a black box over `space` by learning where to look (LA-MCTS; Wang, Fonseca, Tian 2020).
+    """Minimise (or maximize) a black box over `space` by learning where to look (LA-MCTS; Wang, Fonseca, Tian 2020).
 
     sampler: the local search used inside the region that the tree selects: a name or a `Sampler`.
     tree: how the space is split: "auto", a `LatentTree`, or None to search the whole space.
@@ -50,7 +57,7 @@ class Optimizer:
         self,
         space: Space,
         *,
-        maximise: bool = False,
+        maximize: bool = False,
         sampler: str | Sampler = "auto",
         tree: LatentTree | str | None = "auto",
         seed: int | None = None,
@@ -58,8 +65,10 @@ class Optimizer:
         design: Kind = "sobol",
         x0: Any = None,
         repeat: bool = False,
+        **unknown: Any,
     ) -> None:
-        self.space, self.maximise, self.repeat = checked_space(space), bool(maximise), bool(repeat)
+        refuse_unknown(unknown, Optimizer)
+        self.space, self.maximize, self.repeat = checked_space(space), bool(maximize), bool(repeat)
         self.seed = checked_seed(seed)
         self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else checked_sampler(sampler)
         self.tree = checked_tree(tree)
@@ -71,7 +80,7 @@ class Optimizer:
         self.failures: dict[int, str] = {}  # row -> what went wrong
         self.placements: dict[str, int] = dict.fromkeys(WHYS, 0)  # how often each reason said where to search
         self._designed = 0  # points of the design that were issued or skipped
-        self._growth = self.tree.plant(self.space, self.seen, self.seed) if self.tree else None
+        self._growth = self.tree.incremental(self.space, self.seen, self.seed) if self.tree else None
         self._searches = LocalSearches(self.sampler, self.seen, self.seed)
         self._trials = Trials(self.space, self.seen, self.seed)
         self._rng = stream(self.seed, Purpose.SELECT)
@@ -108,7 +117,7 @@ class Optimizer:
         once more with a value. `seconds`: what each evaluation took. Nothing is taken in if anything is wrong; a
         search that raises on its results is ended with a RuntimeWarning, and the results stay.
         """
-        told = self._trials.check(trials, values, seconds, self.maximise)
+        told = self._trials.check(trials, values, seconds, self.maximize)
         x = np.array([trial.x for trial in told.trials]).reshape(-1, self.space.dim)
         numbers = np.array([trial.id for trial in told.trials], np.int64)
         sources = np.array([trial.session for trial in told.trials], np.int64)
@@ -126,7 +135,7 @@ class Optimizer:
         """Take many points and their values at once (warm start). Nothing is taken in if anything is wrong."""
         points = many(points, "tell_points: expected points")
         x = np.array([self.space.encode(point) for point in points]).reshape(len(points), self.space.dim)
-        losses, messages = losses_of(as_list(values, len(points), "values"), self.maximise)
+        losses, messages = losses_of(as_list(values, len(points), "values"), self.maximize)
         pending = self._trials.by_code()
         met = [pending.pop(code.tobytes(), None) for code in x]  # the pending trial of each point, or None
         numbers = np.array([-1 if trial is None else trial.id for trial in met], np.int64)
@@ -153,7 +162,7 @@ class Optimizer:
         if row is None:
             raise RuntimeError("best: no evaluation has succeeded yet; tell a finite value first")
         value = float(self.seen.y[row])
-        return Best(self.space.decode(self.seen.x[row]), -value if self.maximise else value, int(self.seen.trial[row]))
+        return Best(self.space.decode(self.seen.x[row]), -value if self.maximize else value, int(self.seen.trial[row]))
 
     @property
     def n_init(self) -> int:
@@ -181,7 +190,7 @@ class Optimizer:
         return {
             "format": FORMAT,
             "space": self.space.signature(),
-            "maximise": self.maximise,
+            "maximize": self.maximize,
             "sampler": repr(self.sampler),
             "tree": repr(self.tree),
             "seed": self.seed,
@@ -258,11 +267,11 @@ class Optimizer:
         while self._designed + unasked < self._design.n or self._designed < len(self._design.given):
             x = self._design.rows(self._designed, self._designed + n)
             self._designed += len(x)
-            if len(x := x[self.seen.fresh(x)]):
+            if len(x := x[self.seen.unseen(x)]):
                 return Proposal(x, [None] * len(x)), -1
         return None
 
     def _leftovers(self, n: int) -> tuple[Proposal, int]:
         """Return unseen points from anywhere in the space: no search found one near its incumbent."""
-        x = unseen(self.space, self.seen, n, self._rng)
+        x = draw_unseen(self.space, self.seen, n, self._rng)
         return Proposal(x, [None] * len(x)), -1

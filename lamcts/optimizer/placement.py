@@ -21,7 +21,7 @@ import numpy as np
 
 from lamcts.optimizer.sessions import LocalSearches
 from lamcts.regions.region import Region
-from lamcts.tree.grow import Growth
+from lamcts.tree.grow import IncrementalTree
 
 Why = Literal["selected", "held", "space", "restart"]
 WHYS: tuple[Why, ...] = get_args(Why)
@@ -35,7 +35,7 @@ class Placement(NamedTuple):
     why: Why
 
 
-def place(tree: Growth | None, whole: Region, searches: LocalSearches, rng: np.random.Generator) -> Placement:
+def place(tree: IncrementalTree | None, whole: Region, searches: LocalSearches, rng: np.random.Generator) -> Placement:
     """Return where to search next; changes nothing but `rng`, which breaks ties between equal parts of the tree.
 
     whole: the whole space, with all successful rows. tree: None where there is none.
@@ -45,7 +45,7 @@ def place(tree: Growth | None, whole: Region, searches: LocalSearches, rng: np.r
 
 
 def _region(
-    tree: Growth | None, whole: Region, searches: LocalSearches, rng: np.random.Generator
+    tree: IncrementalTree | None, whole: Region, searches: LocalSearches, rng: np.random.Generator
 ) -> tuple[Region, Why]:
     newest = searches.newest
     if tree is None or (newest is not None and newest.scope == "space"):

@@ -47,7 +47,7 @@ class Trials:
         self._seen.expect(trial.id, x)
         return trial
 
-    def check(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any, maximise: bool) -> Told:
+    def check(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any, maximize: bool) -> Told:
         """Check everything that `tell` was given, and change nothing; ValueError says what is wrong."""
         trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
         values, times = as_list(values, len(trials), "values"), seconds_of(seconds, len(trials))
@@ -55,7 +55,7 @@ class Trials:
         numbers = [trial.id for trial in told]
         if len(set(numbers)) < len(numbers):
             raise ValueError(f"tell: expected each trial once in a call, got the numbers {numbers}")
-        losses, messages = losses_of(values, maximise)
+        losses, messages = losses_of(values, maximize)
         for trial, message in zip(told, messages, strict=True):
             if trial.id in self.late and message is not None:
                 raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")

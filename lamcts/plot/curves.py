@@ -20,22 +20,22 @@ class Run(NamedTuple):
     """The values of one run in order of arrival, [n], in the user's sign; nan for a failure."""
 
     values: Floats
-    maximise: bool
+    maximize: bool
 
     @property
     def best(self) -> Floats:
         """The best value so far after each evaluation [n], nan before the first success."""
-        pick = np.fmax if self.maximise else np.fmin
+        pick = np.fmax if self.maximize else np.fmin
         result: Floats = pick.accumulate(self.values)
         return result
 
 
-def run_of(source: Any, maximise: bool | None = None) -> Run:
+def run_of(source: Any, maximize: bool | None = None) -> Run:
     """Return the values of an Optimizer, a study's result, its history, or a plain sequence of values."""
     if hasattr(source, "seen"):
-        return Run(np.asarray(-source.seen.y if source.maximise else source.seen.y), bool(source.maximise))
+        return Run(np.asarray(-source.seen.y if source.maximize else source.seen.y), bool(source.maximize))
     history = getattr(source, "history", source)
-    sense = bool(getattr(history, "maximise", False) if maximise is None else maximise)
+    sense = bool(getattr(history, "maximize", False) if maximize is None else maximize)
     values = history["values"] if isinstance(history, Mapping) else getattr(history, "values", history)
     try:
         column = np.asarray(values, float)
@@ -49,7 +49,7 @@ def run_of(source: Any, maximise: bool | None = None) -> Run:
 def best_so_far(
     runs: Any,
     *,
-    maximise: bool | None = None,
+    maximize: bool | None = None,
     title: str = "Best value so far",
     y: str = "value",
     target: float | None = None,
@@ -60,10 +60,10 @@ def best_so_far(
 
     runs: one run (an Optimizer, a result, a sequence of values in the user's sign), or a mapping of labels
     to runs or to lists of runs: a list is drawn as its median with a band between the quartiles.
-    maximise: needed for plain values only. target: drawn as a dashed line, called `target_name`.
+    maximize: needed for plain values only. target: drawn as a dashed line, called `target_name`.
     episodes: how many simulated episodes an evaluation takes; the axis counts them then.
     """
-    groups = _groups(runs, maximise)
+    groups = _groups(runs, maximize)
     figure, axes = sheet()
     for colour, (label, group) in zip(_cycle(len(groups)), groups.items(), strict=True):
         if len(group) == 1:
@@ -90,15 +90,15 @@ def reward(run: Any, *, episodes: int, threshold: float | None = None, name: str
     title = f"{name}: reward against episodes"
     unit = f"mean return of {episodes} episodes" if episodes > 1 else "return of an episode"
     return best_so_far(
-        run, maximise=True, title=title, y=unit, target=threshold, target_name="threshold", episodes=episodes
+        run, maximize=True, title=title, y=unit, target=threshold, target_name="threshold", episodes=episodes
     )
 
 
-def _groups(runs: Any, maximise: bool | None) -> dict[str, list[Run]]:
+def _groups(runs: Any, maximize: bool | None) -> dict[str, list[Run]]:
     if not isinstance(runs, Mapping) or "values" in runs or hasattr(runs, "history"):
-        return {"": [run_of(runs, maximise)]}
+        return {"": [run_of(runs, maximize)]}
     lists = {
-        str(label): [run_of(run, maximise) for run in (given if _is_list_of_runs(given) else [given])]
+        str(label): [run_of(run, maximize) for run in (given if _is_list_of_runs(given) else [given])]
         for label, given in runs.items()
     }
     if not lists or not all(lists.values()):
@@ -134,7 +134,7 @@ def _many(axes: "Axes", runs: Sequence[Run], colour: str, label: str, scale: int
 def _wants_log(runs: Sequence[Run]) -> bool:
     """Whether all values are positive, lower is better, and the best falls by a large factor."""
     seen = [run.values[~np.isnan(run.values)] for run in runs]
-    if any(run.maximise for run in runs) or not all(len(values) and values.min() > 0 for values in seen):
+    if any(run.maximize for run in runs) or not all(len(values) and values.min() > 0 for values in seen):
         return False
     return bool(max(values[0] for values in seen) / min(values.min() for values in seen) > LOG_FROM)
 

@@ -111,7 +111,7 @@ def _line(
     (axis,) = axes
     figure, ax = sheet(7.2, 4.4)
     seen = optimizer.seen
-    y = -seen.y if optimizer.maximise else seen.y
+    y = -seen.y if optimizer.maximize else seen.y
     heights = np.concatenate([y[seen.good], [] if curve is None else curve[np.isfinite(curve)], [0.0][: not len(y)]])
     low, high = heights.min(), heights.max()
     margin = 0.08 * (high - low) or 1.0
@@ -204,7 +204,7 @@ def _star(ax: "Axes", optimizer: Any, axes: list[Axis], optimum: Any, heights: F
 def _scale(optimizer: Any) -> str:
     """Return what the colours of the leaves mean."""
     ranks = optimizer.tree is None or optimizer.tree.values == "ranks"
-    return "mean rank in the leaf (1: the best)" if ranks else "mean merit in the leaf (higher is better)"
+    return "mean rank in the leaf (1: the best)" if ranks else "mean utility in the leaf (higher is better)"
 
 
 def _finished(figure: "Figure", ax: "Axes", shades: Any, scale: str, title: str, x: str, y: str) -> "Figure":

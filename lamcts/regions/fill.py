@@ -72,7 +72,7 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
     return catch.result("boxes" if how == "boxes" else "walk")
 
 
-def unseen(space: Space, seen: Observations, n: int, rng: np.random.Generator) -> Floats:
+def draw_unseen(space: Space, seen: Observations, n: int, rng: np.random.Generator) -> Floats:
     """Return `n` different unseen points from anywhere in the space, [k, d]; fewer only where no more are left."""
     if (left := _listed(space, seen)) is not None:
         return left[rng.permutation(len(left))[:n]]
@@ -81,7 +81,7 @@ def unseen(space: Space, seen: Observations, n: int, rng: np.random.Generator) -
     draws = max(n, FIRST_DRAWS)
     while len(found) < wanted:  # ends: every point has a chance in every draw
         x = np.vstack([found, space.sample(draws, rng)])
-        found, draws = x[seen.fresh(x)][:n], min(2 * draws, MOST_AT_ONCE)
+        found, draws = x[seen.unseen(x)][:n], min(2 * draws, MOST_AT_ONCE)
     return found
 
 
@@ -121,7 +121,7 @@ class _Catch:
         known = len(self.x)
         both = np.vstack([self.x, x])
         fresh = np.ones(len(both), bool)
-        fresh[known:] = self._seen.fresh(both)[known:]
+        fresh[known:] = self._seen.unseen(both)[known:]
         self.x = both[fresh][: self.n]
         return len(self.x) - known
 

@@ -17,7 +17,7 @@ from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session
 from lamcts.samplers.parts.bandit import AdaptiveAllocation, AllocationState
-from lamcts.samplers.parts.batch import Batch, leader
+from lamcts.samplers.parts.batch import Batch, best_row
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Rows
@@ -33,7 +33,7 @@ class Auto:
 
     arms: the first is the base: it proposes alone until it has found its place (so it must be a search that does, as
         Turbo), and when it has converged and no other gains any more, the search ends. An arm that has a method
-        `adopt(row)` goes on from a better row that another arm has found.
+        `recenter(row)` goes on from a better row that another arm has found.
     least: share of the points that every arm keeps, whatever it gained lately (0.07).
     base: the same of the base (0.15).
     memory: evaluations over which gains are remembered (60).
@@ -57,7 +57,7 @@ class Auto:
         own = rng.spawn(len(self.arms))
         arms = [arm.start(region, seen, stream) for arm, stream in zip(self.arms, own, strict=True)]
         k = len(arms)
-        incumbent = leader(seen, [arm.incumbent for arm in arms if arm.incumbent is not None])
+        incumbent = best_row(seen, [arm.incumbent for arm in arms if arm.incumbent is not None])
         progress = _Progress(rng, incumbent, len(seen), [0] * k, [0] * k, AllocationState.of(k))
         return _AutoSession(self, region, seen, progress, arms)
 
@@ -107,7 +107,7 @@ class _AutoSession(LocalSession[Auto, _Progress]):
         return self.arms[0].done and not gaining
 
     def ask(self, n: int) -> Proposal:
-        self._overtake()
+        self._catch_up()
         self._restart()
         batch, notes = Batch(self.region, self.seen, n), list[Any]()
         closed = [arm.done for arm in self.arms]
@@ -175,10 +175,10 @@ class _AutoSession(LocalSession[Auto, _Progress]):
         arm = self.arms[a]
         if self.incumbent is None or arm.incumbent == self.incumbent or (a and arm.done):
             return
-        if (adopt := getattr(arm, "adopt", None)) is not None:
-            adopt(self.incumbent)
+        if (recenter := getattr(arm, "recenter", None)) is not None:
+            recenter(self.incumbent)
 
-    def _overtake(self) -> None:
+    def _catch_up(self) -> None:
         """Go on from a better row of the region that came from elsewhere since: the initial design, a warm start.
 
         At an ask, as `_restart`. Rows from before the session began do not count: it may have left them behind.
@@ -188,7 +188,7 @@ class _AutoSession(LocalSession[Auto, _Progress]):
         if self.incumbent is None or not len(rows):
             return
         inside = rows[self.region.contains(self.seen.x[rows])]
-        self.progress.incumbent = leader(self.seen, inside, self.incumbent)
+        self.progress.incumbent = best_row(self.seen, inside, self.incumbent)
         for a in range(len(self.arms)):
             self._share_incumbent(a)
 

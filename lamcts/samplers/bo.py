@@ -1,4 +1,4 @@
-"""GP-BO: a Gaussian process over the region and log expected improvement maximised inside it."""
+"""GP-BO: a Gaussian process over the region and log expected improvement maximized inside it."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -8,21 +8,21 @@ import numpy as np
 from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.fit import Prior
 from lamcts.models.gp import Posterior
-from lamcts.models.local import Effort, LocalModel, ModelState
+from lamcts.models.local import LocalModel, ModelBudget, ModelState
 from lamcts.observations import Observations
 from lamcts.regions.fill import fill
 from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch, centre, leader
-from lamcts.samplers.parts.perturb import box, candidates, polish
+from lamcts.samplers.parts.batch import Batch, best_row, centre
+from lamcts.samplers.parts.perturb import box, candidates, local_search
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Floats, whole_number
 
 SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes round the incumbent in which candidates lie, besides the whole region
 STARTS = 4  # candidates that are polished
 PENDING = 200  # most pending points that are believed: the latest
-PRIOR, EFFORT = Prior(), Effort()
+PRIOR, MODEL_BUDGET = Prior(), ModelBudget()
 
 
 @dataclass(frozen=True)
@@ -31,25 +31,25 @@ class GpBo:
 
     Pending points count as if their losses had come out as expected (kriging believer), which spreads a batch.
     n_start: results to begin with (None: d + 1, at most 50). candidates: points looked at for each proposal.
-    polish: rounds of shrinking moves from the best of them. prior, effort: see `lamcts.models`.
+    local_search_rounds: rounds of shrinking moves from the best of them. prior, model_budget: see `lamcts.models`.
     """
 
     n_start: int | None = None
     candidates: int = 500
-    polish: int = 10
+    local_search_rounds: int = 10
     prior: Prior = PRIOR
-    effort: Effort = EFFORT
+    model_budget: ModelBudget = MODEL_BUDGET
 
     resumable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole_number(self.n_start, "GpBo: n_start", optional=True)
         whole_number(self.candidates, "GpBo: candidates")
-        whole_number(self.polish, "GpBo: polish", least=0)
+        whole_number(self.local_search_rounds, "GpBo: local_search_rounds", least=0)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_GpBoSession":
         n_start = min(seen.dim + 1, 50) if self.n_start is None else self.n_start
-        progress = _Progress(rng, leader(seen, region.rows), start=max(0, n_start - len(region.rows)))
+        progress = _Progress(rng, best_row(seen, region.rows), start=max(0, n_start - len(region.rows)))
         return _GpBoSession(self, region, seen, progress)
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_GpBoSession":
@@ -65,7 +65,7 @@ class _Progress(Progress):
 class _GpBoSession(LocalSession[GpBo, _Progress]):
     def __init__(self, settings: GpBo, region: Region, seen: Observations, progress: _Progress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, settings.prior, settings.effort, progress.model)
+        self.model = LocalModel(seen, settings.prior, settings.model_budget, progress.model)
 
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)
@@ -85,10 +85,10 @@ class _GpBoSession(LocalSession[GpBo, _Progress]):
         while batch.missing:
             x = np.vstack([everywhere, self._nearby(centre, model)])
             if not self.region.space.continuous.all():
-                x = x[self.seen.fresh(np.vstack([batch.x, x]))[len(batch.x) :]]
+                x = x[self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :]]
             if not len(x):
                 break
-            x = self._maximise(model, x)
+            x = self._maximize(model, x)
             if not batch.take(x[:1]).any() and not batch.take(x[1:2]).any():
                 break
             model = model.believing(batch.x[-1:])
@@ -107,7 +107,7 @@ class _GpBoSession(LocalSession[GpBo, _Progress]):
         boxes = [box(centre, model.hyper.lengths, side) for side in SIDES]
         return np.vstack([candidates(self.region, centre, low, high, m, d, self.progress.rng) for low, high in boxes])
 
-    def _maximise(self, model: Posterior, x: Floats) -> Floats:
+    def _maximize(self, model: Posterior, x: Floats) -> Floats:
         """Return the best point found by polishing the best of `x` [m, d], then the best of `x` itself, [2, d]."""
         best = float(model.fitted().min())  # what is believed counts: a batch looks for more than its first point
 
@@ -117,6 +117,8 @@ class _GpBoSession(LocalSession[GpBo, _Progress]):
 
         order = np.argsort(loss(x), kind="stable")[:STARTS]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
-        few = 0.5 * len(self.region.space.blocks)
-        better = polish(self.region, x[order], loss, low, high, few, self.settings.polish, self.progress.rng)
+        perturb_dims = 0.5 * len(self.region.space.blocks)
+        better = local_search(
+            self.region, x[order], loss, low, high, perturb_dims, self.settings.local_search_rounds, self.progress.rng
+        )
         return np.vstack([better[[loss(better).argmin()]], x[order[:1]]])

@@ -1,7 +1,7 @@
 """One parameter at a time, and what was learnt of several together: the quick way where parameters hardly interact.
 
 A coordinate search whose line search is Bayesian and global: each parameter's effect is a Gaussian process of one
-variable (models/profiles.py), the next probe is the one with the largest expected improvement over all values of all
+variable (models/main_effects.py), the next probe has the largest expected improvement over all values of all
 parameters, and improvements of several parameters are tried together in one point, fewer of them after a failure.
 Parameters of any kind take part: to change one option is a move like any other.
 """
@@ -12,12 +12,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.profiles import Profiles
+from lamcts.models.main_effects import MainEffects
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.parts.axis_models import NONE, Lines, Out
-from lamcts.samplers.parts.batch import Batch, leader, pull
+from lamcts.samplers.parts.axis_models import NONE, AxisModels, Out
+from lamcts.samplers.parts.batch import Batch, best_row, bisect_into
 from lamcts.samplers.parts.session import LocalSession, Progress, settled
 from lamcts.types import Floats, Rows, whole_number
 
@@ -26,7 +26,7 @@ LATELY = 9  # parameters probed last wait until others had their turn (at most h
 PATIENCE, PATIENCE_EACH = 40, 4  # evaluations without improvement, and more for each parameter (untuned)
 FAR = 1e60  # rises beyond it, in units of the losses known at first, are as good as infinite
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region
-TOGETHER, DRAWN = -1, -2  # in place of a parameter's number: several, and none
+PATTERN, DRAWN = -1, -2  # in place of a parameter's number: several, and none
 
 
 class Move(NamedTuple):
@@ -53,7 +53,7 @@ class Coordinate:
         whole_number(self.patience, "Coordinate: patience", optional=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CoordinateSession":
-        progress = _Progress(rng, leader(seen, region.rows), most=len(region.space.blocks))
+        progress = _Progress(rng, best_row(seen, region.rows), most=len(region.space.blocks))
         return _CoordinateSession(self, region, seen, progress)
 
     def restore(
@@ -83,8 +83,8 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
         self._blocks = region.space.blocks
         p = len(self._blocks)
         self._patience = PATIENCE + PATIENCE_EACH * p if settings.patience is None else settings.patience
-        self._profiles = Profiles([block.stop - block.start for block in self._blocks])
-        self._lines = Lines(region.space, self._profiles)
+        self._effects = MainEffects([block.stop - block.start for block in self._blocks])
+        self._axes = AxisModels(region.space, self._effects)
         self._unit: int | None = None  # losses are counted in 2^unit
         self._largest = 1.0  # rise so far, in that unit (at least 1): what a failure counts as
 
@@ -111,12 +111,12 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
         row = self.incumbent
         if row is not None and self.region.contains(self.seen.x[[row]])[0]:
             return row
-        return leader(self.seen, self.region.rows)
+        return best_row(self.seen, self.region.rows)
 
     def _search(self, batch: Batch, base: int, moves: list[Move]) -> None:
         """Take the sure improvements together and probes of single parameters into the batch, and note the moves."""
         x, space = self.seen.x[base], self.region.space
-        self._profiles.fit()
+        self._effects.fit()
         considered = self._considered()
         out: dict[int, Out] = {parameter: [] for parameter in considered}
         for move in (Move(*note) for note in self.progress.out):
@@ -126,13 +126,13 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
         points: list[Floats] = []
 
         def usable(rows: Floats) -> NDArray[np.bool_]:
-            return self.region.contains(rows) & self._fresh(batch, points, rows)
+            return self.region.contains(rows) & self._unseen(batch, points, rows)
 
-        best = {parameter: self._lines.best(parameter, x, out[parameter], usable) for parameter in considered}
-        together = self._together(considered, x, out)
+        best = {parameter: self._axes.best(parameter, x, out[parameter], usable) for parameter in considered}
+        pattern = self._pattern_move(considered, x, out)
         for _ in range(TRIES):
-            points, kinds = ([], []) if together is None else ([together], [TOGETHER])
-            together = None  # once: where it is known already, it would be again
+            points, kinds = ([], []) if pattern is None else ([pattern], [PATTERN])
+            pattern = None  # once: where it is known already, it would be again
             waiting = {*self.progress.recent, *kinds}
             while len(points) < batch.missing:
                 parameter = max(considered, key=lambda p: (p not in waiting and best[p].gain > NONE, best[p].gain))
@@ -140,43 +140,43 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
                     break
                 point, block = x.copy(), self._blocks[parameter]
                 point[block] = best[parameter].value
-                if not self._fresh(batch, points, point):
-                    best[parameter] = self._lines.best(parameter, x, out[parameter], usable, strict=True)
+                if not self._unseen(batch, points, point):
+                    best[parameter] = self._axes.best(parameter, x, out[parameter], usable, strict=True)
                     continue
                 points.append(point)
                 kinds.append(parameter)
                 waiting.add(parameter)
                 out[parameter].append((point[block], x[block]))
-                best[parameter] = self._lines.best(parameter, x, out[parameter], usable)
+                best[parameter] = self._axes.best(parameter, x, out[parameter], usable)
             if not points:
                 break
             proposed = space.snap(np.array(points))
             outside = ~self.region.contains(proposed)
-            proposed[outside] = pull(proposed[outside], x, self.region)
+            proposed[outside] = bisect_into(proposed[outside], x, self.region)
             for i in np.flatnonzero(batch.take(proposed)):
                 moves.append(self._moved(base, kinds[i], proposed[i]))
             if not batch.open:
                 break
 
-    def _fresh(self, batch: Batch, points: list[Floats], rows: Floats) -> NDArray[np.bool_]:
+    def _unseen(self, batch: Batch, points: list[Floats], rows: Floats) -> NDArray[np.bool_]:
         """Return which of `rows` [m, d], or of a single row [d], are neither known nor proposed in this ask, [m]."""
         given = np.vstack([batch.x, *points])
-        return self.seen.fresh(np.vstack([given, rows]))[len(given) :]
+        return self.seen.unseen(np.vstack([given, rows]))[len(given) :]
 
     def _moved(self, base: int, kind: int, x: Floats) -> Move:
         """Return the move to `x` [d], a point that is taken."""
-        if kind == TOGETHER:
-            return Move(base, TOGETHER, [])
+        if kind == PATTERN:
+            return Move(base, PATTERN, [])
         progress, lately = self.progress, min(LATELY, len(self._blocks) // 2)
         progress.recent = [*progress.recent, kind][-lately:] if lately else []
         progress.wait = max(progress.wait - 1, 0)
         return Move(base, kind, x[self._blocks[kind]].tolist())
 
-    def _together(self, considered: list[int], x: Floats, out: dict[int, Out]) -> Floats | None:
+    def _pattern_move(self, considered: list[int], x: Floats, out: dict[int, Out]) -> Floats | None:
         """Return `x` [d] with its surest improvements all at once; None: not yet, or there are not two."""
-        if self.progress.wait or any(parameter == TOGETHER for _, parameter, _ in self.progress.out):
+        if self.progress.wait or any(parameter == PATTERN for _, parameter, _ in self.progress.out):
             return None
-        sure = {p: found for p in considered if (found := self._lines.surest(p, x, out[p])) is not None}
+        sure = {p: found for p in considered if (found := self._axes.surest(p, x, out[p])) is not None}
         if len(sure) < 2:
             return None
         point = x.copy()
@@ -195,7 +195,7 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
             base, parameter, _ = note
             better = bool(self.incumbent is None or y[row] < y[self.incumbent])
             self.progress.idle = 0 if better else self.progress.idle + 1
-            if parameter == TOGETHER:
+            if parameter == PATTERN:
                 self._learn(bool(y[row] < y[base]))
             elif parameter != DRAWN:
                 self.log.append([int(row), base, parameter])
@@ -210,7 +210,7 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
         progress.wait = min(2**progress.fails, p)
 
     def note(self, row: int, base: int, parameter: int) -> None:
-        """Tell the profiles what the step from row `base` to `row` did."""
+        """Tell the effects what the step from row `base` to `row` did."""
         seen, block = self.seen, self._blocks[parameter]
         if self._unit is None:
             self._unit = _exponent(seen.y[: row + 1])
@@ -219,9 +219,9 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
             with np.errstate(over="ignore"):  # infinitely far is FAR; halves, since differences may overflow
                 rise = float(np.clip(np.ldexp(seen.y[row] / 2 - seen.y[base] / 2, 1 - self._unit), -FAR, FAR))
         self._largest = max(self._largest, rise)
-        self._profiles.add(parameter, seen.x[row, block], seen.x[base, block], rise)
+        self._effects.add(parameter, seen.x[row, block], seen.x[base, block], rise)
 
-    def adopt(self, row: int) -> None:
+    def recenter(self, row: int) -> None:
         self.progress.incumbent, self.progress.idle = row, 0
 
     def forget(self, notes: list[Any]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch, leader, pull, width
+from lamcts.samplers.parts.batch import Batch, best_row, bisect_into, width
 from lamcts.samplers.parts.nevergrad_method import Method, library
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Rows, whole_number
@@ -46,7 +46,7 @@ class Nevergrad:
         return not library().optimizers.registry[self.name].recast
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_NevergradSession":
-        return _NevergradSession(self, region, seen, Progress(rng, leader(seen, region.rows)))
+        return _NevergradSession(self, region, seen, Progress(rng, best_row(seen, region.rows)))
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_NevergradSession":
         session = _NevergradSession.restored(self, Progress, state, [], region, seen)
@@ -158,7 +158,7 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
         x = method.x(candidate)[None]  # [1, d]
         snapped = self.region.space.snap(x)
         if not self.region.contains(snapped)[0] and self.incumbent is not None:
-            snapped = pull(x, self.seen.x[self.incumbent], self.region)
+            snapped = bisect_into(x, self.seen.x[self.incumbent], self.region)
         if batch.take(snapped)[0]:
             return True
         if not self.region.contains(snapped)[0]:

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lamcts.models.quadratic_posterior import Place, QuadraticPosterior
 from lamcts.models.scale import Scale
-from lamcts.models.taylor import Place, Taylor
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.parts.batch import Batch, centre, distances, leader, pull
+from lamcts.samplers.parts.batch import Batch, best_row, bisect_into, centre, distances
 from lamcts.samplers.parts.session import LocalSession, Progress, settled
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
@@ -59,7 +59,7 @@ class Quadratic:
             raise ValueError(f"Quadratic: expected a temperature of at least 0, got {self.temperature!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_QuadraticSession":
-        progress = _Progress(rng, leader(seen, region.rows), TrustRegionState(self.length))
+        progress = _Progress(rng, best_row(seen, region.rows), TrustRegionState(self.length))
         return _QuadraticSession(self, region, seen, progress)
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_QuadraticSession":
@@ -103,7 +103,7 @@ class _QuadraticSession(LocalSession[Quadratic, _Progress]):
             steps = [self._step(model, low, high, first and i == 0) for i in range(batch.missing)]
             x = self.region.space.snap(np.clip(centre + half * np.array(steps), 0.0, 1.0))
             outside = ~self.region.contains(x)
-            x[outside] = pull(x[outside], centre, self.region)
+            x[outside] = bisect_into(x[outside], centre, self.region)
             batch.take(x)
             first = False
             if not batch.open:
@@ -115,13 +115,13 @@ class _QuadraticSession(LocalSession[Quadratic, _Progress]):
             return False
         return self.progress.mean_at is None or len(self.seen) - self.progress.mean_at >= MEAN_EVERY
 
-    def _step(self, model: Taylor | None, low: Floats, high: Floats, mean: bool) -> Floats:
+    def _step(self, model: QuadraticPosterior | None, low: Floats, high: Floats, mean: bool) -> Floats:
         if model is None:
             return np.asarray(low + self.progress.rng.random(len(low)) * (high - low))
         quadric = model.mean() if mean else model.draw(self.progress.rng, self.settings.temperature)
         return quadric.lowest(low, high)
 
-    def _model(self, centre: Floats, half: float) -> Taylor | None:
+    def _model(self, centre: Floats, half: float) -> QuadraticPosterior | None:
         """Return the model of the rows round `centre` [d], None where there are none beside it."""
         good = self.seen.good
         far, off = distances(self.seen, good, centre)
@@ -142,13 +142,13 @@ class _QuadraticSession(LocalSession[Quadratic, _Progress]):
         most = self.settings.rows or min(max(10 * d, (d + 1) * (d + 2)), MOST_ROWS)
         return min(most, max(2 * d + 1, within))
 
-    def _fitted(self, steps: Floats, losses: Floats, first: int) -> Taylor:
+    def _fitted(self, steps: Floats, losses: Floats, first: int) -> QuadraticPosterior:
         """Return the model of all steps [n, d] and losses [n], or of the `first` ones if it tells those better."""
-        model = Taylor(steps, losses, self.progress.places[0], self.progress.rng)
+        model = QuadraticPosterior(steps, losses, self.progress.places[0], self.progress.rng)
         self.progress.places[0] = model.place
         if first >= len(losses):
             return model
-        narrow = Taylor(steps[:first], losses[:first], self.progress.places[1], self.progress.rng)
+        narrow = QuadraticPosterior(steps[:first], losses[:first], self.progress.places[1], self.progress.rng)
         self.progress.places[1] = narrow.place
         return narrow if narrow.evidence > model.evidence_of(first) else model
 
@@ -159,7 +159,7 @@ class _QuadraticSession(LocalSession[Quadratic, _Progress]):
         self.progress.box.resize(settings.success_tolerance, settings.failure_tolerance, settings.length_max)
         super().tell(notes, rows)
 
-    def adopt(self, row: int) -> None:
+    def recenter(self, row: int) -> None:
         box = self.progress.box
         if self.incumbent is not None:
             way = float(np.abs(self.seen.x[row] - self.seen.x[self.incumbent]).max())

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from lamcts.models.acquisition import thompson
 from lamcts.models.fit import Prior
-from lamcts.models.local import Effort, LocalModel, ModelState
+from lamcts.models.local import LocalModel, ModelBudget, ModelState
 from lamcts.models.paths import Paths
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.parts.batch import Batch, centre, leader
-from lamcts.samplers.parts.perturb import box, candidates, descend
+from lamcts.samplers.parts.batch import Batch, best_row, centre
+from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
@@ -24,7 +24,7 @@ IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 
 ADOPTION = 1e-2  # of the distance to the model's median row: a gain for which the box moves to another search's row
 ROUNDS = 3  # boxes tried, each twice as wide, before the rest of a batch is drawn from the whole region
 FEW_POINTS, FEW_CANDIDATES, CANDIDATES = 5, 500, 1000  # asked for less than the first, the second will do (untuned)
-PRIOR, EFFORT = Prior(length_location=0.7), Effort()
+PRIOR, MODEL_BUDGET = Prior(length_location=0.7), ModelBudget()
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Turbo:
     as shares of the cube. success_tolerance: batches in a row that improve before it doubles.
     failure_tolerance: evaluations in a row that do not before it halves (None: max(4, d)).
     n_start: results to begin with (None: 2 d, at most 100). candidates: points at which the posterior draws are
-    looked at (None: 1000, or 500 where less than five points are asked for). few: parameters that a candidate moves at
-    a time, on average. descent: steps down the slope of a draw from its best candidate, along the parameters that this
+    looked at (None: 1000, or 500 where less than five points are asked for). perturb_dims: parameters that a candidate
+    moves at a time, on average. descent: steps down the slope of a draw from its best candidate, along the parameters that this
     one moves. descent_share: share of the draws that make them (the others stay at the candidate, and exploit the model
     less). settle: keep the search until it has converged (thesis 5.3); False: the tree selects its region, and so which
     search goes on, anew at every ask. roam: once settled, look across the whole space, so that the tree says where the
@@ -51,12 +51,12 @@ class Turbo:
     failure_tolerance: int | None = None
     n_start: int | None = None
     candidates: int | None = None
-    few: float = 10.0
+    perturb_dims: float = 10.0
     descent: int = 8
     descent_share: float = 0.5
     scope: Scope = "space"
     prior: Prior = PRIOR
-    effort: Effort = EFFORT
+    model_budget: ModelBudget = MODEL_BUDGET
     resumable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -66,8 +66,10 @@ class Turbo:
             whole_number(getattr(self, name), f"Turbo: {name}", optional=True)
         if self.scope not in get_args(Scope):
             raise ValueError(f"Turbo: expected a scope of {', '.join(get_args(Scope))}, got {self.scope!r}")
-        if not self.few > 0 or self.descent < 0:
-            raise ValueError(f"Turbo: expected few > 0 and descent >= 0, got {self.few!r} and {self.descent!r}")
+        if not self.perturb_dims > 0 or self.descent < 0:
+            raise ValueError(
+                f"Turbo: expected perturb_dims > 0 and descent >= 0, got {self.perturb_dims!r} and {self.descent!r}"
+            )
         if not 0 <= self.descent_share <= 1:
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
 
@@ -75,7 +77,7 @@ class Turbo:
         n_start = min(2 * seen.dim, 100) if self.n_start is None else self.n_start
         rows = region.rows
         missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
-        progress = _Progress(rng, leader(seen, rows), TrustRegionState(self.length, start=missing))
+        progress = _Progress(rng, best_row(seen, rows), TrustRegionState(self.length, start=missing))
         return _TurboSession(self, region, seen, progress)
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_TurboSession":
@@ -91,7 +93,7 @@ class _Progress(Progress):
 class _TurboSession(LocalSession[Turbo, _Progress]):
     def __init__(self, settings: Turbo, region: Region, seen: Observations, progress: _Progress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, settings.prior, settings.effort, progress.model)
+        self.model = LocalModel(seen, settings.prior, settings.model_budget, progress.model)
 
     @property
     def scope(self) -> Scope:
@@ -115,23 +117,23 @@ class _TurboSession(LocalSession[Turbo, _Progress]):
         """Thompson sampling in the box: each missing point is the best candidate of one posterior draw."""
         settings, space, rng = self.settings, self.region.space, self.progress.rng
         posterior = self.model.update(centre)
-        length, few = self.progress.box.length, settings.few
+        length, perturb_dims = self.progress.box.length, settings.perturb_dims
         m = settings.candidates or (FEW_CANDIDATES if batch.missing < FEW_POINTS else CANDIDATES)
         for _ in range(ROUNDS):
             low, high = box(centre, posterior.hyper.lengths, length)
-            x = candidates(self.region, centre, low, high, m, few, rng)
+            x = candidates(self.region, centre, low, high, m, perturb_dims, rng)
             if not space.continuous.all():
-                x = x[self.seen.fresh(np.vstack([batch.x, x]))[len(batch.x) :]]
+                x = x[self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :]]
             if len(x):
                 paths = Paths(posterior, min(batch.missing, len(x)), rng)
                 best = x[thompson(paths(x))]
                 free = (best != centre) & space.continuous  # the others stay where the candidate left them
                 free[~self._descending(len(batch.x), len(best))] = False
-                batch.take(descend(self.region, best, paths.slope, low, high, free, settings.descent))
+                batch.take(gradient_descent(self.region, best, paths.slope, low, high, free, settings.descent))
                 batch.take(best)
             if not batch.missing:
                 break
-            length, few = 2 * length, 2 * few  # the box of a discrete space is nearly spent
+            length, perturb_dims = 2 * length, 2 * perturb_dims  # the box of a discrete space is nearly spent
 
     def _descending(self, first: int, k: int) -> NDArray[np.bool_]:
         """Return which of the `k` draws after the `first` points of a batch go down the slope, [k], evenly spread."""
@@ -156,7 +158,7 @@ class _TurboSession(LocalSession[Turbo, _Progress]):
         y = np.sort(y)[: max(self.seen.dim, 4)]
         return best - max(0.0, IMPROVEMENT * _median(y) - IMPROVEMENT * float(y[0]))
 
-    def adopt(self, row: int) -> None:
+    def recenter(self, row: int) -> None:
         """Go on from a row that others found, if it is better by more than a little: else this box is as good."""
         y = self.seen.y
         if self.incumbent is not None and len(rows := self.model.rows):

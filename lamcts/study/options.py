@@ -91,7 +91,7 @@ class Settings:
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
-                near = get_close_matches(name, known, 1)
+                near = get_close_matches(name, [*known, "maximize"], 1)
                 hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
                 raise TypeError(f"unknown option {name!r}; {hint}")
         return cls(budget, **options)
@@ -133,6 +133,13 @@ class Settings:
     def searches(self) -> int:
         """How many evaluations of the budget go to new points."""
         return self.budget - self.checks
+
+
+def without_sense(options: Options) -> Options:
+    """Return the options; TypeError where `maximize` is among them, which is a function of its own."""
+    if "maximize" in options:
+        raise TypeError("maximize: not here; call lamcts.maximize, or run(..., maximize=True)")
+    return options
 
 
 def _number(value: Any) -> bool:

@@ -15,12 +15,12 @@ class Problem(NamedTuple):
 
     f: Callable[..., Any]
     space: Space
-    maximise: bool
+    maximize: bool
     x0: Any
     name: str
 
 
-def problem_of(f: Any, space: Any, maximise: bool | None, x0: Any) -> Problem:
+def problem_of(f: Any, space: Any, maximize: bool | None, x0: Any) -> Problem:
     """Return the problem; what is left out (None) is taken from `f` where it is an `Objective`."""
     if not callable(f):
         raise ValueError(f"expected a function of a point, got {type(f).__name__}")
@@ -31,16 +31,21 @@ def problem_of(f: Any, space: Any, maximise: bool | None, x0: Any) -> Problem:
         raise ValueError(
             "space: expected a space such as lamcts.Box(-5, 10, dim=20), got none, and the function has none"
         )
-    sense = getattr(f, "maximise", None)
-    if maximise is None:
-        maximise = bool(sense)
-    elif sense is not None and bool(sense) != maximise:
+    if hasattr(f, "maximise"):  # to ignore it would turn the sign in silence
+        raise ValueError(f"the objective {_name(f)} has an attribute 'maximise': call it 'maximize'")
+    sense = getattr(f, "maximize", None)
+    if maximize is None:
+        maximize = bool(sense)
+    elif sense is not None and bool(sense) != maximize:
         wanted, got = ("maximize", "minimize") if sense else ("minimize", "maximize")
         raise ValueError(f"the objective is there to {wanted}, got {got}; call lamcts.{wanted}")
-    name = getattr(f, "name", None) or getattr(f, "__qualname__", None) or type(f).__name__
     if x0 is None and space is given:  # the objective's own start may not fit another space
         x0 = getattr(f, "x0", None)
-    return Problem(f, space_of(space), maximise, x0, str(name))
+    return Problem(f, space_of(space), maximize, x0, _name(f))
+
+
+def _name(f: Any) -> str:
+    return str(getattr(f, "name", None) or getattr(f, "__qualname__", None) or type(f).__name__)
 
 
 def space_of(space: Any) -> Any:

@@ -69,7 +69,7 @@ class History:
     seconds: Floats  # [n]
     trial: Rows  # [n], -1 for points nobody asked for
     messages: dict[int, str]  # row -> what went wrong
-    maximise: bool
+    maximize: bool
 
     @property
     def failed(self) -> NDArray[np.bool_]:
@@ -78,7 +78,7 @@ class History:
     @property
     def best(self) -> Floats:
         """The best value so far, [n]; nan before the first success."""
-        best = (np.fmax if self.maximise else np.fmin).accumulate(self.values)
+        best = (np.fmax if self.maximize else np.fmin).accumulate(self.values)
         return np.asarray(best, float)
 
     def __len__(self) -> int:

@@ -39,7 +39,7 @@ def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
         seed = seed_of(settings.journal)
     optimizer = Optimizer(
         problem.space,
-        maximise=problem.maximise,
+        maximize=problem.maximize,
         sampler=settings.sampler,
         tree=settings.tree,
         seed=seed,

@@ -20,9 +20,9 @@ MESSAGES = {
 class Stopping:
     """The stop rules of a run. All but `seconds` depend on what was seen alone: a resumed run stops where it should."""
 
-    def __init__(self, settings: Settings, maximise: bool) -> None:
+    def __init__(self, settings: Settings, maximize: bool) -> None:
         self._settings = settings
-        self._target = settings.target if settings.target is None or not maximise else -settings.target
+        self._target = settings.target if settings.target is None or not maximize else -settings.target
         self._start = time.monotonic()
 
     def reason(self, seen: Observations, done: int) -> str | None:

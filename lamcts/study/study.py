@@ -16,7 +16,7 @@ from lamcts.rng import Purpose, derive
 from lamcts.study import progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Serial, Workers
 from lamcts.study.learned import Memory
-from lamcts.study.options import Options, Settings
+from lamcts.study.options import Options, Settings, without_sense
 from lamcts.study.problem import Problem, problem_of
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin
@@ -46,23 +46,23 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
     of another name is a RuntimeWarning. Functions are known by name only: one lambda looks like another, and so does
     a function whose body was changed. Ctrl-C returns what was found so far.
     """
-    return Study(f, space, False, budget, **options).solve()
+    return Study(f, space, False, budget, **without_sense(options)).solve()
 
 
 def maximize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[Options]) -> Result:
     """Maximise `f(point)` over `space`: as `minimize`, with `fun` and `target` in the sign of `f`."""
-    return Study(f, space, True, budget, **options).solve()
+    return Study(f, space, True, budget, **without_sense(options)).solve()
 
 
 def run(
-    f: Callable[..., Any], space: Any = None, *, budget: int, maximise: bool | None = None, **options: Unpack[Options]
+    f: Callable[..., Any], space: Any = None, *, budget: int, maximize: bool | None = None, **options: Unpack[Options]
 ) -> Generator[Evaluation, None, Result]:
     """Return a generator of finished evaluations, so that your own code sits in the `for`; it returns the `Result`.
 
-    `maximise`: None takes the sense of an `Objective`, and else minimises. To stop early, leave the loop. What was
+    `maximize`: None takes the sense of an `Objective`, and else minimises. To stop early, leave the loop. What was
     yielded is in the journal already.
     """
-    return Study(f, space, maximise, budget, **options).evaluations()
+    return Study(f, space, maximize, budget, **options).evaluations()
 
 
 class Study:
@@ -73,10 +73,10 @@ class Study:
     _stopping: Stopping
 
     def __init__(
-        self, f: Callable[..., Any], space: Any, maximise: bool | None, budget: int, **options: Unpack[Options]
+        self, f: Callable[..., Any], space: Any, maximize: bool | None, budget: int, **options: Unpack[Options]
     ) -> None:
         self.settings = Settings.of(budget, dict(options))
-        self.problem: Problem = problem_of(f, space, maximise, self.settings.x0)
+        self.problem: Problem = problem_of(f, space, maximize, self.settings.x0)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations
         self.memory: Memory | None = None  # what evaluations have learned, where the objective is a learner
@@ -155,7 +155,7 @@ class Study:
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
         self._queue.extend(self.optimizer.pending)  # of an earlier session: the first to be evaluated
         self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
-        self._stopping = Stopping(settings, self.problem.maximise)
+        self._stopping = Stopping(settings, self.problem.maximize)
         self._progress = progress.make(settings.progress, settings.budget, self._done + len(self.checks))
         if self._progress is not None:
             stack.callback(self._progress.close)
@@ -208,7 +208,7 @@ class Study:
 
     def _note(self, which: tuple[int, int], point: Any, outcome: Outcome) -> Evaluation:
         """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
-        loss, message = loss_of(_value(outcome), self.problem.maximise)
+        loss, message = loss_of(_value(outcome), self.problem.maximize)
         check = Check(*which, loss, outcome.seconds, message)
         if self._journal is not None:
             self._journal.check(check)
@@ -216,7 +216,7 @@ class Study:
         return self._evaluation(check.row, point, loss, message, check.repeat)
 
     def _evaluation(self, row: int, point: Any, loss: float, message: str | None, repeat: int = 0) -> Evaluation:
-        seen, sign = self.optimizer.seen, -1.0 if self.problem.maximise else 1.0
+        seen, sign = self.optimizer.seen, -1.0 if self.problem.maximize else 1.0
         best = math.nan if seen.best is None else sign * float(seen.y[seen.best])
         seconds = self.checks[-1].seconds if repeat else float(seen.seconds[row])
         count = self._done + len(self.checks)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def summarise(opt: "Optimizer", checks: list[Check], asks: int, status: str, message: str) -> Result:
     """Return what was found so far. Nothing is copied: the columns of the history are views of `opt.seen`."""
-    seen, sign = opt.seen, -1.0 if opt.maximise else 1.0
+    seen, sign = opt.seen, -1.0 if opt.maximize else 1.0
     if seen.best is None:
         message += f"; all {len(seen)} evaluations failed, the first with: {opt.failures[0]}" if len(seen) else ""
     history = History(
@@ -25,7 +25,7 @@ def summarise(opt: "Optimizer", checks: list[Check], asks: int, status: str, mes
         seconds=seen.seconds,
         trial=seen.trial,
         messages=dict(opt.failures),
-        maximise=opt.maximise,
+        maximize=opt.maximize,
     )
     result = Result(
         x=None if seen.best is None else opt.best.point,
@@ -45,7 +45,7 @@ def summarise(opt: "Optimizer", checks: list[Check], asks: int, status: str, mes
 
 def candidates(opt: "Optimizer", checks: list[Check]) -> list[Candidate]:
     """Return the points that were re-evaluated, the best mean first."""
-    sign = -1.0 if opt.maximise else 1.0
+    sign = -1.0 if opt.maximize else 1.0
     found: list[tuple[float, Candidate]] = []
     for row, losses in replicates.by_row(checks).items():
         mean, n = float(np.mean(losses)), len(losses)

@@ -26,7 +26,7 @@ def check_objective(objective: Objective, seed: int = 0) -> None:
 
 
 def _says_what_it_is(objective: Objective, seed: int) -> None:
-    expect(isinstance(objective.maximise, bool), "maximise: True or False", repr(objective.maximise))
+    expect(isinstance(objective.maximize, bool), "maximize: True or False", repr(objective.maximize))
     space = objective.space
     x = space.sample(1, np.random.default_rng([seed, 1]))
     expect(x.shape == (1, space.dim), "space: a space, whose sample(1, rng) has shape [1, dim]", x.shape)
@@ -70,7 +70,7 @@ def _unbeaten(objective: Objective, values: list[float]) -> None:
     """Check that no value is better than the optimum, rounding aside."""
     if objective.optimum is None:
         return
-    sign = -1.0 if objective.maximise else 1.0
+    sign = -1.0 if objective.maximize else 1.0
     best, optimum = min(sign * value for value in values), sign * objective.optimum
     expect(best >= optimum - 1e-9 * max(1.0, abs(optimum)), f"values no better than the optimum {objective.optimum}",
            sign * best)  # fmt: skip

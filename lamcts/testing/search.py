@@ -48,7 +48,7 @@ class Search:
         self.out: dict[int, Any] = {}  # trial -> note
         self.trials = 0
         x = space.sample(given, np.random.default_rng([seed, 1]))
-        x = x[self.seen.fresh(x)]
+        x = x[self.seen.unseen(x)]
         self._append(x, np.array([loss(row) for row in x]), np.full(len(x), -1), -1)
         self.session: Session = sampler.start(self.region(), self.seen, np.random.default_rng([seed, 2]))
         self._log = ""
@@ -72,7 +72,7 @@ class Search:
         expect(np.array_equal(self.space.snap(x), x), "ask: points that the space's snap leaves as they are")
         inside = self.region().contains(x)
         expect(inside.all(), "ask: points inside the region", f"{np.count_nonzero(~inside)} of {len(x)} outside")
-        fresh = self.seen.fresh(x)
+        fresh = self.seen.unseen(x)
         expect(fresh.all(), "ask: points never asked or seen before", f"{np.count_nonzero(~fresh)} known or repeated")
         numbers = list(range(self.trials, self.trials + len(x)))
         self.trials += len(x)

@@ -10,10 +10,10 @@ from lamcts.types import Floats
 
 
 class Splitter(Protocol):
-    """What fits a boundary to rows and their merit."""
+    """What fits a boundary to rows and their utility."""
 
-    def fit(self, x: Floats, merit: Floats, rng: np.random.Generator) -> Split | None:
-        """Return a boundary learned from rows `x` [n, d] with `merit` [n] (higher is better), or None."""
+    def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
+        """Return a boundary learned from rows `x` [n, d] with `utility` [n] (higher is better), or None."""
 
 
 def check_splitter(splitter: Splitter, seed: int = 0) -> None:
@@ -24,16 +24,16 @@ def check_splitter(splitter: Splitter, seed: int = 0) -> None:
 
 
 def _clear(seed: int, n: int = 120, dim: int = 3) -> tuple[Floats, Floats]:
-    """Return rows [n, dim] whose merit [n] grows with the first coordinate."""
+    """Return rows [n, dim] whose utility [n] grows with the first coordinate."""
     x = np.random.default_rng([seed, 1]).random((n, dim))
     return x, x[:, 0].copy()
 
 
-def _fit(splitter: Splitter, x: Floats, merit: Floats, seed: int) -> Split | None:
+def _fit(splitter: Splitter, x: Floats, utility: Floats, seed: int) -> Split | None:
     """Fit, checking what always holds of the answer."""
-    given = x.copy(), merit.copy()
-    split = splitter.fit(x, merit, np.random.default_rng([seed, 2]))
-    same = np.array_equal(x, given[0], equal_nan=True) and np.array_equal(merit, given[1], equal_nan=True)
+    given = x.copy(), utility.copy()
+    split = splitter.fit(x, utility, np.random.default_rng([seed, 2]))
+    same = np.array_equal(x, given[0], equal_nan=True) and np.array_equal(utility, given[1], equal_nan=True)
     expect(same, "fit: its arguments left as they were", "changed")
     if split is not None:
         good = _sides(split, x)
@@ -52,19 +52,19 @@ def _sides(split: Split, x: Floats) -> Any:
 def _clear_split(splitter: Splitter, seed: int) -> Split:
     split = _fit(splitter, *_clear(seed), seed)
     if split is None:
-        expect(False, "a split of 120 rows whose merit is their first coordinate", None)
+        expect(False, "a split of 120 rows whose utility is their first coordinate", None)
         raise AssertionError  # not reached
     return split
 
 
 def _splits_what_is_clear(splitter: Splitter, seed: int) -> None:
-    """Rows it has not seen are ranked: the good side has the higher merit."""
+    """Rows it has not seen are ranked: the good side has the higher utility."""
     split = _clear_split(splitter, seed)
     probes = np.random.default_rng([seed, 3]).random((500, 3))
     good = _sides(split, probes)
     expect(good.any() and not good.all(), "new rows on both sides", f"{good.sum()} of 500 good")
     high, low = probes[good, 0].mean(), probes[~good, 0].mean()
-    expect(high > low + 0.1, "a good side of clearly higher merit on new rows", f"means {high:.3f} and {low:.3f}")
+    expect(high > low + 0.1, "a good side of clearly higher utility on new rows", f"means {high:.3f} and {low:.3f}")
 
 
 def _answers_by_row(splitter: Splitter, seed: int) -> None:
@@ -95,27 +95,27 @@ def _repeats_itself(splitter: Splitter, seed: int) -> None:
 def _bears_degenerate_rows(splitter: Splitter, seed: int) -> None:
     """Nothing to tell apart is None; odd rows neither raise nor warn nor split off nothing."""
     rng = np.random.default_rng([seed, 6])
-    x, merit = _clear(seed, 40)
+    x, utility = _clear(seed, 40)
     hopeless = {
-        "one row": (x[:1], merit[:1]),
-        "equal merits": (x, np.full(40, 0.5)),
-        "equal rows": (np.full((40, 3), 0.25), merit),
+        "one row": (x[:1], utility[:1]),
+        "equal utilities": (x, np.full(40, 0.5)),
+        "equal rows": (np.full((40, 3), 0.25), utility),
     }
     for name, (same_x, same_merit) in hopeless.items():
         expect(_fit(splitter, same_x, same_merit, seed) is None, f"None for {name}", "a split")
     wide = rng.random((20, 500))
     odd = (
-        (x[:2], merit[:2]),
-        (x[:3], merit[:3]),
-        (np.repeat(x[:4], 10, 0), np.repeat(merit[:4], 10)),
-        (x[:, :1], merit),
+        (x[:2], utility[:2]),
+        (x[:3], utility[:3]),
+        (np.repeat(x[:4], 10, 0), np.repeat(utility[:4], 10)),
+        (x[:, :1], utility),
         (wide, wide[:, 0].copy()),
-        (x, merit * 1e300),
-        (x, merit * 1e-300),
-        (x, np.where(merit > 0.5, 1e300, -1e300)),
+        (x, utility * 1e300),
+        (x, utility * 1e-300),
+        (x, np.where(utility > 0.5, 1e300, -1e300)),
         (x, (np.arange(40) == 7).astype(float)),
-        (x * 1e-12, merit),
-        (np.where(rng.random((40, 3)) > 0.5, 1.0, 0.0), merit),
+        (x * 1e-12, utility),
+        (np.where(rng.random((40, 3)) > 0.5, 1.0, 0.0), utility),
     )
     for odd_x, odd_merit in odd:
         _fit(splitter, odd_x, odd_merit, seed)

@@ -1,6 +1,6 @@
 """The tree of latent actions. Importing it loads numpy only; scikit-learn loads with the first split."""
 
-from lamcts.tree.grow import Growth, LatentTree
+from lamcts.tree.grow import IncrementalTree, LatentTree
 from lamcts.tree.holdout import Evidence, HoldOut, evidence
 from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node, paths, walk
@@ -8,8 +8,8 @@ from lamcts.tree.splits import KMeansSvm, Splitter
 
 __all__ = [
     "Evidence",
-    "Growth",
     "HoldOut",
+    "IncrementalTree",
     "KMeansSvm",
     "LatentTree",
     "Linear",

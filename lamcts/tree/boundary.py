@@ -24,7 +24,7 @@ BLOCK = 2000  # rows evaluated at once: bounds the temporaries to 2000 x s
 class Frame:
     """Standardises x by the mean and spread of some rows; a coordinate they share (to 1e-9) is left out.
 
-    Such a coordinate says nothing about their merit. `rate` [d] is the inverse spread, 0 where there is none.
+    Such a coordinate says nothing about their utility. `rate` [d] is the inverse spread, 0 where there is none.
     """
 
     centre: Floats

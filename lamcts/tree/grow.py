@@ -15,7 +15,7 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region, Split
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import Space
-from lamcts.tree import merit
+from lamcts.tree import utility
 from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node
 from lamcts.tree.select import follow, greedy, ucb
@@ -69,9 +69,9 @@ class LatentTree:
         """Return the tree of LaNAS: full to a fixed height, linear splits that nobody checks (thesis ch. 4)."""
         return cls(height=height, cp=cp, splitter=Linear(min_share=0.0, check=None))
 
-    def plant(self, space: Space, seen: Observations, seed: int) -> "Growth":
+    def incremental(self, space: Space, seen: Observations, seed: int) -> "IncrementalTree":
         """Return the tree over `seen`, which grows as rows arrive there."""
-        return Growth(self, space, seen, seed)
+        return IncrementalTree(self, space, seen, seed)
 
     def select(self, root: Node, rng: np.random.Generator) -> Region:
         """Return the region of the leaf that the selector leads to; `rng` breaks ties."""
@@ -95,11 +95,11 @@ class _Snapshot(NamedTuple):
     """What a root and the nodes below it show: the state of `seen` when the root was asked for."""
 
     n: int  # number of rows seen
-    merit: Floats  # [n], nan for failures
+    utility: Floats  # [n], nan for failures
 
 
 @dataclass
-class _Fork:
+class _FittedSplit:
     """A split that was fitted on `m` rows, and what has been sorted into its sides; `split` None: no split."""
 
     m: int
@@ -110,27 +110,27 @@ class _Fork:
 
 @dataclass
 class _Place:
-    """What is kept of a node from call to call: its rows, ascending, and its latest fork."""
+    """What is kept of a node from call to call: its rows, ascending, and its latest fitted."""
 
     rows: Rows = field(default_factory=lambda: np.empty(0, np.int64))
-    fork: _Fork | None = None
+    fitted: _FittedSplit | None = None
 
 
-class Growth:
+class IncrementalTree:
     """A tree that follows the data. `root()` is cheap: only nodes that are looked at are brought up to date."""
 
     def __init__(self, tree: LatentTree, space: Space, seen: Observations, seed: int) -> None:
         self._tree, self._space, self._seen, self._seed = tree, space, seen, seed
         self._depth = tree.max_depth if tree.height is None else tree.height
-        self._trunk = _Place()
+        self._root = _Place()
 
     def root(self) -> Node:
         """Return the root over all rows seen by now. It and its kids stay as they are when further rows arrive."""
         seen = self._seen
-        merits = np.full(len(seen), np.nan)
-        merits[seen.good] = (merit.ranks if self._tree.values == "ranks" else merit.raw)(seen.y[seen.good])
-        self._trunk.rows = seen.good
-        return self._node(self._trunk, _Snapshot(len(seen), merits), seen.pending_x(), ())
+        utilities = np.full(len(seen), np.nan)
+        utilities[seen.good] = (utility.ranks if self._tree.values == "ranks" else utility.raw)(seen.y[seen.good])
+        self._root.rows = seen.good
+        return self._node(self._root, _Snapshot(len(seen), utilities), seen.pending_x(), ())
 
     def select(self, rng: np.random.Generator) -> Region:
         """Return the region of the leaf that the selector leads to now; `rng` breaks ties."""
@@ -142,46 +142,48 @@ class Growth:
 
     def _node(self, place: _Place, at: _Snapshot, pending: Floats, path: tuple[int, ...]) -> Node:
         rows = place.rows[: np.searchsorted(place.rows, at.n)]  # later rows are none of this root's
-        value = merit.mean(at.merit[rows]) if len(rows) else 0.0
+        value = utility.mean(at.utility[rows]) if len(rows) else 0.0
 
-        def look(node: Node) -> tuple[Split, Node, Node] | None:
-            return self._look(node, place, at, path)
+        def expand(node: Node) -> tuple[Split, Node, Node] | None:
+            return self._expand(node, place, at, path)
 
-        return Node(self._space, rows, value, pending, len(path), look)
+        return Node(self._space, rows, value, pending, len(path), expand)
 
-    def _look(self, node: Node, place: _Place, at: _Snapshot, path: tuple[int, ...]) -> tuple[Split, Node, Node] | None:
+    def _expand(
+        self, node: Node, place: _Place, at: _Snapshot, path: tuple[int, ...]
+    ) -> tuple[Split, Node, Node] | None:
         """Return the node's split and kids, brought up to date as far as this snapshot needs."""
         m = self._tree.fit_size(len(node.rows)) if len(path) < self._depth else 0
         if not m:
             return None
-        fork = place.fork
-        if fork is None or fork.m != m:
-            fork = _Fork(m, self._fit(node.rows[:m], path))
-            if place.fork is None or place.fork.m < m:  # else an old root is looked at: leave the newer fork be
-                place.fork = fork
-        if fork.split is None:
+        fitted = place.fitted
+        if fitted is None or fitted.m != m:
+            fitted = _FittedSplit(m, self._fit(node.rows[:m], path))
+            if place.fitted is None or place.fitted.m < m:  # else an old root is looked at: leave the newer fitted be
+                place.fitted = fitted
+        if fitted.split is None:
             return None
-        self._route(fork, fork.split, node.rows)
-        side = fork.split.good(node.pending)
-        good = self._node(fork.kids[0], at, node.pending[side], (*path, 1))
-        bad = self._node(fork.kids[1], at, node.pending[~side], (*path, 0))
+        self._route(fitted, fitted.split, node.rows)
+        side = fitted.split.good(node.pending)
+        good = self._node(fitted.kids[0], at, node.pending[side], (*path, 1))
+        bad = self._node(fitted.kids[1], at, node.pending[~side], (*path, 0))
         if min(len(good.rows), len(bad.rows)) < 2:
             return None
-        return fork.split, good, bad
+        return fitted.split, good, bad
 
     def _fit(self, rows: Rows, path: tuple[int, ...]) -> Split | None:
         """Return the split of these rows [m], the first of a node in order of arrival."""
-        order = merit.ranks(self._seen.y[rows])
+        order = utility.ranks(self._seen.y[rows])
         rng = stream(self._seed, Purpose.TREE, len(rows), *path)
         some = thin(order, self._tree.splitter.max_rows, rng)  # before x is copied: it may be wide
         return self._tree.splitter.fit(self._seen.x[rows[some]], order[some], rng)
 
-    def _route(self, fork: _Fork, split: Split, rows: Rows) -> None:
-        """Sort the rows of a node that its fork has not sorted yet into the kids."""
+    def _route(self, fitted: _FittedSplit, split: Split, rows: Rows) -> None:
+        """Sort the rows of a node that its fitted has not sorted yet into the kids."""
         block = max(1, ROUTED // self._space.dim)
-        for start in range(fork.routed, len(rows), block):
+        for start in range(fitted.routed, len(rows), block):
             new = rows[start : start + block]
             good = split.good(self._seen.x[new])
-            for kid, mine in zip(fork.kids, (good, ~good), strict=True):
+            for kid, mine in zip(fitted.kids, (good, ~good), strict=True):
                 kid.rows = np.concatenate([kid.rows, new[mine]])
-        fork.routed = max(fork.routed, len(rows))
+        fitted.routed = max(fitted.routed, len(rows))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.tree.merit import ranks
+from lamcts.tree.utility import ranks
 from lamcts.types import Floats, Rows
 
 Mask = NDArray[np.bool_]
@@ -25,18 +25,18 @@ class Evidence(NamedTuple):
 
 
 def evidence(*sorted_rows: tuple[Mask, Floats]) -> Evidence:
-    """Return the evidence of sets of held-out rows, each sorted into sides: `good` [n] with the rows' `merit` [n].
+    """Return the evidence of sets of held-out rows, each sorted into sides: `good` [n] with the rows' `utility` [n].
 
-    Stratified Mann-Whitney test: if sides ignored merit, the difference of mean ranks in a set would have mean 0 and
+    Stratified Mann-Whitney test: if sides ignored utility, the difference of mean ranks in a set would have mean 0 and
     variance s^2 n / (n_good n_bad), exactly and ties included, s^2 the variance of the ranks; the sets are weighted
     by n_good n_bad / n (van Elteren 1960). A set that lies on one side says nothing.
     """
     gap = variance = weight = 0.0
-    for good, merit in sorted_rows:
+    for good, utility in sorted_rows:
         n, n_good = len(good), int(np.count_nonzero(good))
         if not 0 < n_good < n:
             continue
-        rank = ranks(-merit)  # 1: the highest merit
+        rank = ranks(-utility)  # 1: the highest utility
         share = n_good * (n - n_good) / n
         gap += share * float(rank[good].mean() - rank[~good].mean())
         variance += share * float(rank.var(ddof=1))
@@ -62,17 +62,17 @@ class HoldOut:
         if self.folds < 2:
             raise ValueError(f"HoldOut: expected at least 2 folds, got {self.folds}; check=None makes no check")
 
-    def passes(self, sort: Callable[[Rows, Rows], Mask | None], merit: Floats, rng: np.random.Generator) -> bool:
+    def passes(self, sort: Callable[[Rows, Rows], Mask | None], utility: Floats, rng: np.random.Generator) -> bool:
         """Return whether `sort(train, test) -> good [len(test)]` ranks rows that it was not fitted on.
 
-        `sort` fits on the rows `train` alone; None says that it found no boundary. Merit has shape [n].
+        `sort` fits on the rows `train` alone; None says that it found no boundary. Utility has shape [n].
         """
-        fold = rng.permutation(np.arange(len(merit)) % self.folds)  # [n]
+        fold = rng.permutation(np.arange(len(utility)) % self.folds)  # [n]
         held = []
         for k in range(self.folds):
             train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             good = sort(train, test)
             if good is not None:
-                held.append((good, merit[test]))
+                held.append((good, utility[test]))
         gap, z = evidence(*held)
         return gap >= self.gap and z >= self.z

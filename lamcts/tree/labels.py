@@ -1,6 +1,6 @@
 """Labelling rules: which rows of a node are the good ones, before any boundary is learned.
 
-Letters: n rows, d dimensions. Every rule takes z [n, d], the standardised x, and s [n], the standardised merit (higher
+Letters: n rows, d dimensions. Every rule takes z [n, d], the standardised x, and s [n], standardised utility (higher
 is better), and returns a mask [n]. A row's label says nothing about its side: the boundary alone decides.
 """
 
@@ -19,10 +19,10 @@ MOST_STEPS = 30  # Lloyd's steps; the boundary is learned from the labels anyway
 
 
 def kmeans(z: Floats, s: Floats, rng: np.random.Generator, weight: float | None = None) -> Mask:
-    """Cluster `[z, weight * s]` in two; the cluster of higher mean merit is good (thesis 5.3).
+    """Cluster `[z, weight * s]` in two; the cluster of higher mean utility is good (thesis 5.3).
 
-    The weight decides what the clusters are about. At 1, as in the paper, many dimensions drown the merit and
-    clusters tell places apart. `None` takes sqrt(d): all coordinates together weigh as much as the merit.
+    The weight decides what the clusters are about. At 1, as in the paper, many dimensions drown the utility and
+    clusters tell places apart. `None` takes sqrt(d): all coordinates together weigh as much as the utility.
     """
     weight = np.sqrt(z.shape[1]) if weight is None else weight
     label = two_means(np.column_stack([z, weight * s]), rng)
@@ -88,5 +88,5 @@ RULES: dict[str, Rule] = {"kmeans": kmeans, "median": median, "residual": residu
 
 
 def rule(name: str, weight: float | None = None) -> Rule:
-    """Return the rule of a name; the weight of the merit is for k-means alone."""
+    """Return the rule of a name; the weight of the utility is for k-means alone."""
     return partial(kmeans, weight=weight) if name == "kmeans" else RULES[name]

@@ -1,4 +1,4 @@
-"""The flat split of LaNAS: a linear regression of merit, cut at the mean."""
+"""The flat split of LaNAS: a linear regression of utility, cut at the mean."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from lamcts.types import Floats, Rows
 
 @dataclass(frozen=True)
 class Linear:
-    """Regress merit on x; good is what is predicted above the mean (LaNAS, thesis eqs. 4.1 and 4.2).
+    """Regress utility on x; good is what is predicted above the mean (LaNAS, thesis eqs. 4.1 and 4.2).
 
     penalty: of the ridge, on standardised rows; least squares alone is arbitrary when rows are fewer than dimensions.
     min_share, check, max_rows: as in `KMeansSvm`.
@@ -30,9 +30,9 @@ class Linear:
             raise ValueError(f"Linear: expected a penalty above 0, got {self.penalty}; 1e-9 is least squares")
         check_common("Linear", self.min_share, self.max_rows)
 
-    def fit(self, x: Floats, merit: Floats, rng: np.random.Generator) -> Split | None:
-        """Return a boundary learned from rows `x` [n, d] with `merit` [n] (higher is better), or None."""
-        ready = prepared(x, merit, self.max_rows, rng)
+    def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
+        """Return a boundary learned from rows `x` [n, d] with `utility` [n] (higher is better), or None."""
+        ready = prepared(x, utility, self.max_rows, rng)
         if ready is None:
             return None
         x, s, frame = ready

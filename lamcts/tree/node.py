@@ -14,7 +14,7 @@ class Node:
     """A part of the space and what is known of it. Its split is fitted when first looked at.
 
     rows: the successful observations inside, in order of arrival, [n].
-    value: the mean merit of all of them, higher is better.
+    value: the mean utility of all of them, higher is better.
     pending: the points inside that are still out for evaluation, [p, d].
     depth: number of splits above.
     """
@@ -24,7 +24,7 @@ class Node:
     value: float
     pending: Floats = field(repr=False)
     depth: int
-    look: Callable[["Node"], tuple[Split, "Node", "Node"] | None] = field(repr=False)
+    expand: Callable[["Node"], tuple[Split, "Node", "Node"] | None] = field(repr=False)
 
     @property
     def visits(self) -> int:
@@ -34,16 +34,16 @@ class Node:
     @property
     def split(self) -> Split | None:
         """The boundary between the kids, None for a leaf."""
-        return self._fork[0] if self._fork else None
+        return self._fitted[0] if self._fitted else None
 
     @property
     def kids(self) -> tuple["Node", ...]:
         """The good and the bad kid, in this order; empty for a leaf."""
-        return self._fork[1:] if self._fork else ()
+        return self._fitted[1:] if self._fitted else ()
 
     @cached_property
-    def _fork(self) -> tuple[Split, "Node", "Node"] | None:
-        return self.look(self)
+    def _fitted(self) -> tuple[Split, "Node", "Node"] | None:
+        return self.expand(self)
 
     def steps(self) -> tuple[Step, Step]:
         """Return the steps to the good and to the bad kid; RuntimeError for a leaf."""

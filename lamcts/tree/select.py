@@ -25,7 +25,7 @@ def greedy(root: Node, rng: np.random.Generator) -> Region:
 def upper_bound(parent: Node, kid: Node, cp: float) -> float:
     """Return `v_j + 2 cp sqrt(2 log n_p / n_j)` (UCB1 as in LA-MCTS, thesis 5.3).
 
-    v_j is the kid's mean merit: the thesis prints `v_j / n_j`, dividing twice. Visits count pending points.
+    v_j is the kid's mean utility: the thesis prints `v_j / n_j`, dividing twice. Visits count pending points.
     """
     return kid.value + 2 * cp * math.sqrt(2 * math.log(parent.visits) / kid.visits)
 

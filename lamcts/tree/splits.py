@@ -26,8 +26,8 @@ class Splitter(Protocol):
     def max_rows(self) -> int:
         """How many rows a fit looks at; of more, it takes a fair sample."""
 
-    def fit(self, x: Floats, merit: Floats, rng: np.random.Generator) -> Split | None:
-        """Return a boundary learned from rows `x` [n, d] with `merit` [n] (higher is better), or None.
+    def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
+        """Return a boundary learned from rows `x` [n, d] with `utility` [n] (higher is better), or None.
 
         None: no boundary tells good rows from bad (the node stays a leaf). Degenerate data never raises.
         """
@@ -38,7 +38,7 @@ class KMeansSvm:
     """Label the rows, learn a support vector machine of the labels, and keep it if it ranks rows held out.
 
     labels: the labelling rules to try, in this order; the first whose boundary passes the check is taken.
-    y_weight: the weights of merit that "kmeans" tries; None is sqrt(d), 1 the plain clustering of the paper.
+    y_weight: the weights of utility that "kmeans" tries; None is sqrt(d), 1 the plain clustering of the paper.
     kernel, degree, cost: of the machine; rows are standardised and the kernel's width is 1/d.
     min_share: least share of the rows on either side.
     check: the test on held-out rows; None makes none, as the paper.
@@ -62,9 +62,9 @@ class KMeansSvm:
             raise ValueError(f"KMeansSvm: expected labels from {', '.join(RULES)}, got {self.labels!r}")
         check_common("KMeansSvm", self.min_share, self.max_rows)
 
-    def fit(self, x: Floats, merit: Floats, rng: np.random.Generator) -> Split | None:
-        """Return a boundary learned from rows `x` [n, d] with `merit` [n] (higher is better), or None."""
-        ready = prepared(x, merit, self.max_rows, rng)
+    def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
+        """Return a boundary learned from rows `x` [n, d] with `utility` [n] (higher is better), or None."""
+        ready = prepared(x, utility, self.max_rows, rng)
         if ready is None:
             return None
         x, s, frame = ready
@@ -116,33 +116,35 @@ class KMeansSvm:
         return machine.support_.astype(np.int64), machine.dual_coef_[0].copy(), float(machine.intercept_[0])
 
 
-def prepared(x: Floats, merit: Floats, max_rows: int, rng: np.random.Generator) -> tuple[Floats, Floats, Frame] | None:
-    """Return a fair sample of the rows `x` [m, d], their standardised merit [m] and frame; None if nothing differs."""
-    rows = thin(merit, max_rows, rng)
-    x, s = x[rows], standard(merit[rows])
+def prepared(
+    x: Floats, utility: Floats, max_rows: int, rng: np.random.Generator
+) -> tuple[Floats, Floats, Frame] | None:
+    """Return a fair sample of the rows `x` [m, d], standardised utility [m] and frame; None if nothing differs."""
+    rows = thin(utility, max_rows, rng)
+    x, s = x[rows], standard(utility[rows])
     if len(x) < LEAST_ROWS or not s.any():
         return None
     frame = Frame.of(x)
     return (x, s, frame) if frame.rate.any() else None
 
 
-def thin(merit: Floats, size: int, rng: np.random.Generator) -> Rows:
-    """Return at most `size` row numbers in ascending order, one from each of `size` equal slices of the merit order."""
-    n = len(merit)
+def thin(utility: Floats, size: int, rng: np.random.Generator) -> Rows:
+    """Return at most `size` row numbers in ascending order, one from each of `size` equal slices of the order."""
+    n = len(utility)
     if n <= size:
         return np.arange(n)
     edges = np.arange(size + 1) * n // size
     picked = edges[:-1] + (rng.random(size) * np.diff(edges)).astype(np.int64)
-    return np.sort(np.argsort(merit, kind="stable")[picked])
+    return np.sort(np.argsort(utility, kind="stable")[picked])
 
 
-def standard(merit: Floats) -> Floats:
-    """Return `merit` [n] with mean 0 and variance 1, or zeros if all are equal; any finite scale will do."""
-    if not len(merit) or merit.min() == merit.max():
-        return np.zeros(len(merit))
-    merit = merit / np.abs(merit).max()  # squares of 1e300 overflow
-    spread = float(merit.std())
-    return (merit - merit.mean()) / spread if spread > 0 else np.zeros(len(merit))
+def standard(utility: Floats) -> Floats:
+    """Return `utility` [n] with mean 0 and variance 1, or zeros if all are equal; any finite scale will do."""
+    if not len(utility) or utility.min() == utility.max():
+        return np.zeros(len(utility))
+    utility = utility / np.abs(utility).max()  # squares of 1e300 overflow
+    spread = float(utility.std())
+    return (utility - utility.mean()) / spread if spread > 0 else np.zeros(len(utility))
 
 
 def balanced(good: Mask, min_share: float) -> bool:

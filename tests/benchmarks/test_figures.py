@@ -90,7 +90,7 @@ def test_ours_come_first_then_peers_by_rank_and_the_last_are_grey():
     assert list(looks) == ["lamcts@10", *peers]
     assert [how.band for how in looks.values()] == [True] * len(COLOURS) + [False] * (10 - len(COLOURS))
     assert len({how.colour for how in looks.values() if how.band}) == len(COLOURS)
-    # Scores are maximised: the same numbers stand the other way round.
+    # Scores are maximized: the same numbers stand the other way round.
     assert list(comparison.looks_of({"rover": peers})) == list(peers)[::-1]
 
 

@@ -20,7 +20,7 @@ GLOBAL = ("dual annealing", "botorch")  # draws from torch's or SciPy's own gene
 class Bowl:
     """A bowl with an own start."""
 
-    name, maximise, optimum = "bowl", True, 0.0
+    name, maximize, optimum = "bowl", True, 0.0
 
     def __init__(self, x0=None, dim=3):
         self.space, self.x0 = Box(-2, 4, dim=dim), x0

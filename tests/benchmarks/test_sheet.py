@@ -93,7 +93,7 @@ def test_a_case_that_fails_ends_the_script_and_leaves_no_row(tmp_path, capsys, m
 class Swimming:
     """One number, which the search sees 20 too high."""
 
-    x0, maximise, optimum, name = np.zeros(1), True, None, "swimming"
+    x0, maximize, optimum, name = np.zeros(1), True, None, "swimming"
     space = Box(0, 1000, dim=1)
 
     def __call__(self, point, *, seed=None):

@@ -187,7 +187,7 @@ def test_an_interrupted_run_keeps_what_it_found(capsys, tmp_path, monkeypatch):
     class Impatient:
         def __init__(self):
             self.inner = objectives.make("ackley", dim=2)
-            self.name, self.space, self.maximise, self.x0, self.optimum = "impatient", self.inner.space, False, None, 0
+            self.name, self.space, self.maximize, self.x0, self.optimum = "impatient", self.inner.space, False, None, 0
 
         def __call__(self, point, *, seed=None):
             calls.append(point)
@@ -210,7 +210,7 @@ def test_a_run_in_which_all_fails_says_so(capsys, monkeypatch):
     monkeypatch.setattr(base, "_entries", dict(objectives.names()))
 
     class Broken:
-        name, maximise, x0, optimum = "broken", False, None, None
+        name, maximize, x0, optimum = "broken", False, None, None
         space = objectives.make("ackley", dim=2).space
 
         def __call__(self, point, *, seed=None):

@@ -12,8 +12,8 @@ from lamcts.optimizer import Optimizer
 from lamcts.spaces import Box
 
 
-def journal_of(about: dict[str, Any], maximise: bool = False, seconds: float = 1.0) -> None:
-    opt = Optimizer(Box(0, 1, dim=2), seed=0, sampler="uniform", tree=None, maximise=maximise)
+def journal_of(about: dict[str, Any], maximize: bool = False, seconds: float = 1.0) -> None:
+    opt = Optimizer(Box(0, 1, dim=2), seed=0, sampler="uniform", tree=None, maximize=maximize)
     with Journal.open("run.db", opt.fingerprint(), about) as journal:
         opt.tell(opt.ask(2), [1.0, 2.0], [seconds, seconds])
         journal.write(opt.delta(journal.mark))
@@ -39,7 +39,7 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
     ],
 )
 def test_what_a_run_says_of_itself_need_not_be_of_the_kind_that_is_looked_for(capsys, about, shown):
-    journal_of(about, maximise=True)
+    journal_of(about, maximize=True)
     code, out, err = said(capsys, "show", "run.db")
     assert (code, err) == (0, "") and shown in out
     assert said(capsys, "plot", "run.db", "--out", "curve.svg")[0] == 0

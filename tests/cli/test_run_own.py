@@ -56,7 +56,7 @@ def test_the_same_command_goes_on_and_another_is_refused(capsys, tmp_path):
     code, out, _ = said(capsys, *argv, "--budget", "7")
     assert code == 0 and "7 evaluations, 4 of them done" in out
     assert len((tmp_path / "calls").read_text().splitlines()) == 7
-    for change in (["--command", TEMPLATE + " more"], ["--pattern", "loss (.*)"], ["--maximise"], ["--param", "z=0:1"]):
+    for change in (["--command", TEMPLATE + " more"], ["--pattern", "loss (.*)"], ["--maximize"], ["--param", "z=0:1"]):
         if change[0] == "--param":
             change += ["--command", TEMPLATE + " {z}"]
         code, _, err = said(capsys, *argv, "--budget", "9", *change)
@@ -66,7 +66,7 @@ def test_the_same_command_goes_on_and_another_is_refused(capsys, tmp_path):
 
 def test_higher_is_better_on_request_and_a_pattern_finds_the_number(capsys, tmp_path):
     argv = ["run", "--command", "echo score={x} time=3", "--param", "x=0:1", "--pattern", r"score=(\S+)"]
-    code, _, _ = said(capsys, *argv, "--maximise", "--budget", "8", *QUICK, "--out", "here")
+    code, _, _ = said(capsys, *argv, "--maximize", "--budget", "8", *QUICK, "--out", "here")
     assert code == 0
     best = json.loads((tmp_path / "here" / "result.json").read_text())["best"]
     assert best["value"] == best["point"]["x"] == Journal.read("here/journal.db").values.max() <= 1
@@ -165,7 +165,7 @@ def _read(fd):
         (["--command", "sh -c 'echo {x}; echo 1'", "--param", "x=a;touch pwned,b"], "which a shell reads as commands"),
         (["--command", "echo {x}", "--param", "x=0.1"], "parameter 'x': expected LOW:HIGH"),
         (["ackley", "--param", "x=0:1"], "--param: expected only with file.py:function or --command"),
-        (["ackley", "--maximise"], "--maximise: expected only with"),
+        (["ackley", "--maximize"], "--maximize: expected only with"),
         (["mine.py:f"], "a space of points for f"),
         (["mine.py:g", "--param", "x=0:1"], "expected a function of"),
         (["mine.py:f", "--param", "x=0:1", "--timeout", "3"], "--timeout: expected only with --command"),

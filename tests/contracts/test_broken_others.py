@@ -110,12 +110,12 @@ class Cut:
 
 
 class Cutter:
-    """A correct splitter: the median of the first coordinate, where merit grows along it."""
+    """A correct splitter: the median of the first coordinate, where utility grows along it."""
 
-    def fit(self, x: Floats, merit: Floats, rng: np.random.Generator) -> Any:
+    def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Any:
         at = float(np.median(x[:, 0]))
         good = x[:, 0] >= at
-        if len(x) < 4 or good.all() or np.ptp(merit) == 0:
+        if len(x) < 4 or good.all() or np.ptp(utility) == 0:
             return None
         return self.cut(at, rng)
 
@@ -124,14 +124,14 @@ class Cutter:
 
 
 class Lazy(Cutter):
-    def fit(self, x: Floats, merit: Floats, rng: np.random.Generator) -> Any:
+    def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Any:
         return None
 
 
 class Eager(Cutter):
     """Splits where there is nothing to tell apart."""
 
-    def fit(self, x: Floats, merit: Floats, rng: np.random.Generator) -> Any:
+    def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Any:
         return Cut(float(np.median(x[:, 0])) if len(x) else 0.5)
 
 
@@ -171,16 +171,16 @@ class Wavers(Cutter):
 
 
 class Sorts(Cutter):
-    def fit(self, x: Floats, merit: Floats, rng: np.random.Generator) -> Any:
+    def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Any:
         x.sort(0)
-        return super().fit(x, merit, rng)
+        return super().fit(x, utility, rng)
 
 
 class Warns(Cutter):
-    def fit(self, x: Floats, merit: Floats, rng: np.random.Generator) -> Any:
+    def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Any:
         if len(x) < 4:
             warnings.warn("too few rows", UserWarning, stacklevel=2)
-        return super().fit(x, merit, rng)
+        return super().fit(x, utility, rng)
 
 
 def with_cut(kind: type[Cut]) -> Cutter:
@@ -194,7 +194,7 @@ def with_cut(kind: type[Cut]) -> Cutter:
 SPLITTERS = {
     "lazy": (Lazy(), "a split of 120 rows"),
     "eager": (Eager(), "both sides, or None|None for"),
-    "upside down": (with_cut(Upside), "higher merit on new rows"),
+    "upside down": (with_cut(Upside), "higher utility on new rows"),
     "by call": (with_cut(ByCall), "for a row alone"),
     "mislaid": (with_cut(Mislaid), "halfspace"),
     "empty": (with_cut(Empty), "both sides"),
@@ -221,7 +221,7 @@ class Bowl:
 
     name: str = "bowl"
     space = Box(-1.0, 1.0, dim=2)
-    maximise: Any = False
+    maximize: Any = False
     x0: Any = np.zeros(2)
     optimum: float | None = 0.0
 
@@ -276,7 +276,7 @@ class Writes(Bowl):
 
 
 class Undecided(Bowl):
-    maximise = 1
+    maximize = 1
 
 
 class Nameless(Bowl):
@@ -292,7 +292,7 @@ OBJECTIVES = {
     Infinite: "x0: a point with a finite value",
     Outside: "no exception, got ValueError",
     Writes: "no files written",
-    Undecided: "maximise: True or False",
+    Undecided: "maximize: True or False",
     Nameless: "name: a text",
 }
 

@@ -40,7 +40,7 @@ class Session:
         return self.region.space.sample(n, self.rng)
 
     def keep(self, x: Floats) -> Any:
-        return self.region.contains(x) & self.seen.fresh(x)
+        return self.region.contains(x) & self.seen.unseen(x)
 
     def note(self, rows: Iterable[int]) -> None:
         good = [int(row) for row in rows if np.isfinite(self.seen.y[row])]
@@ -87,7 +87,7 @@ class Repeats(Session):
 
 class Leaves(Session):
     def keep(self, x: Floats) -> Any:
-        return self.seen.fresh(x)
+        return self.seen.unseen(x)
 
 
 class Stays(Session):

@@ -98,7 +98,7 @@ def test_an_objective_holds_its_contract(name: str) -> None:
 def test_a_program_holds_the_contract_of_objectives() -> None:
     space = Space({"a": Float(0.0, 1.0), "n": Int(1, 8)})
     testing.check_objective(objectives.Command("echo {n} {a}", space, x0={"a": 0.5, "n": 2}))
-    testing.check_objective(objectives.Command("echo {n} {a} {seed}", space, maximise=True))
+    testing.check_objective(objectives.Command("echo {n} {a} {seed}", space, maximize=True))
 
 
 def test_a_function_by_name_holds_the_contract_of_objectives() -> None:

@@ -80,16 +80,16 @@ def test_the_callers_arrays_are_copied() -> None:
     seen.expect(0, pending)
     x[:], pending[:] = 0.5, 0.5
     assert seen.x.tolist() == [[0.0, 0.0]] and seen.pending_x().tolist() == [[1.0, 1.0]]
-    assert not seen.fresh(np.ones((1, 2)))[0]
+    assert not seen.unseen(np.ones((1, 2)))[0]
     seen.close([0])
-    assert seen.fresh(np.ones((1, 2)))[0]
+    assert seen.unseen(np.ones((1, 2)))[0]
 
 
 def test_an_empty_batch_changes_nothing() -> None:
     seen = Observations(2)
     assert add(seen, np.empty((0, 2)), []).tolist() == []
     assert len(seen) == 0 and seen.best is None and seen.x.shape == (0, 2) and seen.pending_x().shape == (0, 2)
-    assert seen.fresh(np.empty((0, 2))).tolist() == []
+    assert seen.unseen(np.empty((0, 2))).tolist() == []
 
 
 def test_fresh_points_equal_nothing_seen_pending_or_earlier_in_the_call() -> None:
@@ -97,14 +97,14 @@ def test_fresh_points_equal_nothing_seen_pending_or_earlier_in_the_call() -> Non
     add(seen, [[0.1], [0.2]], [1.0, math.nan])
     seen.expect(5, np.array([0.3]))
     x = np.array([[0.1], [0.2], [0.3], [0.4], [0.4], [0.5], [0.1]])
-    assert seen.fresh(x).tolist() == [False, False, False, True, False, True, False]
-    assert seen.fresh(x).tolist() == [False, False, False, True, False, True, False]  # looking changes nothing
+    assert seen.unseen(x).tolist() == [False, False, False, True, False, True, False]
+    assert seen.unseen(x).tolist() == [False, False, False, True, False, True, False]  # looking changes nothing
 
 
 def test_zero_and_negative_zero_are_one_point() -> None:
     seen = Observations(2)
     add(seen, [[0.0, 0.5]], [1.0])
-    assert seen.fresh(np.array([[-0.0, 0.5]])).tolist() == [False]
+    assert seen.unseen(np.array([[-0.0, 0.5]])).tolist() == [False]
 
 
 def test_a_closed_trial_frees_its_point_unless_it_was_seen_or_is_still_out_elsewhere() -> None:
@@ -116,9 +116,9 @@ def test_a_closed_trial_frees_its_point_unless_it_was_seen_or_is_still_out_elsew
     add(seen, [[0.3]], [1.0], trial=[3])
     seen.close([0, 1, 3])
     assert list(seen.pending) == [2]
-    assert seen.fresh(np.array([[0.1], [0.2], [0.3]])).tolist() == [True, False, False]
+    assert seen.unseen(np.array([[0.1], [0.2], [0.3]])).tolist() == [True, False, False]
     seen.close([2])
-    assert seen.fresh(np.array([[0.2]])).tolist() == [True]
+    assert seen.unseen(np.array([[0.2]])).tolist() == [True]
 
 
 def test_closing_an_unknown_trial_raises_and_closes_none() -> None:
@@ -126,7 +126,7 @@ def test_closing_an_unknown_trial_raises_and_closes_none() -> None:
     seen.expect(1, np.array([0.1]))
     with pytest.raises(KeyError):
         seen.close([1, 2])
-    assert list(seen.pending) == [1] and not seen.fresh(np.array([[0.1]]))[0]
+    assert list(seen.pending) == [1] and not seen.unseen(np.array([[0.1]]))[0]
 
 
 def test_expecting_a_trial_twice_is_refused() -> None:
@@ -135,7 +135,7 @@ def test_expecting_a_trial_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="trial 1"):
         seen.expect(1, np.array([0.2]))
     seen.close([1])
-    assert seen.fresh(np.array([[0.1], [0.2]])).all()
+    assert seen.unseen(np.array([[0.1], [0.2]])).all()
 
 
 @pytest.mark.parametrize("y", [[1e300, -1e300], [1e-300, 0.0], [-0.0, 0.0]])

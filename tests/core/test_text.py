@@ -50,7 +50,7 @@ def test_a_terminal_is_shown_what_it_would_obey(text, shown):
 
 
 def test_a_failure_and_a_wrong_value_that_say_nothing_still_make_a_message():
-    loss, message = loss_of(Mute({}), maximise=False)
+    loss, message = loss_of(Mute({}), maximize=False)
     assert math.isnan(loss) and message == "Mute: <Mute, whose own text raises KeyError>"
     with pytest.raises(ValueError, match="got list <list, whose own text raises ZeroDivisionError>"):
-        loss_of([Mute({}), 1], maximise=False)
+        loss_of([Mute({}), 1], maximize=False)

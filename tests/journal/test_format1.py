@@ -30,7 +30,7 @@ def old(tmp_path: Path) -> Path:
 
 def test_its_rows_best_and_checks_are_read(old: Path) -> None:
     recorded = Journal.read(old)
-    assert (recorded.format, recorded.n, recorded.maximise, len(recorded.checks)) == (1, 27, True, 3)
+    assert (recorded.format, recorded.n, recorded.maximize, len(recorded.checks)) == (1, 27, True, 3)
     assert set(recorded.failures.values()) == {"ValueError: no luck"}
     point, value, row = recorded.best or ({}, 0.0, 0)
     assert point["layers"] == 6
@@ -51,7 +51,7 @@ def test_to_go_on_with_it_is_refused_with_the_cure_and_the_cure_works(old: Path)
     with pytest.raises(JournalError, match=r"format 1.*give another path.*opt.tell_points"):
         lamcts.maximize(lambda point: 1.0, SPACE, budget=40, seed=3, journal=old)
     assert old.read_bytes() == before
-    opt, kept = lamcts.Optimizer(SPACE, maximise=True, seed=0), Journal.read(old)
+    opt, kept = lamcts.Optimizer(SPACE, maximize=True, seed=0), Journal.read(old)
     opt.tell_points(kept.points(SPACE), kept.values)
     assert opt.best.value == np.nanmax(kept.values)
 

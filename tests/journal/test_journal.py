@@ -154,9 +154,9 @@ def test_every_ask_tell_and_forget_leaves_an_event_in_order(tmp_path: Path) -> N
 
 
 def test_a_reader_sees_rows_in_the_users_sign_and_the_best_point_without_the_space(tmp_path: Path) -> None:
-    opt = busy(tmp_path / "run.db", opt=fresh(maximise=True))
+    opt = busy(tmp_path / "run.db", opt=fresh(maximize=True))
     recorded = Journal.read(tmp_path / "run.db")
-    assert recorded.n == len(opt.seen) and recorded.maximise
+    assert recorded.n == len(opt.seen) and recorded.maximize
     assert np.array_equal(recorded.values, -opt.seen.y, equal_nan=True)
     point, value, row = recorded.best or (None, 0.0, 0)
     assert (point, value, row) == (opt.best.point.tolist(), opt.best.value, opt.seen.best)
@@ -182,7 +182,7 @@ def test_a_reader_may_look_while_the_run_goes_on(tmp_path: Path) -> None:
     ("field", "other"),
     [
         ("seed", Optimizer(SPACE, seed=5, sampler=Stroll(), tree=None, n_init=4)),
-        ("maximise", Optimizer(SPACE, seed=0, sampler=Stroll(), tree=None, n_init=4, maximise=True)),
+        ("maximize", Optimizer(SPACE, seed=0, sampler=Stroll(), tree=None, n_init=4, maximize=True)),
         ("sampler", Optimizer(SPACE, seed=0, sampler=Stroll(step=0.2), tree=None, n_init=4)),
         ("design.n_init", Optimizer(SPACE, seed=0, sampler=Stroll(), tree=None, n_init=5)),
         ("space.high", Optimizer(Box(-1, 2, dim=3), seed=0, sampler=Stroll(), tree=None, n_init=4)),

@@ -8,12 +8,12 @@ import lamcts.models
 from lamcts.errors import MissingExtra
 from lamcts.models.fit import Prior
 from lamcts.models.gp import Posterior
-from lamcts.models.local import Effort, LocalModel, ModelState
+from lamcts.models.local import LocalModel, ModelBudget, ModelState
 from lamcts.models.scale import Scale
 from lamcts.observations import Observations
 from lamcts.samplers.parts.record import from_json, to_json
 
-SMALL = Effort(rows=40, fit_rows=20, iterations=5)
+SMALL = ModelBudget(rows=40, fit_rows=20, iterations=5)
 AT = np.random.default_rng(9).random((10, 3))
 
 
@@ -23,9 +23,9 @@ def add(seen: Observations, n: int, rng: np.random.Generator, low: float = 0.0, 
     seen.append(x, y, np.full(n, np.nan), np.full(n, -1), np.full(n, -1))
 
 
-def grown(steps: int, effort: Effort = SMALL, seed: int = 0) -> tuple[Observations, LocalModel, Posterior]:
+def grown(steps: int, model_budget: ModelBudget = SMALL, seed: int = 0) -> tuple[Observations, LocalModel, Posterior]:
     seen, rng = Observations(3), np.random.default_rng(seed)
-    model = LocalModel(seen, Prior(), effort)
+    model = LocalModel(seen, Prior(), model_budget)
     add(seen, 12, rng)
     posterior = model.update(seen.x[0])
     for _ in range(steps):
@@ -35,7 +35,7 @@ def grown(steps: int, effort: Effort = SMALL, seed: int = 0) -> tuple[Observatio
 
 
 def test_the_model_is_the_process_over_its_rows() -> None:
-    seen, model, posterior = grown(1, Effort(growth=10.0))  # no refit: the second row set grew from the first
+    seen, model, posterior = grown(1, ModelBudget(growth=10.0))  # no refit: the second row set grew from the first
     y = seen.y[model.rows]
     assert len(y) == 13
     assert model.state.hyper is not None
@@ -89,7 +89,7 @@ def test_failures_never_enter_the_model() -> None:
 def test_the_route_through_gpytorch_gives_the_same_model() -> None:
     pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
     _, _, closed = grown(30)
-    _, _, other = grown(30, Effort(rows=40, fit_rows=20, iterations=5, device="cpu"))
+    _, _, other = grown(30, ModelBudget(rows=40, fit_rows=20, iterations=5, device="cpu"))
     assert np.abs(closed.expect(AT) - other.expect(AT)).max() < 1e-4
     assert type(other).__name__ == "TorchPosterior"
 
@@ -104,12 +104,12 @@ def test_a_device_without_its_packages_is_refused_where_it_is_asked_for(
     monkeypatch.delitem(sys.modules, "lamcts.models.torch_gp", raising=False)
     monkeypatch.delattr(lamcts.models, "torch_gp", raising=False)
     with pytest.raises(MissingExtra, match=rf"'{missing}', which is not installed: pip install 'lamcts\[torch\]'"):
-        Effort(device="cpu")
-    assert Effort().device is None  # the closed form needs neither
+        ModelBudget(device="cpu")
+    assert ModelBudget().device is None  # the closed form needs neither
 
 
 @pytest.mark.parametrize("device", ["cuda:99", "gpu", "meta", 3.5])
 def test_a_device_that_torch_does_not_have_is_refused_where_it_is_asked_for(device: str) -> None:
     pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
     with pytest.raises(ValueError, match=r"device: expected one of \[None, 'cpu'.*\], got"):
-        Effort(device=device)
+        ModelBudget(device=device)

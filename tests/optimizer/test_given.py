@@ -160,6 +160,6 @@ def test_turbo_moves_to_a_row_that_is_better_by_more_than_a_float_can_hold():
             opt.tell(trials, [scale * (1.5 + 0.4 * float(np.mean((t.point - 0.3) ** 2))) for t in trials])
         opt.tell_point([0.9, 0.9], -1.9 * scale)
         session = opt._searches.newest
-        session.adopt(40)
+        session.recenter(40)
         adopted.append(session.incumbent)
     assert adopted == [40, 40]

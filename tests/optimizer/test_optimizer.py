@@ -207,8 +207,8 @@ def test_telling_the_point_of_a_pending_trial_closes_it():
     assert opt.seen.trial.tolist() == [a.id]
 
 
-def test_maximise_turns_the_sign_once():
-    low, high = (lamcts.Optimizer(SPACES["box"](), maximise=m, seed=0) for m in (False, True))
+def test_maximize_turns_the_sign_once():
+    low, high = (lamcts.Optimizer(SPACES["box"](), maximize=m, seed=0) for m in (False, True))
     for opt, sign in ((low, 1.0), (high, -1.0)):
         while len(opt.seen) < 30:
             trials = opt.ask(5)
@@ -353,3 +353,11 @@ def test_while_a_search_roams_the_tree_is_not_asked_and_once_it_has_converged_it
             break
     assert opt.ask()[0].session == 1
     assert selected
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("maximise", "did you mean 'maximize'"), ("direction", "there are space")]
+)
+def test_an_argument_that_is_not_there_is_refused_with_the_nearest(name, hint):
+    with pytest.raises(TypeError, match=f"Optimizer: unknown argument '{name}'; {hint}"):
+        lamcts.Optimizer(SPACES["box"](), **{name: True})

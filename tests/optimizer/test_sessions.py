@@ -58,7 +58,7 @@ class NoteSession:
         if self.spent:
             return Proposal(np.empty((0, 1)), [])
         x = np.linspace(0.001, 0.999, 1000)[:, None]
-        x = x[self.region.contains(x) & self.seen.fresh(x)][:n]
+        x = x[self.region.contains(x) & self.seen.unseen(x)][:n]
         return Proposal(x, [round(float(v), 3) for v in x[:, 0]])
 
     def tell(self, notes, rows):

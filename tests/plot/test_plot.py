@@ -18,8 +18,8 @@ from lamcts.plot.curves import run_of
 from lamcts.plot.leaves import selected
 
 
-def told(space, function, n=150, tree="auto", maximise=False):
-    opt = Optimizer(space, sampler="uniform", seed=0, tree=tree, maximise=maximise)
+def told(space, function, n=150, tree="auto", maximize=False):
+    opt = Optimizer(space, sampler="uniform", seed=0, tree=tree, maximize=maximize)
     points = space.decode_many(space.sample(n, np.random.default_rng(0)))
     opt.tell_points(list(points), [function(point) for point in points])
     return opt
@@ -73,7 +73,7 @@ def test_the_reward_climbs_and_counts_episodes():
 
 
 def test_many_runs_are_drawn_as_median_and_band():
-    figure = plot.best_so_far({"one": [[4, 2], [2, 1], [9, 8]], "two": [3, 3]}, maximise=False)
+    figure = plot.best_so_far({"one": [[4, 2], [2, 1], [9, 8]], "two": [3, 3]}, maximize=False)
     line = lines(figure)["one (median of 3)"]
     np.testing.assert_array_equal(line.get_ydata(), [4, 2])
     assert "two" in lines(figure) and len(figure.axes[0].collections) == 1
@@ -98,8 +98,8 @@ def test_runs_come_as_optimizers_results_and_columns(plane):
     history = History(Points(opt.space, opt.seen.x), opt.seen.x, values, opt.seen.seconds, opt.seen.trial, {}, False)
     for source in (opt, Result(history=history), history, {"values": values}, values.tolist()):
         np.testing.assert_array_equal(run_of(source).values, values)
-    flipped = told(Box(0, 1, dim=2), lambda point: point[0], maximise=True)
-    assert run_of(flipped).maximise and run_of(flipped).values.max() > 0.9
+    flipped = told(Box(0, 1, dim=2), lambda point: point[0], maximize=True)
+    assert run_of(flipped).maximize and run_of(flipped).values.max() > 0.9
     assert lines(plot.best_so_far(Result(history=history)))
     with pytest.raises(ValueError, match="a sequence of values, got str"):
         run_of("nothing")

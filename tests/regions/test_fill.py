@@ -28,7 +28,9 @@ def observed(x: Floats) -> Observations:
 def deepest(splitter: KMeansSvm | Linear, n: int, d: int, depth: int, rows: int = 10**9) -> tuple[Region, Observations]:
     """Return the region of `depth` splits whose number of rows is next to `rows`, in a tree over random points."""
     seen = observed(rng().random((n, d)))
-    root = LatentTree(leaf_size=20, splitter=splitter, height=depth).plant(lamcts.Box(0, 1, dim=d), seen, 0).root()
+    root = (
+        LatentTree(leaf_size=20, splitter=splitter, height=depth).incremental(lamcts.Box(0, 1, dim=d), seen, 0).root()
+    )
     steps, node = max(paths(root), key=lambda pair: (len(pair[0]), -abs(len(pair[1].rows) - rows)))
     assert len(steps) == depth
     return node.region(steps), seen

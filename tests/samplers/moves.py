@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from lamcts.observations import Floats
-from lamcts.samplers.coordinate import TOGETHER
+from lamcts.samplers.coordinate import PATTERN
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.testing.search import Search, bowl
 
@@ -56,7 +56,7 @@ def discrete(x: Floats) -> float:
 
 
 def moves(search: Search) -> list[int]:
-    """Return the parameter of each point out, in the order of the trials: TOGETHER for several, DRAWN for none."""
+    """Return the parameter of each point out, in the order of the trials: PATTERN for several, DRAWN for none."""
     return [parameter for _, parameter, _ in search.out.values()]
 
 
@@ -69,9 +69,9 @@ def until_together(search: Search, batch: int = 3) -> int:
     for _ in range(60):
         numbers = search.ask(batch)
         kinds = dict(zip(numbers, moves(search), strict=True))
-        search.tell([number for number in numbers if kinds[number] != TOGETHER])
+        search.tell([number for number in numbers if kinds[number] != PATTERN])
         for number in numbers:
-            if kinds[number] == TOGETHER:
+            if kinds[number] == PATTERN:
                 return number
     raise AssertionError("no parameters were moved together")
 

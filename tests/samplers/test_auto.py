@@ -5,7 +5,7 @@ import pytest
 from arms import AUTO, BRIEF, CUBE, FAST, arms, best, failures, of, part, tell
 
 from lamcts import Optimizer, samplers
-from lamcts.models.local import Effort
+from lamcts.models.local import ModelBudget
 from lamcts.observations import Floats
 from lamcts.regions.region import Region, Step
 from lamcts.samplers.auto import GOOD, Auto
@@ -204,7 +204,7 @@ def test_an_arm_without_a_row_begins_where_the_base_has_got_to() -> None:
     rows = search.seen.append(x, np.array([bowl(p) for p in x]), np.full(8, np.nan), np.arange(8), np.zeros(8))
     session.tell(notes, rows)
     assert all(one.incumbent == session.incumbent for one in session.arms)
-    assert all(hasattr(one, "adopt") for one in session.arms)
+    assert all(hasattr(one, "recenter") for one in session.arms)
 
 
 def rough(x: Floats) -> float:
@@ -220,7 +220,9 @@ def test_losses_times_a_power_of_two_give_the_same_points(power: int) -> None:
 
 @pytest.mark.parametrize("shift, factor", [(1e3, 1.0), (-7.0, 3.7), (0.0, 1e12)])
 def test_an_affine_change_of_losses_hardly_moves_the_proposals(shift: float, factor: float) -> None:
-    fixed = Auto((Turbo(candidates=100, effort=Effort(iterations=0)), Quadratic()))  # Turbo's hyper-parameters stay
+    fixed = Auto(
+        (Turbo(candidates=100, model_budget=ModelBudget(iterations=0)), Quadratic())
+    )  # Turbo's hyper-parameters stay
     plain = Search(fixed, CUBE, seed=0, loss=rough)
     other = Search(fixed, CUBE, seed=0, loss=lambda x: factor * rough(x) + shift)
     assert np.abs(plain.go(6, 4) - other.go(6, 4)).max() < 1e-6

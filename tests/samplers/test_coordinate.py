@@ -6,7 +6,7 @@ from moves import CUBE, DISCRETE, MIXED, best, discrete, failing, mixed, play, p
 
 from lamcts.observations import Floats
 from lamcts.regions.region import Step
-from lamcts.samplers.coordinate import CONSIDERED, DRAWN, TOGETHER, Coordinate
+from lamcts.samplers.coordinate import CONSIDERED, DRAWN, PATTERN, Coordinate
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Box, Float, Int
 from lamcts.testing.samplers import Ball
@@ -47,7 +47,7 @@ def test_more_parameters_than_are_considered_at_once_all_get_their_turn(seed: in
     search = Search(Coordinate(), Box(0.0, 1.0, dim=dim), seed, given=2, loss=rippled)
     first = best(search)
     asked = [kind for _ in range(40) for kind in play(search, 5)]
-    assert len(set(asked) - {TOGETHER, DRAWN}) > 0.6 * dim
+    assert len(set(asked) - {PATTERN, DRAWN}) > 0.6 * dim
     assert max(asked) >= CONSIDERED
     assert best(search) < 0.7 * first
 
@@ -151,7 +151,7 @@ def test_an_adopted_row_is_where_it_goes_on_and_its_patience_begins_again() -> N
     search.tell(search.ask(5), [True] * 5)
     x = np.full(4, 0.45)
     row = int(search.seen.append(x[None], np.full(1, -1.0), np.full(1, np.nan), np.array([-1]), np.array([-1]))[0])
-    search.session.adopt(row)  # type: ignore[attr-defined]
+    search.session.recenter(row)  # type: ignore[attr-defined]
     assert search.session.incumbent == row
     numbers = search.ask(3)
     changed = (points(search, numbers) != x).sum(1)

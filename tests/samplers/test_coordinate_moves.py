@@ -5,7 +5,7 @@ import pytest
 from moves import CUBE, DISCRETE, MIXED, best, failing, mixed, moves, play, points, rippled, until_together
 
 from lamcts.regions.region import Region, Step
-from lamcts.samplers.coordinate import DRAWN, LATELY, TOGETHER, Coordinate
+from lamcts.samplers.coordinate import DRAWN, LATELY, PATTERN, Coordinate
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.testing.samplers import Ball, Slope
 from lamcts.testing.search import Loss, Search, bowl
@@ -25,7 +25,7 @@ def test_a_probe_differs_from_the_best_row_in_the_one_parameter_that_it_says(spa
             if kind >= 0:
                 assert changed == [kind]
                 probes += 1
-            elif kind == TOGETHER:
+            elif kind == PATTERN:
                 assert len(changed) >= 2
         search.tell(numbers)
     assert probes >= 15
@@ -82,9 +82,9 @@ def test_points_moved_together_are_out_one_at_a_time() -> None:
     until_together(search)
     for _ in range(8):
         numbers = search.ask(5)
-        assert moves(search).count(TOGETHER) == 1
+        assert moves(search).count(PATTERN) == 1
         search.tell(numbers)
-    assert TOGETHER not in {entry[2] for entry in search.session.log}
+    assert PATTERN not in {entry[2] for entry in search.session.log}
 
 
 def test_points_moved_together_are_never_asked_twice_for_a_known_point() -> None:
@@ -99,7 +99,7 @@ def test_points_moved_together_are_never_asked_twice_for_a_known_point() -> None
         kinds += moves(search)
         assert not (points(search, numbers) == x).all(1).any()
         search.forget(numbers)
-    assert TOGETHER not in kinds
+    assert PATTERN not in kinds
     assert DRAWN not in kinds
 
 
@@ -157,7 +157,7 @@ def test_a_resumed_search_goes_on_bit_for_bit_with_points_out_of_all_kinds() -> 
         together = until_together(search)
         out = search.ask(5)
         search.tell(out[3:])
-        assert {TOGETHER} < set(moves(search))
+        assert {PATTERN} < set(moves(search))
         copy = search.resumed()
         assert copy.saved() == search.saved()
         for late in (out[0], together, out[2]):
@@ -206,7 +206,7 @@ def test_discrete_values_outside_the_region_are_not_proposed_over_and_over() -> 
     search = Search(Coordinate(), space, 0, steps=wall, given=600, loss=rippled)
     kinds = [kind for _ in range(10) for kind in play(search, 1)]
     assert DRAWN not in kinds
-    assert {6, 7} <= set(kinds) <= {6, 7, TOGETHER}
+    assert {6, 7} <= set(kinds) <= {6, 7, PATTERN}
 
 
 def test_with_the_incumbent_outside_it_probes_from_the_best_row_inside() -> None:

@@ -237,7 +237,7 @@ def test_an_adopted_row_is_where_it_goes_on_in_a_box_that_holds_the_old_centre()
     assert length(search) == 2.0 / 2**7
     x = search.seen.x[old] + np.array([0.0, 0.1, 0.0, -0.05])
     row = int(search.seen.append(x[None], np.full(1, -1.0), np.full(1, np.nan), np.array([-1]), np.array([-1]))[0])
-    search.session.adopt(row)  # type: ignore[attr-defined]
+    search.session.recenter(row)  # type: ignore[attr-defined]
     assert search.session.incumbent == row
     assert length(search) == pytest.approx(0.2)
     assert search.session.state()["box"]["failures"] == 0
@@ -251,7 +251,7 @@ def test_failures_are_forgiven_only_where_the_adopted_row_lies_outside_the_box(w
     search.tell(search.ask(3), [True] * 3)
     x = search.seen.x[search.session.incumbent] + np.array([0.0, way, 0.0, 0.0])
     row = int(search.seen.append(x[None], np.full(1, -1.0), np.full(1, np.nan), np.array([-1]), np.array([-1]))[0])
-    search.session.adopt(row)  # type: ignore[attr-defined]
+    search.session.recenter(row)  # type: ignore[attr-defined]
     assert search.session.state()["box"]["failures"] == failures
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from lamcts.models.fit import Prior
-from lamcts.models.local import Effort
+from lamcts.models.local import ModelBudget
 from lamcts.regions.region import Step
 from lamcts.samplers import turbo
-from lamcts.samplers.parts.perturb import descend
+from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Bool, Box, Choice, Space
 from lamcts.testing.samplers import Slope
@@ -45,7 +45,7 @@ def test_points_to_begin_with_are_drawn_only_where_rows_are_missing() -> None:
 
 @pytest.mark.parametrize("shift, factor", [(1e3, 1.0), (-7.0, 3.7), (0.0, 1e12)])
 def test_an_affine_change_of_losses_hardly_moves_the_proposals(shift: float, factor: float) -> None:
-    fixed = Turbo(candidates=200, effort=Effort(iterations=0))  # hyper-parameters stay those of the prior
+    fixed = Turbo(candidates=200, model_budget=ModelBudget(iterations=0))  # hyper-parameters stay those of the prior
     plain = Search(fixed, CUBE, seed=0)
     other = Search(fixed, CUBE, seed=0, loss=lambda x: factor * bowl(x) + shift)
     assert np.abs(plain.go(6, 4) - other.go(6, 4)).max() < 1e-6
@@ -119,11 +119,11 @@ def test_a_share_of_the_draws_goes_down_the_slope(share: float, batch: int, monk
 
     def watched(region, best, slope, low, high, free, steps):  # type: ignore[no-untyped-def]
         went.extend(free.any(1))
-        down = descend(region, best, slope, low, high, free, steps)
+        down = gradient_descent(region, best, slope, low, high, free, steps)
         assert not (down != best)[~free].any()
         return down
 
-    monkeypatch.setattr(turbo, "descend", watched)
+    monkeypatch.setattr(turbo, "gradient_descent", watched)
     Search(Turbo(candidates=100, descent_share=share), CUBE, seed=0, given=8).go(28 // batch, batch)
     assert len(went) >= 28
     assert abs(np.mean(went) - share) <= 0.5 / len(went)
@@ -139,7 +139,7 @@ def test_a_share_of_the_draws_goes_down_the_slope(share: float, batch: int, monk
         {"failure_tolerance": 1.5},
         {"n_start": 0},
         {"candidates": True},
-        {"few": 0.0},
+        {"perturb_dims": 0.0},
         {"descent": -1},
         {"descent_share": 1.5},
         {"descent_share": math.nan},
@@ -151,7 +151,7 @@ def test_wrong_settings_say_what_was_expected(wrong: dict[str, float]) -> None:
 
 
 def test_settings_are_plain_and_print_themselves() -> None:
-    assert eval(repr(Turbo()), {"Turbo": Turbo, "Prior": Prior, "Effort": Effort}) == Turbo()
+    assert eval(repr(Turbo()), {"Turbo": Turbo, "Prior": Prior, "ModelBudget": ModelBudget}) == Turbo()
 
 
 def test_it_settles_once_it_has_begun_unless_it_is_told_not_to() -> None:

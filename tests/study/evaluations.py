@@ -69,7 +69,7 @@ def endless(point: np.ndarray) -> float:
 class Diary:
     """A learner whose memory is the list of all notes, and whose values depend on how many there are."""
 
-    name, maximise, optimum = "diary", False, None
+    name, maximize, optimum = "diary", False, None
     space = Box(0.0, 1.0, dim=2)
     x0 = np.zeros(2)
 

@@ -46,7 +46,7 @@ class _Session:
             else:
                 x = self.seen.x[self.incumbent] + self.settings.step * self.rng.normal(size=(4 * n, space.dim))
             x = np.vstack([found, space.snap(np.clip(x, 0, 1))])
-            found = x[self.seen.fresh(x) & self.region.contains(x)][:n]
+            found = x[self.seen.unseen(x) & self.region.contains(x)][:n]
             if len(found) == n:
                 break
         return Proposal(found, [x.tolist() for x in found])

@@ -17,7 +17,7 @@ def test_the_first_evaluation_is_x0(name: str, tree: str | None) -> None:
         pytest.skip(f"needs the package {extra}")
 
     class Ackley:
-        name, maximise, optimum = "started", False, 0.0
+        name, maximize, optimum = "started", False, 0.0
         space = objectives.make("ackley", dim=2).space
         x0 = np.array([7.0, -4.0])
 

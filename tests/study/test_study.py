@@ -87,7 +87,7 @@ def test_a_function_with_a_seed_parameter_gets_the_trials_seed() -> None:
 class Hill:
     """An objective in the sense of the protocol."""
 
-    name, space, maximise, x0, optimum = "hill", BOX, True, np.array([0.25, 0.5]), 0.0
+    name, space, maximize, x0, optimum = "hill", BOX, True, np.array([0.25, 0.5]), 0.0
 
     def __call__(self, point: np.ndarray, *, seed: int | None = None) -> float:
         return negated(point)
@@ -333,3 +333,18 @@ def test_a_missing_function_or_space_is_named() -> None:
 
 def test_the_options_for_type_checkers_are_the_settings() -> None:
     assert {*Options.__annotations__, "budget"} == set(Settings.__dataclass_fields__)
+
+
+def test_the_other_spelling_of_maximize_is_refused_with_the_cure() -> None:
+    class Mine:
+        maximise = True
+
+        def __call__(self, point: np.ndarray) -> float:
+            return float(point.sum())
+
+    with pytest.raises(ValueError, match="the objective Mine has an attribute 'maximise': call it 'maximize'"):
+        minimize(Mine(), [(0, 1)], budget=3)
+    with pytest.raises(TypeError, match="unknown option 'maximise'; did you mean 'maximize'"):
+        run(Mine(), [(0, 1)], budget=3, maximise=True)
+    with pytest.raises(TypeError, match=r"maximize: not here; call lamcts.maximize"):
+        minimize(Mine(), [(0, 1)], budget=3, maximize=True)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lamcts.observations import Observations
 from lamcts.spaces.box import Box
 from lamcts.tree import KMeansSvm, LatentTree, Linear, Node, paths, walk
-from lamcts.tree.merit import ranks
 from lamcts.tree.select import greedy, ucb, upper_bound
+from lamcts.tree.utility import ranks
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SMALL = LatentTree(leaf_size=10, splitter=KMeansSvm(kernel="linear"))
@@ -37,7 +37,7 @@ def points(n: int, d: int, seed: int = 0) -> np.ndarray:
 
 
 def grown(tree: LatentTree, seen: Observations, seed: int = 0) -> Node:
-    return tree.plant(Box(0, 1, dim=seen.dim), seen, seed).root()
+    return tree.incremental(Box(0, 1, dim=seen.dim), seen, seed).root()
 
 
 def shape(root: Node) -> list[Any]:
@@ -68,9 +68,9 @@ def test_every_row_lies_in_the_region_of_its_node_and_in_one_kid(tree: LatentTre
 
 def test_values_are_mean_ranks_among_all_rows_or_raw_means() -> None:
     seen = observed(points(200, 3))
-    merit = ranks(seen.y)
+    utility = ranks(seen.y)
     for node in walk(grown(LatentTree(), seen)):
-        assert np.isclose(node.value, merit[node.rows].mean())
+        assert np.isclose(node.value, utility[node.rows].mean())
     for node in walk(grown(LatentTree(values="raw"), seen)):
         assert np.isclose(node.value, -seen.y[node.rows].mean())
 
@@ -82,7 +82,7 @@ def test_the_tree_that_follows_the_data_equals_the_one_grown_from_nothing(
 ) -> None:
     space, d = Box(0, 1, dim=3), 3
     seen = Observations(d)
-    growth = SMALL.plant(space, seen, seed)
+    growth = SMALL.incremental(space, seen, seed)
     rng = np.random.default_rng(seed)
     for size in batches:
         x = rng.random((size, d))
@@ -92,14 +92,14 @@ def test_the_tree_that_follows_the_data_equals_the_one_grown_from_nothing(
             greedy(growth.root(), rng)  # look at one path only
         elif rng.random() < 0.5:
             shape(growth.root())
-    assert shape(growth.root()) == shape(SMALL.plant(space, seen, seed).root())
+    assert shape(growth.root()) == shape(SMALL.incremental(space, seen, seed).root())
 
 
 @pytest.mark.parametrize("more", [35, 400], ids=["the same splits", "new splits"])
 def test_an_old_root_stays_as_it_was_when_rows_arrive(more: int) -> None:
     seen = observed(points(110, 3))
     before = shape(grown(SMALL, seen))
-    growth = SMALL.plant(Box(0, 1, dim=3), seen, 0)
+    growth = SMALL.incremental(Box(0, 1, dim=3), seen, 0)
     looked, not_looked = growth.root(), growth.root()
     assert looked.kids
     x = points(more, 3, seed=5)
@@ -136,7 +136,7 @@ def test_splits_are_fitted_only_where_somebody_looks() -> None:
 
     seen = observed(points(600, 3))
     tree = LatentTree(leaf_size=10, splitter=Counting())
-    growth = tree.plant(Box(0, 1, dim=3), seen, 0)
+    growth = tree.incremental(Box(0, 1, dim=3), seen, 0)
     root = growth.root()
     assert Counting.fits == 0
     region = tree.select(root, np.random.default_rng(0))
@@ -269,7 +269,7 @@ def test_golden_trees_keep_their_structure(name: str) -> None:
 def test_the_region_round_a_point_holds_it_and_keeps_its_room() -> None:
     seen = observed(points(600, 3))
     tree = LatentTree(leaf_size=10, room=40)
-    root = tree.plant(Box(0, 1, dim=3), seen, 0).root()
+    root = tree.incremental(Box(0, 1, dim=3), seen, 0).root()
     deep = 0
     for x in points(20, 3, seed=1):
         region = tree.around(root, x)

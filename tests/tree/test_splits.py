@@ -7,8 +7,8 @@ from lamcts.tree import HoldOut, KMeansSvm, Linear, splits
 from lamcts.tree.boundary import NEAR, Frame, Halfspace, KernelBoundary, gram
 from lamcts.tree.holdout import evidence
 from lamcts.tree.labels import kmeans, median, residual, two_means
-from lamcts.tree.merit import ranks
 from lamcts.tree.splits import thin
+from lamcts.tree.utility import ranks
 
 SPLITTERS = [
     KMeansSvm(),
@@ -26,15 +26,15 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 
 def sphere(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Points and the merits of a bowl whose bottom lies off the centre."""
+    """Points and the utilities of a bowl whose bottom lies off the centre."""
     x = rng(seed).random((n, d))
     return x, ranks(np.square(x - 0.7).sum(1))
 
 
 @pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
 def test_the_good_side_outranks_the_bad_on_points_never_seen(splitter: KMeansSvm | Linear) -> None:
-    x, merit = sphere(150, 3)
-    split = splitter.fit(x, merit, rng())
+    x, utility = sphere(150, 3)
+    split = splitter.fit(x, utility, rng())
     assert split is not None
     fresh, value = sphere(2000, 3, seed=9)
     assert evidence((split.good(fresh), value)).gap > 0.15
@@ -46,11 +46,11 @@ def test_noise_is_not_split(splitter: KMeansSvm | Linear) -> None:
     assert sum(split is not None for split in splits) <= 2
 
 
-def test_in_a_hundred_dimensions_the_plain_clustering_ignores_merit_and_the_weighted_one_does_not() -> None:
-    x, merit = sphere(300, 100)
+def test_in_a_hundred_dimensions_the_plain_clustering_ignores_utility_and_the_weighted_one_does_not() -> None:
+    x, utility = sphere(300, 100)
     fresh, value = sphere(3000, 100, seed=9)
-    plain = KMeansSvm(y_weight=(1.0,), labels=("kmeans",), check=None).fit(x, merit, rng())
-    ours = KMeansSvm().fit(x, merit, rng())
+    plain = KMeansSvm(y_weight=(1.0,), labels=("kmeans",), check=None).fit(x, utility, rng())
+    ours = KMeansSvm().fit(x, utility, rng())
     assert plain is not None
     assert ours is not None
     gap, plain_gap = evidence((ours.good(fresh), value)).gap, evidence((plain.good(fresh), value)).gap
@@ -60,8 +60,8 @@ def test_in_a_hundred_dimensions_the_plain_clustering_ignores_merit_and_the_weig
 
 @pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
 def test_the_answer_for_a_row_does_not_depend_on_the_rows_beside_it(splitter: KMeansSvm | Linear) -> None:
-    x, merit = sphere(120, 40)
-    split = splitter.fit(x, merit, rng()) or KMeansSvm(check=None).fit(x, merit, rng())
+    x, utility = sphere(120, 40)
+    split = splitter.fit(x, utility, rng()) or KMeansSvm(check=None).fit(x, utility, rng())
     assert split is not None
     inside, outside = x[split.good(x)][0], x[~split.good(x)][0]
     for _ in range(60):  # close in on the boundary until there is no float64 between
@@ -86,15 +86,15 @@ def test_zero_counts_as_good() -> None:
 
 
 def test_a_flat_split_gives_its_half_space() -> None:
-    x, merit = sphere(150, 4)
+    x, utility = sphere(150, 4)
     points = rng(3).random((500, 4))
     for splitter in (KMeansSvm(kernel="linear"), Linear()):
-        split = splitter.fit(x, merit, rng())
+        split = splitter.fit(x, utility, rng())
         assert split is not None
         flat = split.halfspace()
         assert flat is not None
         assert split.good(points).tolist() == (points @ flat[0] + flat[1] >= 0).tolist()
-    curved = KMeansSvm().fit(x, merit, rng())
+    curved = KMeansSvm().fit(x, utility, rng())
     assert curved is not None
     assert curved.halfspace() is None
 
@@ -103,12 +103,12 @@ def test_a_flat_split_gives_its_half_space() -> None:
 def test_the_kernel_boundary_is_that_of_scikit_learn(kernel: str) -> None:
     from sklearn.svm import SVC
 
-    x, merit = sphere(90, 6)
-    split = KMeansSvm(kernel=kernel, labels=("median",), check=None).fit(x, merit, rng())
+    x, utility = sphere(90, 6)
+    split = KMeansSvm(kernel=kernel, labels=("median",), check=None).fit(x, utility, rng())
     assert isinstance(split, KernelBoundary)
     z = (x - x.mean(0)) / x.std(0)
     oracle = SVC(C=1.0, kernel=kernel, gamma=1 / 6, coef0=1.0, degree=2, random_state=0).fit(
-        z, merit > np.median(merit)
+        z, utility > np.median(utility)
     )
     points = rng(4).random((400, 6))
     expected = oracle.decision_function((points - x.mean(0)) / x.std(0))
@@ -131,7 +131,7 @@ DEGENERATE = {
     "no row": (np.empty((0, 3)), np.empty(0)),
     "one row": (np.full((1, 3), 0.5), np.ones(1)),
     "two rows": (np.array([[0.1], [0.9]]), np.array([0.0, 1.0])),
-    "equal merits": (rng().random((50, 3)), np.full(50, 0.5)),
+    "equal utilities": (rng().random((50, 3)), np.full(50, 0.5)),
     "equal points": (np.full((50, 3), 0.3), rng().random(50)),
     "points closer than 1e-9": (0.3 + 1e-13 * rng().random((50, 3)), rng().random(50)),
 }
@@ -156,34 +156,34 @@ def test_merits_of_any_size_and_points_that_repeat_never_raise(splitter: KMeansS
 
 
 def test_a_machine_that_is_stopped_early_is_judged_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, merit = sphere(100, 3)
-    whole = KMeansSvm(check=None).fit(x, merit, rng())
+    x, utility = sphere(100, 3)
+    whole = KMeansSvm(check=None).fit(x, utility, rng())
     monkeypatch.setattr(splits, "MOST_STEPS", 5)
-    early = KMeansSvm(check=None, min_share=0.0).fit(x, merit, rng())  # no ConvergenceWarning gets out
+    early = KMeansSvm(check=None, min_share=0.0).fit(x, utility, rng())  # no ConvergenceWarning gets out
     assert isinstance(whole, KernelBoundary)
     assert early is None or (isinstance(early, KernelBoundary) and early.weight.tolist() != whole.weight.tolist())
 
 
 def test_a_fit_repeats_with_its_random_numbers_and_leaves_its_input_alone() -> None:
-    x, merit = sphere(800, 8)
-    before = x.copy(), merit.copy()
-    one, two = KMeansSvm().fit(x, merit, rng(5)), KMeansSvm().fit(x, merit, rng(5))
+    x, utility = sphere(800, 8)
+    before = x.copy(), utility.copy()
+    one, two = KMeansSvm().fit(x, utility, rng(5)), KMeansSvm().fit(x, utility, rng(5))
     assert isinstance(one, KernelBoundary)
     assert isinstance(two, KernelBoundary)
     assert one.support.tolist() == two.support.tolist()
     assert one.weight.tolist() == two.weight.tolist()
     assert np.array_equal(x, before[0])
-    assert np.array_equal(merit, before[1])
+    assert np.array_equal(utility, before[1])
 
 
 def test_many_rows_are_thinned_evenly_over_their_merits() -> None:
-    merit = rng().random(10_000)
-    rows = thin(merit, 500, rng(1))
+    utility = rng().random(10_000)
+    rows = thin(utility, 500, rng(1))
     assert len(np.unique(rows)) == 500
     assert (np.diff(rows) > 0).all()
-    slices = np.argsort(np.argsort(merit))[rows] // 20
+    slices = np.argsort(np.argsort(utility))[rows] // 20
     assert sorted(slices.tolist()) == list(range(500))
-    assert thin(merit[:7], 7, rng()).tolist() == list(range(7))
+    assert thin(utility[:7], 7, rng()).tolist() == list(range(7))
 
 
 def test_two_means_tells_two_heaps_apart_and_kmeans_calls_the_better_one_good() -> None:

@@ -56,7 +56,7 @@ class Lander:
     initial_random: float = 1500.0
 
     name = "lunar"
-    maximise = True
+    maximize = True
     x0 = None
     optimum = None
     threshold = 200.0  # gymnasium: "an episode is considered a solution if it scores at least 200 points"
@@ -133,7 +133,7 @@ def action(w: Sequence[float], state: Any) -> int:
     return 1 if tilt > steady else 0
 
 
-@register("lunar", "LunarLander-v3, 12 weights of a rule; maximise", package="Box2D", extra="mujoco", budget=300)
+@register("lunar", "LunarLander-v3, 12 weights of a rule; maximize", package="Box2D", extra="mujoco", budget=300)
 def lunar(rollouts: int = 10, seeds: str = "fixed", base_seed: int = 0, initial_random: float = 1500.0) -> Lander:
     """LunarLander with twelve weights in [0, 2]. MissingExtra without gymnasium's Box2D."""
     for what, number, least in (("rollouts", rollouts, 1), ("base_seed", base_seed, 0)):

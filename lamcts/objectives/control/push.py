@@ -44,7 +44,7 @@ class Push:
     noise: float = 0.0
 
     name = "push"
-    maximise = True
+    maximize = True
     x0 = None
     optimum = None
     ceiling = float(np.linalg.norm(GOALS - STARTS, axis=1).sum())  # 11.07
@@ -74,7 +74,7 @@ class Push:
         return _simulate(hands[:, :2].tolist(), hands[:, 5].tolist(), velocities.tolist(), spins, steps)
 
 
-@register("push", "two hands push two objects to their goals, 14 numbers; maximise, at most 11.07", package="Box2D",
+@register("push", "two hands push two objects to their goals, 14 numbers; maximize, at most 11.07", package="Box2D",
           extra="mujoco")  # fmt: skip
 def push(noise: float = 0.0) -> Push:
     """Robot pushing in 14 dimensions. `noise=0.01` is that of the original. MissingExtra without Box2D."""

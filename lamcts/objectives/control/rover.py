@@ -39,7 +39,7 @@ class Rover:
     noise: float = 0.0
 
     name = "rover"
-    maximise = True
+    maximize = True
     x0 = None
     optimum = None
     ceiling = 5.0
@@ -67,7 +67,7 @@ class Rover:
         return path
 
 
-@register("rover", "a path of 30 points past 113 obstacles, 60 numbers; maximise, at most 5")
+@register("rover", "a path of 30 points past 113 obstacles, 60 numbers; maximize, at most 5")
 def rover(noise: float = 0.0) -> Rover:
     """The 60-dimensional rover. `noise=1e-4` is that of the original."""
     if not (np.isfinite(noise) and noise >= 0):

@@ -49,7 +49,7 @@ class Command:
     template: str | Sequence[str]
     space: Space
     timeout_seconds: float | None = None
-    maximise: bool = False
+    maximize: bool = False
     pattern: str | None = None
     x0: Mapping[str, Any] | None = None
 

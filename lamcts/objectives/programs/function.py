@@ -25,13 +25,13 @@ class Function:
 
     target: str
     space: Space
-    maximise: bool = False
+    maximize: bool = False
     x0: Any = None
 
     optimum = None
 
     @classmethod
-    def of(cls, target: str, space: Space | None = None, maximise: bool | None = None) -> "Function":
+    def of(cls, target: str, space: Space | None = None, maximize: bool | None = None) -> "Function":
         """Return the function called `target`; what is left out is taken from its attributes of the same names.
 
         ValueError where it cannot be loaded, is no function of one point, or has no space.
@@ -45,10 +45,10 @@ class Function:
         space = getattr(f, "space", None) if space is None else space
         if space is None:
             raise ValueError(f"expected a space of points for {name}, got none: give one, or set {name}.space = ...")
-        sense = getattr(f, "maximise", None)
-        if maximise is not None and sense is not None and maximise != bool(sense):
-            raise ValueError(f"expected one sense, got maximise={maximise} and {name}.maximise = {sense}")
-        return cls(target, space, bool(sense if maximise is None else maximise), x0)
+        sense = getattr(f, "maximize", None)
+        if maximize is not None and sense is not None and maximize != bool(sense):
+            raise ValueError(f"expected one sense, got maximize={maximize} and {name}.maximize = {sense}")
+        return cls(target, space, bool(sense if maximize is None else maximize), x0)
 
     @property
     def name(self) -> str:

@@ -31,7 +31,7 @@ class Synthetic:
     rotation: Floats | None = None
     noise: float = 0.0
 
-    maximise = False
+    maximize = False
     x0 = None
 
     @property

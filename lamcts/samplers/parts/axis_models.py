@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.acquisition import expected_improvement
-from lamcts.models.profiles import Profiles
+from lamcts.models.main_effects import MainEffects
 from lamcts.spaces.base import Space
 from lamcts.types import Floats
 
@@ -39,26 +39,26 @@ class Found(NamedTuple):
     value: Floats
 
 
-class Lines:
+class AxisModels:
     """Expected improvements along parameters, kept until something that they rest on changes."""
 
-    def __init__(self, space: Space, profiles: Profiles) -> None:
-        self._space, self._profiles = space, profiles
+    def __init__(self, space: Space, effects: MainEffects) -> None:
+        self._space, self._effects = space, effects
         self._blocks = space.blocks
         self._values: dict[int, Floats] = {}  # discrete parameter -> its values [m, w], as far as they are tried
-        self._lines: dict[int, tuple[object, Line]] = {}  # parameter -> what the line rests on, the line
+        self._axes: dict[int, tuple[object, Line]] = {}  # parameter -> what the line rests on, the line
 
     def line(self, parameter: int, x: Floats, out: Out) -> Line:
         """Return the line through `x` [d] along a parameter."""
         at = x[self._blocks[parameter]]
-        count = self._profiles.count(parameter)
+        count = self._effects.count(parameter)
         ends = [(end.tobytes(), start.tobytes()) for end, start in out]
-        rests_on = (self._profiles.place, self._profiles.cap, count, at.tobytes(), ends)
-        known = self._lines.get(parameter)
+        rests_on = (self._effects.place, self._effects.cap, count, at.tobytes(), ends)
+        known = self._axes.get(parameter)
         if known is None or known[0] != rests_on:
             to = self._candidates(parameter, x, count + len(out))
-            known = rests_on, Line(to, *self._profiles.predict(parameter, at, to, out))
-            self._lines[parameter] = known
+            known = rests_on, Line(to, *self._effects.predict(parameter, at, to, out))
+            self._axes[parameter] = known
         return known[1]
 
     def best(self, parameter: int, x: Floats, out: Out, usable: Usable, strict: bool = False) -> Found:
@@ -70,7 +70,7 @@ class Lines:
         line = self.line(parameter, x, out)
         if not len(line.to):
             return Found(NONE, x[self._blocks[parameter]])
-        gain = expected_improvement(line.rise, line.spread * self._profiles.sizes[parameter], 0.0)
+        gain = expected_improvement(line.rise, line.spread * self._effects.sizes[parameter], 0.0)
         if strict or not self._continuous(parameter):
             points = np.repeat(x[None], len(gain), axis=0)
             points[:, self._blocks[parameter]] = line.to
@@ -81,7 +81,7 @@ class Lines:
     def surest(self, parameter: int, x: Floats, out: Out) -> Found | None:
         """Return the value of a parameter with the largest improvement on `x` [d] that is sure, None without one."""
         line = self.line(parameter, x, out)
-        worst = line.rise + SURE * line.spread * self._profiles.sizes[parameter]
+        worst = line.rise + SURE * line.spread * self._effects.sizes[parameter]
         if not (worst < 0).any():
             return None
         i = int(np.argmin(worst))

@@ -41,7 +41,7 @@ class Batch:
         """
         taken = np.zeros(len(x), bool)
         inside = np.flatnonzero(self.region.contains(x))
-        fresh = self.seen.fresh(np.vstack([self.x, x[inside]]))[len(self.x) :]
+        fresh = self.seen.unseen(np.vstack([self.x, x[inside]]))[len(self.x) :]
         taken[inside[fresh][: self.missing]] = True
         self.x = np.vstack([self.x, x[taken]])
         return taken
@@ -69,7 +69,7 @@ def centre(region: Region, seen: Observations, incumbent: int | None) -> Floats 
     return None if row is None else seen.x[row]
 
 
-def pull(x: Floats, anchor: Floats, region: Region) -> Floats:
+def bisect_into(x: Floats, anchor: Floats, region: Region) -> Floats:
     """Halve the way from each row of `x` [k, d] to `anchor` [d] until it lies inside; return them snapped, [k, d].
 
     Rows that stay outside after all halvings come back outside.
@@ -85,7 +85,7 @@ def pull(x: Floats, anchor: Floats, region: Region) -> Floats:
     return snapped
 
 
-def leader(seen: Observations, rows: Iterable[int], current: int | None = None) -> int | None:
+def best_row(seen: Observations, rows: Iterable[int], current: int | None = None) -> int | None:
     """Return the row of the lowest loss among `current` and `rows` (the earliest of equals), None without a success."""
     rows = np.fromiter(rows, np.int64)
     rows = rows[np.isfinite(seen.y[rows])]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.regions.region import Region
-from lamcts.samplers.parts.batch import pull
+from lamcts.samplers.parts.batch import bisect_into
 from lamcts.spaces.base import Space
 from lamcts.types import Floats
 
@@ -30,10 +30,10 @@ def box(centre: Floats, lengths: Floats, length: float) -> tuple[Floats, Floats]
     return np.maximum(centre - shape * length / 2, 0.0), np.minimum(centre + shape * length / 2, 1.0)
 
 
-def masks(space: Space, shape: tuple[int, ...], few: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return which parameters to move, [*shape, b]: each with chance `few / b`, at least one in every row."""
+def masks(space: Space, shape: tuple[int, ...], perturb_dims: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return which parameters to move, [*shape, b]: each with chance `perturb_dims / b`, at least one in every row."""
     b = len(space.blocks)
-    mask = rng.random((*shape, b)) < few / b
+    mask = rng.random((*shape, b)) < perturb_dims / b
     chosen = rng.integers(0, b, shape)
     none = ~mask.any(-1)
     mask[none, chosen[none]] = True
@@ -56,7 +56,7 @@ def moved(space: Space, start: Floats, x: Floats, mask: NDArray[np.bool_], rng: 
 
 
 def candidates(
-    region: Region, centre: Floats, low: Floats, high: Floats, m: int, few: float, rng: np.random.Generator
+    region: Region, centre: Floats, low: Floats, high: Floats, m: int, perturb_dims: float, rng: np.random.Generator
 ) -> Floats:
     """Return at most `m` snapped points of the region and the box from `low` to `high` [d], each with some parameters
     of `centre` [d] moved.
@@ -66,22 +66,22 @@ def candidates(
     space = region.space
     x = low + rng.random((m, space.dim)) * (high - low)
     start = np.broadcast_to(centre, x.shape)
-    x = moved(space, start, x, masks(space, (m,), few, rng), rng)
+    x = moved(space, start, x, masks(space, (m,), perturb_dims, rng), rng)
     inside = region.contains(x)
     short = math.ceil(FEW_INSIDE * m) - np.count_nonzero(inside)
     if short <= 0:
         return x[inside]
-    pulled = pull(x[~inside][:short], centre, region)
+    pulled = bisect_into(x[~inside][:short], centre, region)
     return np.vstack([x[inside], pulled[region.contains(pulled)]])
 
 
-def polish(
+def local_search(
     region: Region,
     x: Floats,
     loss: Callable[[Floats], NDArray[Any]],
     low: Floats,
     high: Floats,
-    few: float,
+    perturb_dims: float,
     rounds: int,
     rng: np.random.Generator,
 ) -> Floats:
@@ -95,7 +95,7 @@ def polish(
     for _ in range(rounds):
         start = np.repeat(best, TRIES, axis=0)  # [k TRIES, d]
         jump = start + step * (high - low) * rng.standard_normal(start.shape)
-        near = moved(space, start, np.clip(jump, low, high), masks(space, (len(start),), few, rng), rng)
+        near = moved(space, start, np.clip(jump, low, high), masks(space, (len(start),), perturb_dims, rng), rng)
         found = loss(near.reshape(k, TRIES, -1))  # [k, TRIES]
         found[~region.contains(near).reshape(k, TRIES)] = np.inf
         winner = found.argmin(1)  # [k]
@@ -106,7 +106,7 @@ def polish(
     return best
 
 
-def descend(
+def gradient_descent(
     region: Region,
     x: Floats,
     slope: Callable[[Floats], tuple[NDArray[Any], NDArray[Any]]],

@@ -8,7 +8,7 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Scope
-from lamcts.samplers.parts.batch import leader
+from lamcts.samplers.parts.batch import best_row
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.types import Rows
 
@@ -53,7 +53,7 @@ class LocalSession(Generic[Settings, P]):
         return self.progress.incumbent
 
     def tell(self, notes: list[Any], rows: Rows) -> None:
-        self.progress.incumbent = leader(self.seen, rows, self.progress.incumbent)
+        self.progress.incumbent = best_row(self.seen, rows, self.progress.incumbent)
 
     def forget(self, notes: list[Any]) -> None:
         pass

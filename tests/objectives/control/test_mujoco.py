@@ -21,7 +21,7 @@ def hopper():
 
 def test_doing_nothing_with_the_swimmer_scores_about_ten():
     swimmer = objectives.make("swimmer")
-    assert swimmer.maximise and swimmer.space.dim == 16 and swimmer.x0.shape == (16,)
+    assert swimmer.maximize and swimmer.space.dim == 16 and swimmer.x0.shape == (16,)
     result = swimmer.evaluate(swimmer.x0, seed=1)
     assert result.steps.tolist() == [1000, 1000, 1000]
     assert -30 < result.mean < 50

@@ -43,7 +43,7 @@ def test_the_values_are_those_of_the_original(push):
 
 
 def test_the_box_and_the_most_that_can_be_had(push):
-    assert push.space.dim == 14 and push.maximise
+    assert push.space.dim == 14 and push.maximize
     assert push.space.low.tolist() == [-5, -5, -10, -10, 2, 0] * 2 + [-5, -5]
     np.testing.assert_allclose(push.space.high, [5, 5, 10, 10, 30, 2 * np.pi] * 2 + [5, 5])
     assert push.ceiling == pytest.approx(11.072737127026487)

@@ -27,7 +27,7 @@ def best(x):
     return -float(((x - beside_it.CENTRE) ** 2).sum())
 
 best.space = lamcts.Box(-5, 5, dim=2)
-best.maximise = True
+best.maximize = True
 best.x0 = [1.0, 1.0]
 
 class Nested:
@@ -62,18 +62,18 @@ def file(tmp_path, monkeypatch):
 def test_a_function_is_found_by_file_and_by_module(file, where):
     f = Function.of(f"{where}:plain", SPACE)
     assert f({"x": 0.5, "n": 2}) == 2.5
-    assert (f.name, f.maximise, f.space, f.x0, f.optimum) == ("plain", False, SPACE, None, None)
+    assert (f.name, f.maximize, f.space, f.x0, f.optimum) == ("plain", False, SPACE, None, None)
     assert Function.of(f"{where}:Nested.f", SPACE)(None) == 1
     assert Function.of(f"{where}:triple", SPACE)(None) == 3
 
 
 def test_the_function_tells_its_space_sense_and_start(file):
     f = Function.of("mine.py:best")
-    assert f.space == Box(-5, 5, dim=2) and f.maximise and f.x0 == [1.0, 1.0]
+    assert f.space == Box(-5, 5, dim=2) and f.maximize and f.x0 == [1.0, 1.0]
     assert f(np.array([0.5, 0.5])) == 0
     assert Function.of("mine.py:best", Box(0, 9, dim=2)).x0 is None
     with pytest.raises(ValueError, match="one sense"):
-        Function.of("mine.py:best", maximise=False)
+        Function.of("mine.py:best", maximize=False)
 
 
 def test_a_seed_reaches_who_wants_it(file):

@@ -4,7 +4,7 @@ import pytest
 from lamcts.observations import Observations
 from lamcts.regions.region import Region, Step
 from lamcts.samplers.parts import batch as proposals
-from lamcts.samplers.parts.batch import Batch, distances, leader, pull
+from lamcts.samplers.parts.batch import Batch, best_row, bisect_into, distances
 from lamcts.spaces import Box, Int, Product
 from lamcts.testing.samplers import Ball, Slope
 
@@ -53,19 +53,19 @@ def test_filling_depends_on_the_state_of_the_generator_alone() -> None:
 def test_points_outside_are_pulled_half_way_until_they_are_inside() -> None:
     anchor = np.array([0.5, 0.5])
     region = Region(CUBE, (Step(Ball(anchor, 0.11), True),), NONE)
-    pulled = pull(np.array([[0.9, 0.5], [0.55, 0.5], [0.5, 0.1]]), anchor, region)
+    pulled = bisect_into(np.array([[0.9, 0.5], [0.55, 0.5], [0.5, 0.1]]), anchor, region)
     np.testing.assert_allclose(pulled, [[0.6, 0.5], [0.55, 0.5], [0.5, 0.4]])
 
 
 def test_a_point_that_cannot_be_pulled_inside_stays_outside() -> None:
     region = Region(CUBE, (Step(Ball(np.array([0.5, 0.5]), 0.1), True),), NONE)
-    assert not region.contains(pull(np.array([[0.9, 0.9]]), np.array([0.8, 0.8]), region)).any()
+    assert not region.contains(bisect_into(np.array([[0.9, 0.9]]), np.array([0.8, 0.8]), region)).any()
 
 
 @pytest.mark.parametrize(("rows", "current", "expected"), [([0, 1, 2, 3], None, 2), ([0, 1], 2, 2), ([1], None, None)])
 def test_the_leader_is_the_earliest_of_the_lowest_losses(rows: list[int], current: int, expected: int) -> None:
     seen = seen_with([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3], [0.4, 0.4]], [2.0, np.nan, 1.0, 1.0], [-1, -1, 5, -1])
-    assert leader(seen, rows, current) == expected
+    assert best_row(seen, rows, current) == expected
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 7, 2000])

@@ -1,7 +1,7 @@
 import numpy as np
 
 from lamcts.regions.region import Region, Step
-from lamcts.samplers.parts.perturb import box, candidates, descend, masks, moved, polish
+from lamcts.samplers.parts.perturb import box, candidates, gradient_descent, local_search, masks, moved
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.testing.samplers import Ball
 
@@ -64,7 +64,7 @@ def test_polishing_lowers_each_loss_and_stays_inside() -> None:
         return ((x - goals[:, None]) ** 2).sum(-1)
 
     start = np.full((3, 4), 0.5)
-    x = polish(region, start, loss, np.zeros(4), np.ones(4), 4, 20, RNG(0))
+    x = local_search(region, start, loss, np.zeros(4), np.ones(4), 4, 20, RNG(0))
     assert region.contains(x).all()
     assert (loss(x[:, None])[:2, 0] < 0.1 * loss(start[:, None])[:2, 0]).all()
     assert loss(x[:, None])[2, 0] < loss(start[:, None])[2, 0]
@@ -79,7 +79,7 @@ def test_descent_lowers_each_loss_along_its_free_coordinates_and_stays_inside() 
 
     start, free = np.full((4, 4), 0.5), np.ones((4, 4), bool)
     free[1, :2] = False
-    x = descend(region, start, slope, np.zeros(4), np.ones(4), free, 20)
+    x = gradient_descent(region, start, slope, np.zeros(4), np.ones(4), free, 20)
     before, after = slope(start)[0], slope(x)[0]
     assert region.contains(x).all()
     assert after[0] < 0.01 * before[0]

@@ -43,7 +43,7 @@ class Gait:
     threshold: float | None = None
     route: str = "auto"
 
-    maximise = True
+    maximize = True
     optimum = None
 
     @property

@@ -40,7 +40,7 @@ TASKS = (
 
 def _add(task: Task) -> None:
     contact = " with contact forces" if task.options else ""
-    line = f"{task.env}{contact}, {task.weights} weights of a linear policy; maximise"
+    line = f"{task.env}{contact}, {task.weights} weights of a linear policy; maximize"
 
     @register(task.name, line, package="mujoco", extra="mujoco", budget=task.budget)
     def build(

@@ -1,4 +1,4 @@
-"""From losses to merits: what the tree compares. Higher is better."""
+"""From losses to utilities: what the tree compares. Higher is better."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from lamcts.types import Floats
 
 
 def ranks(y: Floats) -> Floats:
-    """Return the merit of losses `y` [n] by their order alone: 1 the lowest loss, 0 the highest, equals share, [n].
+    """Return the utility of losses `y` [n] by their order alone: 1 the lowest loss, 0 the highest, equals share, [n].
 
     Nothing but the order of `y` enters, so the tree is the same for `a f + b`. When all are equal, all are 0.5.
     """
@@ -19,11 +19,11 @@ def ranks(y: Floats) -> Floats:
 
 
 def raw(y: Floats) -> Floats:
-    """Return the merit of losses `y` [n] in the units of the objective, as in the paper: `-y`, [n]."""
+    """Return the utility of losses `y` [n] in the units of the objective, as in the paper: `-y`, [n]."""
     return -y
 
 
-def mean(merit: Floats) -> float:
-    """Return the mean of `merit` [n], which does not overflow near 1e308 as a plain sum does."""
-    largest = float(np.max(np.abs(merit), initial=0.0))
-    return float(np.mean(merit / largest)) * largest if largest > 0 else 0.0
+def mean(utility: Floats) -> float:
+    """Return the mean of `utility` [n], which does not overflow near 1e308 as a plain sum does."""
+    largest = float(np.max(np.abs(utility), initial=0.0))
+    return float(np.mean(utility / largest)) * largest if largest > 0 else 0.0

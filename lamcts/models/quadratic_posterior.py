@@ -38,16 +38,16 @@ MIDDLE: Place = tuple(len(values) // 2 for values in GRID)
 
 @dataclass(frozen=True)
 class Quadric:
-    """The function `gradient.s + s.H s / 2` of steps `s` [d], `H = steps^T diag(weights) steps + bow I`."""
+    """The function `gradient.s + s.H s / 2` of steps `s` [d], `H = steps^T diag(weights) steps + isotropic I`."""
 
     gradient: Floats  # [d]
     steps: Floats  # [n, d]
     weights: Floats  # [n]
-    bow: float
+    isotropic: float
 
     def slope(self, s: Floats) -> tuple[float, Floats]:
         """Return the value and the gradient [d] at `s` [d]."""
-        bend = (self.weights * (self.steps @ s)) @ self.steps + self.bow * s  # [d], H s
+        bend = (self.weights * (self.steps @ s)) @ self.steps + self.isotropic * s  # [d], H s
         return float(self.gradient @ s + 0.5 * (bend @ s)), self.gradient + bend
 
     def lowest(self, low: Floats, high: Floats) -> Floats:
@@ -66,7 +66,7 @@ class Quadric:
         return result
 
 
-class Taylor:
+class QuadraticPosterior:
     """The posterior given steps [n, d] and losses [n]; the scale of the losses is profiled out.
 
     Hyper-parameters climb the evidence on GRID: along every axis until nothing helps where `place` is None, else from
@@ -120,8 +120,8 @@ class Taylor:
 
     def _quadric(self, weights: Floats, slope: Floats | float) -> Quadric:
         curvature, bowl = GRID[0][self.place[0]], GRID[1][self.place[1]]
-        bow = bowl**2 / 2 * float(weights @ self._squares)
-        return Quadric(slope + self.steps.T @ weights, self.steps, curvature**2 * weights, bow)
+        isotropic = bowl**2 / 2 * float(weights @ self._squares)
+        return Quadric(slope + self.steps.T @ weights, self.steps, curvature**2 * weights, isotropic)
 
     def _climb(self, place: Place, fit: "_Fit", axes: Iterable[int]) -> tuple[Place, "_Fit"]:
         """Return the best of `place` and, axis by axis, its neighbours."""

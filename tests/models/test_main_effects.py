@@ -1,10 +1,21 @@
-"""Profiles against a Gaussian process written out from the prior that the module states, and scipy's distributions."""
+"""Main effects against a Gaussian process written out from the module's prior, and scipy's distributions."""
 
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, multivariate_t
 
-from lamcts.models.profiles import GRID, LENGTHS, LINE, MOST, NOISES, PARABOLA, SIZES, TRUST, Profile, Profiles
+from lamcts.models.main_effects import (
+    GRID,
+    LENGTHS,
+    LINE,
+    MOST,
+    NOISES,
+    PARABOLA,
+    PRIOR_WEIGHT,
+    SIZES,
+    MainEffects,
+    Profile,
+)
 from lamcts.observations import Floats
 
 Place = tuple[int, int, int]
@@ -51,8 +62,8 @@ def profile(given: list[Difference]) -> Profile:
     return result
 
 
-def profiles(*given: list[Difference], factor: float = 1.0) -> Profiles:
-    result = Profiles([1] * len(given))
+def effects(*given: list[Difference], factor: float = 1.0) -> MainEffects:
+    result = MainEffects([1] * len(given))
     for parameter, own in enumerate(given):
         for end, start, rise in own:
             result.add(parameter, end, start, factor * rise)
@@ -118,12 +129,12 @@ def test_the_evidence_is_that_of_a_normal_distribution_everywhere_on_the_grid(wi
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("seed", [0, 19, 35])  # in 19 and 35 the weight of TRUST decides
+@pytest.mark.parametrize("seed", [0, 19, 35])  # in 19 and 35 the weight of PRIOR_WEIGHT decides
 def test_the_place_is_where_the_student_t_evidence_of_all_parameters_is_largest(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An inverse gamma amplitude of TRUST differences makes a normal a Student-t of TRUST degrees of freedom."""
-    monkeypatch.setattr("lamcts.models.profiles.FARTHEST", np.inf)
+    """An inverse gamma amplitude of PRIOR_WEIGHT differences makes a normal a Student-t of as many degrees."""
+    monkeypatch.setattr("lamcts.models.main_effects.WINSOR_CAP", np.inf)
     rng = np.random.default_rng(seed)
     given = []
     for amplitude in (0.01, 0.1, 1.0, 3.0, 30.0):
@@ -137,30 +148,36 @@ def test_the_place_is_where_the_student_t_evidence_of_all_parameters_is_largest(
         rises = [columns(own)[2] for own in given]
         common = sum(r @ np.linalg.solve(k, r) for r, k in zip(rises, kernels, strict=True)) / 20
         evidence.append(
-            sum(multivariate_t.logpdf(r, shape=common * k, df=TRUST) for r, k in zip(rises, kernels, strict=True))
+            sum(
+                multivariate_t.logpdf(r, shape=common * k, df=PRIOR_WEIGHT) for r, k in zip(rises, kernels, strict=True)
+            )
         )
-    assert profiles(*given).place == GRID[int(np.argmax(evidence))]
+    assert effects(*given).place == GRID[int(np.argmax(evidence))]
 
 
 def test_differences_without_error_from_a_smooth_wave_choose_the_smallest_noise_and_a_fitting_length() -> None:
     at = np.linspace(0, 1, 30)
     wave = [(np.array([t]), np.array([0.5]), float(np.sin(20 * t) - np.sin(10))) for t in at]
-    model = profiles(wave)
+    model = effects(wave)
     assert NOISES[model.place[2]] == min(NOISES)
     assert 0.03 < LENGTHS[model.place[0]] < 0.3
     shaken = [
         (end, start, rise + float(np.random.default_rng(i).normal())) for i, (end, start, rise) in enumerate(wave)
     ]
-    assert NOISES[profiles(shaken).place[2]] > min(NOISES)
+    assert NOISES[effects(shaken).place[2]] > min(NOISES)
 
 
 def test_amplitudes_are_drawn_towards_the_common_one_by_as_much_as_trust_says() -> None:
     strong, weak = differences(5, 1), [(e, s, 0.01 * r) for e, s, r in differences(2, 1, seed=1)]
-    model = profiles(strong, weak, [])
+    model = effects(strong, weak, [])
     g = GRID.index(model.place)
     squares = np.array([profile(own).evidence()[1][g] for own in (strong, weak)])
     common = squares.sum() / 7
-    expected = [(TRUST * common + squares[0]) / (TRUST + 5), (TRUST * common + squares[1]) / (TRUST + 2), common]
+    expected = [
+        (PRIOR_WEIGHT * common + squares[0]) / (PRIOR_WEIGHT + 5),
+        (PRIOR_WEIGHT * common + squares[1]) / (PRIOR_WEIGHT + 2),
+        common,
+    ]
     np.testing.assert_allclose(model.sizes**2, expected, rtol=1e-9)
     assert squares[0] / 5 > model.sizes[0] ** 2 > model.sizes[2] ** 2 > model.sizes[1] ** 2 > squares[1] / 2
 
@@ -168,7 +185,7 @@ def test_amplitudes_are_drawn_towards_the_common_one_by_as_much_as_trust_says() 
 @pytest.mark.parametrize("power", [-300, -7, 30, 300])
 def test_another_unit_of_the_rises_scales_what_is_predicted_and_nothing_else(power: int) -> None:
     given = differences(8, 1), differences(3, 1, seed=1)
-    one, other = profiles(*given), profiles(*given, factor=2.0**power)
+    one, other = effects(*given), effects(*given, factor=2.0**power)
     at, to = np.array([0.1]), np.linspace(0, 1, 9)[:, None]
     rise, deviation = one.predict(0, at, to, [])
     scaled, same = other.predict(0, at, to, [])
@@ -180,28 +197,28 @@ def test_another_unit_of_the_rises_scales_what_is_predicted_and_nothing_else(pow
 
 def test_only_the_latest_differences_count_but_all_are_counted() -> None:
     given = differences(MOST + 25, 1)
-    model, latest = profiles(given), profiles(given[-MOST:])
+    model, latest = effects(given), effects(given[-MOST:])
     assert model.count(0) == MOST + 25
     assert latest.count(0) == MOST
     assert model.place == latest.place
     assert np.array_equal(model.sizes, latest.sizes)
     at, to = np.array([0.1]), np.linspace(0, 1, 9)[:, None]
     assert np.array_equal(model.predict(0, at, to, []), latest.predict(0, at, to, []))
-    assert not np.array_equal(model.sizes, profiles(given[-MOST - 1 : -1]).sizes)
+    assert not np.array_equal(model.sizes, effects(given[-MOST - 1 : -1]).sizes)
 
 
 def test_a_fit_now_and_then_ends_where_one_fit_ends() -> None:
     given, more = differences(6, 1), differences(4, 1, seed=1)
-    model = profiles(given, more[:1])
+    model = effects(given, more[:1])
     for end, start, rise in more[1:]:
         model.add(1, end, start, rise)
         model.fit()
-    assert model.place == profiles(given, more).place
-    assert np.array_equal(model.sizes, profiles(given, more).sizes)
+    assert model.place == effects(given, more).place
+    assert np.array_equal(model.sizes, effects(given, more).sizes)
 
 
 def test_a_fit_to_nothing_changes_nothing() -> None:
-    model = Profiles([1, 2])
+    model = MainEffects([1, 2])
     before = model.place
     model.fit()
     assert model.place == before
@@ -211,7 +228,7 @@ def test_a_fit_to_nothing_changes_nothing() -> None:
 @pytest.mark.parametrize("rise", [0.0, 1e60, 1e-200])
 def test_extreme_and_repeated_differences_make_a_poor_model_but_never_an_error(rise: float) -> None:
     same = [(np.array([0.3]), np.array([0.6]), rise)] * 50
-    model = profiles(same, [(np.array([0.3]), np.array([0.3]), rise)])
+    model = effects(same, [(np.array([0.3]), np.array([0.3]), rise)])
     for parameter in range(2):
         mean, deviation = model.predict(parameter, np.array([0.6]), np.linspace(0, 1, 9)[:, None], [])
         assert np.isfinite(mean).all()
@@ -224,7 +241,7 @@ def test_a_rise_far_above_the_usual_ones_counts_as_a_bad_value_and_no_more() -> 
     usual = [(end, np.array([0.5]), float((end[0] - 0.5) ** 2)) for end in at]
 
     def seen(penalty: float) -> tuple[Floats, Floats, Floats]:
-        model = profiles([*usual, (np.array([1.0]), np.array([0.5]), penalty)], usual)
+        model = effects([*usual, (np.array([1.0]), np.array([0.5]), penalty)], usual)
         rise, _ = model.predict(1, np.array([0.5]), np.array([[0.6], [1.0]]), [])
         return rise, model.sizes, model.predict(0, np.array([0.5]), np.array([[1.0]]), [])[0]
 
@@ -235,7 +252,7 @@ def test_a_rise_far_above_the_usual_ones_counts_as_a_bad_value_and_no_more() -> 
 
 
 def test_the_rise_from_which_on_all_are_equal_follows_the_usual_rises() -> None:
-    model = profiles([(np.array([0.6]), np.array([0.5]), 1e6)])
+    model = effects([(np.array([0.6]), np.array([0.5]), 1e6)])
     rise = model.predict(0, np.array([0.5]), np.array([[0.6]]), [])[0]
     np.testing.assert_allclose(rise, 1e6, rtol=0.3)
     for i in range(20):

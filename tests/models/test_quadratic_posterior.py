@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lamcts.models.taylor import GRID, JITTER, LEVEL, MIDDLE, Place, Quadric, Taylor
+from lamcts.models.quadratic_posterior import GRID, JITTER, LEVEL, MIDDLE, Place, QuadraticPosterior, Quadric
 from lamcts.observations import Floats
 
 PLACES: list[Place] = [(0, 0, 0, 1), MIDDLE, (2, 0, 4, 0), (0, 2, 1, 5), (2, 2, 3, 3)]
@@ -25,9 +25,9 @@ def rows(n: int, d: int, seed: int = 0) -> tuple[Floats, Floats]:
     return steps, np.sin(steps).sum(1) + 0.7 * (steps**2).sum(1) + 0.2 * draw.standard_normal(n)
 
 
-def at(steps: Floats, losses: Floats, place: Place) -> Taylor:
+def at(steps: Floats, losses: Floats, place: Place) -> QuadraticPosterior:
     """Return the model with the hyper-parameters of `place`, whatever the evidence says."""
-    model = Taylor(steps, losses, place, rng())
+    model = QuadraticPosterior(steps, losses, place, rng())
     model.place, model._fit = place, model._fitted(place)
     return model
 
@@ -103,13 +103,16 @@ def test_far_rows_tell_the_near_ones_better_where_they_follow_the_same_polynomia
     value = lambda s: s @ slope + 0.5 * np.einsum("ij,jk,ik->i", s, bend, s)  # noqa: E731
     strange = 100.0 * np.abs(draw.standard_normal(40))
     losses = np.concatenate([value(near), value(far) if kind == "the same polynomial" else strange])
-    whole, alone = Taylor(np.vstack([near, far]), losses, None, rng()), Taylor(near, losses[:12], None, rng())
+    whole, alone = (
+        QuadraticPosterior(np.vstack([near, far]), losses, None, rng()),
+        QuadraticPosterior(near, losses[:12], None, rng()),
+    )
     assert (whole.evidence_of(12) > alone.evidence) == (kind == "the same polynomial")
 
 
 def test_the_hyper_parameters_climb_to_a_place_that_no_step_along_an_axis_improves() -> None:
     steps, losses = rows(30, 3)
-    model = Taylor(steps, losses, None, rng())
+    model = QuadraticPosterior(steps, losses, None, rng())
     best = model._fitted(model.place).evidence
     for axis, change in itertools.product(range(len(GRID)), (-1, 1)):
         near = list(model.place)
@@ -119,21 +122,21 @@ def test_the_hyper_parameters_climb_to_a_place_that_no_step_along_an_axis_improv
 
 
 def test_from_a_place_it_goes_one_step_at_most_and_never_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lamcts.models.taylor.LEAPS", 0)
+    monkeypatch.setattr("lamcts.models.quadratic_posterior.LEAPS", 0)
     steps, losses = rows(30, 3)
     for seed, start in enumerate(PLACES):
-        model = Taylor(steps, losses, start, rng(seed))
+        model = QuadraticPosterior(steps, losses, start, rng(seed))
         assert np.abs(np.subtract(model.place, start)).sum() <= 1
         assert model._fit.evidence >= model._fitted(start).evidence
 
 
 def test_leaps_lead_out_of_a_place_that_no_step_improves() -> None:
     steps, losses = rows(30, 3)
-    highest = max(Taylor(steps, losses, None, rng())._fitted(place).evidence for place in EVERYWHERE)
+    highest = max(QuadraticPosterior(steps, losses, None, rng())._fitted(place).evidence for place in EVERYWHERE)
     place, left = (0, 0, 0, len(GRID[3]) - 1), []
     draw = rng(1)
     for _ in range(60):
-        model = Taylor(steps, losses, place, draw)
+        model = QuadraticPosterior(steps, losses, place, draw)
         left.append(highest - model._fit.evidence)
         place = model.place
     assert (np.diff(left) <= 0).all()  # never down
@@ -144,8 +147,8 @@ def test_the_evidence_tells_ripples_from_a_smooth_polynomial() -> None:
     steps = rng().uniform(-1, 1, (60, 3))
     smooth = steps @ [1.0, -2.0, 0.5] + (steps**2).sum(1)
     noise = GRID[3]
-    quiet = Taylor(steps, smooth, None, rng())
-    loud = Taylor(steps, smooth + 0.5 * np.cos(40 * steps).sum(1), None, rng())
+    quiet = QuadraticPosterior(steps, smooth, None, rng())
+    loud = QuadraticPosterior(steps, smooth + 0.5 * np.cos(40 * steps).sum(1), None, rng())
     assert noise[quiet.place[3]] == 0.0
     assert noise[loud.place[3]] > 0.1
 
@@ -157,7 +160,7 @@ def test_enough_rows_of_a_quadratic_give_it_back() -> None:
     bend, slope = half @ half.T, draw.standard_normal(d)
     steps = draw.uniform(-1, 1, (40, d))
     losses = 3.0 + steps @ slope + np.einsum("ni,ij,nj->n", steps, bend, steps) / 2
-    quadric = Taylor(steps, losses, None, rng()).mean()
+    quadric = QuadraticPosterior(steps, losses, None, rng()).mean()
     np.testing.assert_allclose(quadric.gradient, slope, atol=2e-3)
     found = np.array([quadric.slope(e)[1] - quadric.gradient for e in np.eye(d)])
     np.testing.assert_allclose(found, bend, atol=1e-2)
@@ -203,11 +206,11 @@ def test_where_slope_and_errors_are_all_there_is_draws_scatter_as_the_posterior_
 
 
 def test_a_draw_at_temperature_zero_is_the_mean() -> None:
-    model = Taylor(*rows(12, 3), None, rng())
+    model = QuadraticPosterior(*rows(12, 3), None, rng())
     mean, drawn = model.mean(), model.draw(rng(), 0.0)
     np.testing.assert_allclose(drawn.gradient, mean.gradient, rtol=1e-12)
     np.testing.assert_allclose(drawn.weights, mean.weights, rtol=1e-12)
-    assert drawn.bow == pytest.approx(mean.bow)
+    assert drawn.isotropic == pytest.approx(mean.isotropic)
 
 
 def test_the_lowest_step_of_a_bowl_is_where_its_slope_vanishes() -> None:
@@ -252,7 +255,7 @@ def test_a_flat_model_still_has_a_lowest_step_inside() -> None:
 )
 @pytest.mark.parametrize("place", [None, *PLACES])
 def test_poor_rows_make_a_poor_model_but_never_an_error(steps: Floats, losses: Floats, place: Place | None) -> None:
-    model = Taylor(steps, losses, place, rng())
+    model = QuadraticPosterior(steps, losses, place, rng())
     d = steps.shape[1]
     for quadric in (model.mean(), model.draw(rng(), 1.0)):
         step = quadric.lowest(-np.ones(d), np.ones(d))
@@ -263,6 +266,9 @@ def test_poor_rows_make_a_poor_model_but_never_an_error(steps: Floats, losses: F
 @pytest.mark.parametrize("seed", range(3))
 def test_another_unit_of_the_losses_changes_the_size_of_the_model_alone(seed: int) -> None:
     steps, losses = rows(12, 3, seed)
-    one, other = Taylor(steps, losses, None, rng()), Taylor(steps, 2.0**-30 * losses, None, rng())
+    one, other = (
+        QuadraticPosterior(steps, losses, None, rng()),
+        QuadraticPosterior(steps, 2.0**-30 * losses, None, rng()),
+    )
     assert one.place == other.place
     assert np.array_equal(one.mean().gradient * 2.0**-30, other.mean().gradient)

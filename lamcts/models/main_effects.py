@@ -22,10 +22,10 @@ SIZES = (0.1, 1.0)  # deviation of the smooth part
 NOISES = (1e-4, 1e-2, 0.1, 0.5)  # deviation of the error of a difference
 LINE, PARABOLA = 3.0, 3.0  # deviations of slope and bend
 GRID = tuple(product(range(len(LENGTHS)), range(len(SIZES)), range(len(NOISES))))
-TRUST = 2.0  # differences that the common amplitude counts as, beside a parameter's own
+PRIOR_WEIGHT = 2.0  # differences that the common amplitude counts as, beside a parameter's own
 MOST = 40  # differences of a parameter that count, the latest
 JITTER = 1e-9
-FARTHEST = 8.0  # usual rises that a rise counts as at most
+WINSOR_CAP = 8.0  # usual rises that a rise counts as at most
 
 
 class Profile:
@@ -91,11 +91,11 @@ class Profile:
         return rise, np.sqrt(np.maximum(variance, 0.0))
 
 
-class Profiles:
-    """The profiles of all parameters, of `widths` [p] coordinates, under common hyper-parameters."""
+class MainEffects:
+    """The effects of all parameters, of `widths` [p] coordinates, under common hyper-parameters."""
 
     def __init__(self, widths: list[int]) -> None:
-        self._profiles = [Profile(width) for width in widths]
+        self._effects = [Profile(width) for width in widths]
         self._logs, self._squares = np.zeros((len(widths), len(GRID))), np.zeros((len(widths), len(GRID)))
         self._counts = np.zeros(len(widths))
         self._taken = [0] * len(widths)
@@ -106,7 +106,7 @@ class Profiles:
 
     def add(self, parameter: int, end: Floats, start: Floats, rise: float) -> None:
         """Take a difference of a parameter; `end` and `start` [w]."""
-        self._profiles[parameter].add(end, start, rise)
+        self._effects[parameter].add(end, start, rise)
         self._taken[parameter] += 1
         self._new.add(parameter)
 
@@ -116,28 +116,30 @@ class Profiles:
             return
         self._cut()
         for parameter in sorted(self._new):
-            self._profiles[parameter].cut(self.cap)
-            self._counts[parameter] = len(self._profiles[parameter].rise)
-            self._logs[parameter], self._squares[parameter] = self._profiles[parameter].evidence()
+            self._effects[parameter].cut(self.cap)
+            self._counts[parameter] = len(self._effects[parameter].rise)
+            self._logs[parameter], self._squares[parameter] = self._effects[parameter].evidence()
         self._new.clear()
         seen: NDArray[np.bool_] = self._counts > 0
         counts, squares = self._counts[seen, None], self._squares[seen]
         common = squares.sum(0) / counts.sum() + np.finfo(float).tiny  # [grid]
-        chance = (TRUST + counts) / 2 * np.log((TRUST * common + squares) / common) + counts / 2 * np.log(common)
+        chance = (PRIOR_WEIGHT + counts) / 2 * np.log((PRIOR_WEIGHT * common + squares) / common) + counts / 2 * np.log(
+            common
+        )
         best = int(np.argmin((self._logs[seen] + chance).sum(0)))
         self.place = GRID[best]
-        own = (TRUST * common[best] + self._squares[:, best]) / (TRUST + self._counts)
+        own = (PRIOR_WEIGHT * common[best] + self._squares[:, best]) / (PRIOR_WEIGHT + self._counts)
         self.sizes = np.sqrt(own)
 
     def _cut(self) -> None:
-        """Set the rise from which on all are equal; it moves by factors of two, and all profiles change with it."""
-        sizes = np.abs(np.concatenate([profile.given for profile in self._profiles]))
+        """Set the rise from which on all are equal; it moves by factors of two, and all effects change with it."""
+        sizes = np.abs(np.concatenate([profile.given for profile in self._effects]))
         if not (sizes > 0).any():
             return
-        cap = float(np.exp2(np.ceil(np.log2(FARTHEST * np.median(sizes[sizes > 0])))))
+        cap = float(np.exp2(np.ceil(np.log2(WINSOR_CAP * np.median(sizes[sizes > 0])))))
         if cap != self.cap:
             self.cap = cap
-            self._new |= {i for i, profile in enumerate(self._profiles) if len(profile.given)}
+            self._new |= {i for i, profile in enumerate(self._effects) if len(profile.given)}
 
     def count(self, parameter: int) -> int:
         """Return how many differences of a parameter were taken."""
@@ -147,7 +149,7 @@ class Profiles:
         self, parameter: int, at: Floats, to: Floats, out: list[tuple[Floats, Floats]]
     ) -> tuple[Floats, Floats]:
         """Return `Profile.predict` of a parameter."""
-        return self._profiles[parameter].predict(self.place, at, to, out)
+        return self._effects[parameter].predict(self.place, at, to, out)
 
 
 def _smooth(one: tuple[Floats, Floats], other: tuple[Floats, Floats], length: float) -> Floats:
