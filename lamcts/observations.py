@@ -1,7 +1,7 @@
 """What has been seen: columns that only grow, and the points still out for evaluation."""
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,16 @@ from numpy.typing import NDArray
 from lamcts.types import Floats, Rows
 
 Column = TypeVar("Column", Floats, Rows)
+
+
+class Columns(NamedTuple):
+    """Rows of observations: x [n, d] in the unit cube; [n] the losses y (nan: failed), seconds, trials, sources."""
+
+    x: Floats
+    y: Floats
+    seconds: Floats
+    trial: Rows
+    source: Rows
 
 
 class Observations:
@@ -88,6 +98,10 @@ class Observations:
         for point in self._x[new]:
             self._count(point, 1)
         return rows
+
+    def columns(self, first: int = 0) -> Columns:
+        """Return copies of the columns from row `first` on."""
+        return Columns(*(np.array(getattr(self, name)[first:]) for name in Columns._fields))
 
     def expect(self, trial: int, x: Floats) -> None:
         """Note that `trial` is out for evaluation at `x` [d]; ValueError if it already is."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from lamcts import objectives, samplers
 from lamcts.cli.screen import number, say, span, table
+from lamcts.optimizer.placement import tree_share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,6 +58,8 @@ def show(args: argparse.Namespace) -> int:
     if (episodes := _episodes(about)) is not None:
         counts += f", {record.n * episodes} episodes"
     rows.append(["evaluations", counts])
+    if record.core is not None and record.fingerprint.get("tree") != "None":
+        rows.append(["the tree", tree_share(record.core.placements)])
     if (known := np.isfinite(record.seconds)).any():
         rows.append(["evaluating", span(sum(record.seconds[known].tolist()))])
     if record.best is not None:

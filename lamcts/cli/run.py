@@ -120,11 +120,11 @@ def _finish(
     if result.x is None:
         complain("lamcts run", f"no evaluation succeeded: {result.message}")
         return 1
-    say(result.message)
+    say(result.message + (f"; the tree {result.tree}" if result.tree else ""))
     values = np.asarray(result.history.values, float)
     leader = int(np.nanargmax(values) if objective.maximize else np.nanargmin(values))
     best = {"value": float(result.fun), "evaluation": leader + 1}
-    found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
+    found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message, "tree": result.tree}
     found["best"] = {**best, "point": plain(result.x)}
     say(f"best {number(best['value'])} at evaluation {best['evaluation']} of {result.nfev}")
     if hasattr(objective, "policy"):

@@ -7,7 +7,8 @@ from typing import Any
 from lamcts.journal import tables
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import Check
-from lamcts.optimizer.state import Columns, Core, Mark, SearchState, State, Waiting
+from lamcts.observations import Columns
+from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
 from lamcts.spaces.base import Space
 from lamcts.types import Floats, Rows
 
@@ -124,6 +125,8 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
 
 def _core(path: str, core: Any) -> Core:
     try:
-        return Core(**core)
-    except TypeError as error:
+        made = Core(**core)
+        sum(made.placements.values())
+        return made
+    except (TypeError, AttributeError) as error:
         raise damaged(path, f"the entry core is not as it was written: {error}") from None

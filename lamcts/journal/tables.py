@@ -22,7 +22,8 @@ from lamcts.journal.table import (
     pack_numbers,
     unpack,
 )
-from lamcts.optimizer.state import Columns, Delta, SearchState, Waiting
+from lamcts.observations import Columns
+from lamcts.optimizer.state import Delta, SearchState, Waiting
 from lamcts.types import Floats
 
 KINDS = ("ok", "failed", "pruned", "checked")  # what became of a row; the last two are not written yet

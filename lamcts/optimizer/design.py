@@ -29,12 +29,11 @@ def default_size(dim: int) -> int:
 
 
 class Design:
-    """A fixed list of `n` starting points: the user's `x0` first, then points that fill the space evenly."""
+    """A fixed list of `n` starting points: the `given` codes [d] first, then points that fill the space evenly."""
 
-    def __init__(self, space: Space, kind: Kind, n: int | None, x0: Any, seed: int) -> None:
+    def __init__(self, space: Space, kind: Kind, n: int | None, given: list[Floats], seed: int) -> None:
         if not isinstance(kind, str) or kind not in DRAWS:
             raise ValueError(f"design: expected one of {', '.join(DRAWS)}, got {brief(kind)}")
-        given = _encoded(space, x0)
         if n is None:
             n = max(default_size(space.dim), len(given))
         self.kind, self.given, self.n = kind, given, max(whole_number(n, "n_init", least=0), len(given))
@@ -55,7 +54,7 @@ class Design:
         return {"kind": self.kind, "n_init": self.n, "x0": [x.tolist() for x in self.given]}
 
 
-def _encoded(space: Space, x0: Any) -> list[Floats]:
+def encoded(space: Space, x0: Any) -> list[Floats]:
     """Return the codes of `x0`: None, one point, or several are accepted."""
     if x0 is None:
         return []

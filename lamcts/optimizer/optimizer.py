@@ -1,6 +1,7 @@
 """The optimiser: ask for points, tell their values. START HERE: `ask`, `_search` and `tell` are the whole loop."""
 
 import math
+import os
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 from lamcts import samplers
 from lamcts.errors import Exhausted
 from lamcts.observations import Observations
+from lamcts.optimizer import saved
 from lamcts.optimizer.arguments import (
     check_fingerprint,
     checked_sampler,
@@ -18,11 +20,12 @@ from lamcts.optimizer.arguments import (
     checked_tree,
     refuse_unknown,
 )
-from lamcts.optimizer.design import Design, Kind
+from lamcts.optimizer.design import Design, Kind, encoded
 from lamcts.optimizer.losses import as_list, losses_of, many
 from lamcts.optimizer.placement import WHYS, place
 from lamcts.optimizer.sessions import LocalSearches
-from lamcts.optimizer.state import FORMAT, Columns, Core, Delta, Mark, State
+from lamcts.optimizer.settings import PARTS, arguments_of, design_of, settings_of
+from lamcts.optimizer.state import FORMAT, Core, Delta, Mark, State
 from lamcts.optimizer.trials import Trials
 from lamcts.regions.fill import draw_unseen
 from lamcts.regions.region import Region
@@ -72,7 +75,7 @@ class Optimizer:
         self.seed = checked_seed(seed)
         self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else checked_sampler(sampler)
         self.tree = checked_tree(tree)
-        self._design = Design(space, design, n_init, x0, self.seed)
+        self.design = Design(space, design, n_init, encoded(space, x0), self.seed)
         self._begin()
 
     def _begin(self) -> None:
@@ -167,7 +170,7 @@ class Optimizer:
     @property
     def n_init(self) -> int:
         """Number of points in the initial design."""
-        return self._design.n
+        return self.design.n
 
     @property
     def pending(self) -> list[Trial]:
@@ -194,15 +197,17 @@ class Optimizer:
             "sampler": repr(self.sampler),
             "tree": repr(self.tree),
             "seed": self.seed,
-            "design": self._design.signature(),
+            "design": self.design.signature(),
             "repeat": self.repeat,
         }
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything that goes on bit for bit after a restart, as JSON values and plain arrays."""
+        return self._state().to_dict()
+
+    def _state(self) -> State:
         searches, pending = self._searches.states(), self._trials.state()
-        columns = self._columns(0)
-        return State(self.fingerprint(), self._core(), columns, dict(self.failures), pending, searches).to_dict()
+        return State(self.fingerprint(), self._core(), self.seen.columns(), dict(self.failures), pending, searches)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over a state of an optimizer of equal settings; only a fresh optimizer can.
@@ -223,6 +228,24 @@ class Optimizer:
             what = f"{type(error).__name__}: {error}"
             raise ValueError(f"state: expected what state_dict() returned, it cannot be taken over ({what})") from error
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write settings and state into one file; `Optimizer.load(path)` goes on from it. No pickle is in it."""
+        saved.write(path, settings_of(self), self._state())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **parts: Any) -> "Optimizer":
+        """Return the optimizer that `save` wrote; it goes on bit for bit.
+
+        parts: space, sampler, tree, where they are not of lamcts; they must be those of the saved run.
+        ValueError for another file, a damaged one, or other parts.
+        """
+        refuse_unknown({name: part for name, part in parts.items() if name not in PARTS}, cls)
+        settings, state = saved.read(path)
+        opt = cls(**arguments_of(settings, parts))
+        opt.design = design_of(settings, opt.space)
+        opt.load_state_dict(state)
+        return opt
+
     def delta(self, since: Mark) -> Delta:
         """Return what is new since a mark (`Mark()`: everything), and the mark to go on from. Nothing changes."""
         until = Mark(len(self.seen), self._trials.issued, frozenset(self._trials.pending), self._searches.mark())
@@ -230,7 +253,7 @@ class Optimizer:
         return Delta(
             since=since,
             until=until,
-            columns=self._columns(since.rows),
+            columns=self.seen.columns(since.rows),
             failures={row: text for row, text in self.failures.items() if row >= since.rows},
             issued=[trial for trial in self._trials.state() if trial.id not in since.pending],
             closed=sorted(since.pending - until.pending),
@@ -240,32 +263,28 @@ class Optimizer:
             best=None if best is None else (best, self.space.decode(self.seen.x[best])),
         )
 
-    def _columns(self, first: int) -> Columns:
-        names = ("x", "y", "seconds", "trial", "source")
-        return Columns(**{name: np.array(getattr(self.seen, name)[first:]) for name in names})
-
     def _core(self) -> Core:
         searches, rng = self._searches, save(self._rng)
         counts = self._trials.issued, self._designed, rng, searches.next, list(searches.converged)
         return Core(*counts, placements=dict(self.placements))
 
-    def _load(self, saved: State) -> None:
-        columns, core = saved.columns, saved.core
-        self.seen.append(columns.x, columns.y, columns.seconds, columns.trial, columns.source)
-        self.failures |= saved.failures
+    def _load(self, state: State) -> None:
+        core = state.core
+        self.seen.append(*state.columns)
+        self.failures |= state.failures
         self.placements |= core.placements
         self._designed, self._rng = int(core.designed), restore(core.rng)
-        self._trials.load(int(core.trials), saved.pending)
+        self._trials.load(int(core.trials), state.pending)
         self._searches.next, self._searches.converged = int(core.searches), list(core.converged)
-        self._searches.load(saved.searches, Region(self.space, (), self.seen.good))
+        self._searches.load(state.searches, Region(self.space, (), self.seen.good))
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
     def _designed_points(self, n: int) -> tuple[Proposal, int] | None:
         """Return at most `n` points of the initial design that are not known yet; None where it is used up."""
         unasked = int(np.count_nonzero(self.seen.trial == -1))
-        while self._designed + unasked < self._design.n or self._designed < len(self._design.given):
-            x = self._design.rows(self._designed, self._designed + n)
+        while self._designed + unasked < self.design.n or self._designed < len(self.design.given):
+            x = self.design.rows(self._designed, self._designed + n)
             self._designed += len(x)
             if len(x := x[self.seen.unseen(x)]):
                 return Proposal(x, [None] * len(x)), -1

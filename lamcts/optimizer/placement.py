@@ -15,6 +15,7 @@ The paper is LA-MCTS (thesis 5.3). A search is the newest's own business: of sev
 says where to search, and the one with the best incumbent in that region goes on there.
 """
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -25,6 +26,11 @@ from lamcts.tree.grow import IncrementalTree
 
 Why = Literal["selected", "held", "space", "restart"]
 WHYS: tuple[Why, ...] = get_args(Why)
+
+
+def tree_share(placements: Mapping[str, int]) -> str:
+    """Return in words how often the tree chose where to search, of all batches that a search proposed."""
+    return f"chose {placements.get('selected', 0)} of {sum(placements.values())} batches"
 
 
 class Placement(NamedTuple):

@@ -9,20 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.types import Floats, Rows
+from lamcts.observations import Columns
+from lamcts.types import Floats
 
 FORMAT = 2
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Rows of observations: x [n, d] in the unit cube; [n] the losses y (nan: failed), seconds, trials, sources."""
-
-    x: Floats
-    y: Floats
-    seconds: Floats
-    trial: Rows
-    source: Rows
 
 
 @dataclass(frozen=True)
@@ -74,7 +64,7 @@ class State:
             "format": FORMAT,
             "fingerprint": self.fingerprint,
             "core": dict(vars(self.core)),
-            "columns": {name: np.array(column) for name, column in vars(self.columns).items()},
+            "columns": {name: np.array(column) for name, column in self.columns._asdict().items()},
             "failures": {str(row): message for row, message in self.failures.items()},
             "pending": [dict(vars(trial)) for trial in self.pending],
             "searches": {str(number): dict(vars(search)) for number, search in self.searches.items()},

@@ -158,4 +158,7 @@ def _brute(x: Floats, table: Floats, half_norms: Floats) -> NDArray[np.int64]:
 
 
 def _bytes(row: Any) -> Hashable:
-    return (array_of(row).astype(np.float64, copy=False) + 0.0).tobytes()  # + 0.0 turns -0.0 into 0.0
+    numbers = array_of(row)
+    if numbers.dtype.kind == "c":
+        raise TypeError("expected real numbers, got complex ones")
+    return (numbers.astype(np.float64, copy=False) + 0.0).tobytes()  # + 0.0 turns -0.0 into 0.0

@@ -109,7 +109,8 @@ class Result(dict[str, Any]):
     the mean of its re-evaluations); nfev: evaluations done, those of earlier sessions on the same journal included;
     nit: how often new points were asked for; success: whether any evaluation succeeded (to use up the budget is the
     normal end of a budgeted search, so it is no failure); status: why the run stopped, one word; message: the same
-    as a sentence; history: a `History`; candidates: with noisy=True the `Candidate`s, best first; seed: the run's;
+    as a sentence; tree: how often it chose where to search, "chose 3 of 120 batches" (all others were searched for
+    across the whole space), None without a tree; history: a `History`; candidates: with noisy=True the `Candidate`s, best first; seed: the run's;
     memory: where the objective is a `Learner`, what its evaluation of x was given.
     """
 
@@ -123,5 +124,5 @@ class Result(dict[str, Any]):
         return sorted({*super().__dir__(), *self})
 
     def __repr__(self) -> str:
-        names = ("x", "fun", "nfev", "nit", "success", "status", "message")
+        names = ("x", "fun", "nfev", "nit", "success", "status", "message", "tree")
         return "\n".join(f"{name:>8}: {self[name]!r}" for name in names if name in self)

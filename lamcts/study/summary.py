@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts.journal.tables import Check
+from lamcts.optimizer.placement import tree_share
 from lamcts.study import replicates
 from lamcts.study.result import Candidate, History, Points, Result
 
@@ -37,6 +38,7 @@ def summarise(opt: "Optimizer", checks: list[Check], asks: int, status: str, mes
         message=message,
         history=history,
         seed=opt.seed,
+        tree=None if opt.tree is None else tree_share(opt.placements),
     )
     if found := candidates(opt, checks):
         result.update(x=found[0].point, fun=found[0].mean, candidates=found)

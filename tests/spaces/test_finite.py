@@ -89,3 +89,9 @@ def test_points_outside_the_table_are_refused(point: Any) -> None:
     for table in (np.array([[0.0, 1.0], [2.0, 3.0]]), [[0.0, 1.0], [2.0, 3.0]]):
         with pytest.raises(ValueError, match="expected one of the 2 points"):
             Finite(table).encode(point)
+
+
+def test_a_complex_number_is_no_point_even_where_its_real_part_is() -> None:
+    space = Finite(np.array([[0.5, 1.0], [2.0, 3.0]]))
+    with pytest.raises(ValueError, match="expected one of the 2 points"):
+        space.encode([0.5 + 1j, 1.0])

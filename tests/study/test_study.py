@@ -16,6 +16,7 @@ from lamcts.spaces.discrete import Choice
 from lamcts.study import Study, maximize, minimize, run
 from lamcts.study.options import Options, Settings
 from lamcts.study.result import Result
+from lamcts.tree import LatentTree
 
 BOX = Box(-1, 1, dim=2)
 OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "n_init": 6}
@@ -348,3 +349,14 @@ def test_the_other_spelling_of_maximize_is_refused_with_the_cure() -> None:
         run(Mine(), [(0, 1)], budget=3, maximise=True)
     with pytest.raises(TypeError, match=r"maximize: not here; call lamcts.maximize"):
         minimize(Mine(), [(0, 1)], budget=3, maximize=True)
+
+
+def test_the_result_says_how_often_the_tree_chose_and_where_there_is_none_nothing() -> None:
+    options: Any = {"budget": 40, "n_init": 10, "seed": 0, "sampler": "uniform", "tree": LatentTree(leaf_size=4)}
+    study = Study(sphere, [(-1, 1)] * 2, False, **options)
+    result = study.solve()
+    chosen = study.optimizer.placements["selected"]
+    assert chosen > 10
+    assert result.tree == f"chose {chosen} of 30 batches"
+    assert f"tree: '{result.tree}'" in repr(result)
+    assert minimize(sphere, [(-1, 1)] * 2, budget=12, seed=0, tree=None).tree is None

@@ -1,0 +1,56 @@
+"""An optimizer in one file: its settings and its state, as arrays and JSON in a zip (numpy's `.npz`). No pickle.
+
+The state is held against the settings by its fingerprint, and every byte of the file by the checksums of the zip.
+"""
+
+import json
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lamcts.observations import Columns
+from lamcts.optimizer.state import State
+
+MAGIC = "lamcts optimizer"
+
+
+def write(path: str | os.PathLike[str], settings: dict[str, Any], state: State) -> None:
+    """Write a file, whole or not at all: one of the same name is replaced once the new one is complete."""
+    place = Path(os.fsdecode(path))
+    content = state.to_dict()
+    arrays = {f"column {name}": content["columns"][name] for name in Columns._fields}
+    arrays["pending"] = np.array([trial.pop("x") for trial in content["pending"]])
+    text = json.dumps({"file": MAGIC, "settings": settings, "state": content | {"columns": None}})
+    arrays["text"] = np.frombuffer(text.encode(), np.uint8)
+    draft = place.with_name(f"{place.name}-new-{os.getpid()}")
+    try:
+        with draft.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+        os.replace(draft, place)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the settings and the state of a file; ValueError where it is no such file, or was damaged."""
+    try:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:  # its own handle it may leave open
+            arrays = {name: file[name] for name in file.files}
+        text = json.loads(arrays["text"].tobytes())
+        if text["file"] != MAGIC:
+            raise ValueError(f"it is {text['file']!r}")
+        state = text["state"]
+        state["columns"] = {name: arrays[f"column {name}"] for name in Columns._fields}
+        for trial, x in zip(state["pending"], arrays["pending"], strict=True):
+            trial["x"] = x
+        return text["settings"], state
+    except OSError as error:
+        raise ValueError(f"{os.fsdecode(path)}: expected a file that Optimizer.save wrote: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(
+            f"{os.fsdecode(path)}: expected a file that Optimizer.save wrote, it is another or damaged ({error})"
+        ) from error

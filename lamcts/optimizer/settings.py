@@ -1,0 +1,85 @@
+"""An optimizer's settings as JSON values, and back. Parts of somebody else's are named, and have to be given again."""
+
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lamcts.optimizer.design import Design
+from lamcts.samplers import REGISTRY
+from lamcts.spaces.described import built, described
+
+if TYPE_CHECKING:
+    from lamcts.optimizer.optimizer import Optimizer
+
+# Classes of frozen settings, and where they are: a file may name these, and no others.
+MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
+    "Auto": "lamcts.samplers.auto",
+    "LatentTree": "lamcts.tree.grow",
+    "KMeansSvm": "lamcts.tree.splits",
+    "Linear": "lamcts.tree.linear",
+    "HoldOut": "lamcts.tree.holdout",
+    "Prior": "lamcts.models.fit",
+    "ModelBudget": "lamcts.models.local",
+}
+PARTS = ("space", "sampler", "tree")
+
+
+def settings_of(opt: "Optimizer") -> dict[str, Any]:
+    """Return the settings; under "foreign" the text of those parts that no file can hold, which are None."""
+    parts = {"space": described(opt.space), "sampler": _or_none(opt.sampler), "tree": _or_none(opt.tree)}
+    foreign = {
+        name: repr(getattr(opt, name)) for name in PARTS if parts[name] is None and getattr(opt, name) is not None
+    }
+    rest = {"maximize": opt.maximize, "seed": opt.seed, "repeat": opt.repeat, "design": opt.design.signature()}
+    return parts | rest | {"foreign": foreign}
+
+
+def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return what `Optimizer` takes but for the design, with the parts that are `given` in place of the file's.
+
+    ValueError where a part is neither given nor in the file.
+    """
+    missing = [name for name in settings["foreign"] if name not in given]
+    if missing:
+        what = f"{missing[0]}: {settings['foreign'][missing[0]]} is not of lamcts, so no file holds it"
+        raise ValueError(f"{what}; pass load(path, {missing[0]}=...)")
+    make = {"space": built, "sampler": from_plain, "tree": from_plain}
+    parts = {name: given[name] if name in given else make[name](settings[name]) for name in PARTS}
+    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")}
+
+
+def design_of(settings: dict[str, Any], space: Any) -> Design:
+    """Return the initial design, its x0 code by code: decoded and encoded again it might lose a last bit."""
+    kind, n, x0 = (settings["design"][name] for name in ("kind", "n_init", "x0"))
+    return Design(space, kind, n, [np.array(x, float) for x in x0], settings["seed"])
+
+
+def plain(value: Any) -> Any:
+    """Return frozen settings of ours as JSON values; TypeError for anything that `from_plain` could not make again."""
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    name = type(value).__name__
+    if not is_dataclass(value) or MODULES.get(name) != type(value).__module__:
+        raise TypeError(f"expected settings of lamcts, got {name}")
+    return {"class": name} | {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+
+
+def from_plain(value: Any) -> Any:
+    """Return what `plain` made JSON values of; KeyError, TypeError or ValueError for anything else."""
+    if isinstance(value, list):
+        return tuple(from_plain(item) for item in value)
+    if not isinstance(value, dict):
+        return value
+    given = {name: from_plain(item) for name, item in value.items() if name != "class"}
+    return getattr(import_module(MODULES[value["class"]]), value["class"])(**given)
+
+
+def _or_none(value: Any) -> Any:
+    try:
+        return plain(value)
+    except TypeError:
+        return None
