@@ -79,6 +79,15 @@ class Observations:
         """The row of the lowest loss (the earliest of equals), or None before the first success."""
         return self._best
 
+    def best_row(self, rows: Iterable[int], current: int | None = None) -> int | None:
+        """Return the row of the lowest loss of `current` and `rows` (the first of equals), None without a success."""
+        rows = np.fromiter(rows, np.int64)
+        rows = rows[np.isfinite(self._y[rows])]
+        if not len(rows):
+            return current
+        best = int(rows[np.argmin(self._y[rows])])
+        return best if current is None or self._y[best] < self._y[current] else current
+
     def append(self, x: Floats, y: Floats, seconds: Floats, trial: Rows, source: Rows) -> Rows:
         """Add rows and return their numbers. `x` [k, d]; the others [k]; non-finite `y` is stored as nan."""
         k = len(x)

@@ -230,7 +230,8 @@ class Optimizer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write settings and state into one file; `Optimizer.load(path)` goes on from it. No pickle is in it."""
-        saved.write(path, settings_of(self), self._state())
+        rest = {"maximize": self.maximize, "seed": self.seed, "repeat": self.repeat}
+        saved.write(path, settings_of(self.space, self.sampler, self.tree, self.design, **rest), self._state())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parts: Any) -> "Optimizer":

@@ -2,16 +2,13 @@
 
 from dataclasses import fields, is_dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from lamcts.optimizer.design import Design
 from lamcts.samplers import REGISTRY
 from lamcts.spaces.described import built, described
-
-if TYPE_CHECKING:
-    from lamcts.optimizer.optimizer import Optimizer
 
 # Classes of frozen settings, and where they are: a file may name these, and no others.
 MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
@@ -26,14 +23,12 @@ MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
 PARTS = ("space", "sampler", "tree")
 
 
-def settings_of(opt: "Optimizer") -> dict[str, Any]:
+def settings_of(space: Any, sampler: Any, tree: Any, design: Design, **rest: Any) -> dict[str, Any]:
     """Return the settings; under "foreign" the text of those parts that no file can hold, which are None."""
-    parts = {"space": described(opt.space), "sampler": _or_none(opt.sampler), "tree": _or_none(opt.tree)}
-    foreign = {
-        name: repr(getattr(opt, name)) for name in PARTS if parts[name] is None and getattr(opt, name) is not None
-    }
-    rest = {"maximize": opt.maximize, "seed": opt.seed, "repeat": opt.repeat, "design": opt.design.signature()}
-    return parts | rest | {"foreign": foreign}
+    given = {"space": space, "sampler": sampler, "tree": tree}
+    parts = {"space": described(space), "sampler": _or_none(sampler), "tree": _or_none(tree)}
+    foreign = {name: repr(part) for name, part in given.items() if part is not None and parts[name] is None}
+    return parts | rest | {"design": design.signature(), "foreign": foreign}
 
 
 def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:

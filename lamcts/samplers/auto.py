@@ -17,7 +17,7 @@ from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session
 from lamcts.samplers.parts.bandit import AdaptiveAllocation, AllocationState
-from lamcts.samplers.parts.batch import Batch, best_row
+from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Rows
@@ -57,7 +57,7 @@ class Auto:
         own = rng.spawn(len(self.arms))
         arms = [arm.start(region, seen, stream) for arm, stream in zip(self.arms, own, strict=True)]
         k = len(arms)
-        incumbent = best_row(seen, [arm.incumbent for arm in arms if arm.incumbent is not None])
+        incumbent = seen.best_row([arm.incumbent for arm in arms if arm.incumbent is not None])
         progress = _Progress(rng, incumbent, len(seen), [0] * k, [0] * k, AllocationState.of(k))
         return _AutoSession(self, region, seen, progress, arms)
 
@@ -103,8 +103,7 @@ class _AutoSession(LocalSession[Auto, _Progress]):
     def done(self) -> bool:
         """Whether the base has converged, and no other arm still gains, be it little: it may be closing in."""
         others = zip(self.progress.idle[1:], self.arms[1:], strict=True)
-        gaining = any(idle < self.settings.memory and not arm.done for idle, arm in others)
-        return self.arms[0].done and not gaining
+        return self.arms[0].done and not any(idle < self.settings.memory and not arm.done for idle, arm in others)
 
     def ask(self, n: int) -> Proposal:
         self._catch_up()
@@ -188,7 +187,7 @@ class _AutoSession(LocalSession[Auto, _Progress]):
         if self.incumbent is None or not len(rows):
             return
         inside = rows[self.region.contains(self.seen.x[rows])]
-        self.progress.incumbent = best_row(self.seen, inside, self.incumbent)
+        self.progress.incumbent = self.seen.best_row(inside, self.incumbent)
         for a in range(len(self.arms)):
             self._share_incumbent(a)
 

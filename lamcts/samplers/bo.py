@@ -14,7 +14,7 @@ from lamcts.regions.fill import fill
 from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch, best_row, centre
+from lamcts.samplers.parts.batch import Batch, centre
 from lamcts.samplers.parts.perturb import box, candidates, local_search
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Floats, whole_number
@@ -49,7 +49,7 @@ class GpBo:
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_GpBoSession":
         n_start = min(seen.dim + 1, 50) if self.n_start is None else self.n_start
-        progress = _Progress(rng, best_row(seen, region.rows), start=max(0, n_start - len(region.rows)))
+        progress = _Progress(rng, seen.best_row(region.rows), start=max(0, n_start - len(region.rows)))
         return _GpBoSession(self, region, seen, progress)
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_GpBoSession":

@@ -10,7 +10,7 @@ from lamcts.errors import MissingExtra
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch, best_row, bisect_into, width
+from lamcts.samplers.parts.batch import Batch, bisect_into, width
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Floats, Rows, whole_number
 
@@ -47,7 +47,7 @@ class Cma:
             raise ValueError(f"tolx, tolfun: expected numbers of at least 0, got {self.tolx!r}, {self.tolfun!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CmaSession":
-        return _CmaSession(self, region, seen, _Progress(rng, best_row(seen, region.rows)))
+        return _CmaSession(self, region, seen, _Progress(rng, seen.best_row(region.rows)))
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_CmaSession":
         session = _CmaSession.restored(self, _Progress, state, log, region, seen)

@@ -17,8 +17,8 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.axis_models import NONE, AxisModels, Out
-from lamcts.samplers.parts.batch import Batch, best_row, bisect_into
-from lamcts.samplers.parts.session import LocalSession, Progress, settled
+from lamcts.samplers.parts.batch import Batch, bisect_into
+from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Floats, Rows, whole_number
 
 CONSIDERED = 128  # parameters at an ask, drawn at random where there are more
@@ -53,7 +53,7 @@ class Coordinate:
         whole_number(self.patience, "Coordinate: patience", optional=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CoordinateSession":
-        progress = _Progress(rng, best_row(seen, region.rows), most=len(region.space.blocks))
+        progress = _Progress(rng, seen.best_row(region.rows), most=len(region.space.blocks))
         return _CoordinateSession(self, region, seen, progress)
 
     def restore(
@@ -90,7 +90,7 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
 
     @property
     def scope(self) -> Scope:
-        return settled(self.incumbent)
+        return "selected" if self.incumbent is None else "incumbent"
 
     @property
     def done(self) -> bool:
@@ -111,7 +111,7 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
         row = self.incumbent
         if row is not None and self.region.contains(self.seen.x[[row]])[0]:
             return row
-        return best_row(self.seen, self.region.rows)
+        return self.seen.best_row(self.region.rows)
 
     def _search(self, batch: Batch, base: int, moves: list[Move]) -> None:
         """Take the sure improvements together and probes of single parameters into the batch, and note the moves."""

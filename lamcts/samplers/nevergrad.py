@@ -10,7 +10,7 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch, best_row, bisect_into, width
+from lamcts.samplers.parts.batch import Batch, bisect_into, width
 from lamcts.samplers.parts.nevergrad_method import Method, library
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Rows, whole_number
@@ -46,7 +46,7 @@ class Nevergrad:
         return not library().optimizers.registry[self.name].recast
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_NevergradSession":
-        return _NevergradSession(self, region, seen, Progress(rng, best_row(seen, region.rows)))
+        return _NevergradSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_NevergradSession":
         session = _NevergradSession.restored(self, Progress, state, [], region, seen)

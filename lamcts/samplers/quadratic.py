@@ -17,8 +17,8 @@ from lamcts.models.scale import Scale
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.parts.batch import Batch, best_row, bisect_into, centre, distances
-from lamcts.samplers.parts.session import LocalSession, Progress, settled
+from lamcts.samplers.parts.batch import Batch, bisect_into, centre, distances
+from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
 
@@ -59,7 +59,7 @@ class Quadratic:
             raise ValueError(f"Quadratic: expected a temperature of at least 0, got {self.temperature!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_QuadraticSession":
-        progress = _Progress(rng, best_row(seen, region.rows), TrustRegionState(self.length))
+        progress = _Progress(rng, seen.best_row(region.rows), TrustRegionState(self.length))
         return _QuadraticSession(self, region, seen, progress)
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_QuadraticSession":
@@ -76,7 +76,7 @@ class _Progress(Progress):
 class _QuadraticSession(LocalSession[Quadratic, _Progress]):
     @property
     def scope(self) -> Scope:
-        return settled(self.incumbent)
+        return "selected" if self.incumbent is None else "incumbent"
 
     @property
     def done(self) -> bool:

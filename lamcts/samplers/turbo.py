@@ -14,7 +14,7 @@ from lamcts.models.paths import Paths
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.parts.batch import Batch, best_row, centre
+from lamcts.samplers.parts.batch import Batch, centre
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
@@ -77,7 +77,7 @@ class Turbo:
         n_start = min(2 * seen.dim, 100) if self.n_start is None else self.n_start
         rows = region.rows
         missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
-        progress = _Progress(rng, best_row(seen, rows), TrustRegionState(self.length, start=missing))
+        progress = _Progress(rng, seen.best_row(rows), TrustRegionState(self.length, start=missing))
         return _TurboSession(self, region, seen, progress)
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_TurboSession":

@@ -10,7 +10,7 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.regions.sobol import SobolSequence
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch, best_row
+from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.session import LocalSession, Progress
 
 ROUNDS = 8  # draws of the sequence before a discrete space is searched by the region draw instead
@@ -23,7 +23,7 @@ class Uniform:
     resumable: ClassVar[bool] = True
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_UniformSession":
-        progress = _Progress(rng, best_row(seen, region.rows), seed=int(rng.integers(2**63)))
+        progress = _Progress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**63)))
         return _UniformSession(self, region, seen, progress)
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_UniformSession":

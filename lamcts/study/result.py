@@ -105,12 +105,18 @@ class Candidate:
 class Result(dict[str, Any]):
     """What was found; `result.x` and `result["x"]` are the same.
 
-    x: the best point, None if every evaluation failed; fun: its value in the user's sign (nan if none; with noisy=True
-    the mean of its re-evaluations); nfev: evaluations done, those of earlier sessions on the same journal included;
-    nit: how often new points were asked for; success: whether any evaluation succeeded (to use up the budget is the
-    normal end of a budgeted search, so it is no failure); status: why the run stopped, one word; message: the same
-    as a sentence; tree: how often it chose where to search, "chose 3 of 120 batches" (all others were searched for
-    across the whole space), None without a tree; history: a `History`; candidates: with noisy=True the `Candidate`s, best first; seed: the run's;
+    x: the best point, None if every evaluation failed.
+    fun: its value in the user's sign (nan if none; with noisy=True the mean of its re-evaluations).
+    nfev: evaluations done, those of earlier sessions on the same journal included.
+    nit: how often new points were asked for.
+    success: whether any evaluation succeeded (to use up the budget is the normal end of a budgeted search, no failure).
+    status: why the run stopped, one word.
+    message: the same as a sentence.
+    tree: how often the tree chose where to search, "chose 3 of 120 batches" (the others looked across the whole space);
+        None without a tree.
+    history: a `History`.
+    candidates: with noisy=True the `Candidate`s, best first.
+    seed: the run's.
     memory: where the objective is a `Learner`, what its evaluation of x was given.
     """
 

@@ -1,7 +1,6 @@
 """What samplers share about proposals: snapped, inside the region, and never a point that is known already."""
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,16 +82,6 @@ def bisect_into(x: Floats, anchor: Floats, region: Region) -> Floats:
         x[outside] = (x[outside] + anchor) / 2
         snapped[outside] = region.space.snap(x[outside])
     return snapped
-
-
-def best_row(seen: Observations, rows: Iterable[int], current: int | None = None) -> int | None:
-    """Return the row of the lowest loss among `current` and `rows` (the earliest of equals), None without a success."""
-    rows = np.fromiter(rows, np.int64)
-    rows = rows[np.isfinite(seen.y[rows])]
-    if not len(rows):
-        return current
-    best = int(rows[np.argmin(seen.y[rows])])
-    return best if current is None or seen.y[best] < seen.y[current] else current
 
 
 def distances(seen: Observations, rows: Rows, x: Floats) -> tuple[Floats, Floats]:

@@ -7,8 +7,6 @@ import numpy as np
 
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
-from lamcts.samplers.base import Scope
-from lamcts.samplers.parts.batch import best_row
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.types import Rows
 
@@ -53,7 +51,7 @@ class LocalSession(Generic[Settings, P]):
         return self.progress.incumbent
 
     def tell(self, notes: list[Any], rows: Rows) -> None:
-        self.progress.incumbent = best_row(self.seen, rows, self.progress.incumbent)
+        self.progress.incumbent = self.seen.best_row(rows, self.progress.incumbent)
 
     def forget(self, notes: list[Any]) -> None:
         pass
@@ -64,8 +62,3 @@ class LocalSession(Generic[Settings, P]):
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = to_json(self.progress)
         return state
-
-
-def settled(incumbent: int | None) -> Scope:
-    """Return the scope of a search that has found its place as soon as it has an incumbent."""
-    return "selected" if incumbent is None else "incumbent"

@@ -4,7 +4,7 @@ import pytest
 from lamcts.observations import Observations
 from lamcts.regions.region import Region, Step
 from lamcts.samplers.parts import batch as proposals
-from lamcts.samplers.parts.batch import Batch, best_row, bisect_into, distances
+from lamcts.samplers.parts.batch import Batch, bisect_into, distances
 from lamcts.spaces import Box, Int, Product
 from lamcts.testing.samplers import Ball, Slope
 
@@ -65,7 +65,7 @@ def test_a_point_that_cannot_be_pulled_inside_stays_outside() -> None:
 @pytest.mark.parametrize(("rows", "current", "expected"), [([0, 1, 2, 3], None, 2), ([0, 1], 2, 2), ([1], None, None)])
 def test_the_leader_is_the_earliest_of_the_lowest_losses(rows: list[int], current: int, expected: int) -> None:
     seen = seen_with([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3], [0.4, 0.4]], [2.0, np.nan, 1.0, 1.0], [-1, -1, 5, -1])
-    assert best_row(seen, rows, current) == expected
+    assert seen.best_row(rows, current) == expected
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 7, 2000])
