@@ -1,6 +1,5 @@
 """The optimiser: ask for points, tell their values. START HERE: `ask`, `_search` and `tell` are the whole loop."""
 
-import math
 import os
 from collections.abc import Sequence
 from copy import deepcopy
@@ -21,12 +20,11 @@ from lamcts.optimizer.arguments import (
     refuse_unknown,
 )
 from lamcts.optimizer.design import Design, Kind, encoded
-from lamcts.optimizer.losses import as_list, losses_of, many
 from lamcts.optimizer.placement import WHYS, place
 from lamcts.optimizer.sessions import LocalSearches
 from lamcts.optimizer.settings import PARTS, arguments_of, design_of, settings_of
 from lamcts.optimizer.state import FORMAT, Core, Delta, Mark, State
-from lamcts.optimizer.trials import Trials
+from lamcts.optimizer.trials import Told, Trials
 from lamcts.regions.fill import draw_unseen
 from lamcts.regions.region import Region
 from lamcts.rng import Purpose, restore, save, stream
@@ -120,13 +118,13 @@ class Optimizer:
         once more with a value. `seconds`: what each evaluation took. Nothing is taken in if anything is wrong; a
         search that raises on its results is ended with a RuntimeWarning, and the results stay.
         """
-        told = self._trials.check(trials, values, seconds, self.maximize)
-        x = np.array([trial.x for trial in told.trials]).reshape(-1, self.space.dim)
-        numbers = np.array([trial.id for trial in told.trials], np.int64)
-        sources = np.array([trial.session for trial in told.trials], np.int64)
-        rows = self.seen.append(x, told.losses, told.seconds, numbers, sources)
+        self._take(self._trials.told(trials, values, seconds, self.maximize))
+
+    def _take(self, told: Told) -> None:
+        """What was told -> rows -> the searches that asked."""
+        rows = self.seen.append(told.x, told.losses, told.seconds, told.numbers, told.sources)
         self.failures |= {int(row): text for row, text in zip(rows, told.messages, strict=True) if text is not None}
-        self._searches.tell(self._trials.settle(told.trials, rows, told.messages))
+        self._searches.tell(self._trials.settle(told, rows))
 
     # The same in other words ----------------------------------------------------------------------------------------
 
@@ -136,19 +134,7 @@ class Optimizer:
 
     def tell_points(self, points: Sequence[Any], values: Sequence[Any]) -> None:
         """Take many points and their values at once (warm start). Nothing is taken in if anything is wrong."""
-        points = many(points, "tell_points: expected points")
-        x = np.array([self.space.encode(point) for point in points]).reshape(len(points), self.space.dim)
-        losses, messages = losses_of(as_list(values, len(points), "values"), self.maximize)
-        pending = self._trials.by_code()
-        met = [pending.pop(code.tobytes(), None) for code in x]  # the pending trial of each point, or None
-        numbers = np.array([-1 if trial is None else trial.id for trial in met], np.int64)
-        sources = np.array([-1 if trial is None else trial.session for trial in met], np.int64)
-        x = np.array([code if trial is None else trial.x for code, trial in zip(x, met, strict=True)]).reshape(x.shape)
-        rows = self.seen.append(x, losses, np.full(len(x), math.nan), numbers, sources)
-        self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
-        closed = [i for i, trial in enumerate(met) if trial is not None]
-        told = [trial for trial in met if trial is not None]
-        self._searches.tell(self._trials.settle(told, rows[closed], [messages[i] for i in closed]))
+        self._take(self._trials.met(points, values, self.maximize))
 
     def forget(self, trial: Trial) -> None:
         """Drop a pending trial that will never be told, such as one whose worker is lost."""

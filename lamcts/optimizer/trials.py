@@ -16,12 +16,26 @@ from lamcts.types import Floats, Rows
 
 
 class Told(NamedTuple):
-    """Trials with their losses [k], what failed (or None) and seconds [k]: checked, and not yet taken in."""
+    """Results, checked, and not yet taken in: points x [k, d], losses [k] (nan: failed), what failed, seconds [k].
 
-    trials: list[Trial]
+    `trials` [k] are the trials that they belong to; None for a point that nobody asked for.
+    """
+
+    trials: list[Trial | None]
+    x: Floats
     losses: Floats
     messages: list[str | None]
     seconds: Floats
+
+    @property
+    def numbers(self) -> Rows:
+        """The numbers of the trials, [k], -1 where there is none."""
+        return np.array([-1 if trial is None else trial.id for trial in self.trials], np.int64)
+
+    @property
+    def sources(self) -> Rows:
+        """The numbers of the searches that asked, [k], -1 where none did."""
+        return np.array([-1 if trial is None else trial.session for trial in self.trials], np.int64)
 
 
 class Trials:
@@ -47,19 +61,33 @@ class Trials:
         self._seen.expect(trial.id, x)
         return trial
 
-    def check(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any, maximize: bool) -> Told:
+    def told(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any, maximize: bool) -> Told:
         """Check everything that `tell` was given, and change nothing; ValueError says what is wrong."""
         trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
         values, times = as_list(values, len(trials), "values"), seconds_of(seconds, len(trials))
-        told = [self.known(trial) for trial in trials]
-        numbers = [trial.id for trial in told]
+        own = [self.known(trial) for trial in trials]
+        numbers = [trial.id for trial in own]
         if len(set(numbers)) < len(numbers):
             raise ValueError(f"tell: expected each trial once in a call, got the numbers {numbers}")
         losses, messages = losses_of(values, maximize)
-        for trial, message in zip(told, messages, strict=True):
+        for trial, message in zip(own, messages, strict=True):
             if trial.id in self.late and message is not None:
                 raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")
-        return Told(told, losses, messages, times)
+        return Told([*own], self._matrix([trial.x for trial in own]), losses, messages, times)
+
+    def met(self, points: Any, values: Any, maximize: bool) -> Told:
+        """The same for points of anybody: one that equals the point of a pending trial belongs to it."""
+        points = many(points, "tell_points: expected points")
+        codes = [self._space.encode(point) for point in points]
+        losses, messages = losses_of(as_list(values, len(points), "values"), maximize)
+        # Equal points have equal codes; a trial's own x may differ from its point's code in the last bit.
+        pending = {self._space.encode(trial.point).tobytes(): trial for trial in self.pending.values()}
+        trials = [pending.pop(code.tobytes(), None) for code in codes]
+        x = [code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)]
+        return Told(trials, self._matrix(x), losses, messages, np.full(len(x), np.nan))
+
+    def _matrix(self, rows: list[Floats]) -> Floats:
+        return np.array(rows).reshape(len(rows), self._space.dim)
 
     def known(self, trial: Trial) -> Trial:
         """Return our own record of a trial that may be told, or raise ValueError."""
@@ -76,18 +104,12 @@ class Trials:
             f"trial {trial.id} is unknown here: it comes from another optimizer; tell_point takes its point"
         )
 
-    def by_code(self) -> dict[bytes, Trial]:
-        """Return the pending trials by the codes of their points: equal points have equal codes.
-
-        A trial's own x may differ from its point's code in the last bit.
-        """
-        return {self._space.encode(trial.point).tobytes(): trial for trial in self.pending.values()}
-
-    def settle(self, told: Sequence[Trial], rows: Rows, messages: Sequence[str | None]) -> list[Result]:
+    def settle(self, told: Told, rows: Rows) -> list[Result]:
         """Close the told trials, and return what is to be handed to the searches that asked: first results only."""
-        first = [Result(t.session, t.note, int(row)) for t, row in zip(told, rows, strict=True) if t.id in self.pending]
-        self.close([trial for trial in told if trial.id in self.pending])
-        for trial, message in zip(told, messages, strict=True):
+        known = [(t, int(row), text) for t, row, text in zip(told.trials, rows, told.messages, strict=True) if t]
+        first = [Result(trial.session, trial.note, row) for trial, row, _ in known if trial.id in self.pending]
+        self.close([trial for trial, *_ in known if trial.id in self.pending])
+        for trial, _, message in known:
             if message is None:
                 self.late.pop(trial.id, None)
             else:
