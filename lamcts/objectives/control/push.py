@@ -16,6 +16,7 @@ from lamcts.objectives.base import register
 from lamcts.objectives.control.box2d import box2d
 from lamcts.spaces.box import Box
 
+# All below is part of the definition, as in EBO's code.
 # Of each hand: where it starts (x, y), its velocity (x, y), for how many tenths of a second it pushes, its first angle.
 LOW, HIGH = (-5, -5, -10, -10, 2, 0), (5, 5, 10, 10, 30, 2 * np.pi)
 SPIN = 5  # of each hand, after both: how fast it turns, either way
@@ -37,8 +38,10 @@ HAND_DRAG = {"maxForce": 2, "maxTorque": 2}
 class Push:
     """How much nearer two objects are to their goals in the end, in metres, summed; 0 if no hand meets an object.
 
-    `noise` is the standard deviation of what is added to each hand's velocity (x, y): 0.01 in the original.
     No value is above `ceiling`, the distance at the start; it is not known whether both goals can be met exactly.
+
+    noise: standard deviation of what is added to each hand's velocity, along x and y (0.0; metres a second); paper:
+        0.01.
     """
 
     noise: float = 0.0
@@ -77,7 +80,10 @@ class Push:
 @register("push", "two hands push two objects to their goals, 14 numbers; maximize, at most 11.07", package="Box2D",
           extra="mujoco")  # fmt: skip
 def push(noise: float = 0.0) -> Push:
-    """Robot pushing in 14 dimensions. `noise=0.01` is that of the original. MissingExtra without Box2D."""
+    """Robot pushing in 14 dimensions. MissingExtra without Box2D.
+
+    noise: as in `Push`.
+    """
     if not (np.isfinite(noise) and noise >= 0):
         raise ValueError(f"expected noise as a standard deviation of at least 0, got {noise}")
     box2d()

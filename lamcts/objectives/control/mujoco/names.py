@@ -12,7 +12,7 @@ from lamcts.objectives.control.mujoco.gait import Gait, gait
 
 
 class Task(NamedTuple):
-    """A row: `budget` evaluations make a first run that ends within the hour on one core."""
+    """A row: `budget` evaluations make a first run that ends within the hour on one core (untuned)."""
 
     name: str
     env: str
