@@ -91,6 +91,33 @@ def test_a_default_that_the_line_does_not_say_is_noticed():
     assert not any(means(opening, None) for opening in openings("how many (Nothing: 2 d), or (none)"))
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "lamcts").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_constant_has_a_remark(path):
+    assert unremarked(path.read_text()) == []
+
+
+def test_a_constant_without_a_remark_is_noticed():
+    source = "A = 1  # why\n\n# why all of these\nB = 2\n_C = (3, 4)\n\nD = {'x': 5}\nE = 'text'\nlower = 6\n"
+    assert unremarked(source) == ["D"]
+
+
+def unremarked(source):
+    """Return the constants with numbers in a module that have no comment, beside them or above their block."""
+    lines, found = source.splitlines(), []
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+            above = "".join(f"{line}\n" for line in lines[: node.lineno - 1]).rpartition("\n\n")[2]
+            remarked = "#" in lines[node.lineno - 1] or re.search("^#", above, re.MULTILINE)
+            if name.lstrip("_")[:1].isupper() and not remarked and any(map(is_number, ast.walk(node))):
+                found.append(name)
+    return found
+
+
+def is_number(node):
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
 def explanations(docstring):
     """Return the explanation of each name of a docstring: `name: what it is`, whose further lines are indented."""
     found = re.findall(r"^(\w+(?:, \w+)*): (.*(?:\n +.*)*)", inspect.cleandoc(docstring), re.MULTILINE)

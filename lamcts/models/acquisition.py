@@ -10,6 +10,7 @@ import numpy as np
 from lamcts.models.paths import Singles
 from lamcts.types import Floats
 
+# Logarithms that the formulas below take.
 LOG_ROOT_2PI = math.log(2.0 * math.pi) / 2.0
 LOG_ROOT_HALF_PI = math.log(math.pi / 2.0) / 2.0
 TINY, MOST_Z = 1e-300, 1e8  # keep quotients finite; at 1e8 deviations the improvement is the difference to the last bit

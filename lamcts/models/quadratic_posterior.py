@@ -34,7 +34,7 @@ GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g (tuned: a w
     (1e-4, 1e-3, 1e-2, 0.1, 1.0),  # remainder
     (0.0, 0.03, 0.1, 0.3, 1.0, 3.0),  # noise
 )
-MIDDLE: Place = tuple(len(values) // 2 for values in GRID)
+MIDDLE: Place = tuple(len(values) // 2 for values in GRID)  # where the first climb begins
 
 
 @dataclass(frozen=True)

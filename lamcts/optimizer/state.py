@@ -11,7 +11,7 @@ import numpy as np
 
 from lamcts.types import Floats, Rows
 
-FORMAT = 2
+FORMAT = 2  # raised with every change of what is saved
 
 
 @dataclass(frozen=True)

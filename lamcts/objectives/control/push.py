@@ -23,6 +23,7 @@ SPIN = 5  # of each hand, after both: how fast it turns, either way
 STARTS = ((0.0, 2.0), (0.0, -2.0))  # of a square and of a disc
 GOALS = np.array([(4.0, 3.5), (-4.0, 3.5)])
 
+# As in EBO's code, too:
 STEPS_PER_SECOND = 100
 COASTING = 100  # steps after the last push: what moves slides to a stop
 ITERATIONS = 10  # of the solver for velocities, and for positions, in each step

@@ -17,6 +17,7 @@ from lamcts.objectives.base import register
 from lamcts.objectives.synthetic import formulas
 from lamcts.objectives.synthetic.placing import Kind, Synthetic
 
+# Boxes: the first four thesis 5.6.1; the others as in the Virtual Library of Simulation Experiments (`formulas.py`).
 _ACKLEY = Kind("ackley", formulas.ackley, -5, 10, 0)
 _ROSENBROCK = Kind("rosenbrock", formulas.rosenbrock, -10, 10, 1, least_dim=2)
 _RASTRIGIN = Kind("rastrigin", formulas.rastrigin, -5.12, 5.12, 0)
