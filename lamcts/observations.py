@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from lamcts.types import Floats, Rows
 
+CAPACITY = 16  # rows that there is room for at first; it doubles
 Column = TypeVar("Column", Floats, Rows)
 
 
@@ -33,12 +34,12 @@ class Observations:
     def __init__(self, dim: int, repeat: bool = False) -> None:
         self.dim, self.repeat = dim, repeat
         self._n = 0
-        self._x = np.empty((16, dim))
-        self._y = np.empty(16)
-        self._seconds = np.empty(16)
-        self._trial = np.empty(16, np.int64)
-        self._source = np.empty(16, np.int64)
-        self._good = np.empty(16, np.int64)
+        self._x = np.empty((CAPACITY, dim))
+        self._y = np.empty(CAPACITY)
+        self._seconds = np.empty(CAPACITY)
+        self._trial = np.empty(CAPACITY, np.int64)
+        self._source = np.empty(CAPACITY, np.int64)
+        self._good = np.empty(CAPACITY, np.int64)
         self._n_good = 0
         self._best: int | None = None
         self._known: dict[bytes, int] = {}  # how many times a point was issued or seen

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+SHOWN = 80  # characters of a value in a message: a line of a terminal
 MOST_CHARACTERS = 4000  # of a failure message: a traceback fits, and a thousand of them take 4 MB in a journal
 # What a terminal may obey instead of showing it (newline and tab apart), what turns the direction of writing, and
 # halves of characters, which no stream takes.
@@ -21,6 +22,11 @@ def safe_text(value: Any) -> str:
 def safe_repr(value: Any) -> str:
     """Return `repr(value)` as valid Unicode; where `repr` raises, a text that says so."""
     return _valid(_written(repr, value))
+
+
+def shortened(text: str) -> str:
+    """Return `text`, cut to `SHOWN` characters, so that it fits into a message."""
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
 def visible(text: str) -> str:

@@ -1,7 +1,10 @@
 """The reference has a page for what is public, and shows parameters as a list; notebooks come without outputs."""
 
+import ast
+import inspect
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,16 @@ import pytest
 import lamcts
 import lamcts.journal
 import lamcts.testing
+from lamcts.models.fit import Prior
+from lamcts.models.local import ModelBudget
+from lamcts.objectives import Command, Function
+from lamcts.objectives.control import lunar, push, rover
+from lamcts.objectives.control.mujoco.gait import Gait, gait
+from lamcts.objectives.synthetic import synthetic
 from lamcts.samplers import REGISTRY
+from lamcts.samplers.auto import Auto
+from lamcts.study.options import Settings
+from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear
 
 ROOT = Path(__file__).parent.parent
 SHOWN = {
@@ -17,6 +29,10 @@ SHOWN = {
     for page in (ROOT / "docs").rglob("*.md")
     for name in re.findall(r"^::: (\S+)$", page.read_text(), re.MULTILINE)
 }
+SAMPLERS = [getattr(import_module(module), name) for module, name, _ in REGISTRY.values()]
+PARTS = [ModelBudget, Prior, LatentTree, KMeansSvm, Linear, HoldOut]
+OBJECTIVES = [Gait, gait, lunar.Lander, lunar.lunar, rover.Rover, rover.rover, push.Push, push.push, Command, Function]
+SETTINGS = [Auto, *SAMPLERS, *PARTS, lamcts.Optimizer, Settings, *OBJECTIVES]
 
 
 @pytest.mark.parametrize("module", [lamcts, lamcts.journal, lamcts.testing], ids=lambda module: module.__name__)
@@ -38,6 +54,87 @@ def test_a_parameter_in_running_prose_becomes_an_item_and_other_words_stay():
     items = ["- **rows, size**: how many.", "- **kind**: what; note: stays. ", "- **depth**: how deep. Warning: stays."]
     assert [line for line in shown.splitlines() if line] == ["What it is.", *items]
     assert listed(prose, {"rows"}) == prose  # `size` is no parameter: the pair is prose
+
+
+@pytest.mark.parametrize("made", SETTINGS, ids=lambda made: made.__name__)
+def test_every_setting_has_a_line_of_its_own_that_says_its_default(made):
+    assert unexplained(made, made.__doc__) == []
+
+
+@pytest.mark.parametrize("build", [synthetic.ackley, synthetic.branin], ids=lambda build: build.__name__)
+def test_what_all_formulas_take_has_a_line_in_their_module(build):
+    assert unexplained(build, synthetic.__doc__) == []
+
+
+def unexplained(made, docstring):
+    """Return the parameters that have no line in a docstring, or one that does not say their default."""
+    lines, missing = explanations(docstring), []
+    for name, parameter in inspect.signature(made).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            continue  # what is refused
+        line, default = lines.get(name), parameter.default
+        if default is not inspect.Parameter.empty and "factory" in repr(default):  # of a dataclass: made when needed
+            default = made.__dataclass_fields__[name].default_factory()
+        if line is None or not (line.startswith("as in ") or says(line, default)):
+            missing.append(name)
+    return missing
+
+
+def says(line, default):
+    return default is inspect.Parameter.empty or any(means(opening, default) for opening in openings(line))
+
+
+def test_a_default_that_the_line_does_not_say_is_noticed():
+    line = explanations("What.\n\n    size: how many (2^-7; of the\n        cube), see (3).\n    kind: what.")["size"]
+    assert [means(opening, 2**-7) for opening in openings(line)] == [True, False]
+    assert explanations("size: how many.").keys() == {"size"}
+    assert not any(means(opening, None) for opening in openings("how many (Nothing: 2 d), or (none)"))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "lamcts").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_constant_has_a_remark(path):
+    assert unremarked(path.read_text()) == []
+
+
+def test_a_constant_without_a_remark_is_noticed():
+    source = "A = 1  # why\n\n# why all of these\nB = 2\n_C = (3, 4)\n\nD = {'x': 5}\nE = 'text'\nlower = 6\n"
+    assert unremarked(source) == ["D"]
+
+
+def unremarked(source):
+    """Return the constants with numbers in a module that have no comment, beside them or above their block."""
+    lines, found = source.splitlines(), []
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+            above = "".join(f"{line}\n" for line in lines[: node.lineno - 1]).rpartition("\n\n")[2]
+            remarked = "#" in lines[node.lineno - 1] or re.search("^#", above, re.MULTILINE)
+            if name.lstrip("_")[:1].isupper() and not remarked and any(map(is_number, ast.walk(node))):
+                found.append(name)
+    return found
+
+
+def is_number(node):
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def explanations(docstring):
+    """Return the explanation of each name of a docstring: `name: what it is`, whose further lines are indented."""
+    found = re.findall(r"^(\w+(?:, \w+)*): (.*(?:\n +.*)*)", inspect.cleandoc(docstring), re.MULTILINE)
+    return {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
+
+
+def openings(text):
+    """Return what stands first in each parenthesis of a text: `(0.8; share of the cube)` says 0.8."""
+    return re.findall(r"\(([^;:()]+)", text)
+
+
+def means(text, default):
+    """Return whether a text names a default: a value, with ^ for a power, or the class of an object."""
+    try:
+        return eval(compile(ast.parse(text.replace("^", "**"), mode="eval"), "a default", "eval"), {}) == default
+    except (NameError, SyntaxError):
+        return text == type(default).__name__
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.name)

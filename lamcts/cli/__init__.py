@@ -9,8 +9,9 @@ from lamcts.cli.screen import complain
 from lamcts.errors import LamctsError
 from lamcts.text import safe_text
 
-USER_MISTAKE = 2
+USER_MISTAKE = 2  # what argparse reports
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
+CHECK_EPISODES = 20  # that score the best policy again (untuned; benchmarks re-score by as many)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -87,7 +88,9 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     out = one.add_argument_group("what is written")
     out.add_argument("--out", metavar="DIR", help="folder for all files (default: named after objective and seed)")
     out.add_argument("--journal", metavar="FILE", help="the record to go on from (default: DIR/journal.db)")
-    out.add_argument("--check", type=int, default=20, metavar="N", help="score the best policy on N new episodes")
+    out.add_argument(
+        "--check", type=int, default=CHECK_EPISODES, metavar="N", help="score the best policy on N new episodes"
+    )
     out.add_argument("--no-plot", action="store_true", help="draw no figure")
     out.add_argument("--quiet", action="store_true", help="no progress")
     one.set_defaults(command=_late("lamcts.cli.run", "run"))

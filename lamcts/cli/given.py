@@ -23,7 +23,7 @@ SETTINGS = (
     "episode_steps",
 )  # of the package's objectives, as options
 OWN = ("param", "space", "maximize", "timeout", "pattern")  # of functions and programs
-BUDGET = 200  # evaluations of a first run on a function or a program that nobody here knows
+BUDGET = 200  # evaluations of a first run on a function or a program that nobody here knows (untuned)
 
 
 class Given(NamedTuple):

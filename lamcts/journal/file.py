@@ -17,9 +17,10 @@ from lamcts.journal import format1
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import TABLES, put_meta
 
-FORMAT = 2
+FORMAT = 2  # raised with every change of the tables
 OLD = (1,)  # formats that can be read, and not gone on with
 APPLICATION = 0x6C414D43  # "lAMC": bytes 68 to 71 of the file tell a journal from any other SQLite file
+BUSY_SECONDS = 5.0  # for which a statement waits for another process's lock: SQLite's own default in Python
 
 
 @contextmanager
@@ -81,7 +82,7 @@ def connect(path: str, readonly: bool) -> sqlite3.Connection:
     """Open a journal that exists, and check that it is whole and has the tables that it should have."""
     uri = Path(path).absolute().as_uri() + ("?mode=ro" if readonly else "?mode=rw")
     with explained(path):
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=5.0)
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
         try:
             connection.execute("PRAGMA trusted_schema = OFF")  # a stranger's schema may call no function
             connection.execute("PRAGMA cell_size_check = ON")

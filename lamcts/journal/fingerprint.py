@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.errors import JournalError
+from lamcts.text import shortened
 
 
 def compare(path: str, theirs: dict[str, Any], ours: dict[str, Any], where: str = "") -> None:
@@ -17,7 +18,8 @@ def compare(path: str, theirs: dict[str, Any], ours: dict[str, Any], where: str 
         if isinstance(old, dict) and isinstance(new, dict):
             compare(path, old, new, f"{where}{name}.")
         raise JournalError(
-            f"the journal {path} is of another run: {where}{name} is {_short(old)} there and {_short(new)} here; "
+            f"the journal {path} is of another run: "
+            f"{where}{name} is {shortened(repr(old))} there and {shortened(repr(new))} here; "
             "run with the settings of the journal, or give another path"
         )
 
@@ -33,8 +35,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

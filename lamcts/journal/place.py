@@ -11,7 +11,8 @@ from lamcts.journal.table import damaged
 
 MAGIC = b"SQLite format 3\0"
 MEMORY = ":memory:"
-TRIES = 100  # each is lost only to a run that began or ended in that very moment
+TRIES = 100  # each is lost only to a run that began or ended in that very moment (untuned)
+HEADER = 100  # bytes, with which every SQLite file begins
 KINDS = {  # what may stand at a path beside files
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -42,7 +43,7 @@ def inspect_header(path: str) -> bool:
             kind = KINDS.get(stat.S_IFMT(mode), "no ordinary file")
             raise JournalError(f"the journal {path} cannot be opened: it is {kind}; give the path of a file")
         with open(path, "rb") as file:
-            header = file.read(100)
+            header = file.read(HEADER)
     except FileNotFoundError:
         return False
     except OSError as error:
@@ -54,7 +55,7 @@ def _ours(path: str, header: bytes) -> bool:
     """Return True where the first bytes of a file are those of a journal; JournalError says what else they are."""
     if not header.startswith(MAGIC):
         raise JournalError(f"{path} is not a lamcts journal but another file; give another path, it was left as it is")
-    if len(header) < 100:
+    if len(header) < HEADER:
         raise damaged(path, f"it ends after {len(header)} bytes")
     if int.from_bytes(header[68:72], "big") != APPLICATION:
         raise JournalError(f"{path} is an SQLite file of another program; give another path, it was left as it is")

@@ -10,9 +10,13 @@ import numpy as np
 from lamcts.models.paths import Singles
 from lamcts.types import Floats
 
+# Logarithms that the formulas below take.
 LOG_ROOT_2PI = math.log(2.0 * math.pi) / 2.0
 LOG_ROOT_HALF_PI = math.log(math.pi / 2.0) / 2.0
-TINY, MOST_Z = 1e-300, 1e8  # keep quotients finite
+TINY, MOST_Z = 1e-300, 1e8  # keep quotients finite; at 1e8 deviations the improvement is the difference to the last bit
+LARGEST_ROOT = 1e150  # its square is a double, that of more is not
+LEAST_SD = 1e-150  # that of a row of the model without noise: quotients of common losses by it stay doubles
+LEAST_BELOW_1 = 1e-16  # about half an ulp of 1: nearer to 0 the difference would be 0, and its logarithm infinite
 TAIL = -1e7  # below it `erfcx(-z / sqrt 2) |z| sqrt(pi / 2)` is 1 to the last bit and its series takes over
 
 
@@ -34,13 +38,13 @@ def log_expected_improvement(mean: Floats, sd: Floats, best: float) -> Floats:
     from scipy.special import erfcx, ndtr
 
     sd = _positive(sd)
-    z = np.maximum((best - mean) / sd, -1e150)  # the square of more is no double
+    z = np.maximum((best - mean) / sd, -LARGEST_ROOT)
     value = np.empty_like(z)
     near = z > -1.0
     value[near] = np.log(np.exp(-(z[near] ** 2) / 2.0 - LOG_ROOT_2PI) + z[near] * ndtr(z[near]))
     far = ~near & (z > TAIL)
     small = np.log(erfcx(-z[far] / math.sqrt(2.0)) * -z[far]) + LOG_ROOT_HALF_PI  # <= 0
-    value[far] = -(z[far] ** 2) / 2.0 - LOG_ROOT_2PI + np.log(-np.expm1(np.minimum(small, -1e-16)))
+    value[far] = -(z[far] ** 2) / 2.0 - LOG_ROOT_2PI + np.log(-np.expm1(np.minimum(small, -LEAST_BELOW_1)))
     tail = z <= TAIL
     value[tail] = -(z[tail] ** 2) / 2.0 - LOG_ROOT_2PI - 2.0 * np.log(-z[tail])
     return value + np.log(sd)
@@ -56,4 +60,4 @@ def thompson(draws: Singles) -> list[int]:
 
 
 def _positive(sd: Floats) -> Floats:
-    return np.maximum(sd, 1e-150)  # at a row of the model without noise: no more to be learnt there
+    return np.maximum(sd, LEAST_SD)

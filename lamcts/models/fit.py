@@ -13,20 +13,33 @@ import numpy as np
 from lamcts.models.gp import SIGNAL_SHAPE, Hyper, profiled_signal
 from lamcts.types import Floats
 
+NO_FACTOR = 1e25  # the loss where Cholesky fails: L-BFGS steps back from what is above any loss of rows and finite
+EVALUATIONS = 2  # of the loss for each step that L-BFGS may make, on average (untuned)
+
 
 @dataclass(frozen=True)
 class Prior:
     """Log-normal priors of the length scales and of the noise ratio.
 
-    The location of the length scales grows with sqrt(d), because the distance of two random points of the cube does
-    (Hvarfner et al. 2024, arXiv 2402.02229, sec. 4; the numbers are theirs). The noise prior's mode is exp(-5).
+    The length scales grow with sqrt(d), because the distance of two random points of the cube does (Hvarfner et al.
+    2024, arXiv 2402.02229, sec. 4). Lengths are shares of the cube, the noise is a share of the signal's variance.
+
+    length_location: of log(length / sqrt(d)) (2^0.5; logarithm); Hvarfner et al.; Turbo takes 0.7.
+    length_spread: its standard deviation (3^0.5; logarithm); Hvarfner et al.
+    noise_location: of log(noise), whose mode is then exp(-5) (-4.0; logarithm); Hvarfner et al., as BoTorch has it;
+        paper: of the noise's own variance, not of a share.
+    noise_spread: its standard deviation (1.0; logarithm); the same.
+    length_bounds: least and largest length scale (5e-3, 1e2; times sqrt(d)): beyond them the kernel is flat or white;
+        paper: none. TuRBO's are 0.005 and 2, whatever d.
+    noise_bounds: least and largest noise (1e-6, 1.0; share of the signal's variance); untuned; paper: none. TuRBO's are
+        5e-4 and 0.2.
     """
 
     length_location: float = math.sqrt(2.0)
     length_spread: float = math.sqrt(3.0)
     noise_location: float = -4.0
     noise_spread: float = 1.0
-    length_bounds: tuple[float, float] = (5e-3, 1e2)  # times sqrt(d): beyond them the kernel is flat or white
+    length_bounds: tuple[float, float] = (5e-3, 1e2)
     noise_bounds: tuple[float, float] = (1e-6, 1.0)
 
     def mode(self, dim: int) -> Hyper:
@@ -54,7 +67,7 @@ def search(
     low, high = (math.sqrt(dim) * bound for bound in prior.length_bounds)
     bounds = [(math.log(low), math.log(high))] * dim + [tuple(map(math.log, prior.noise_bounds))]
     theta = np.clip(np.append(np.log(start.lengths), math.log(start.noise)), *np.transpose(bounds))
-    options: Any = {"maxiter": iterations, "maxfun": 2 * iterations}
+    options: Any = {"maxiter": iterations, "maxfun": EVALUATIONS * iterations}
     lbfgs: Any = minimize  # its stubs know no bounds of exactly our type
     result = lbfgs(loss, theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return Hyper(np.exp(result.x[:-1]), math.exp(result.x[-1])), float(result.fun)
@@ -88,7 +101,7 @@ class Loss:
         self._kernel.flat[:: n + 1] = 1.0 + noise
         root, info = dpotrf(self._kernel.T, lower=1, overwrite_a=1, clean=0)  # in place: the buffer is C-ordered
         if info:
-            return 1e25, np.zeros(d + 1)  # L-BFGS steps back
+            return NO_FACTOR, np.zeros(d + 1)
         solved, _ = dpotrs(root, self._sides, lower=1)  # [n, 2]: C^-1 z, C^-1 1
         mean = solved[:, 0].sum() / solved[:, 1].sum()
         weights = solved[:, 0] - mean * solved[:, 1]

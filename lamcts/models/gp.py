@@ -13,7 +13,7 @@ from lamcts.types import Floats
 
 Real = TypeVar("Real", np.float32, np.float64)
 
-JITTERS = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 1e-1)  # added to the diagonal, relative to the signal, until Cholesky succeeds
+JITTERS = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 1e-1)  # on the diagonal, until Cholesky succeeds: times the signal (untuned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ class Posterior:
         return new
 
 
-SIGNAL_SHAPE, SIGNAL_RATE = 2.0, 1.0  # inverse-gamma prior of the signal in standard units: mean 1, worth 4 rows
+SIGNAL_SHAPE, SIGNAL_RATE = 2.0, 1.0  # inverse-gamma prior of the signal in standard units: mean 1, 4 rows' worth
 
 
 def profiled_signal(square: float, n: int) -> float:

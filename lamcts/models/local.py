@@ -16,21 +16,31 @@ from lamcts.models.scale import Scale
 from lamcts.observations import Observations
 from lamcts.types import Floats, Rows
 
-REFIT_ROWS = 25  # new rows after which a refit is always due
-SHORT, SHORT_NOISE = 8.0, 1e-3  # a start at which ripples are shape, not noise
-CHUNK = 2000  # rows of `seen` whose distances are taken at once
+ROWS_EACH, LEAST_ROWS, MOST_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
+FIT_ROWS_EACH, LEAST_FIT_ROWS, MOST_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned); what both cost
+# benchmarks/gp_speed.py prints: a fit with 1000 rows takes five times as long as one with 500
+KEPT = 3 / 4  # of the most rows, when the rows are chosen anew: the rest is room for results to come (untuned)
+REFIT_ROWS = 25  # new rows after which a refit is always due (untuned)
+SHORT, SHORT_NOISE = 8.0, 1e-3  # a start at which ripples are shape, not noise (untuned)
+CHUNK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimensions 16 MB
 
 
 @dataclass(frozen=True)
 class ModelBudget:
     """How much work a local model may spend. Its cost stays flat while `seen` grows.
 
-    rows: most rows in the model (None: 10 d, between 512 and 1000); a new selection keeps 3/4 of them, so that results
-    can be added for a while. fit_rows: most rows (the best of the model's) that the hyper-parameters are fitted to
-    (None: 5 d, between 256 and 500). growth: a refit is due when the model has grown by this share, or by 25 rows.
-    iterations: steps of L-BFGS. afresh: every so many fits two more start from the prior's mode and from short lengths,
-    and the best is kept: a warm start alone gets stuck on rugged functions. device: None computes in closed form; "cpu"
-    or "cuda" through gpytorch (extra: torch), which pays on a GPU for models of thousands of rows.
+    rows: most rows in the model (None: 10 d, between 512 and 1000; rows); a new selection keeps 3/4 of them, so that
+        results can be added for a while; untuned; paper: TuRBO keeps all of a search's.
+    fit_rows: most rows, the best of the model's, that the hyper-parameters are fitted to (None: 5 d, between 256 and
+        500; rows); untuned; paper: TuRBO fits to all of them.
+    growth: a refit is due when the model has grown by so much, or by 25 rows (0.1; share of the rows chosen); untuned;
+        paper: TuRBO fits at every batch.
+    iterations: of a fit (15; steps of L-BFGS); untuned; paper: TuRBO makes 50 of Adam.
+    afresh: every so many fits two more start from the prior's mode and from short lengths, and the best is kept (3;
+        fits): a warm start alone gets stuck on rugged functions; the number is untuned; paper: TuRBO starts every fit
+        from the same place.
+    device: what computes (None: closed form); "cpu" or "cuda" through gpytorch (extra: torch), which pays on a GPU for
+        models of thousands of rows; paper: TuRBO computes through gpytorch.
     """
 
     rows: int | None = None
@@ -45,8 +55,9 @@ class ModelBudget:
 
     def limits(self, dim: int) -> tuple[int, int]:
         """Return the most rows in the model and in a fit, for `dim` coordinates."""
-        rows = min(max(10 * dim, 512), 1000) if self.rows is None else self.rows
-        return rows, min(max(5 * dim, 256), 500) if self.fit_rows is None else self.fit_rows
+        rows = min(max(ROWS_EACH * dim, LEAST_ROWS), MOST_ROWS)
+        fit_rows = min(max(FIT_ROWS_EACH * dim, LEAST_FIT_ROWS), MOST_FIT_ROWS)
+        return rows if self.rows is None else self.rows, fit_rows if self.fit_rows is None else self.fit_rows
 
 
 @dataclass
@@ -101,7 +112,7 @@ class LocalModel:
         return np.array([row for chunk in self.state.chunks for row in chunk], np.int64)
 
     def _choose(self, centre: Floats, good: Rows) -> None:
-        limit = self._most * 3 // 4
+        limit = int(KEPT * self._most)
         self.state.reach = None
         if len(good) > limit:
             far = self._distances(centre, good)

@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 
 from lamcts.types import Floats
 
+# Untuned, where nothing else is said. The grid is coarse since every parameter pays for each of its points.
 LENGTHS = (0.015, 0.03, 0.06, 0.12, 0.25, 0.5)  # of the smooth part, in widths of the cube
 SIZES = (0.1, 1.0)  # deviation of the smooth part
 NOISES = (1e-4, 1e-2, 0.1, 0.5)  # deviation of the error of a difference
 LINE, PARABOLA = 3.0, 3.0  # deviations of slope and bend
 GRID = tuple(product(range(len(LENGTHS)), range(len(SIZES)), range(len(NOISES))))
 PRIOR_WEIGHT = 2.0  # differences that the common amplitude counts as, beside a parameter's own
-MOST = 40  # differences of a parameter that count, the latest
-JITTER = 1e-9
+MOST = 40  # differences of a parameter that count, the latest: bounds the cost of a factor
+JITTER = 1e-9  # on the diagonal: below the square of the least noise, and alive where two differences coincide
 WINSOR_CAP = 8.0  # usual rises that a rise counts as at most
 
 

@@ -14,12 +14,13 @@ from lamcts.models.gp import Posterior, matern
 from lamcts.types import Floats
 
 Singles = NDArray[np.float32]
+WAVES = 512  # of a draw of the prior: as many as the model has rows at least (untuned)
 
 
 class Paths:
     """`k` draws of the loss under `posterior`, evaluated in single precision."""
 
-    def __init__(self, posterior: Posterior, k: int, rng: np.random.Generator, waves: int = 512) -> None:
+    def __init__(self, posterior: Posterior, k: int, rng: np.random.Generator, waves: int = WAVES) -> None:
         n, d = posterior.x.shape
         self._posterior = posterior
         # A Matern 5/2 kernel is the mean of cosines whose frequencies follow a t distribution of 5 degrees of freedom.

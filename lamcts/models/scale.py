@@ -6,6 +6,9 @@ import numpy as np
 
 from lamcts.types import Floats
 
+# Equal losses whose mean is rounded have a width of some ulps of 1: that is noise of the arithmetic, not of the losses.
+ROUNDING = 1e-15
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -28,8 +31,7 @@ class Scale:
         small = _halve(y, exponent)
         shift = float(small.mean())
         width = float((small - shift).std())
-        # Equal losses whose mean is rounded have a width of some ulps: that is noise of the arithmetic, not of y.
-        return cls(exponent, shift, width if width > 1e-15 else 1.0)
+        return cls(exponent, shift, width if width > ROUNDING else 1.0)
 
     def down(self, y: Floats) -> Floats:
         """Return `y` in standard units."""

@@ -20,11 +20,12 @@ with warnings.catch_warnings():
     import gpytorch
     from linear_operator.utils.cholesky import psd_safe_cholesky
 
-from lamcts.models.fit import Prior, search
+from lamcts.models.fit import NO_FACTOR, Prior, search
 from lamcts.models.gp import SIGNAL_RATE, SIGNAL_SHAPE, Hyper, Posterior
 from lamcts.types import Floats
 
-LEAST_NOISE = 1e-12  # the library's parameters are positive
+MOST_CHARACTERS = 150  # of torch's reason in a message (untuned)
+LEAST_NOISE = 1e-12  # the library's parameters are positive (untuned: far below the bounds of `Prior`)
 
 
 def check(device: str) -> None:
@@ -33,7 +34,7 @@ def check(device: str) -> None:
         torch.zeros(1, dtype=torch.float64, device=device).tolist()
     except (AssertionError, NotImplementedError, RuntimeError, TypeError) as error:  # as the kind of device may be
         here = [None, "cpu"] + [f"cuda:{i}" for i in range(torch.cuda.device_count())]
-        reason = shorten(str(error), 150, placeholder=" ...")
+        reason = shorten(str(error), MOST_CHARACTERS, placeholder=" ...")
         raise ValueError(f"device: expected one of {here}, got {device!r}: {reason}") from None
 
 
@@ -140,7 +141,7 @@ class TorchLoss:
         covariance = self._kernel(rows).to_dense() + log[-1].exp() * eye
         root, failed = torch.linalg.cholesky_ex(covariance)
         if failed:
-            return 1e25, np.zeros_like(theta)
+            return NO_FACTOR, np.zeros_like(theta)
         sides = torch.stack([self._z, torch.ones_like(self._z)], 1)
         white = torch.linalg.solve_triangular(root, sides, upper=False)  # [n, 2]
         mean = (white[:, 0] @ white[:, 1]) / (white[:, 1] @ white[:, 1])

@@ -11,6 +11,8 @@ from typing import Any, Protocol, TypeVar
 from lamcts.errors import MissingExtra
 from lamcts.spaces.base import Space
 
+BUDGET = 500  # evaluations of a first run from the command line, where an objective says nothing else (untuned)
+
 
 class Objective(Protocol):
     """A function of points of a space, and what is known about it.
@@ -54,7 +56,7 @@ class Entry:
     build: Callable[..., Objective]
     package: str | None = None
     extra: str | None = None
-    budget: int = 500
+    budget: int = BUDGET
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -75,7 +77,7 @@ _entries: dict[str, Entry] = {}
 
 
 def register(
-    name: str, line: str, *, package: str | None = None, extra: str | None = None, budget: int = 500
+    name: str, line: str, *, package: str | None = None, extra: str | None = None, budget: int = BUDGET
 ) -> Callable[[Build], Build]:
     """Return a decorator that adds a function as the builder of objective `name`.
 

@@ -11,6 +11,7 @@ from lamcts.spaces.base import Space
 from lamcts.spaces.values import brief
 from lamcts.types import Floats, whole_number
 
+FEWEST, MOST = 10, 100  # points, where 2 d would be fewer or more (untuned)
 Kind = Literal["sobol", "lhs", "uniform"]
 Draw = Callable[[int, int, np.random.Generator], Floats]
 
@@ -24,8 +25,8 @@ DRAWS: dict[str, Draw] = {"sobol": sobol, "lhs": latin_hypercube, "uniform": uni
 
 
 def default_size(dim: int) -> int:
-    """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within [10, 100]."""
-    return min(max(2 * dim, 10), 100)
+    """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within bounds."""
+    return min(max(2 * dim, FEWEST), MOST)
 
 
 class Design:

@@ -47,11 +47,16 @@ class Best(NamedTuple):
 class Optimizer:
     """Minimise (or maximize) a black box over `space` by learning where to look (LA-MCTS; Wang, Fonseca, Tian 2020).
 
-    sampler: the local search used inside the region that the tree selects: a name or a `Sampler`.
-    tree: how the space is split: "auto", a `LatentTree`, or None to search the whole space.
-    seed: one number governs every draw; None takes a fresh one, kept in `self.seed`.
-    n_init, design, x0: size and kind ("sobol", "lhs", "uniform") of the initial design, and points to put first.
-    repeat: allow points to be proposed again (useful only under noise).
+    space: the points to choose from, such as `Box(-5, 10, dim=20)`.
+    maximize: whether higher values are better (False).
+    sampler: the local search inside the region that the tree selects: a name or a `Sampler` ("auto": see
+        `samplers.auto`; ours); paper: TuRBO-1.
+    tree: how the space is split: a `LatentTree`, or None to search the whole space ("auto": `LatentTree()`).
+    seed: one number governs every draw (None: a fresh one, kept in `self.seed`).
+    n_init: size of the initial design (None: 2 d as TuRBO, between 10 and 100; points); paper: 30.
+    design: its kind ("sobol"; or "lhs", "uniform"); untuned; paper: TuRBO's is "lhs".
+    x0: a point, or several, to evaluate first; they count in `n_init` (None; points of the space).
+    repeat: whether points may be proposed again, which is useful only under noise (False).
     """
 
     def __init__(

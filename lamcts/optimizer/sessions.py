@@ -14,7 +14,7 @@ from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler, Session
 from lamcts.types import Floats
 
-MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 of them stay far below a gigabyte
+MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)
 
 
 @dataclass

@@ -12,7 +12,7 @@ import numpy as np
 from lamcts.observations import Columns
 from lamcts.types import Floats
 
-FORMAT = 2
+FORMAT = 2  # raised with every change of what is saved
 
 
 @dataclass(frozen=True)

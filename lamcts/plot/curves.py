@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-LOG_FROM = 30  # quotient of the first and the last best value from which a log axis reads better
+LOG_FROM = 30  # quotient of the first and the last best value from which a log axis reads better (by eye)
 
 
 class Run(NamedTuple):

@@ -20,13 +20,15 @@ from lamcts.types import Floats
 How = Literal["auto", "rejection", "polytope", "walk", "boxes"]
 WAYS = ("auto", "rejection", "polytope", "walk", "boxes")
 
-PROBE = 128  # draws over the whole space that tell whether rejection is worth it
+PROBE = 128  # draws over the whole space that tell whether rejection is worth it (untuned)
 LEAST = 0.02  # share of them inside below which other ways are cheaper: a walk needs some 20 looks a point
-MOST_DRAWS = 200_000  # by rejection, where it was asked for or nothing else is known
+MARGIN = 1.2  # more draws than the share inside asks for, so that few rounds fall short (untuned)
+MOST_DRAWS = 200_000  # by rejection, where it was asked for or nothing else is known (untuned)
+DRAWS_EACH = 10  # for each point of a space that has few: exp(-10) of them are never met
 BLOCK_NUMBERS = 2_000_000  # numbers drawn at once: 16 MB
-SCARCE = 10  # a space of which less than 1/10 is left is listed: most draws would meet what is known
-FIRST_DRAWS, MOST_AT_ONCE = 64, 65_536  # draws of the whole space that look for what is left of it
-FRUITLESS = 3  # rounds without a fresh point after which a discrete region counts as spent
+SCARCE = 10  # a space of which less than 1/10 is left is listed: most draws would meet what is known (untuned)
+FIRST_DRAWS, MOST_AT_ONCE = 64, 65_536  # draws of the whole space that look for what is left of it (untuned)
+FRUITLESS = 3  # rounds without a fresh point after which a discrete region counts as spent (untuned)
 
 
 class Fill(NamedTuple):
@@ -138,12 +140,12 @@ def _reject(catch: _Catch, rng: np.random.Generator, patient: bool) -> None:
     """Draw from the whole space until enough fell inside, or it does not pay; then leave nothing behind."""
     space = catch.region.space
     most = MOST_DRAWS if patient else math.inf
-    if space.size <= MOST_DRAWS / 10:
-        most, patient = 10 * space.size, True  # few enough to have met nearly every point
+    if space.size <= MOST_DRAWS / DRAWS_EACH:
+        most, patient = DRAWS_EACH * space.size, True  # few enough to have met nearly every point
     fruitless = 0
     while not catch.full and catch.drawn < most and (fruitless < FRUITLESS or patient):
         wanted = (
-            catch.missing if not catch.drawn else math.ceil(1.2 * catch.missing * catch.drawn / (catch.inside or 1))
+            catch.missing if not catch.drawn else math.ceil(MARGIN * catch.missing * catch.drawn / (catch.inside or 1))
         )
         count = int(min(max(wanted, PROBE), max(BLOCK_NUMBERS // space.dim, PROBE)))
         if catch.region.steps and not catch.drawn:

@@ -10,11 +10,14 @@ import numpy as np
 from lamcts.regions.region import Region
 from lamcts.types import Floats, Rows
 
-CHAINS = 64  # least number run side by side: the directions of some come from the differences of others
-SWEEPS = 8  # rounds of moves; tests/test_fill.py compares moments at d = 50 with a long run
+CHAINS = 64  # least number run side by side: the directions of some come from the differences of others (untuned)
+# How many moves mix well enough: tests/regions/test_fill.py compares moments at d = 50 with a long run.
+SWEEPS = 8  # rounds of moves
 ACROSS = 4  # moves along differences in each round
 PASSES = 3  # moves along each bent axis, over all rounds
 MOST_BENT = 100_000_000  # coordinates that these moves may touch, some half a second: fewer of them at d = 500
+# (benchmarks/fill_region.py prints the seconds)
+ROUNDING = 1e-12  # coordinates of a bent axis below it, and squared lengths, are error: some 1e-16, grown by `pinv`
 
 
 def inside_flat(region: Region, starts: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, int]:
@@ -102,8 +105,8 @@ def _across(x: Floats, w: Floats, b: Floats, rng: np.random.Generator) -> None:
 def _bent(axes: Rows, x: Floats, w: Floats, b: Floats, rng: np.random.Generator) -> None:
     """Move every chain along the `axes` [a], bent so that no half-space comes nearer, in place."""
     directions = np.eye(x.shape[1])[axes] - np.linalg.pinv(w)[axes] @ w  # [a, d]: directions @ w.T is zero
-    for direction in directions[np.square(directions).sum(1) > 1e-12]:  # with d half-spaces or more there may be none
-        use = np.abs(direction) > 1e-12  # rounding error elsewhere
+    for direction in directions[np.square(directions).sum(1) > ROUNDING]:  # d half-spaces may leave none
+        use = np.abs(direction) > ROUNDING
         rate, up = 1 / direction[use], direction[use] > 0
         travelled = x[:, use] * rate
         low, high = (np.where(up, 0, rate) - travelled).max(1), (np.where(up, rate, 0) - travelled).min(1)

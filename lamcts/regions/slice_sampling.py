@@ -11,13 +11,14 @@ from lamcts.regions.region import Region
 from lamcts.regions.sobol import sobol
 from lamcts.types import Floats
 
-LOOKS = 24  # looks at the region that a walk may spend on each point: four to six moves
+LOOKS = 24  # looks at the region that a walk may spend on each point: four to six moves (untuned)
 LOOK_NUMBERS = 5_000_000  # coordinates to look at beyond which it spends fewer, to stay below a second or two
-PROBE = 64  # points that tell which splits say no most often
+PROBE = 64  # points that tell which splits say no most often (untuned)
 MOST_SHRINKS = 60  # of one move: by then it is some 2^-60 of the cube wide; the chain stays where it is
 FIRST_SIDE = 1e-4  # half the side of the first box (thesis 5.3)
 OUTSIDE = 0.1  # a box grows until this share of its points is outside (thesis fig. 5.4)
-PER_BOX = 8  # Sobol points in a box
+PER_BOX = 8  # Sobol points in a box: the least power of two at which one outside is about a tenth
+MOVED = 0.5  # share of the coordinates that every other move changes (untuned)
 
 
 def slice_sample(region: Region, starts: Floats, c: int, rng: np.random.Generator) -> tuple[Floats, int]:
@@ -43,7 +44,7 @@ def _move(region: Region, x: Floats, rng: np.random.Generator, whole: bool) -> i
     """Move every row of `x` [c, d] in place; return the number of looks."""
     low, high = np.zeros_like(x), np.ones_like(x)
     if not whole:
-        keep = rng.random(x.shape) < 0.5
+        keep = rng.random(x.shape) < 1 - MOVED
         low[keep] = high[keep] = x[keep]
     going, looks = np.arange(len(x)), 0
     for _ in range(MOST_SHRINKS):

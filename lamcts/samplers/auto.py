@@ -22,21 +22,24 @@ from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Rows
 
-GOOD = 0.25  # share of rows that are better than the one that gains are measured by
+GOOD = 0.25  # share of rows that are better than the one that gains are measured by (untuned)
 MOST = float(np.finfo(float).max)  # differences of losses near it overflow
-ROUNDS = 3  # times that points are asked for in place of those that two methods both propose
+ROUNDS = 3  # times that points are asked for in place of those that two methods both propose (untuned)
 
 
 @dataclass(frozen=True)
 class Auto:
     """Shares each batch among `arms`, searches round one incumbent, by what each lately gained.
 
+    The method is ours, the rule of its shares Thierens' (`parts/bandit.py`). "Tuned": on seeds 0 to 9, as
+    benchmarks/README.md tells.
+
     arms: the first is the base: it proposes alone until it has found its place (so it must be a search that does, as
         Turbo), and when it has converged and no other gains any more, the search ends. An arm that has a method
         `recenter(row)` goes on from a better row that another arm has found.
-    least: share of the points that every arm keeps, whatever it gained lately (0.07).
-    base: the same of the base (0.15).
-    memory: evaluations over which gains are remembered (60).
+    least: what every arm keeps, whatever it gained lately (0.07; share of the points); tuned: lower than for two arms.
+    base: the same of the base (0.15; share of the points); tuned: more cost digits on Ackley and Rosenbrock.
+    memory: how long gains are remembered (60; evaluations, to fade to 1 / e); untuned.
     """
 
     arms: tuple[Sampler, ...]

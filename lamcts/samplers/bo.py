@@ -19,9 +19,11 @@ from lamcts.samplers.parts.perturb import box, candidates, local_search
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Floats, whole_number
 
-SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes round the incumbent in which candidates lie, besides the whole region
-STARTS = 4  # candidates that are polished
-PENDING = 200  # most pending points that are believed: the latest
+SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes round the incumbent in which candidates lie, besides the region (untuned)
+STARTS = 4  # candidates that are polished (untuned)
+POLISHED = 0.5  # share of the parameters that a move of polishing changes, on average (untuned)
+PENDING = 200  # most pending points that are believed, the latest: bounds the factor (untuned)
+MOST_START = 50  # results to begin with (untuned)
 PRIOR, MODEL_BUDGET = Prior(), ModelBudget()
 
 
@@ -30,8 +32,14 @@ class GpBo:
     """Log expected improvement (arXiv 2310.20708) by candidates and polishing; for up to some hundred evaluations.
 
     Pending points count as if their losses had come out as expected (kriging believer), which spreads a batch.
-    n_start: results to begin with (None: d + 1, at most 50). candidates: points looked at for each proposal.
-    local_search_rounds: rounds of shrinking moves from the best of them. prior, model_budget: see `lamcts.models`.
+
+    n_start: results to begin with, those that the region has among them (None: d + 1, at most 50; results); untuned.
+    candidates: points looked at for each proposal, half of them anywhere in the region, half near the incumbent (500;
+        points); untuned; paper: the thesis (5.3) draws all round the rows inside.
+    local_search_rounds: rounds of shrinking moves from the best of the candidates (10; rounds); untuned; paper: the
+        thesis takes the best candidate as it is, Ament et al. climb the gradient.
+    prior: of the model's length scales and noise (Prior(); see there); Hvarfner et al. 2024.
+    model_budget: rows in the model, and the work of its fits (ModelBudget(); see there).
     """
 
     n_start: int | None = None
@@ -48,7 +56,7 @@ class GpBo:
         whole_number(self.local_search_rounds, "GpBo: local_search_rounds", least=0)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_GpBoSession":
-        n_start = min(seen.dim + 1, 50) if self.n_start is None else self.n_start
+        n_start = min(seen.dim + 1, MOST_START) if self.n_start is None else self.n_start
         progress = _Progress(rng, seen.best_row(region.rows), start=max(0, n_start - len(region.rows)))
         return _GpBoSession(self, region, seen, progress)
 
@@ -117,7 +125,7 @@ class _GpBoSession(LocalSession[GpBo, _Progress]):
 
         order = np.argsort(loss(x), kind="stable")[:STARTS]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
-        perturb_dims = 0.5 * len(self.region.space.blocks)
+        perturb_dims = POLISHED * len(self.region.space.blocks)
         better = local_search(
             self.region, x[order], loss, low, high, perturb_dims, self.settings.local_search_rounds, self.progress.rng
         )

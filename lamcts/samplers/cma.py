@@ -16,19 +16,23 @@ from lamcts.types import Floats, Rows, whole_number
 
 DIAGONAL_FROM = 1000  # at 6392 dimensions a full covariance takes 327 MB; at 1000 an update takes a tenth of a second
 WIDEST = 1 / 3  # most deviation of a coordinate, in widths of the space: the library's own default
-ROUNDS = 4  # draws before a candidate outside the region is pulled inside
+ROUNDS = 4  # draws before a candidate outside the region is pulled inside (untuned)
+LEAST_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least
 
 
 @dataclass(frozen=True)
 class Cma:
     """CMA-ES restricted to the region; one session is one run of it, and a restart is a new session.
 
-    sigma: first step, as a share of the region's width. popsize: results that close a generation (None: Hansen's
-    4 + 3 ln d). diagonal: learn variances only (None: from 1000 dimensions on). tolx, tolfun: the run has converged
-    when steps are below `tolx` of the space's width, or when values differ by less than `tolfun` of the spread of
-    the first generation's.
-
     Only the order of values counts, so proposals are the same under any increasing transform of the objective.
+
+    sigma: first step (0.3; share of the region's width); Hansen's tutorial (arXiv 1604.00772); paper: the thesis's runs
+        have 0.5.
+    popsize: results that close a generation (None: Hansen's 4 + 3 ln d; results).
+    diagonal: learn variances only (None: from 1000 dimensions on); for the cost of a full covariance.
+    tolx: the run has converged when steps are below it (1e-9; share of the space's width); untuned; the library: 1e-11.
+    tolfun: ... or when values differ by less (1e-9; share of the spread of the first generation's); untuned; the
+        library: 1e-11, in the unit of the values.
     """
 
     sigma: float = 0.3
@@ -42,7 +46,7 @@ class Cma:
         library()  # before anything is evaluated, not after the initial design
         if not 0 < self.sigma <= 1:
             raise ValueError(f"sigma: expected a share of the width in (0, 1], got {self.sigma!r}")
-        whole_number(self.popsize, "Cma: popsize", least=4, optional=True)
+        whole_number(self.popsize, "Cma: popsize", least=LEAST_POPSIZE, optional=True)
         if not (self.tolx >= 0 and self.tolfun >= 0):
             raise ValueError(f"tolx, tolfun: expected numbers of at least 0, got {self.tolx!r}, {self.tolfun!r}")
 

@@ -2,8 +2,10 @@
 
 A coordinate search whose line search is Bayesian and global: each parameter's effect is a Gaussian process of one
 variable (models/main_effects.py), the next probe has the largest expected improvement over all values of all
-parameters, and improvements of several parameters are tried together in one point, fewer of them after a failure.
-Parameters of any kind take part: to change one option is a move like any other.
+parameters, and improvements of several parameters are tried together in one point, fewer of them after a failure:
+the pattern move of Hooke and Jeeves (1961, "Direct search" solution of numerical and statistical problems), made of
+what the effects expect in place of the last steps. Parameters of any kind take part: to change one option is a move
+like any other.
 """
 
 from dataclasses import dataclass, field
@@ -21,11 +23,12 @@ from lamcts.samplers.parts.batch import Batch, bisect_into
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Floats, Rows, whole_number
 
-CONSIDERED = 128  # parameters at an ask, drawn at random where there are more
-LATELY = 9  # parameters probed last wait until others had their turn (at most half of all)
+CONSIDERED = 128  # parameters at an ask, drawn at random where there are more: bounds its cost (untuned)
+LATELY = 9  # parameters probed last wait until others had their turn, at most half of all (9 untuned; that they wait
+# is tuned, on seeds 0 to 9: benchmarks/README.md)
 PATIENCE, PATIENCE_EACH = 40, 4  # evaluations without improvement, and more for each parameter (untuned)
-FAR = 1e60  # rises beyond it, in units of the losses known at first, are as good as infinite
-TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region
+FAR = 1e60  # rises beyond it, in units of the losses known at first, are as good as infinite: squares stay doubles
+TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
 PATTERN, DRAWN = -1, -2  # in place of a parameter's number: several, and none
 
 
@@ -41,8 +44,11 @@ class Move(NamedTuple):
 class Coordinate:
     """Change one parameter of the best row at a time, by expected improvement; then try the improvements together.
 
-    patience: evaluations in a row without improvement after which the search has converged (None: 40 and 4 for each
-    parameter).
+    The method is ours; the second half is Hooke and Jeeves' pattern move (1961).
+
+    patience: evaluations in a row without improvement after which the search has converged (None: 40, and 4 more for
+        each parameter; evaluations); untuned; paper: Hooke and Jeeves end with a least step, and the lines here have
+        none.
     """
 
     patience: int | None = None

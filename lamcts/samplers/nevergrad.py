@@ -15,18 +15,21 @@ from lamcts.samplers.parts.nevergrad_method import Method, library
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Rows, whole_number
 
-PATIENCE = 8  # candidates in a row that cannot be used: methods on a discrete space repeat themselves
+PATIENCE = 8  # candidates in a row that cannot be used: methods on a discrete space repeat themselves (untuned)
+NEAR_NAMES = 3  # in a message
 WHOLE_STEP = 1 / 6  # Nevergrad's own first step on a bounded array
 REGION_STEP = 0.3  # of the region's width, as for CMA-ES: with a sixth methods crept away from a region's best row
 
 
 @dataclass(frozen=True)
 class Nevergrad:
-    """One of Nevergrad's optimisers, such as "NGOpt", "CMA", "TwoPointsDE" or "OnePlusOne".
+    """One of Nevergrad's optimisers. Those that it runs in a thread of their own (`recast`) cannot be resumed.
 
-    budget: evaluations that the method plans for (None: 1000). workers: how many points it may have out at a time
-    (None: as many as the first ask wants); asked for more, region draws are proposed and their results reported.
-    Methods that Nevergrad runs in a thread of its own (`recast`) cannot be resumed.
+    name: such as "CMA", "TwoPointsDE" or "OnePlusOne" ("NGOpt"; a name of its registry); Nevergrad's own choice by the
+        problem; paper: the thesis compares with "Shiwa".
+    budget: evaluations that the method plans for (None: 1000; evaluations); untuned.
+    workers: how many points it may have out at a time (None: as many as the first ask wants; points); asked for more,
+        region draws are proposed and their results reported.
     """
 
     name: str = "NGOpt"
@@ -36,7 +39,7 @@ class Nevergrad:
     def __post_init__(self) -> None:
         names = list(library().optimizers.registry)
         if self.name not in names:
-            near = get_close_matches(str(self.name), names, n=3) or ["NGOpt", "CMA", "TwoPointsDE"]
+            near = get_close_matches(str(self.name), names, n=NEAR_NAMES) or ["NGOpt", "CMA", "TwoPointsDE"]
             raise ValueError(f"nevergrad: expected one of its {len(names)} optimisers, got {self.name!r}; near: {near}")
         for field in ("budget", "workers"):
             whole_number(getattr(self, field), f"Nevergrad: {field}", optional=True)

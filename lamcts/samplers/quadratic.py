@@ -22,23 +22,35 @@ from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
 
+# Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
 MOST_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
-NEAR = 2.0  # boxes: rows within take part
-FAR = 8.0  # boxes: rows within take part where they help to tell the near ones
-MEAN_EVERY = 10  # results at least from one step of the model's mean to the next, whose model is else all but the same
-TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region
+LEAST_ROWS_EACH = 10  # for each parameter: what the model had before it was given the rows of a whole curvature
+NEAR = 2.0  # boxes: rows within take part (untuned)
+FAR = 8.0  # boxes: rows within take part where they help to tell the near ones (tuned, with the number of rows)
+MEAN_EVERY = 10  # results at least from one step of the model's mean to the next, whose model is else all but the same:
+# as many as the batches that the rest was tuned in (tuned: after every success it crept into the first valley)
+TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
 
 
 @dataclass(frozen=True)
 class Quadratic:
     """Step to the lowest point of a quadratic model within a box round the best row; grow it on success, else shrink.
 
-    length, length_min, length_max: sides of the box at first, at the end (below it the search has converged), at most,
-    as shares of the cube. success_tolerance: batches in a row that improve before it doubles. failure_tolerance:
-    evaluations in a row that do not before it halves. rows: most rows in the model, the nearest ones (None: twice
-    the unknowns of a quadratic polynomial, and 10 d at least, but 500 at most): those within twice the box, those
-    within eight times where they tell the near ones better, and 2 d + 1 at least. temperature: of the draws, 1 the
-    posterior's own.
+    The method is ours, of the kind of Powell's (NEWUOA 2006). "Tuned": on seeds 0 to 9, as benchmarks/README.md tells.
+
+    length: side of the box at first (2.0; share of the cube); over the whole cube from wherever it stands, so that the
+        model is the trend of all rows; untuned.
+    length_min: the search has converged when the side is below it (1e-9; share of the cube); tuned: so that the end of
+        a descent, which is superlinear, is reached.
+    length_max: side of the box at most (2.0; share of the cube); more would be the same box.
+    success_tolerance: batches in a row that improve before the side doubles (2; batches); tuned: 1 was no better.
+    failure_tolerance: evaluations of one box in a row that do not before it halves (6; evaluations); tuned: more was no
+        better, and d / 3 better on rover, worse in 100 dimensions.
+    rows: most rows in the model, the nearest ones (None: (d + 1)(d + 2), twice the unknowns of a quadratic polynomial,
+        and at least 10 d, but at most 500; rows): those within twice the box, those within eight times where they tell
+        the near ones better, and 2 d + 1 at least; tuned: with 10 d it never saw the whole curvature; paper: NEWUOA
+        keeps 2 d + 1 rows, as Powell advises.
+    temperature: of the draws (1.0; times the posterior's own deviations); untuned.
     """
 
     length: float = 2.0
@@ -139,7 +151,7 @@ class _QuadraticSession(LocalSession[Quadratic, _Progress]):
     def _rows(self, within: int) -> int:
         """Return how many rows take part where so many lie within reach."""
         d = self.seen.dim
-        most = self.settings.rows or min(max(10 * d, (d + 1) * (d + 2)), MOST_ROWS)
+        most = self.settings.rows or min(max(LEAST_ROWS_EACH * d, (d + 1) * (d + 2)), MOST_ROWS)
         return min(most, max(2 * d + 1, within))
 
     def _fitted(self, steps: Floats, losses: Floats, first: int) -> QuadraticPosterior:

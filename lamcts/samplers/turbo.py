@@ -21,27 +21,48 @@ from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
 
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
-ADOPTION = 1e-2  # of the distance to the model's median row: a gain for which the box moves to another search's row
-ROUNDS = 3  # boxes tried, each twice as wide, before the rest of a batch is drawn from the whole region
+BEST_ROWS = 4  # or d of them, if more: the best rows of which the spread is taken (untuned)
+ADOPTION = 1e-2  # of the distance to the model's median row: the box moves to another search's row for more (untuned)
+ROUNDS = 3  # boxes tried, each twice as wide, before the rest of a batch is drawn from the whole region (untuned)
 FEW_POINTS, FEW_CANDIDATES, CANDIDATES = 5, 500, 1000  # asked for less than the first, the second will do (untuned)
-PRIOR, MODEL_BUDGET = Prior(length_location=0.7), ModelBudget()
+LEAST_FAILURES = 4  # arXiv 1910.01739: 4 / q batches of q points
+MOST_START = 100  # as the largest initial design (optimizer/design.py)
+PRIOR, MODEL_BUDGET = Prior(length_location=0.7), ModelBudget()  # shorter lengths than the prior's own (untuned)
 
 
 @dataclass(frozen=True)
 class Turbo:
     """A box round the best row, shaped by the length scales of a Gaussian process, grows on success, halves on failure.
 
-    length, length_min, length_max: the box's sides at first, at the end (below it the search has converged), at most,
-    as shares of the cube. success_tolerance: batches in a row that improve before it doubles.
-    failure_tolerance: evaluations in a row that do not before it halves (None: max(4, d)).
-    n_start: results to begin with (None: 2 d, at most 100). candidates: points at which the posterior draws are
-    looked at (None: 1000, or 500 where less than five points are asked for). perturb_dims: parameters that a candidate
-    moves at a time, on average. descent: steps down the slope of a draw from its best candidate, along the parameters that this
-    one moves. descent_share: share of the draws that make them (the others stay at the candidate, and exploit the model
-    less). settle: keep the search until it has converged (thesis 5.3); False: the tree selects its region, and so which
-    search goes on, anew at every ask. roam: once settled, look across the whole space, so that the tree says where the
-    search begins and, when it has converged, where it begins again; False: stay in the tree's region round the
-    incumbent too, as in the thesis: it costs evaluations on some functions and gains none on any (see benchmarks).
+    The paper is Eriksson et al. 2019 (arXiv 1910.01739), with its authors' code. Lengths are shares of the cube, and
+    that of the box is the geometric mean of its sides. "Tuned": on seeds 0 to 9, as benchmarks/README.md tells. The
+    default search takes `Turbo(length_min=2**-7, descent_share=1.0)` for its base (`registry.py`).
+
+    length: the box's at first (0.8; share of the cube); paper: the same.
+    length_min: the search has converged when the box is below it (2^-10; share of the cube); tuned: at 2^-7 it gave up
+        valleys that it was still going down; paper: 2^-7.
+    length_max: the box's at most (1.6; share of the cube); paper: the same.
+    success_tolerance: batches in a row that improve before the box doubles (3; batches); paper: the same, but an
+        improvement is one of 1e-3 of |f|, not of the spread of the best rows.
+    failure_tolerance: evaluations of one box in a row that do not before it halves (None: max(4, d); evaluations);
+        paper: max(4 / q, d / q) batches of q points, rounded up.
+    n_start: results to begin with, those that the region has among them (None: 2 d, at most 100; results); the most is
+        untuned; paper: 2 d, drawn anew at every start, where a region of the tree that has rows begins from these.
+    candidates: points of the box at which the posterior draws are looked at (None: 1000, or 500 where less than five
+        points are asked for; points, uniform); untuned; paper: min(100 d, 5000), of a Sobol sequence.
+    perturb_dims: parameters that a candidate moves, on average (10; parameters, d if fewer); untuned; paper: 20.
+    descent: steps down the slope of a draw from its best candidate, along the parameters that this one moves (8;
+        steps); untuned; paper: none, the candidate is the point.
+    descent_share: of the draws, how many make these steps, while the others stay at the candidate (0.5; share); tuned:
+        all of them exploit the model too much, none is far slower on Ackley; paper: none.
+    scope: where it looks once it has found its place ("space"; of three). "space": across the whole space; the tree
+        then says where it begins and, when it has converged, where it begins again. "incumbent", as in the thesis 5.3:
+        it stays in the tree's region round the incumbent. "selected": the tree selects its region, and so which search
+        goes on, anew at each ask. Tuned: the region round the incumbent cost evaluations; thesis: "incumbent".
+    prior: of the model's length scales and noise (Prior(length_location=0.7); see there); untuned; paper: none, but
+        length scales stay within [0.005, 2] and the noise within [5e-4, 0.2] of the losses' variance.
+    model_budget: rows in the model, and the work of its fits (ModelBudget(); see there); paper: all rows of the search,
+        and 50 steps of Adam from the same start at every batch.
     """
 
     length: float = 0.8
@@ -74,7 +95,7 @@ class Turbo:
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_TurboSession":
-        n_start = min(2 * seen.dim, 100) if self.n_start is None else self.n_start
+        n_start = min(2 * seen.dim, MOST_START) if self.n_start is None else self.n_start
         rows = region.rows
         missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
         progress = _Progress(rng, seen.best_row(rows), TrustRegionState(self.length, start=missing))
@@ -144,7 +165,7 @@ class _TurboSession(LocalSession[Turbo, _Progress]):
     def tell(self, notes: list[int], rows: Rows) -> None:
         target, settings, box = self._target(), self.settings, self.progress.box
         box.tell(notes, [bool(self.seen.y[row] < target) for row in rows])
-        tolerance = settings.failure_tolerance or max(4, self.seen.dim)
+        tolerance = settings.failure_tolerance or max(LEAST_FAILURES, self.seen.dim)
         box.resize(settings.success_tolerance, tolerance, settings.length_max)
         super().tell(notes, rows)
 
@@ -155,7 +176,7 @@ class _TurboSession(LocalSession[Turbo, _Progress]):
         best, y = float(self.seen.y[self.incumbent]), self.seen.y[self.model.rows]
         if not len(y):
             return best
-        y = np.sort(y)[: max(self.seen.dim, 4)]
+        y = np.sort(y)[: max(self.seen.dim, BEST_ROWS)]
         return best - max(0.0, IMPROVEMENT * _median(y) - IMPROVEMENT * float(y[0]))
 
     def recenter(self, row: int) -> None:

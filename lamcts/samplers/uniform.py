@@ -13,12 +13,15 @@ from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.session import LocalSession, Progress
 
-ROUNDS = 8  # draws of the sequence before a discrete space is searched by the region draw instead
+ROUNDS = 8  # draws of the sequence before a discrete space is searched by the region draw instead (untuned)
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Draw evenly: a scrambled Sobol sequence over the whole space; inside a tree, draws of the region."""
+    """Draw evenly: a scrambled Sobol sequence over the whole space; inside a tree, draws of the region. No settings.
+
+    As LaNAS proposes inside the leaf that it selects (thesis 4.2.2, its pi_rand).
+    """
 
     resumable: ClassVar[bool] = True
 

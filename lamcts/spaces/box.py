@@ -13,6 +13,8 @@ from lamcts.spaces.coded import Coded
 from lamcts.spaces.values import brief, real, whole
 from lamcts.types import Floats, array_of
 
+SIDES_SHOWN = 4  # bounds of a side in a text: a line holds them
+
 
 class Box(Coded):
     """Arrays [dim] of real numbers, `low <= point <= high`.
@@ -203,5 +205,5 @@ def _numbers(values: Any, what: str) -> Floats:
 def _side_text(side: Floats) -> str:
     if (side == side[0]).all():
         return repr(float(side[0]))
-    shown = ", ".join(repr(float(value)) for value in side[:4])
-    return f"[{shown}, ...]" if len(side) > 4 else f"[{shown}]"
+    shown = ", ".join(repr(float(value)) for value in side[:SIDES_SHOWN])
+    return f"[{shown}, ...]" if len(side) > SIDES_SHOWN else f"[{shown}]"

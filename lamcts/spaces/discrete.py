@@ -17,6 +17,7 @@ from lamcts.types import Floats
 
 HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
 FINEST = 2**50  # the most steps s for which rint((k / s) * s) == k is sure in float64: the product is off by < k 2^-51
+HELD = 2**1000  # largest bound of an Int: a float holds it, and sums and differences of two
 BITS = 40  # significant bits of a log Int: exp(log(v)) is off by < 44 roundings, far below half of 2^-40
 LISTED_VALUES = 20_000  # of an integer, most that are listed: to encode them takes a quarter of a second
 LARGEST = 2**63  # largest log Int: bounds the error of exp above, and holds every integer of SQLite and numpy
@@ -47,7 +48,7 @@ class Int(Coded):
             raise ValueError(
                 f"expected 1 <= low <= 2**39, high <= 2**63 where log=True, got {bounds}; leave log out, or use Float"
             )
-        if max(abs(self.low), abs(self.high)) > 2**1000:
+        if max(abs(self.low), abs(self.high)) > HELD:
             raise ValueError(f"expected bounds that a float can hold, got {brief(bounds)}; search for the logarithm")
 
     @property

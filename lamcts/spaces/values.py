@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.text import safe_repr
+from lamcts.text import safe_repr, shortened
 
 
 def real(value: Any, name: str) -> float:
@@ -51,8 +51,7 @@ def is_list(value: Any) -> bool:
 
 def brief(value: Any) -> str:
     """Return the repr of `value`, cut to a length that fits into a message."""
-    text = re.sub(r"\s+", " ", safe_repr(value))
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return shortened(re.sub(r"\s+", " ", safe_repr(value)))
 
 
 def freeze(value: Any) -> Hashable:

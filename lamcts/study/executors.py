@@ -27,7 +27,8 @@ from typing import Any
 from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
 from lamcts.text import safe_text
 
-TRIES = 2  # a job whose worker died is tried once more
+TRIES = 2  # a job whose worker died is tried once more: one that kills its worker twice is its own cause
+NUMBER_SECONDS = 10.0  # for which the end of a run waits for a worker that has not told its process yet (untuned)
 
 
 class _Slot:
@@ -228,7 +229,7 @@ class Processes(Pool):
         super().close()
         for executor in busy:  # no result is wanted any more, and an evaluation may take hours
             with suppress(Exception):
-                os.kill(self._pids[executor].result(timeout=10.0), signal.SIGTERM)
+                os.kill(self._pids[executor].result(timeout=NUMBER_SECONDS), signal.SIGTERM)
         for slot in self._slots:
             if slot.executor is not None:
                 slot.executor.shutdown(wait=True, cancel_futures=True)

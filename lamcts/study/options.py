@@ -48,21 +48,23 @@ class Options(TypedDict, total=False):
 class Settings:
     """How a run goes.
 
-    The search, as in `Optimizer`: seed, sampler, tree, x0, n_init, design, repeat.
-    batch: how many points are asked for at a time (1).
-    workers: evaluations at a time, each in a process of its own (None: one, in this process).
-    executor: evaluate there instead: any `concurrent.futures` executor, or a function that makes one; `workers` then
-        says how many evaluations it is given at a time.
-    journal: path of the file that keeps the run; the same call again goes on where it stopped, up to the budget.
-    about: JSON values kept in a new journal for its readers.
     budget: evaluations in all, failed ones included.
-    seconds: no evaluation starts later than this after the call; those under way are waited for.
-    target: stop when a value as good as this is found (in the user's sign).
-    patience: stop after this many evaluations without an improvement.
-    callback: called with the `Result` so far after each evaluation; the run stops if it returns True.
-    progress: None shows progress on a terminal only, True always, False never; or a stream to write to.
-    noisy: keep a share of the budget (True: a tenth; or the share) for re-evaluations of the best points, and return
-        the best of those by mean. Left out after a stop by `seconds` or `callback`.
+    seed, sampler, tree, x0, n_init, design, repeat: as in `Optimizer`.
+    batch: how many points are asked for at a time (1; points).
+    workers: evaluations at a time, each in a process of its own (None: one, in this process).
+    executor: evaluate there instead (None: here): any `concurrent.futures` executor, or a function that makes one;
+        `workers` then says how many evaluations it is given at a time.
+    journal: path of the file that keeps the run (None: no file); the same call again goes on where it stopped, up to
+        the budget.
+    about: JSON values kept in a new journal for its readers (None).
+    seconds: no evaluation starts later than this after the call (None: any time; seconds); those under way are waited
+        for.
+    target: stop when a value as good as this is found (None: never; a value in the user's sign).
+    patience: stop after this many without an improvement (None: never; evaluations).
+    callback: called with the `Result` so far after each evaluation (None); the run stops if it returns True.
+    progress: whether it is shown: True always, False never, or a stream to write to (None: on a terminal only).
+    noisy: keep a share of the budget for re-evaluations of the best points, and return the best of those by mean
+        (False; True: a tenth; or the share, at most 0.5); untuned. Left out after a stop by `seconds` or `callback`.
     """
 
     budget: int

@@ -7,8 +7,10 @@ from typing import Protocol, TextIO
 
 from lamcts.study.result import Evaluation
 
-WIDTH = 24  # characters of the bar
-REFRESH_SECONDS = 0.1
+WIDTH = 24  # characters of the bar: the line then fits 80
+REFRESH_SECONDS = 0.1  # between two states of the bar: quicker than the eye follows
+MOST_SECONDS = 3.6e9  # that a clock shows: a million hours; more, or infinitely many, are no whole number to print
+TICK = 1e-9  # seconds: a clock may stand still
 GROWTH = 1.5  # a plain line at evaluation 1, 2, 3, 5, 8, 12, 18, ...: 20 lines for the first 2000
 
 
@@ -50,7 +52,7 @@ class _Counter:
         if self.last is None:
             return ""
         n, elapsed = self.last.count, time.monotonic() - self.start
-        rate = (n - self.done) / max(elapsed, 1e-9)  # a clock may stand still
+        rate = (n - self.done) / max(elapsed, TICK)
         best = "none yet" if math.isnan(self.last.best) else f"{self.last.best:.6g}"
         failed = f", {self.failed} failed" if self.failed else ""
         left = clock((self.budget - n) / rate) if rate > 0 else "?"
@@ -109,7 +111,7 @@ class Lines(_Counter):
 
 def clock(seconds: float) -> str:
     """Return a time as m:ss or h:mm:ss."""
-    whole = max(round(min(seconds, 3.6e9)), 0)
+    whole = max(round(min(seconds, MOST_SECONDS)), 0)
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 

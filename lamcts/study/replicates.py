@@ -11,7 +11,7 @@ import numpy as np
 from lamcts.journal.tables import Check
 from lamcts.observations import Observations
 
-SHARE = 0.1  # of the budget goes into re-evaluations
+SHARE = 0.1  # of the budget goes into re-evaluations (untuned)
 
 
 def reserve(budget: int, share: float) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from lamcts.objectives import Objective
 from lamcts.testing.contract import expect, watched
 
-POINTS = 4
+POINTS = 4  # at which an objective is called: one evaluation may take seconds
 
 
 def check_objective(objective: Objective, seed: int = 0) -> None:

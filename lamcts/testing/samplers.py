@@ -15,6 +15,7 @@ from lamcts.testing.contract import expect, watched
 from lamcts.testing.search import Loss, Search, bowl
 from lamcts.types import Floats
 
+# Small, so that the contract takes seconds; so are the numbers of points and rounds below.
 SPACES: dict[str, Callable[[], AnySpace]] = {
     "box": lambda: Box(-5.0, 10.0, dim=3),
     "mixed": lambda: Space({"rate": Float(1e-4, 1.0, log=True), "layers": Int(1, 6), "kind": Choice(("a", "b", "c"))}),

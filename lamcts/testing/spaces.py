@@ -11,7 +11,7 @@ from lamcts.testing.contract import expect, watched
 from lamcts.types import Floats
 
 ROUNDING = 1e-9  # of the unit cube: what going to a user's units and back may cost a continuous coordinate
-COUNTED = 300  # spaces of at most so many points are checked point by point
+COUNTED = 300  # spaces of at most so many points are checked point by point: it takes 50 draws of each
 
 
 def check_space(space: Space, seed: int = 0) -> None:

@@ -8,6 +8,8 @@ from lamcts.regions.region import Split
 from lamcts.testing.contract import expect, watched
 from lamcts.types import Floats
 
+# Numbers of rows below: few enough for seconds, and enough for a clear case to be clear.
+
 
 class Splitter(Protocol):
     """What fits a boundary to rows and their utility."""

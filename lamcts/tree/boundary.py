@@ -17,6 +17,7 @@ from lamcts.types import Floats
 Kernel = Literal["rbf", "linear", "poly"]
 
 NEAR = 1e-9  # relative; a product of 1000 float64 terms errs by some 1e-13, so the margin is ample
+EQUAL = 1e-9  # spread of a coordinate that rows share, in widths of the space: far above rounding (untuned)
 BLOCK = 2000  # rows evaluated at once: bounds the temporaries to 2000 x s
 
 
@@ -34,7 +35,7 @@ class Frame:
     def of(cls, x: Floats) -> "Frame":
         """Return the frame of rows `x` [n, d]."""
         spread = x.std(0)
-        wide = spread > 1e-9
+        wide = spread > EQUAL
         return cls(x.mean(0), np.divide(1.0, spread, out=np.zeros(x.shape[1]), where=wide))
 
     def __call__(self, x: Floats) -> Floats:

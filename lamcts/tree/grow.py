@@ -22,21 +22,29 @@ from lamcts.tree.select import follow, greedy, ucb
 from lamcts.tree.splits import LEAST_ROWS, KMeansSvm, Splitter, thin
 from lamcts.types import Floats, Rows
 
-GROWTH = 1.5  # a split is refitted when its node has grown by half
-ROUTED = 2_000_000  # numbers of x copied at once when rows are sorted into the kids
+GROWTH = 1.5  # a split is refitted when its node has grown by half: log n fits a node (untuned; paper: at every ask)
+ROUTED = 2_000_000  # numbers of x copied at once when rows are sorted into the kids: 16 MB
 
 
 @dataclass(frozen=True)
 class LatentTree:
     """Settings of the tree (LA-MCTS, thesis ch. 5; with `lanas`, ch. 4).
 
-    leaf_size: θ; a node is split from 2θ rows on.
-    splitter: how; it sees the order of the values only.
-    cp, selector: the exploration constant of "ucb", or "greedy".
-    values: what a node's value averages: "ranks" among all rows, in [0, 1], or "raw" values as in the paper.
-    height: None, or the fixed number of splits on every path, as far as rows allow; `leaf_size` is not used then.
-    max_depth: most splits on a path.
-    room: rows a dimension that the region round a settled search keeps; a tighter one would cut its trust region.
+    leaf_size: θ; a node is split from 2θ rows on (20; rows); thesis 5.6.1, functions and games; paper: 100 on MuJoCo's
+        tasks, and a node is split as soon as it has more than θ rows.
+    splitter: how a node is split; it sees the order of the values only (KMeansSvm(); see there); paper: it
+        sees the values.
+    cp: the exploration constant of "ucb" (0.1; in the unit of `values`, which for ranks ends at 1); thesis 5.4.4: 1 to
+        10 % of the largest value; paper: 1, and 10 on MuJoCo's tasks, in raw values.
+    selector: how a leaf is selected ("ucb"; or "greedy"): "ucb" goes to the kid of the highest upper bound, "greedy" to
+        that of the higher value; thesis 5.3.
+    values: what a node's value averages ("ranks"; or "raw"): ranks among all rows, in [0, 1], so that nothing depends
+        on the unit of the values; paper: "raw".
+    height: splits on every path, as far as rows allow; `leaf_size` is not used then (None: as `leaf_size` says;
+        splits); paper: LaNAS has such a tree (ch. 4), LA-MCTS (ch. 5) has not.
+    max_depth: most splits on a path (32; splits); untuned; paper: none.
+    room: rows that the region round a search of scope "incumbent" keeps (4; rows for each dimension): a tighter one
+        would cut its trust region; untuned; paper: none, the search stays in its leaf.
     """
 
     leaf_size: int = 20
@@ -66,7 +74,11 @@ class LatentTree:
 
     @classmethod
     def lanas(cls, height: int = 8, cp: float = 0.1) -> "LatentTree":
-        """Return the tree of LaNAS: full to a fixed height, linear splits that nobody checks (thesis ch. 4)."""
+        """Return the tree of LaNAS: full to a fixed height, linear splits that nobody checks (thesis ch. 4).
+
+        height: splits on every path (8; splits); thesis 5.6.1.
+        cp: the exploration constant (0.1; in the unit of `values`): a tenth of the largest value, thesis 4.3.1.
+        """
         return cls(height=height, cp=cp, splitter=Linear(min_share=0.0, check=None))
 
     def incremental(self, space: Space, seen: Observations, seed: int) -> "IncrementalTree":

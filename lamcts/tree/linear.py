@@ -16,8 +16,11 @@ from lamcts.types import Floats, Rows
 class Linear:
     """Regress utility on x; good is what is predicted above the mean (LaNAS, thesis eqs. 4.1 and 4.2).
 
-    penalty: of the ridge, on standardised rows; least squares alone is arbitrary when rows are fewer than dimensions.
-    min_share, check, max_rows: as in `KMeansSvm`.
+    penalty: of the ridge, on standardised rows (0.1; for weights in standard units): least squares alone is arbitrary
+        when rows are fewer than dimensions; untuned; paper: none.
+    min_share: least share of the rows on either side (0.1; share); untuned; paper: none.
+    check: the test on held-out rows (HoldOut(); see there), None makes none; paper: none.
+    max_rows: most rows that a fit looks at (2000; rows); for the cost; paper: all of a node's.
     """
 
     penalty: float = 0.1

@@ -16,7 +16,8 @@ from lamcts.tree.labels import RULES, Rule, rule
 from lamcts.types import Floats, Rows
 
 LEAST_ROWS = 4  # two for each side
-MOST_STEPS = 100_000  # of the machine: 500 rows need some thousands; badly scaled ones would take for ever
+LEAST_SIDE = 2  # rows: one says nothing about its side
+MOST_STEPS = 100_000  # of the machine: 500 rows need some thousands; badly scaled ones would take for ever (untuned)
 
 
 class Splitter(Protocol):
@@ -37,22 +38,30 @@ class Splitter(Protocol):
 class KMeansSvm:
     """Label the rows, learn a support vector machine of the labels, and keep it if it ranks rows held out.
 
-    labels: the labelling rules to try, in this order; the first whose boundary passes the check is taken.
-    y_weight: the weights of utility that "kmeans" tries; None is sqrt(d), 1 the plain clustering of the paper.
-    kernel, degree, cost: of the machine; rows are standardised and the kernel's width is 1/d.
-    min_share: least share of the rows on either side.
-    check: the test on held-out rows; None makes none, as the paper.
-    Source: LA-MCTS (thesis 5.3), with the label rules of `labels` beside its k-means.
+    The paper is LA-MCTS (thesis 5.3): one k-means, one machine, whose boundary is always taken.
+
+    kernel: of the machine ("rbf"; or "linear", "poly"); rows are standardised and its width is 1/d, which is
+        scikit-learn's "scale"; paper: "rbf", and "linear" on MuJoCo's largest tasks (5.6.1).
+    labels: the labelling rules to try, in this order ("kmeans", "median", "residual"); the first whose boundary passes
+        the check is taken; ours: benchmarks/split_gap.py tells how each ranks; paper: "kmeans" alone.
+    y_weight: weights of the utility that "kmeans" tries (None, 1.0; times that of a coordinate): None is sqrt(d), so
+        that all coordinates together weigh as much; paper: 1.
+    degree: of "poly" (2): 3 ranked no better and took longer (benchmarks/split_gap.py); paper: not told.
+    cost: of a row on the wrong side of the machine's margin (1.0); scikit-learn's own; paper: not told.
+    min_share: least share of the rows on either side (0.1; share); untuned; paper: none.
+    check: the test on held-out rows (HoldOut(); see there), None makes none; paper: none.
+    max_rows: most rows that a fit looks at (500; rows): a kernel of 500 x 500, which every fold and rule shares; for
+        the cost; paper: all of a node's.
     """
 
     kernel: Kernel = "rbf"
     labels: tuple[Literal["kmeans", "median", "residual"], ...] = ("kmeans", "median", "residual")
     y_weight: tuple[float | None, ...] = (None, 1.0)
-    degree: int = 2  # 3 ranked no better and took longer (benchmarks/split_gap.py)
+    degree: int = 2
     cost: float = 1.0
     min_share: float = 0.1
     check: HoldOut | None = field(default_factory=HoldOut)
-    max_rows: int = 500  # a kernel of 500 x 500; every fold and rule shares it
+    max_rows: int = 500
 
     def __post_init__(self) -> None:
         if self.kernel not in ("rbf", "linear", "poly"):
@@ -150,7 +159,7 @@ def standard(utility: Floats) -> Floats:
 def balanced(good: Mask, min_share: float) -> bool:
     """Return whether each side holds two rows, and `min_share` of them all."""
     smaller = min(np.count_nonzero(good), np.count_nonzero(~good))
-    return bool(smaller >= 2 and smaller >= min_share * len(good))
+    return bool(smaller >= LEAST_SIDE and smaller >= min_share * len(good))
 
 
 def check_common(name: str, min_share: float, max_rows: int) -> None:

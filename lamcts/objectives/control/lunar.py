@@ -20,9 +20,9 @@ from lamcts.rng import Purpose, derive, fresh_seed
 from lamcts.spaces.box import Box
 
 ENV = "LunarLander-v3"
-WEIGHTS = 12
+WEIGHTS = 12  # Eriksson et al. 2019, section 3
 HEURISTIC = (0.5, 1.0, 0.4, 0.55, 0.5, 1.0, 0.5, 0.5, 0.0, 0.5, 0.05, 0.05)  # the constants of gymnasium's heuristic
-HELD_OUT = range(10_000, 10_200)  # terrains that no training run visits by its defaults
+HELD_OUT = range(10_000, 10_200)  # terrains that no training run visits by its defaults (200: untuned)
 
 _mine = threading.local()  # an environment holds the physics' state: one to a thread, built when first needed
 _alone = threading.Lock()  # the strength of the first push is a global of gymnasium's module
@@ -41,13 +41,17 @@ class Landings:
 
 @dataclass(frozen=True)
 class Lander:
-    """The mean return of `rollouts` episodes under the rule with the given weights, each in [0, 2].
+    """The mean return of some episodes under the rule with the given weights, each in [0, 2].
 
-    `seeds`: "fixed" lands on terrains `base_seed`, `base_seed` + 1, ... in every call, and has no noise;
-    "fresh" draws terrains from the seed of each call. `initial_random` is the strength of the random push at
-    the start: 1000 is gymnasium's, 1500 TuRBO's. A terrain is an environment's seed: it names the ground, the
-    push, and how the engines scatter.
-    Picklable: every thread and process builds an environment of its own.
+    A terrain is an environment's seed: it names the ground, the push, and how the engines scatter. Picklable: every
+    thread and process builds an environment of its own. The paper is Eriksson et al. 2019 (TuRBO).
+
+    rollouts: whose returns are averaged (10; episodes); untuned; paper: 50 terrains.
+    seeds: which terrains ("fixed"; or "fresh"): `base_seed`, `base_seed` + 1, ... in every call, without any noise, or
+        those that the seed of each call draws; paper: fixed.
+    base_seed: the first of the fixed terrains (0).
+    initial_random: strength of the random push at the start (1500.0; gymnasium's unit, whose own is 1000); paper: the
+        same.
     """
 
     rollouts: int = 10
@@ -135,7 +139,10 @@ def action(w: Sequence[float], state: Any) -> int:
 
 @register("lunar", "LunarLander-v3, 12 weights of a rule; maximize", package="Box2D", extra="mujoco", budget=300)
 def lunar(rollouts: int = 10, seeds: str = "fixed", base_seed: int = 0, initial_random: float = 1500.0) -> Lander:
-    """LunarLander with twelve weights in [0, 2]. MissingExtra without gymnasium's Box2D."""
+    """LunarLander with twelve weights in [0, 2]. MissingExtra without gymnasium's Box2D.
+
+    rollouts, seeds, base_seed, initial_random: as in `Lander`.
+    """
     for what, number, least in (("rollouts", rollouts, 1), ("base_seed", base_seed, 0)):
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < least:
             raise ValueError(f"expected {what} as a whole number of at least {least}, got {number!r}")

@@ -16,12 +16,14 @@ from lamcts.objectives.base import register
 from lamcts.objectives.control.box2d import box2d
 from lamcts.spaces.box import Box
 
+# All below is part of the definition, as in EBO's code.
 # Of each hand: where it starts (x, y), its velocity (x, y), for how many tenths of a second it pushes, its first angle.
 LOW, HIGH = (-5, -5, -10, -10, 2, 0), (5, 5, 10, 10, 30, 2 * np.pi)
 SPIN = 5  # of each hand, after both: how fast it turns, either way
 STARTS = ((0.0, 2.0), (0.0, -2.0))  # of a square and of a disc
 GOALS = np.array([(4.0, 3.5), (-4.0, 3.5)])
 
+# As in EBO's code, too:
 STEPS_PER_SECOND = 100
 COASTING = 100  # steps after the last push: what moves slides to a stop
 ITERATIONS = 10  # of the solver for velocities, and for positions, in each step
@@ -37,8 +39,10 @@ HAND_DRAG = {"maxForce": 2, "maxTorque": 2}
 class Push:
     """How much nearer two objects are to their goals in the end, in metres, summed; 0 if no hand meets an object.
 
-    `noise` is the standard deviation of what is added to each hand's velocity (x, y): 0.01 in the original.
     No value is above `ceiling`, the distance at the start; it is not known whether both goals can be met exactly.
+
+    noise: standard deviation of what is added to each hand's velocity, along x and y (0.0; metres a second); paper:
+        0.01.
     """
 
     noise: float = 0.0
@@ -77,7 +81,10 @@ class Push:
 @register("push", "two hands push two objects to their goals, 14 numbers; maximize, at most 11.07", package="Box2D",
           extra="mujoco")  # fmt: skip
 def push(noise: float = 0.0) -> Push:
-    """Robot pushing in 14 dimensions. `noise=0.01` is that of the original. MissingExtra without Box2D."""
+    """Robot pushing in 14 dimensions. MissingExtra without Box2D.
+
+    noise: as in `Push`.
+    """
     if not (np.isfinite(noise) and noise >= 0):
         raise ValueError(f"expected noise as a standard deviation of at least 0, got {noise}")
     box2d()

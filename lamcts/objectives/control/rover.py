@@ -18,6 +18,7 @@ from lamcts.objectives.control.rover_map import CENTRES
 from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
+# All but ROWS are part of the definition, as in EBO's code.
 DIM = 60
 LOW, WIDTH = -0.1, 1.2  # where the points may lie: a margin of a tenth around the unit square
 START, GOAL = np.array([0.05, 0.05]), np.array([0.95, 0.95])
@@ -32,8 +33,10 @@ ROWS = 64  # evaluated at once: 1 MB for each array of [64, 1000, 2]
 class Rover:
     """5 minus the cost of the path shaped by `point` [60]: 30 points (x, y) in [0, 1]^2, stretched by `path`.
 
-    `noise` is the standard deviation of what is added to each coordinate, in sides of the unit square:
-    1e-4 in the original, which moves values by about 0.02. No value is above `ceiling`; the best is not known.
+    No value is above `ceiling`; the best is not known.
+
+    noise: standard deviation of what is added to each coordinate (0.0; sides of the unit square); paper: 1e-4, which
+        moves values by about 0.02.
     """
 
     noise: float = 0.0
@@ -69,7 +72,10 @@ class Rover:
 
 @register("rover", "a path of 30 points past 113 obstacles, 60 numbers; maximize, at most 5")
 def rover(noise: float = 0.0) -> Rover:
-    """The 60-dimensional rover. `noise=1e-4` is that of the original."""
+    """The 60-dimensional rover.
+
+    noise: as in `Rover`.
+    """
     if not (np.isfinite(noise) and noise >= 0):
         raise ValueError(f"expected noise as a standard deviation of at least 0, got {noise}")
     return Rover(float(noise))

@@ -38,9 +38,11 @@ class Command:
         Where the program is a shell, texts are its arguments, `sh -c 'echo "$1" | wc -c' sh {name}`: pasted into
         what it reads, they could be commands. Numbers may stand there.
     space: a `Space` with names, of numbers, choices and truth values.
-    timeout_seconds: after this long the program is killed, with all that it started; None waits for ever.
-    pattern: None reads the last number on the last line of the output that is not empty. A regular expression is
-        looked for in the output instead, and its last match read: its group, or all of it where it has none.
+    timeout_seconds: after this long the program is killed, with all that it started (None: never; seconds).
+    maximize: whether higher numbers are better (False).
+    pattern: what is read (None: the last number on the last line of the output that is not empty). A regular expression
+        is looked for in the output instead, and its last match read: its group, or all of it where it has none.
+    x0: a point to start from (None).
 
     A time-out, an exit status other than 0, no number, and more output than 64 MiB raise: a failed evaluation.
     Picklable; any number of them run at a time, in processes or in threads.

@@ -21,6 +21,11 @@ class Function:
     """The function that `target` names. It takes a point of `space`, and `seed=` if it has a parameter of this name.
 
     Only the name travels to another process, which loads the function for itself.
+
+    target: `path/to/file.py:function` or `package.module:function`.
+    space: the points that it takes.
+    maximize: whether higher values are better (False).
+    x0: a point to start from, or several (None).
     """
 
     target: str

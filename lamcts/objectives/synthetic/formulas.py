@@ -57,7 +57,7 @@ def _root(rising: Callable[[float], float], low: float, high: float) -> float:
     return low
 
 
-SCHWEFEL_EDGE = 500.0
+SCHWEFEL_EDGE = 500.0  # the usual one
 # the largest z sin(sqrt(z)) up to 500: with s = sqrt(z), where s cos(s) + 2 sin(s) falls through 0
 SCHWEFEL_AT = _root(lambda z: -2 * math.sin(math.sqrt(z)) - math.sqrt(z) * math.cos(math.sqrt(z)), 400.0, 450.0)
 
@@ -123,6 +123,7 @@ def michalewicz(u: Floats) -> Floats:
     return result
 
 
+# as in the Virtual Library
 _HARTMANN_HEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
 _HARTMANN_WIDTHS = np.array(
     [[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]]

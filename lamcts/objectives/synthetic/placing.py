@@ -17,12 +17,20 @@ from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
 SHIFT_SHARE = 1 / 4  # of the range, either way: at least one of the two ways stays inside the box
-REFERENCE_SEED = 12345  # fixed so that numbers compare with earlier measurements on the same functions
+REFERENCE_SEED = 12345  # as in earlier measurements on the same functions, so that numbers compare
 
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
-    """`formula(R (x - centre))` plus normal noise. `centre` [d] is where the minimum, `optimum`, lies."""
+    """`formula(R (x - centre))` plus normal noise.
+
+    name: what it is called.
+    space: the box, which stays where it is.
+    formula: what is placed: from offsets u [n, d] to values [n].
+    centre: where the minimum, `optimum`, lies, [d].
+    rotation: R, a rotation or reflection [d, d] (None: the axes stay).
+    noise: added to each value (0.0; standard deviation, in the formula's unit).
+    """
 
     name: str
     space: Box

@@ -1,7 +1,13 @@
 """Ten functions with known optima, by name: shifted, rotated, noisy on request.
 
-Every builder takes `shift` (None, a seed, "reference", or a vector), `rotate` (None, a seed, "reference") and `noise`
-(a standard deviation); see `placing.py`. Boxes of the first four as in the thesis (section 5.4).
+Boxes of the first four as in the thesis (section 5.6.1). Every builder takes
+
+dim: how many parameters (20; not where the function has a number of its own); thesis 5.4.2: 20, and 100.
+shift: by what the minimum is moved (None: by nothing): a seed draws each displacement from a quarter of the range
+    either way, "reference" always the same ones, and a vector is taken as it is; paper: none, but the first four have
+    their minimum in the centre of the box or near it, where many methods start.
+rotate: how the axes are turned about the minimum (None: not): a seed, or "reference"; paper: none.
+noise: added to each value (0.0; standard deviation, in the function's unit); paper: none.
 """
 
 import math
@@ -11,6 +17,7 @@ from lamcts.objectives.base import register
 from lamcts.objectives.synthetic import formulas
 from lamcts.objectives.synthetic.placing import Kind, Synthetic
 
+# Boxes: the first four thesis 5.6.1; the others as in the Virtual Library of Simulation Experiments (`formulas.py`).
 _ACKLEY = Kind("ackley", formulas.ackley, -5, 10, 0)
 _ROSENBROCK = Kind("rosenbrock", formulas.rosenbrock, -10, 10, 1, least_dim=2)
 _RASTRIGIN = Kind("rastrigin", formulas.rastrigin, -5.12, 5.12, 0)

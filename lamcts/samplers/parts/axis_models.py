@@ -14,10 +14,10 @@ from lamcts.models.main_effects import MainEffects
 from lamcts.spaces.base import Space
 from lamcts.types import Floats
 
-EVEN = 129  # candidates over a parameter's whole range
-NEAR = 2.0 ** (-np.arange(5, 34) / 2)  # and at these distances from where it is
-GOLDEN = 0.6180339887498949  # moves the even ones a little from one difference to the next
-SURE = 1.0  # deviations by which a rise must stay below 0 to count as a sure improvement
+EVEN = 129  # candidates over a parameter's whole range (untuned)
+NEAR = 2.0 ** (-np.arange(5, 34) / 2)  # and at these distances from where it is, down to 2^-16.5 of the range (untuned)
+GOLDEN = 0.6180339887498949  # 2 / (1 + sqrt 5): moves the even ones from one difference to the next, evenly over time
+SURE = 1.0  # deviations by which a rise must stay below 0 to count as a sure improvement (untuned)
 NONE = -np.inf  # the gain where there is nothing to try
 
 Out = list[tuple[Floats, Floats]]  # ends and starts [w] of differences that are being measured

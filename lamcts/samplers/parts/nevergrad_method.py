@@ -13,8 +13,8 @@ import numpy as np
 from lamcts.errors import MissingExtra
 from lamcts.types import Floats
 
-ASSUMED_BUDGET = 1000  # several methods, NGOpt among them, refuse to choose a plan without one
-LARGEST_LOSS = 1e15  # of the first loss; Nevergrad clips at 5e20 with a warning
+ASSUMED_BUDGET = 1000  # several methods, NGOpt among them, refuse to choose a plan without one (untuned)
+LARGEST_LOSS = 1e15  # of the first loss; Nevergrad clips at 5e20 with a warning (untuned)
 
 
 def library() -> Any:

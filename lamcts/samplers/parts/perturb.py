@@ -15,10 +15,10 @@ from lamcts.samplers.parts.batch import bisect_into
 from lamcts.spaces.base import Space
 from lamcts.types import Floats
 
-FIRST, LONGER, SHORTER = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, and its change at each step
-STEP, SHRINK, TRIES = 0.1, 0.9, 20  # of polishing: first step as a share of the box, its decay, moves a round
-TINY = 1e-300  # where the slope is 0 there is no way to go
-FEW_INSIDE = 0.25  # share of candidates inside the region below which the others are pulled towards the centre
+FIRST, LONGER, SHORTER = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, its changes (untuned)
+STEP, SHRINK, TRIES = 0.1, 0.9, 20  # of polishing: first step as a share of the box, its decay, moves a round (untuned)
+TINY = 1e-300  # where the slope is 0 there is no way to go: no quotient by 0
+FEW_INSIDE = 0.25  # share of candidates inside below which the others are pulled towards the centre (untuned)
 
 
 def box(centre: Floats, lengths: Floats, length: float) -> tuple[Floats, Floats]:

@@ -20,8 +20,8 @@ from lamcts.objectives.control.mujoco.world import World
 from lamcts.objectives.control.policy import LinearPolicy
 from lamcts.types import Floats
 
-TOGETHER = 64  # simulations of a batch; with more, a step is hardly quicker
-FASTEST = 10.0  # Hopper and Walker2d see velocities clipped to this
+TOGETHER = 64  # simulations of a batch; with more, a step is hardly quicker (steps.py prints 3 and 63)
+FASTEST = 10.0  # gymnasium's Hopper and Walker2d see velocities clipped to this
 Bools = NDArray[np.bool_]
 
 
@@ -72,6 +72,7 @@ class Body:
         return near, v + rng.uniform(low=-self.noise, high=self.noise, size=v.size)
 
 
+# The numbers are those of gymnasium's environments.
 _SWIMMER = Body(1e-4, 0.1, unseen=2)
 _CHEETAH = Body(0.1, 0.1, normal_velocities=True)
 _HOPPER = Body(1e-3, 5e-3, clipped=True, height=(0.7, np.inf), angle=(-0.2, 0.2), bound=100.0, lasting=1.0)

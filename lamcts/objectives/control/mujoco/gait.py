@@ -21,15 +21,25 @@ ROUTES = ("auto", "gymnasium")
 
 @dataclass(frozen=True, eq=False)
 class Gait:
-    """The mean return of `rollouts` episodes under the linear policy with the given weights, each in [-1, 1].
+    """The mean return of some episodes under the linear policy with the given weights, each in [-1, 1].
 
-    `seeds`: "fresh" draws new start states from the seed of each call, "fixed" uses those of `base_seed` every time.
-    `moments`: None leaves states as they are, Moments standardise them. "running" standardises them by all states
-    that earlier evaluations of the run have visited, as ARS does: a study keeps these statistics (`memory`), a
-    call by hand has none yet and leaves states as they are.
-    `threshold` is the mean return from which the task counts as learned, None where nobody has set one.
-    `route`: "auto" steps episodes together where that is quicker; numbers are those of "gymnasium", bit for bit.
-    Picklable: every thread and process builds an environment of its own.
+    Picklable: every thread and process builds an environment of its own. The paper is the thesis (5.4, 5.6.1), whose
+    policies and evaluation are those of ARS (Mania, Guy and Recht 2018).
+
+    name: what it is called.
+    world: gymnasium's environment, and how it is made.
+    states: numbers that the policy sees.
+    actions: numbers that it gives; there are states times actions weights.
+    rollouts: whose returns are averaged (3; episodes); the authors' published code; paper: the text says 10.
+    seeds: where episodes start ("fresh"; or "fixed"): from states drawn by the seed of each call, or from those of
+        `base_seed` every time; paper: fresh.
+    base_seed: of fixed start states (0).
+    moments: by which states are standardised (None: by none; or `Moments`). "running" takes all states that earlier
+        evaluations of the run have visited: a study keeps these statistics (`memory`), a call by hand has none yet and
+        leaves states as they are; paper: those that ARS published with its policies, which `gait` knows as "ars".
+    threshold: the mean return from which the task counts as learned (None: nobody has set one); thesis, table 5.2.
+    route: how episodes are stepped ("auto"; or "gymnasium"): "auto" steps them together where that is quicker
+        (benchmarks/steps.py); the numbers are the same, bit for bit.
     """
 
     name: str
@@ -158,9 +168,15 @@ def gait(
 ) -> Gait:
     """Return the gait in the gymnasium environment `env`, such as "Walker2d-v5".
 
-    `moments`: None, "running", "ars", Moments, a pair (mean [s], std [s]), or the path of a file that holds them
-    (see `statistics.py`). `episode_steps`: after how many control steps an episode ends (None: the environment's own
-    cap). `options` go to the environment's constructor. MissingExtra without gymnasium's MuJoCo.
+    MissingExtra without gymnasium's MuJoCo.
+
+    env: gymnasium's name of the environment.
+    name: what it is called ("": as the environment).
+    rollouts, seeds, base_seed, threshold, route: as in `Gait`.
+    moments: by which states are standardised (None: by none): "running", "ars", Moments, a pair (mean [s], std [s]), or
+        the path of a file that holds them (see `statistics.py`).
+    episode_steps: after how many an episode ends (None: the environment's own cap; control steps).
+    options: for the environment's constructor (None).
     """
     if seeds not in ("fresh", "fixed"):
         raise ValueError(f"expected seeds as 'fresh' or 'fixed', got {seeds!r}")

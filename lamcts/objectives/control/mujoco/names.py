@@ -12,7 +12,7 @@ from lamcts.objectives.control.mujoco.gait import Gait, gait
 
 
 class Task(NamedTuple):
-    """A row: `budget` evaluations make a first run that ends within the hour on one core."""
+    """A row: `budget` evaluations make a first run that ends within the hour on one core (untuned)."""
 
     name: str
     env: str
@@ -22,6 +22,7 @@ class Task(NamedTuple):
     options: dict[str, Any]
 
 
+# Weights are states times actions of the environment; thresholds: see above.
 TASKS = (
     Task("swimmer", "Swimmer-v5", 16, 325, 300, {}),
     Task("hopper", "Hopper-v5", 33, 3120, 1000, {}),
