@@ -8,7 +8,7 @@ along a parameter lies outside any region round the present one, and the others 
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from lamcts.samplers.base import Proposal, Sampler, Scope, Session
 from lamcts.samplers.parts.bandit import AdaptiveAllocation, AllocationState
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.record import from_json
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.types import Rows
 
 GOOD = 0.25  # share of rows that are better than the one that gains are measured by (untuned)
@@ -28,7 +28,7 @@ ROUNDS = 3  # times that points are asked for in place of those that two methods
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(LocalSampler):
     """Shares each batch among `arms`, searches round one incumbent, by what each lately gained.
 
     The method is ours, the rule of its shares Thierens' (`parts/bandit.py`). "Tuned": on seeds 0 to 9, as
@@ -46,7 +46,6 @@ class Auto:
     least: float = 0.07
     base: float = 0.15
     memory: float = 60.0
-    resumable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.arms or not all(arm.resumable for arm in self.arms):
@@ -63,18 +62,6 @@ class Auto:
         incumbent = seen.best_row([arm.incumbent for arm in arms if arm.incumbent is not None])
         progress = _Progress(rng, incumbent, len(seen), [0] * k, [0] * k, AllocationState.of(k))
         return _AutoSession(self, region, seen, progress, arms)
-
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_AutoSession":
-        progress = from_json(_Progress, state)
-        logs: list[list[Any]] = [[] for _ in self.arms]
-        for arm, start, entry in log:
-            if start == progress.starts[arm]:
-                logs[arm].append(entry)
-        saved = zip(self.arms, state["arms"], logs, strict=True)
-        arms = [arm.restore(own, kept, region, seen) for arm, own, kept in saved]
-        session = _AutoSession(self, region, seen, progress, arms)
-        session.log = list(log)
-        return session
 
 
 @dataclass
@@ -96,6 +83,18 @@ class _AutoSession(LocalSession[Auto, _Progress]):
         floors = [settings.base, *[settings.least] * (len(arms) - 1)]
         self.shares = AdaptiveAllocation(floors, settings.memory, progress.allocation)
         self._logged = [len(arm.log) for arm in arms]  # entries of each arm's log that stand in ours
+
+    def restored(self, state: dict[str, Any], log: list[Any]) -> "_AutoSession":
+        progress = from_json(_Progress, state)
+        logs: list[list[Any]] = [[] for _ in self.arms]
+        for a, start, entry in log:
+            if start == progress.starts[a]:
+                logs[a].append(entry)
+        saved = zip(self.settings.arms, state["arms"], logs, strict=True)
+        arms = [arm.restore(own, kept, self.region, self.seen) for arm, own, kept in saved]
+        session = _AutoSession(self.settings, self.region, self.seen, progress, arms)
+        session.log = list(log)
+        return session
 
     @property
     def scope(self) -> Scope:

@@ -1,7 +1,6 @@
 """GP-BO: a Gaussian process over the region and log expected improvement maximized inside it."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from lamcts.rng import child
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.batch import Batch, centre
 from lamcts.samplers.parts.perturb import box, candidates, local_search
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.types import Floats, whole_number
 
 SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes round the incumbent in which candidates lie, besides the region (untuned)
@@ -28,7 +27,7 @@ PRIOR, MODEL_BUDGET = Prior(), ModelBudget()
 
 
 @dataclass(frozen=True)
-class GpBo:
+class GpBo(LocalSampler):
     """Log expected improvement (arXiv 2310.20708) by candidates and polishing; for up to some hundred evaluations.
 
     Pending points count as if their losses had come out as expected (kriging believer), which spreads a batch.
@@ -48,8 +47,6 @@ class GpBo:
     prior: Prior = PRIOR
     model_budget: ModelBudget = MODEL_BUDGET
 
-    resumable: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         whole_number(self.n_start, "GpBo: n_start", optional=True)
         whole_number(self.candidates, "GpBo: candidates")
@@ -59,9 +56,6 @@ class GpBo:
         n_start = min(seen.dim + 1, MOST_START) if self.n_start is None else self.n_start
         progress = _Progress(rng, seen.best_row(region.rows), start=max(0, n_start - len(region.rows)))
         return _GpBoSession(self, region, seen, progress)
-
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_GpBoSession":
-        return _GpBoSession.restored(self, _Progress, state, log, region, seen)
 
 
 @dataclass

@@ -1,27 +1,24 @@
 """CMA-ES (Hansen and Ostermeier 2001) inside a region, by the library `cma`."""
 
-import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from lamcts.errors import MissingExtra
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.batch import Batch, bisect_into, width
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.cma_run import CmaRun, library
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.types import Floats, Rows, whole_number
 
-DIAGONAL_FROM = 1000  # at 6392 dimensions a full covariance takes 327 MB; at 1000 an update takes a tenth of a second
-WIDEST = 1 / 3  # most deviation of a coordinate, in widths of the space: the library's own default
 ROUNDS = 4  # draws before a candidate outside the region is pulled inside (untuned)
 LEAST_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least
 
 
 @dataclass(frozen=True)
-class Cma:
+class Cma(LocalSampler):
     """CMA-ES restricted to the region; one session is one run of it, and a restart is a new session.
 
     Only the order of values counts, so proposals are the same under any increasing transform of the objective.
@@ -40,7 +37,6 @@ class Cma:
     diagonal: bool | None = None
     tolx: float = 1e-9
     tolfun: float = 1e-9
-    resumable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         library()  # before anything is evaluated, not after the initial design
@@ -52,11 +48,6 @@ class Cma:
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CmaSession":
         return _CmaSession(self, region, seen, _Progress(rng, seen.best_row(region.rows)))
-
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_CmaSession":
-        session = _CmaSession.restored(self, _Progress, state, log, region, seen)
-        session.replay()
-        return session
 
 
 @dataclass
@@ -73,7 +64,7 @@ class _CmaSession(LocalSession[Cma, _Progress]):
     def __init__(self, settings: Cma, region: Region, seen: Observations, progress: _Progress) -> None:
         super().__init__(settings, region, seen, progress)
         self.done = False
-        self._run: _Run | None = None
+        self._run: CmaRun | None = None
 
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)
@@ -99,11 +90,11 @@ class _CmaSession(LocalSession[Cma, _Progress]):
         """Go through the start and the closed generations of the log again, without touching the generator."""
         for entry in self.log:
             if self._run is None:
-                self._run = _Run(self.settings, np.array(entry["mean"]), entry["sigma"])
+                self._run = self._started(entry)
             else:
                 self._close(self._run, entry)
 
-    def _begin(self) -> "_Run | None":
+    def _begin(self) -> "CmaRun | None":
         """Start round the best row that is offered, else round a draw of the region; None if it is empty."""
         mean = Batch(self.region, self.seen, 1)
         if self.incumbent is None:
@@ -113,10 +104,16 @@ class _CmaSession(LocalSession[Cma, _Progress]):
         start = mean.x[0] if self.incumbent is None else self.seen.x[self.incumbent]
         sigma = self.settings.sigma * width(self.region, self.seen)
         self.log.append({"mean": start.tolist(), "sigma": sigma})
-        self._run = _Run(self.settings, start, sigma)
+        self._run = self._started(self.log[-1])
         return self._run
 
-    def _draw(self, batch: Batch, run: "_Run") -> None:
+    def _started(self, entry: dict[str, Any]) -> CmaRun:
+        """Return the run that begins with the mean and the step of a log's first entry."""
+        own = self.settings
+        limits = {"popsize": own.popsize, "diagonal": own.diagonal, "tolx": own.tolx, "tolfun": own.tolfun}
+        return CmaRun(np.array(entry["mean"]), entry["sigma"], **limits)  # type: ignore[arg-type]
+
+    def _draw(self, batch: Batch, run: "CmaRun") -> None:
         """Draw from the current distribution until the batch is full; then pull what fell outside towards the mean."""
         space, wider = self.region.space, 1.0
         outside = np.empty((0, space.dim))
@@ -133,93 +130,13 @@ class _CmaSession(LocalSession[Cma, _Progress]):
         if anchor is not None and len(outside):
             batch.take(bisect_into(outside, anchor, self.region))
 
-    def _anchor(self, run: "_Run") -> Floats | None:
+    def _anchor(self, run: "CmaRun") -> Floats | None:
         """Return the mean if it lies inside the region, else the incumbent, else None."""
         mean = run.mean()
         candidates = [mean] if self.incumbent is None else [mean, self.seen.x[self.incumbent]]
         inside = self.region.contains(self.region.space.snap(np.array(candidates)))
         return next((x for x, here in zip(candidates, inside, strict=True) if here), None)
 
-    def _close(self, run: "_Run", rows: list[int]) -> None:
+    def _close(self, run: "CmaRun", rows: list[int]) -> None:
         run.update(self.seen.x[rows], self.seen.y[rows])
         self.done = run.converged
-
-
-def library() -> Any:
-    """Return the module `cma`, or raise MissingExtra."""
-    try:
-        import cma
-    except ImportError:
-        raise MissingExtra.of("cma", "cma") from None
-    return cma
-
-
-class _Run:
-    """The library's evolution strategy, fed with ranks, with everything switched off that prints, writes or seeds."""
-
-    def __init__(self, settings: Cma, mean: Floats, sigma: float) -> None:
-        cma, dim = library(), len(mean)
-        self._rng = np.random.default_rng(0)
-        options: dict[str, Any] = {
-            "bounds": [0, 1],
-            "seed": math.nan,  # together with `randn`: leave numpy's global generator alone
-            "randn": lambda *shape: self._rng.standard_normal(shape),
-            "CMA_diagonal": dim >= DIAGONAL_FROM if settings.diagonal is None else settings.diagonal,
-            "CMA_mirrors": 0,  # mirrors and two-point step-size adaptation need whole generations in fixed order
-            "AdaptSigma": cma.sigma_adaptation.CMAAdaptSigmaCSA,
-            "tolx": settings.tolx,
-            # The values are ranks: what these tests look for is tested below, on a scale of the run's own.
-            "tolfun": 0,
-            "tolfunhist": 0,
-            "tolstagnation": 0,
-            "verbose": -9,
-            "verb_log": 0,
-            "verb_disp": 0,
-            "signals_filename": "",
-        }
-        if dim == 1:  # the library's own limit of the steps raises there (cma 4.5)
-            options["maxstd_boundrange"] = math.inf
-        if settings.popsize is not None:
-            options["popsize"] = settings.popsize
-        self._strategy = cma.CMAEvolutionStrategy(mean, sigma, options)
-        self._tolfun = settings.tolfun
-        self.popsize = int(self._strategy.popsize)
-        self.parents = int(self._strategy.sp.weights.mu)
-        self._window = 10 + math.ceil(30 * dim / self.popsize)  # generations; Hansen's TolHistFun
-        self._bests: list[float] = []  # best value of each generation
-        self._scale: float | None = None
-        self._flat = False
-
-    def draw(self, n: int, rng: np.random.Generator, wider: float = 1.0) -> Floats:
-        """Return `n` draws of the current distribution, its step `wider` times as long, [n, d] in the cube."""
-        self._rng = rng
-        return np.array(self._strategy.ask(n, sigma_fac=wider))
-
-    def mean(self) -> Floats:
-        """Return the mean of the distribution, [d] in the cube."""
-        strategy = self._strategy
-        return np.array(strategy.boundary_handler.repair(strategy.mean))
-
-    def update(self, x: Floats, y: Floats) -> None:
-        """Close a generation: `x` [k, d] and `y` [k], nan for failures, which count as worse than the worst."""
-        good = np.isfinite(y)
-        ranks = np.full(len(y), float(len(y)))
-        ranks[good] = np.unique(y[good], return_inverse=True)[1]
-        # The library wants an ask before each tell; this one stands for those of a replay, and its draw is not used.
-        self.draw(1, np.random.default_rng(0))
-        # Forget what was sent: the library then learns from the points as they were evaluated, snapped and pulled.
-        self._strategy.sent_solutions.clear()
-        self._strategy.tell(list(x.copy()), ranks.tolist())
-        if x.shape[1] == 1:
-            widest = float(self._strategy.stds[0])
-            self._strategy.sigma *= min(1.0, WIDEST / widest)
-        low, high = float(y[good].min()), float(y[good].max())
-        span = high / 2 - low / 2  # halves, for values near the largest float
-        self._scale = span if self._scale is None else self._scale
-        self._bests = [*self._bests, low][-self._window :]
-        history = max(self._bests) / 2 - min(self._bests) / 2
-        self._flat = len(self._bests) == self._window and max(span, history) <= self._tolfun * self._scale
-
-    @property
-    def converged(self) -> bool:
-        return self._flat or bool(self._strategy.stop())

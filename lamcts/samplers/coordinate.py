@@ -9,7 +9,7 @@ like any other.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.axis_models import NONE, AxisModels, Out
 from lamcts.samplers.parts.batch import Batch, bisect_into
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.types import Floats, Rows, whole_number
 
 CONSIDERED = 128  # parameters at an ask, drawn at random where there are more: bounds its cost (untuned)
@@ -41,7 +41,7 @@ class Move(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class Coordinate(LocalSampler):
     """Change one parameter of the best row at a time, by expected improvement; then try the improvements together.
 
     The method is ours; the second half is Hooke and Jeeves' pattern move (1961).
@@ -53,22 +53,12 @@ class Coordinate:
 
     patience: int | None = None
 
-    resumable: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         whole_number(self.patience, "Coordinate: patience", optional=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CoordinateSession":
         progress = _Progress(rng, seen.best_row(region.rows), most=len(region.space.blocks))
         return _CoordinateSession(self, region, seen, progress)
-
-    def restore(
-        self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations
-    ) -> "_CoordinateSession":
-        session = _CoordinateSession.restored(self, _Progress, state, log, region, seen)
-        for row, base, parameter in session.log:
-            session.note(row, base, parameter)
-        return session
 
 
 @dataclass
@@ -93,6 +83,10 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
         self._axes = AxisModels(region.space, self._effects)
         self._unit: int | None = None  # losses are counted in 2^unit
         self._largest = 1.0  # rise so far, in that unit (at least 1): what a failure counts as
+
+    def replay(self) -> None:
+        for row, base, parameter in self.log:
+            self._note(row, base, parameter)
 
     @property
     def scope(self) -> Scope:
@@ -205,7 +199,7 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
                 self._learn(bool(y[row] < y[base]))
             elif parameter != DRAWN:
                 self.log.append([int(row), base, parameter])
-                self.note(*self.log[-1])
+                self._note(*self.log[-1])
         super().tell(notes, rows)
 
     def _learn(self, better: bool) -> None:
@@ -215,7 +209,7 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
         progress.most = min(2 * progress.most, p) if better else max(progress.most // 2, 2)
         progress.wait = min(2**progress.fails, p)
 
-    def note(self, row: int, base: int, parameter: int) -> None:
+    def _note(self, row: int, base: int, parameter: int) -> None:
         """Tell the effects what the step from row `base` to `row` did."""
         seen, block = self.seen, self._blocks[parameter]
         if self._unit is None:

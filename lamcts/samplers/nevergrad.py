@@ -12,7 +12,7 @@ from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.batch import Batch, bisect_into, width
 from lamcts.samplers.parts.nevergrad_method import Method, library
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.types import Rows, whole_number
 
 PATIENCE = 8  # candidates in a row that cannot be used: methods on a discrete space repeat themselves (untuned)
@@ -22,7 +22,7 @@ REGION_STEP = 0.3  # of the region's width, as for CMA-ES: with a sixth methods 
 
 
 @dataclass(frozen=True)
-class Nevergrad:
+class Nevergrad(LocalSampler):
     """One of Nevergrad's optimisers. Those that it runs in a thread of their own (`recast`) cannot be resumed.
 
     name: such as "CMA", "TwoPointsDE" or "OnePlusOne" ("NGOpt"; a name of its registry); Nevergrad's own choice by the
@@ -50,11 +50,6 @@ class Nevergrad:
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_NevergradSession":
         return _NevergradSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
-
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_NevergradSession":
-        session = _NevergradSession.restored(self, Progress, state, [], region, seen)
-        session.replay(log)
-        return session
 
 
 class _NevergradSession(LocalSession[Nevergrad, Progress]):
@@ -111,8 +106,9 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
             if note is not None:
                 self._apply(["lost", note])
 
-    def replay(self, log: list[Any]) -> None:
-        """Repeat the library's calls of `log`, which becomes this session's."""
+    def replay(self) -> None:
+        """Repeat the library's calls of the log, which notes them again."""
+        log, self.log = self.log, []
         for entry in log:
             if self._method is None:
                 self._method = Method(self.settings.name, self.settings.budget, **entry)

@@ -8,7 +8,6 @@ are asked for at a time, most of them are such draws too: the mean's step after 
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.batch import Batch, bisect_into, centre, distances
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
 
@@ -33,7 +32,7 @@ TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the re
 
 
 @dataclass(frozen=True)
-class Quadratic:
+class Quadratic(LocalSampler):
     """Step to the lowest point of a quadratic model within a box round the best row; grow it on success, else shrink.
 
     The method is ours, of the kind of Powell's (NEWUOA 2006). "Tuned": on seeds 0 to 9, as benchmarks/README.md tells.
@@ -61,8 +60,6 @@ class Quadratic:
     rows: int | None = None
     temperature: float = 1.0
 
-    resumable: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         check_sides("Quadratic", self.length_min, self.length, self.length_max)
         for name in ("success_tolerance", "failure_tolerance", "rows"):
@@ -73,9 +70,6 @@ class Quadratic:
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_QuadraticSession":
         progress = _Progress(rng, seen.best_row(region.rows), TrustRegionState(self.length))
         return _QuadraticSession(self, region, seen, progress)
-
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_QuadraticSession":
-        return _QuadraticSession.restored(self, _Progress, state, log, region, seen)
 
 
 @dataclass

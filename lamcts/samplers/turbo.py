@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.batch import Batch, centre
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
 
@@ -31,7 +31,7 @@ PRIOR, MODEL_BUDGET = Prior(length_location=0.7), ModelBudget()  # shorter lengt
 
 
 @dataclass(frozen=True)
-class Turbo:
+class Turbo(LocalSampler):
     """A box round the best row, shaped by the length scales of a Gaussian process, grows on success, halves on failure.
 
     The paper is Eriksson et al. 2019 (arXiv 1910.01739), with its authors' code. Lengths are shares of the cube, and
@@ -78,7 +78,6 @@ class Turbo:
     scope: Scope = "space"
     prior: Prior = PRIOR
     model_budget: ModelBudget = MODEL_BUDGET
-    resumable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_sides("Turbo", self.length_min, self.length, self.length_max)
@@ -100,9 +99,6 @@ class Turbo:
         missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
         progress = _Progress(rng, seen.best_row(rows), TrustRegionState(self.length, start=missing))
         return _TurboSession(self, region, seen, progress)
-
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_TurboSession":
-        return _TurboSession.restored(self, _Progress, state, log, region, seen)
 
 
 @dataclass

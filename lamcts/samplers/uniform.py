@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,26 +10,21 @@ from lamcts.regions.region import Region
 from lamcts.regions.sobol import SobolSequence
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.batch import Batch
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 
 ROUNDS = 8  # draws of the sequence before a discrete space is searched by the region draw instead (untuned)
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(LocalSampler):
     """Draw evenly: a scrambled Sobol sequence over the whole space; inside a tree, draws of the region. No settings.
 
     As LaNAS proposes inside the leaf that it selects (thesis 4.2.2, its pi_rand).
     """
 
-    resumable: ClassVar[bool] = True
-
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_UniformSession":
         progress = _Progress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**63)))
         return _UniformSession(self, region, seen, progress)
-
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_UniformSession":
-        return _UniformSession.restored(self, _Progress, state, log, region, seen)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What the sessions of local searches share: settings, a region, what was seen, and progress as a record."""
+"""What local searches share: settings that start sessions, and sessions whose progress is a record."""
 
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -37,14 +37,15 @@ class LocalSession(Generic[Settings, P]):
         self.settings, self.region, self.seen, self.progress = settings, region, seen, progress
         self.log: list[Any] = []
 
-    @classmethod
-    def restored(
-        cls: type[Own], settings: Any, kind: type[Progress], state: Any, log: list[Any], region: Region, seen: Any
-    ) -> Own:
-        """Return the session of these settings whose progress, of class `kind`, is `state`."""
-        session = cls(settings, region, seen, from_json(kind, state))
+    def restored(self: Own, state: dict[str, Any], log: list[Any]) -> Own:
+        """Return the session of the same settings whose progress and log these are."""
+        session = type(self)(self.settings, self.region, self.seen, from_json(type(self.progress), state))
         session.log = list(log)
+        session.replay()
         return session
+
+    def replay(self) -> None:
+        """Bring what is not in the progress up to date with the log."""
 
     @property
     def incumbent(self) -> int | None:
@@ -62,3 +63,18 @@ class LocalSession(Generic[Settings, P]):
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = to_json(self.progress)
         return state
+
+
+class LocalSampler:
+    """Base of frozen settings: what `start` begins, a `LocalSession`, `restore` goes on with."""
+
+    @property
+    def resumable(self) -> bool:
+        return True
+
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Any:
+        raise NotImplementedError
+
+    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Any:
+        begun = self.start(region, seen, np.random.default_rng(0))  # its progress gives way to what was saved
+        return begun.restored(state, log)
