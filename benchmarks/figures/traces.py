@@ -71,7 +71,7 @@ def search(objective: Objective, budget: int, batch: int, **settings: Any) -> It
     "turbo" stays in the region that is selected, as in the thesis: these runs are about the region.
     """
     if settings.get("sampler") == "turbo":
-        settings["sampler"] = Turbo(roam=False)
+        settings["sampler"] = Turbo(scope="incumbent")
     start = {} if objective.x0 is None else {"x0": [objective.x0]}
     opt = lamcts.Optimizer(objective.space, maximize=objective.maximize, **start, **settings)
     while len(opt.seen) < budget:

@@ -67,7 +67,7 @@ def find(name: str) -> Peer:
     if name in PEERS or name in PLAIN:
         return PEERS.get(name) or PLAIN[name]
     if name == FENCED:
-        return _ours("our TuRBO, fenced in by the tree", sampler=Turbo(roam=False))
+        return _ours("our TuRBO, fenced in by the tree", sampler=Turbo(scope="incumbent"))
     ours = OURS.fullmatch(name)
     if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto"):
         tree = {} if ours["tree"] == "tree" else {"tree": None}

@@ -14,7 +14,7 @@ from lamcts.models.gp import Posterior, matern
 from lamcts.types import Floats
 
 Singles = NDArray[np.float32]
-WAVES = 512  # of a draw of the prior: as many as the model has rows at least (untuned)
+WAVES = 512  # of a draw of the prior (untuned)
 
 
 class Paths:

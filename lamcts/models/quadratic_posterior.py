@@ -20,7 +20,7 @@ import numpy as np
 from lamcts.types import Floats
 
 # Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
-LEVEL = 10.0  # standard deviation of c, in those of g: wide, since the centre's own loss is taken off (untuned)
+LEVEL = 10.0  # standard deviation of c, in those of g: wide, so that the rows alone say it (untuned)
 JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide alive (untuned)
 TINY = 1e-300  # keeps quotients by it, and logarithms of it, finite
 LEAPS = 2  # places that a fit tries anywhere on GRID (tuned: leaps mended most bad seeds of Rosenbrock; 2 is untuned)

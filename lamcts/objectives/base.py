@@ -12,6 +12,7 @@ from lamcts.errors import MissingExtra
 from lamcts.spaces.base import Space
 
 BUDGET = 500  # evaluations of a first run from the command line, where an objective says nothing else (untuned)
+NEAR_NAMES = 3  # that a message offers for an unknown one
 
 
 class Objective(Protocol):
@@ -48,7 +49,7 @@ class Objective(Protocol):
 class Entry:
     """One row of the registry: `build(**settings)` returns the objective called `name`.
 
-    `budget` is how many evaluations a first run from the command line makes.
+    `budget` is how many evaluations a first run from the command line makes (untuned, all of them).
     """
 
     name: str
@@ -105,7 +106,7 @@ def entry(name: str) -> Entry:
     """Return the registry's row of `name`; ValueError with the nearest names if there is none."""
     known = names()
     if name not in known:
-        near = difflib.get_close_matches(str(name), known, n=3)
+        near = difflib.get_close_matches(str(name), known, n=NEAR_NAMES)
         cure = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(known)}"
         raise ValueError(f"expected the name of an objective, got {name!r}: {cure}")
     return known[name]

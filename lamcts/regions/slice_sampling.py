@@ -17,7 +17,7 @@ PROBE = 64  # points that tell which splits say no most often (untuned)
 MOST_SHRINKS = 60  # of one move: by then it is some 2^-60 of the cube wide; the chain stays where it is
 FIRST_SIDE = 1e-4  # half the side of the first box (thesis 5.3)
 OUTSIDE = 0.1  # a box grows until this share of its points is outside (thesis fig. 5.4)
-PER_BOX = 8  # Sobol points in a box: the least power of two at which one outside is about a tenth
+PER_BOX = 8  # Sobol points in a box, of which one is about OUTSIDE (untuned)
 MOVED = 0.5  # share of the coordinates that every other move changes (untuned)
 
 

@@ -7,8 +7,8 @@ from typing import Protocol, TextIO
 
 from lamcts.study.result import Evaluation
 
-WIDTH = 24  # characters of the bar: the line then fits 80
-REFRESH_SECONDS = 0.1  # between two states of the bar: quicker than the eye follows
+WIDTH = 24  # characters of the bar (by eye)
+REFRESH_SECONDS = 0.1  # between two states of the bar (by eye)
 MOST_SECONDS = 3.6e9  # that a clock shows: a million hours; more, or infinitely many, are no whole number to print
 TICK = 1e-9  # seconds: a clock may stand still
 GROWTH = 1.5  # a plain line at evaluation 1, 2, 3, 5, 8, 12, 18, ...: 20 lines for the first 2000

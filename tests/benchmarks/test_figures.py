@@ -11,6 +11,7 @@ from benchmarks.figures.comparison import Runs
 from benchmarks.harness.ledger import Ledger
 from benchmarks.harness.task import Task
 from lamcts.plot.canvas import COLOURS
+from lamcts.samplers.turbo import Turbo
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
 
@@ -141,6 +142,12 @@ def test_a_run_that_has_a_row_is_not_run_again(tmp_path):
     assert called == [("a", 1), ("a", 2), ("b", 1)]
     assert [(row["name"], row["seed"]) for row in rows] == [("a", "2"), ("b", "1")]
     assert traces.curves(rows, "best").tolist() == [[0.24691, 1e-12], [0.12346, 1e-12]]
+
+
+def test_a_small_run_of_turbo_stays_in_the_region_of_the_tree():
+    steps = traces.search(problems.find("ackley-20").make(0), 2, 1, sampler="turbo", seed=0)
+    assert next(steps).sampler == Turbo(scope="incumbent")
+    assert [len(opt.seen) for opt in steps] == [1, 2]
 
 
 def test_the_default_setting_is_run_once_whatever_is_varied():

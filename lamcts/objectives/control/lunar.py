@@ -23,6 +23,7 @@ ENV = "LunarLander-v3"
 WEIGHTS = 12  # Eriksson et al. 2019, section 3
 HEURISTIC = (0.5, 1.0, 0.4, 0.55, 0.5, 1.0, 0.5, 0.5, 0.0, 0.5, 0.05, 0.05)  # the constants of gymnasium's heuristic
 HELD_OUT = range(10_000, 10_200)  # terrains that no training run visits by its defaults (200: untuned)
+LISTED = 50  # numbers from which on a message tells their shape only
 
 _mine = threading.local()  # an environment holds the physics' state: one to a thread, built when first needed
 _alone = threading.Lock()  # the strength of the first push is a global of gymnasium's module
@@ -183,6 +184,8 @@ def _first_push(strength: float) -> Iterator[None]:
 def _weights(point: ArrayLike) -> list[float]:
     w = np.asarray(point, float)
     if w.shape != (WEIGHTS,) or not np.isfinite(w).all():
-        raise ValueError(f"expected {WEIGHTS} finite weights in one row, got {w.tolist() if w.size < 50 else w.shape}")
+        raise ValueError(
+            f"expected {WEIGHTS} finite weights in one row, got {w.tolist() if w.size < LISTED else w.shape}"
+        )
     result: list[float] = w.tolist()
     return result

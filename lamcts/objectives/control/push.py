@@ -35,6 +35,9 @@ OBJECT_DRAG = {"maxForce": 5, "maxTorque": 2}  # of the table
 HAND_DRAG = {"maxForce": 2, "maxTorque": 2}
 
 
+LISTED = 50  # numbers from which on a message tells their shape only
+
+
 @dataclass(frozen=True)
 class Push:
     """How much nearer two objects are to their goals in the end, in metres, summed; 0 if no hand meets an object.
@@ -69,7 +72,7 @@ class Push:
         """Return where the two objects come to rest [object, xy] for `point` [14]."""
         x = np.asarray(point, float)
         if x.shape != (14,) or not np.isfinite(x).all():
-            raise ValueError(f"expected 14 finite numbers in one row, got {x.tolist() if x.size < 50 else x.shape}")
+            raise ValueError(f"expected 14 finite numbers in one row, got {x.tolist() if x.size < LISTED else x.shape}")
         hands, spins = x[:12].reshape(2, 6), x[12:].tolist()
         velocities = hands[:, 2:4]
         if self.noise:

@@ -19,6 +19,7 @@ from lamcts.rng import fresh_seed
 from lamcts.spaces.box import Float
 from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.product import Space
+from lamcts.text import SHOWN
 
 SEED = "seed"
 # not glued to letters or other digits: no number in "v2", "3.2s", "1.2.3" or "run-3"; and one way only to match some
@@ -108,7 +109,7 @@ class Command:
         try:
             return float(text or "")
         except ValueError:
-            got = text[:80] if text else output.strip()[-80:]
+            got = text[:SHOWN] if text else output.strip()[-SHOWN:]
             raise ValueError(f"expected {wanted}, got {got!r}") from None
 
     def fingerprint(self) -> dict[str, Any]:

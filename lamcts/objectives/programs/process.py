@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any, NamedTuple
 
-POLL_SECONDS = 0.2  # how often a wait looks whether somebody wants it to end (untuned: nobody notices so short a wait)
+POLL_SECONDS = 0.2  # how often a wait looks whether somebody wants it to end (untuned)
 GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL, to write a checkpoint or to free a device (untuned)
 KEPT_BYTES = 2**20  # of each stream, from its end: the value stands on its last lines (untuned)
 MOST_BYTES = 2**26  # that it may write to a stream: a disk is not filled by a loop that prints (untuned)

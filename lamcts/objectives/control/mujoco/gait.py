@@ -32,7 +32,7 @@ class Gait:
     actions: numbers that it gives; there are states times actions weights.
     rollouts: whose returns are averaged (3; episodes); the authors' published code; paper: the text says 10.
     seeds: where episodes start ("fresh"; or "fixed"): from states drawn by the seed of each call, or from those of
-        `base_seed` every time; paper: fresh.
+        `base_seed` every time.
     base_seed: of fixed start states (0).
     moments: by which states are standardised (None: by none; or `Moments`). "running" takes all states that earlier
         evaluations of the run have visited: a study keeps these statistics (`memory`), a call by hand has none yet and
