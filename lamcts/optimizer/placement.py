@@ -30,7 +30,8 @@ WHYS: tuple[Why, ...] = get_args(Why)
 
 def tree_share(placements: Mapping[str, int]) -> str:
     """Return in words how often the tree chose where to search, of all batches that a search proposed."""
-    return f"chose {placements.get('selected', 0)} of {sum(placements.values())} batches"
+    batches = sum(placements.values())
+    return f"chose {placements.get('selected', 0)} of {batches} batches" if batches else "was not asked yet"
 
 
 class Placement(NamedTuple):
