@@ -15,6 +15,9 @@ from lamcts.types import Floats
 
 Singles = NDArray[np.float32]
 WAVES = 512  # of a draw of the prior (untuned)
+# OpenBLAS's single-precision products of odd sizes raise the flag "invalid" now and then though all numbers are finite
+# (numpy issue 24067); a true nan would show in the draws.
+IN_VAIN = np.errstate(invalid="ignore")
 
 
 class Paths:
@@ -34,6 +37,7 @@ class Paths:
         gap = (posterior.z - posterior.mean)[:, None] - self._waves(self._rows) @ self._heights - noise  # [n, k]
         self._weights = posterior.unwhiten(posterior.whiten(gap)).astype(np.float32)
 
+    @IN_VAIN
     def __call__(self, x: Floats) -> Singles:
         """Return the draws at `x` [m, d], [m, k]."""
         scaled = self._scale(x)
@@ -42,6 +46,7 @@ class Paths:
         draws += self._mean
         return draws
 
+    @IN_VAIN
     def own(self, x: Floats) -> Singles:
         """Return draw i at the points `x[i]` of `x` [k, p, d], [k, p]: each draw at points of its own."""
         k, p, d = x.shape
@@ -53,6 +58,7 @@ class Paths:
         draws += self._mean
         return draws
 
+    @IN_VAIN
     def slope(self, x: Floats) -> tuple[Singles, Singles]:
         """Return draw i and its gradient at the point `x[i]` of `x` [k, d], [k] and [k, d]."""
         scaled, five = self._scale(x), np.float32(5.0)
