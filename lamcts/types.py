@@ -13,7 +13,7 @@ Rows = NDArray[np.int64]
 
 
 def whole_number(value: Any, name: str, least: int = 1, optional: bool = False) -> int:
-    """Return `value` as an int if it is a whole number of at least `least`; None counts as one where `optional`.
+    """Return `value` as an int if it is a whole number of at least `least`; where `optional`, None passes, as `least`.
 
     Anything else is a ValueError that begins with `name`.
     """

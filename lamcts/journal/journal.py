@@ -123,7 +123,7 @@ class Journal:
         self.mark, self._recorded = replace(self.mark, searches=None), None  # should anything go wrong
         with self._transaction() as db:
             tables.put_rows(db, delta)
-            tables.put_pending(db, delta)
+            tables.put_pending(db, delta, self._sampler)
             tables.put_searches(db, delta, self._sampler)
             if delta.best is not None and delta.best[0] != self._leader:
                 LEADERS.put(db, [(delta.best[0], pack(plain(delta.best[1]), "point"))])

@@ -84,6 +84,10 @@ class Recorded:
     @property
     def state(self) -> State:
         """What `Optimizer.restore` takes; RuntimeError where nothing was recorded yet."""
+        if self.format == 1:
+            raise RuntimeError(
+                "state: a journal of format 1 holds none that this lamcts takes; tell its rows to a new run"
+            )
         if self.core is None:
             raise RuntimeError("state: nothing was recorded in this journal yet; write a delta first")
         return State(self.fingerprint, self.core, self.columns, self.failures, self.pending, self.searches)

@@ -100,8 +100,9 @@ PENDING = Table(
 )
 
 
-def put_pending(db: sqlite3.Connection, delta: Delta) -> None:
-    PENDING.put(db, ((t.id, t.session, pack(t.note, "a note"), pack_numbers(t.x)) for t in delta.issued))
+def put_pending(db: sqlite3.Connection, delta: Delta, sampler: str) -> None:
+    what = f"a note of {sampler} to a point"
+    PENDING.put(db, ((t.id, t.session, pack(t.note, what), pack_numbers(t.x)) for t in delta.issued))
     PENDING.drop(db, "id", delta.closed)
 
 

@@ -1,7 +1,7 @@
 """What the user may set about an optimizer, checked: every error says what was expected, what came, and the cure."""
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -12,13 +12,15 @@ from lamcts.spaces.values import brief
 from lamcts.tree import LatentTree
 
 
-def refuse_unknown(unknown: dict[str, Any], function: Callable[..., Any]) -> None:
-    """Raise TypeError for the first of some arguments that a function does not have, with the nearest it has."""
-    known = [name for name in inspect.signature(function).parameters if name != "unknown"]
-    for name in unknown:
+def refuse_unknown(given: Iterable[str], known: Iterable[str], function: str) -> None:
+    """Raise TypeError for the first of the given arguments that a function does not have, with the nearest it has."""
+    known = list(known)
+    for name in given:
+        if name in known:
+            continue
         near = get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-        raise TypeError(f"{function.__name__}: unknown argument {name!r}; {hint}")
+        raise TypeError(f"{function}: unknown argument {name!r}; {hint}")
 
 
 def checked_space(space: Any) -> Any:
@@ -46,7 +48,23 @@ def checked_sampler(sampler: Any) -> Any:
     if missing or isinstance(sampler, type):
         what = f"the class {sampler.__name__}" if isinstance(sampler, type) else brief(sampler)
         raise ValueError(f"sampler: expected a name such as 'turbo' or a Sampler such as Turbo(), got {what}")
-    return sampler
+    return with_plain_numbers(sampler)
+
+
+def with_plain_numbers(settings: Any) -> Any:
+    """Return frozen settings with Python's numbers in place of numpy's: their text is what a run is known by."""
+    if not is_dataclass(settings) or isinstance(settings, type):
+        return settings
+    made = {field.name: _plain_number(getattr(settings, field.name)) for field in fields(settings) if field.init}
+    changed = {name: value for name, value in made.items() if value is not getattr(settings, name)}
+    return replace(settings, **changed) if changed else settings
+
+
+def _plain_number(value: Any) -> Any:
+    if isinstance(value, tuple):
+        made = tuple(map(_plain_number, value))
+        return made if any(new is not old for new, old in zip(made, value, strict=True)) else value
+    return value.item() if isinstance(value, np.generic) else with_plain_numbers(value)
 
 
 def checked_tree(tree: LatentTree | str | None) -> LatentTree | None:
@@ -54,7 +72,8 @@ def checked_tree(tree: LatentTree | str | None) -> LatentTree | None:
     if isinstance(tree, str) and tree == "auto":
         return LatentTree()
     if tree is None or isinstance(tree, LatentTree):
-        return tree
+        made: LatentTree | None = with_plain_numbers(tree)
+        return made
     raise ValueError(f"tree: expected 'auto', None (no tree) or a LatentTree, got {brief(tree)}")
 
 

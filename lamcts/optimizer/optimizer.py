@@ -1,4 +1,4 @@
-"""The optimiser: ask for points, tell their values. START HERE: `ask`, `_search` and `tell` are the whole loop."""
+"""The optimiser: ask for points, tell their values. START HERE: `ask`, `_search`, `tell` and `_take` are the loop."""
 
 import os
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from lamcts.optimizer.design import Design, Kind, encoded
 from lamcts.optimizer.placement import WHYS, place
 from lamcts.optimizer.sessions import LocalSearches
 from lamcts.optimizer.settings import PARTS, arguments_of, design_of, settings_of
-from lamcts.optimizer.state import FORMAT, Core, Delta, Mark, State
+from lamcts.optimizer.state import FORMAT, Core, Delta, Mark, State, check_consistent
 from lamcts.optimizer.trials import Told, Trials
 from lamcts.regions.fill import draw_unseen
 from lamcts.regions.region import Region
@@ -34,6 +34,8 @@ from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
 from lamcts.trial import Trial
 from lamcts.types import whole_number
+
+ARGUMENTS = ("space", "maximize", "sampler", "tree", "seed", "n_init", "design", "x0", "repeat")
 
 
 class Best(NamedTuple):
@@ -73,7 +75,7 @@ class Optimizer:
         repeat: bool = False,
         **unknown: Any,
     ) -> None:
-        refuse_unknown(unknown, Optimizer)
+        refuse_unknown(unknown, ARGUMENTS, "Optimizer")
         self.space, self.maximize, self.repeat = checked_space(space), bool(maximize), bool(repeat)
         self.seed = checked_seed(seed)
         self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else checked_sampler(sampler)
@@ -98,7 +100,12 @@ class Optimizer:
         n = whole_number(n, "ask")
         trials: list[Trial] = []
         while len(trials) < n:
-            (x, notes), search = self._designed_points(n - len(trials)) or self._search(n - len(trials))
+            try:
+                (x, notes), search = self._designed_points(n - len(trials)) or self._search(n - len(trials))
+            except Exception:  # of a sampler of anybody's; the trials that are out already are not kept from the caller
+                if not trials:
+                    raise
+                break
             if not len(x):
                 break
             trials += [self._trials.issue(point, search, note) for point, note in zip(x, notes, strict=True)]
@@ -112,9 +119,11 @@ class Optimizer:
         """Data -> tree -> region, and the search that goes on there -> points, and that search's number."""
         whole = Region(self.space, (), self.seen.good)
         where = place(self._growth, whole, self._searches, self._rng)
-        self.placements[where.why] += 1
         proposal, search = self._searches.propose(where.region, where.search, n)
-        return (proposal, search) if len(proposal.x) else self._leftovers(n)
+        if not len(proposal.x):
+            return self._leftovers(n)
+        self.placements[where.why] += 1
+        return proposal, search
 
     def tell(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any = None) -> None:
         """Take the values of some pending trials, in any order.
@@ -139,11 +148,11 @@ class Optimizer:
 
     def tell_points(self, points: Sequence[Any], values: Sequence[Any]) -> None:
         """Take many points and their values at once (warm start). Nothing is taken in if anything is wrong."""
-        self._take(self._trials.met(points, values, self.maximize))
+        self._take(self._trials.told_points(points, values, self.maximize))
 
     def forget(self, trial: Trial) -> None:
         """Drop a pending trial that will never be told, such as one whose worker is lost."""
-        trial = self._trials.known(trial)
+        trial = self._trials.own_record(trial)
         if trial.id in self._trials.late:
             raise ValueError(f"trial {trial.id} was told as failed: it is not pending any more")
         self._trials.close([trial])
@@ -212,6 +221,7 @@ class Optimizer:
         if len(self.seen) or self._trials.issued or self._designed:
             raise RuntimeError("load_state_dict: expected a fresh optimizer, this one was used; make a new one")
         check_fingerprint(state.fingerprint, self.fingerprint())
+        check_consistent(state, self.design.n, WHYS)
         try:
             self._load(state)
         except Exception as error:  # of a sampler of anybody's
@@ -231,7 +241,7 @@ class Optimizer:
         parts: space, sampler, tree, where they are not of lamcts; they must be those of the saved run.
         ValueError for another file, a damaged one, or other parts.
         """
-        refuse_unknown({name: part for name, part in parts.items() if name not in PARTS}, cls)
+        refuse_unknown(parts, PARTS, "Optimizer.load")
         settings, state = saved.read(path)
         opt = cls(**arguments_of(settings, parts))
         opt.design = design_of(settings, opt.space)

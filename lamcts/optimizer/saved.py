@@ -5,8 +5,6 @@ The state is held against the settings by its fingerprint, and every byte of the
 
 import json
 import os
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +18,25 @@ MAGIC = "lamcts optimizer"
 
 def write(path: str | os.PathLike[str], settings: dict[str, Any], state: State) -> None:
     """Write a file, whole or not at all: one of the same name is replaced once the new one is complete."""
-    place = Path(os.fsdecode(path))
+    place = Path(os.path.realpath(os.fsdecode(path)))  # a link stays one
+    if place.is_dir():
+        raise ValueError(f"save: expected the path of a file, got {os.fsdecode(path)!r}, which is a folder")
     content = state.to_dict()
     arrays = {f"column {name}": content["columns"][name] for name in Columns._fields}
     arrays["pending"] = np.array([trial.pop("x") for trial in content["pending"]])
-    text = json.dumps({"file": MAGIC, "settings": settings, "state": content | {"columns": None}})
+    try:
+        text = json.dumps({"file": MAGIC, "settings": settings, "state": content | {"columns": None}})
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"save: expected states and notes of samplers that are JSON values, got others: {error}"
+        ) from None
     arrays["text"] = np.frombuffer(text.encode(), np.uint8)
     draft = place.with_name(f"{place.name}-new-{os.getpid()}")
     try:
         with draft.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
+            file.flush()
+            os.fsync(file.fileno())  # before it takes the name: a power cut leaves the old one or the new one
         os.replace(draft, place)
     finally:
         draft.unlink(missing_ok=True)
@@ -50,7 +57,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
         return text["settings"], state
     except OSError as error:
         raise ValueError(f"{os.fsdecode(path)}: expected a file that Optimizer.save wrote: {error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except Exception as error:  # whatever numpy, zipfile and zlib make of bytes that are no such file
         raise ValueError(
             f"{os.fsdecode(path)}: expected a file that Optimizer.save wrote, it is another or damaged ({error})"
         ) from error

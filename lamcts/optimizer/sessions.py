@@ -1,7 +1,7 @@
 """The live searches: which there are, which one goes on in a region, and who is told what."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -86,7 +86,7 @@ class LocalSearches:
         while True:
             number = self._start(region) if number is None else self._move(number, region)
             search = self.live[number]
-            proposal = search.session.ask(n)
+            proposal = self._ask(number, n)
             if len(proposal.x):
                 search.first = proposal.x[0] if search.first is None else search.first
                 search.revision += 1
@@ -96,6 +96,17 @@ class LocalSearches:
                 return proposal, -1
             region = region.wider(self.seen)
             number = self.inside(region)
+
+    def _ask(self, number: int, n: int) -> Proposal:
+        """Return what a search proposes; one that raises is ended first, so that the next ask begins another."""
+        try:
+            x, notes = self.live[number].session.ask(n)
+            if len(x) != len(notes):
+                raise ValueError(f"{self.sampler!r}: expected a note to each of {len(x)} points, got {len(notes)}")
+        except Exception:
+            self.end(number)
+            raise
+        return Proposal(x, notes)
 
     def _start(self, region: Region) -> int:
         number, self.next = self.next, self.next + 1
@@ -119,15 +130,8 @@ class LocalSearches:
         for result in results:
             if result.search in self.live:
                 parts.setdefault(result.search, []).append(result)
-        broken: list[str] = []
-        for number, own in parts.items():
-            try:
-                self._tell(number, own)
-            except Exception as error:  # a sampler of anybody's
-                self.end(number)
-                broken.append(f"{type(error).__name__}: {error}")
-        for what in broken:
-            warnings.warn(f"a search of {self.sampler!r} failed and is given up ({what})", RuntimeWarning, stacklevel=4)
+        broken = [error for number, own in parts.items() if (error := self._attempt(number, self._tell, own))]
+        self._warn(broken)
 
     def _tell(self, number: int, results: list[Result]) -> None:
         search = self.live[number]
@@ -135,14 +139,32 @@ class LocalSearches:
         search.revision += 1
         if search.session.done:
             incumbent = search.session.incumbent
-            self.converged += [] if incumbent is None else [incumbent]
+            self.converged += [] if incumbent is None else [int(incumbent)]
             self.end(number)
 
     def forget(self, number: int, note: Any) -> None:
-        """Note that a point of a search will never be told."""
+        """Note that a point of a search will never be told; one that raises is ended with a warning, as in `tell`."""
         if number in self.live:
-            self.live[number].session.forget([note])
-            self.live[number].revision += 1
+            error = self._attempt(number, self._forget, note)
+            self._warn([] if error is None else [error])
+
+    def _forget(self, number: int, note: Any) -> None:
+        self.live[number].session.forget([note])
+        self.live[number].revision += 1
+
+    def _attempt(self, number: int, call: Callable[[int, Any], None], what: Any) -> Exception | None:
+        """Make a call of a search; end it where it raises, and return the error."""
+        try:
+            call(number, what)
+        except Exception as error:  # a sampler of anybody's
+            self.end(number)
+            return error
+        return None
+
+    def _warn(self, broken: list[Exception]) -> None:
+        for error in broken:
+            what = f"{type(error).__name__}: {error}"
+            warnings.warn(f"a search of {self.sampler!r} failed and is given up ({what})", RuntimeWarning, stacklevel=5)
 
     def end(self, number: int) -> None:
         """Drop a search; results that it still waits for count as nobody's."""

@@ -55,7 +55,7 @@ def plain(value: Any) -> Any:
     """Return frozen settings of ours as JSON values; TypeError for anything that `from_plain` could not make again."""
     if isinstance(value, tuple):
         return [plain(item) for item in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or type(value) in (bool, int, float, str):
         return value
     name = type(value).__name__
     if not is_dataclass(value) or MODULES.get(name) != type(value).__module__:

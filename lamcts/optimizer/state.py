@@ -3,13 +3,14 @@
 An optimizer gives them and takes a state; a journal writes deltas and reads a state, and neither knows the other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lamcts.observations import Columns
+from lamcts.spaces.values import brief
 from lamcts.types import Floats
 
 FORMAT = 2  # raised with every change of what is saved
@@ -103,15 +104,45 @@ def _waiting(trial: Any, dim: int) -> Waiting:
 
 
 def _short(state: Any) -> str:
-    return (
-        f"a {type(state).__name__} of {', '.join(map(str, state))[:80] or 'nothing'}"
-        if isinstance(state, dict)
-        else f"{state!r:.80}"
-    )
+    """Return what stands in place of a state: the names of a dict's entries, or the thing itself."""
+    return f"a dict of {brief(list(state))}" if isinstance(state, dict) else brief(state)
 
 
 def _said(error: Exception) -> str:
     return f"no entry {error}" if isinstance(error, KeyError) else str(error)
+
+
+def check_consistent(state: State, designed: int, reasons: Collection[str]) -> None:
+    """Raise ValueError where parts of a state contradict each other; `designed` points are in the initial design."""
+    core, columns = state.core, state.columns
+    n, told = len(columns.y), set(columns.trial.tolist())
+    out = [trial.id for trial in state.pending]
+    x = np.vstack([columns.x, *(trial.x[None] for trial in state.pending)])
+    rows = [*state.failures, *core.converged, *_incumbents(state.searches)]
+    checks = {
+        "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
+        "losses below infinity": not np.isinf(columns.y).any(),
+        f"between 0 and {designed} points of the design": _whole(core.designed) and 0 <= core.designed <= designed,
+        "fewer trials told and out than issued": _whole(core.trials) and max([*told, *out], default=-1) < core.trials,
+        "each pending trial once, and not told": len({*out}) == len(out) and not told & {*out},
+        "fewer live searches than begun": _whole(core.searches) and max(state.searches, default=-1) < core.searches,
+        f"rows below {n}": all(_whole(row) and 0 <= row < n for row in rows),
+        "counts of the reasons to search somewhere": {*core.placements} <= {*reasons}
+        and all(map(_whole, core.placements.values())),
+    }
+    for expected, holds in checks.items():
+        if not holds:
+            raise ValueError(f"state: expected {expected}, got a state that contradicts itself")
+
+
+def _incumbents(searches: Mapping[int, SearchState]) -> list[Any]:
+    """Return the rows that searches of ours name as their incumbents."""
+    found = [search.session.get("incumbent") for search in searches.values() if isinstance(search.session, dict)]
+    return [row for row in found if row is not None]
+
+
+def _whole(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
 
 
 @dataclass(frozen=True)

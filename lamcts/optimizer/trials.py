@@ -65,7 +65,7 @@ class Trials:
         """Check everything that `tell` was given, and change nothing; ValueError says what is wrong."""
         trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
         values, times = as_list(values, len(trials), "values"), seconds_of(seconds, len(trials))
-        own = [self.known(trial) for trial in trials]
+        own = [self.own_record(trial) for trial in trials]
         numbers = [trial.id for trial in own]
         if len(set(numbers)) < len(numbers):
             raise ValueError(f"tell: expected each trial once in a call, got the numbers {numbers}")
@@ -75,21 +75,27 @@ class Trials:
                 raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")
         return Told([*own], self._matrix([trial.x for trial in own]), losses, messages, times)
 
-    def met(self, points: Any, values: Any, maximize: bool) -> Told:
+    def told_points(self, points: Any, values: Any, maximize: bool) -> Told:
         """The same for points of anybody: one that equals the point of a pending trial belongs to it."""
         points = many(points, "tell_points: expected points")
         codes = [self._space.encode(point) for point in points]
         losses, messages = losses_of(as_list(values, len(points), "values"), maximize)
-        # Equal points have equal codes; a trial's own x may differ from its point's code in the last bit.
-        pending = {self._space.encode(trial.point).tobytes(): trial for trial in self.pending.values()}
-        trials = [pending.pop(code.tobytes(), None) for code in codes]
+        pending: dict[bytes, list[Trial]] = {}  # several have one code where repeats are allowed
+        for trial in self.pending.values():
+            pending.setdefault(self._code(trial).tobytes(), []).append(trial)
+        here = (pending.get(code.tobytes()) for code in codes)
+        trials = [same.pop(0) if same else None for same in here]
         x = [code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)]
         return Told(trials, self._matrix(x), losses, messages, np.full(len(x), np.nan))
+
+    def _code(self, trial: Trial) -> Floats:
+        """Return the code of a trial's point; its own x may differ in the last bit, and its point is the user's."""
+        return self._space.encode(self._space.decode(trial.x))
 
     def _matrix(self, rows: list[Floats]) -> Floats:
         return np.array(rows).reshape(len(rows), self._space.dim)
 
-    def known(self, trial: Trial) -> Trial:
+    def own_record(self, trial: Trial) -> Trial:
         """Return our own record of a trial that may be told, or raise ValueError."""
         if not isinstance(trial, Trial):
             raise ValueError(

@@ -47,9 +47,11 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
 
     "listed": few points of the space are left, and all were looked at. "sobol": the region is the whole space.
     "rejection": Sobol points of the whole space, those inside; uniform.
-    "polytope": all splits are flat; uniform by exact chords (`polytope.py`). "walk": from the rows inside, along moves
-    that keep the uniform distribution (`walk.py`). "boxes": Sobol boxes round the rows inside, grown until a share
-    leaves the region (thesis fig. 5.4), on request: they stay near the rows. "auto" takes the first that works.
+    "polytope": all splits are flat; uniform by exact chords (`hit_and_run.py`).
+    "walk": from the rows inside, along moves that keep the uniform distribution (`slice_sampling.py`).
+    "boxes": Sobol boxes round the rows inside, grown until a share leaves the region (thesis fig. 5.4), on request, as
+    they stay near the rows.
+    "auto" takes the first that works.
     """
     if how not in WAYS:
         raise ValueError(f"fill: expected how to be one of {', '.join(WAYS)}, got {how!r}")

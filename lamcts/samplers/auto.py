@@ -3,8 +3,8 @@
 No local method is first everywhere: trust-region Gaussian processes cross rough ground, descent on a quadratic model is
 far quicker down a smooth valley, a search along the parameters where they hardly interact. Here the tree picks the
 region where they begin, and the methods share all that is seen: a row that one of them finds becomes the incumbent of
-all. Each is credited with what its evaluations gained. Once settled, they look across the whole space: the next valley
-along a parameter lies outside any region round the present one, and the others fare no worse for it.
+all. Each is credited with what its evaluations gained. Once the base has found its place, they look across the whole
+space: the next valley along a parameter lies outside any region round the present one, and the others fare no worse.
 """
 
 from dataclasses import dataclass

@@ -1,5 +1,6 @@
 """Our own spaces as JSON values, and back: what a file has to hold so that it can be read without the program."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.product import Product, Space
 
-PLAIN = (str, int, float, bool, type(None))  # options and points that come back from JSON as they were
+PLAIN = (str, int, float, bool, type(None))  # exactly these types, finite: they come back from JSON as they were
 
 
 def described(space: AnySpace) -> dict[str, Any] | None:
@@ -21,7 +22,7 @@ def described(space: AnySpace) -> dict[str, Any] | None:
     if kind in (Space, Product):
         members = [described(member) for member in space.members]  # type: ignore[attr-defined]
         return None if None in members else {**space.signature(), "members": members}
-    if kind is Choice and not all(isinstance(option, PLAIN) for option in space.options):  # type: ignore[attr-defined]
+    if kind is Choice and not all(map(_comes_back, space.options)):  # type: ignore[attr-defined]
         return None
     return space.signature() if kind in (Box, Float, Int, Bool, Choice) else None
 
@@ -41,9 +42,13 @@ def built(description: dict[str, Any]) -> Any:
 def _table(space: Any) -> dict[str, Any] | None:
     points, dtype = space.points, None
     if isinstance(points, np.ndarray):
-        if points.dtype.kind not in "iufb":
+        if points.dtype.kind not in "iufb" or not np.isfinite(points).all():
             return None
         points, dtype = points.tolist(), points.dtype.str
-    elif not all(isinstance(point, PLAIN) for point in points):
+    elif not all(map(_comes_back, points)):
         return None
     return {"kind": "finite", "points": list(points), "dtype": dtype, "features": space.x.tolist()}
+
+
+def _comes_back(value: Any) -> bool:
+    return type(value) in PLAIN and (not isinstance(value, float) or math.isfinite(value))

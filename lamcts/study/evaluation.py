@@ -12,7 +12,7 @@ from lamcts.types import number_of
 
 
 class Job(NamedTuple):
-    """One evaluation to do: what it is for, and the arguments. `memory`: for a `Learner` (see memory.py), else None."""
+    """One evaluation to do: what it is for, and the arguments. `memory`: for a `Learner` (learned.py), else None."""
 
     what: Any
     point: Any

@@ -139,8 +139,9 @@ class Settings:
 
 def without_sense(options: Options) -> Options:
     """Return the options; TypeError where `maximize` is among them, which is a function of its own."""
-    if "maximize" in options:
-        raise TypeError("maximize: not here; call lamcts.maximize, or run(..., maximize=True)")
+    for name in ("maximize", "maximise"):
+        if name in options:
+            raise TypeError(f"{name}: not here; call lamcts.maximize, or run(..., maximize=True)")
     return options
 
 

@@ -35,7 +35,7 @@ def test_its_rows_best_and_checks_are_read(old: Path) -> None:
     point, value, row = recorded.best or ({}, 0.0, 0)
     assert point["layers"] == 6
     assert recorded.values[row] == value == np.nanmax(recorded.values)
-    with pytest.raises(RuntimeError, match="nothing was recorded"):
+    with pytest.raises(RuntimeError, match="format 1 holds none"):
         _ = recorded.state
 
 

@@ -1,6 +1,7 @@
 """States are data: a foreign one is refused whole, a look changes nothing, and what is new is told once."""
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -56,12 +57,28 @@ def test_what_is_no_state_is_refused_by_name(state: Any) -> None:
         (("searches", "0"), {}),
         (("searches", "0", "session"), {"rng": 1}),
         (("searches", "0", "session"), None),
+        (("core", "designed"), -3),
+        (("core", "designed"), 99),
+        (("core", "trials"), 1),
+        (("core", "searches"), 0),
+        (("core", "converged"), [999]),
+        (("core", "converged"), ["a"]),
+        (("core", "placements"), {"foo": 1}),
+        (("core", "placements"), {"space": "x"}),
+        (("failures",), {"99": "lost"}),
+        (("columns", "x", 0), [2.0, 0.0, 0.0]),
+        (("columns", "x", 0), [math.nan, 0.0, 0.0]),
+        (("columns", "y", 0), math.inf),
+        (("pending", 0, "x"), [-1.0, 0.0, 0.0]),
+        (("pending", 0, "id"), 3),
+        (("searches", "0", "session", "incumbent"), 999),
+        (("searches", "0", "session", "incumbent"), "a"),
     ],
     ids=str,
 )
 def test_a_state_that_is_broken_anywhere_is_refused_and_leaves_the_optimizer_fresh(path: Any, to: Any) -> None:
     opt, state = made(), (full := made(24)).ask() and full.state_dict()
-    with pytest.raises(ValueError, match=r"state: expected what state_dict\(\) returned"):
+    with pytest.raises(ValueError, match=r"state: expected "):
         opt.load_state_dict(changed(state, *path, to=to))
     assert len(opt.seen) == len(opt.pending) == 0
     opt.load_state_dict(state)
@@ -123,3 +140,55 @@ def test_a_search_that_breaks_costs_neither_the_value_nor_the_run() -> None:
     twin = made()
     twin.load_state_dict(opt.state_dict())
     assert np.array_equal(opt.ask()[0].x, twin.ask()[0].x)
+
+
+class Mute:
+    def __repr__(self) -> str:
+        raise ZeroDivisionError
+
+
+def test_a_thing_that_cannot_even_be_written_is_no_state() -> None:
+    with pytest.raises(ValueError, match="state: expected"):
+        made().load_state_dict(Mute())  # type: ignore[arg-type]
+
+
+def test_a_user_who_changes_the_point_of_a_trial_changes_nothing_here() -> None:
+    opt = made()
+    a, b = opt.ask(2)
+    a.point[:] = 99.0
+    opt.tell_point(b.point, 1.0)
+    assert [trial.id for trial in opt.pending] == [a.id]
+
+
+def test_equal_pending_points_are_told_one_after_the_other() -> None:
+    opt = Optimizer(lamcts.Int(0, 1), repeat=True, seed=0)
+    trials = opt.ask(4)
+    opt.tell_points([trial.point for trial in trials], [1.0, 2.0, 3.0, 4.0])
+    assert opt.pending == [] and sorted(opt.seen.trial.tolist()) == [0, 1, 2, 3]
+
+
+def test_a_search_that_breaks_when_it_is_asked_or_forgotten_is_ended_and_keeps_no_trial_back() -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError("oh")
+
+    opt = made(12)
+    trial = opt.ask()[0]
+    opt._searches.live[0].session.forget = broken  # type: ignore[method-assign]
+    with pytest.warns(RuntimeWarning, match="given up"):
+        opt.forget(trial)
+    assert opt.pending == [] and not opt._searches.live
+    opt.ask()
+    (search,) = opt._searches.live.values()
+    search.session.ask = broken  # type: ignore[method-assign, assignment]
+    with pytest.raises(ZeroDivisionError):
+        opt.ask()
+    assert not opt._searches.live and len(opt.ask(2)) == 2
+
+    class Broken(Turbo):
+        def start(self, *_: Any) -> Any:
+            raise ZeroDivisionError("oh")
+
+    fresh = made(sampler=Broken(), n_init=3)
+    assert len(fresh.ask(5)) == len(fresh.pending) == 3  # the design; the error comes where nothing else does
+    with pytest.raises(ZeroDivisionError):
+        fresh.ask()

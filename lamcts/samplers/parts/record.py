@@ -21,7 +21,9 @@ def to_json(value: Any) -> Any:
     if is_dataclass(value):
         return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, np.ndarray):
-        return value.tolist()
+        return value.tolist() if value.ndim == 1 else {"shape": list(value.shape), "flat": value.ravel().tolist()}
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, dict):
         return [[to_json(key), to_json(item)] for key, item in value.items()]
     return [to_json(item) for item in value] if isinstance(value, (list, tuple)) else value
@@ -43,9 +45,13 @@ def _typed(hint: Any, value: Any) -> Any:
     if kind is np.random.Generator:
         return streams.restore(value)
     if kind is np.ndarray:
-        return np.array(value, float)
+        (dtype,) = get_args(inner[1])
+        flat, shape = (value, -1) if isinstance(value, list) else (value["flat"], value["shape"])
+        return np.array(flat, dtype).reshape(shape)
     if kind is dict:
         return {_typed(inner[0], key): _typed(inner[1], item) for key, item in value}
+    if kind is tuple and Ellipsis not in inner:
+        return tuple(_typed(own, item) for own, item in zip(inner, value, strict=True))
     if kind in (list, tuple):
         return kind(_typed(inner[0], item) for item in value)
     return from_json(kind, value) if isinstance(kind, type) and is_dataclass(kind) else value

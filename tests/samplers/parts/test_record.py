@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from lamcts.samplers.parts.record import from_json, to_json
-from lamcts.types import Floats
+from lamcts.types import Floats, Rows
 
 
 @dataclass
@@ -26,6 +27,10 @@ class Outer:
     places: list[tuple[int, ...] | None]
     chunks: list[list[int]]
     inner: Inner | None = None
+    pair: tuple[int, Floats] = (0, np.zeros(1))
+    rows: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
+    mask: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(2, bool))
+    table: Floats = field(default_factory=lambda: np.empty((0, 4)))
     note: Any = None
     recent: list[int] = field(default_factory=list)
 
@@ -38,7 +43,7 @@ def example() -> Outer:
     rng = np.random.default_rng(3)
     rng.random(5)
     groups = {7: Inner(0.1 + 0.2), 2: Inner(0.5, True)}
-    return Outer(rng, None, np.array([0.1, 1e-300]), groups, [None, (1, 2)], [[3], []], Inner(1.0), [0, "a", None])
+    return Outer(rng, None, np.array([0.1, 1e-300]), groups, [None, (1, 2)], [[3], []], Inner(1.0), note=[0, "a", None])
 
 
 def test_every_field_comes_back_as_it_was() -> None:
@@ -67,3 +72,15 @@ def test_a_state_without_a_field_is_refused() -> None:
     del state["gains"]
     with pytest.raises(KeyError, match="gains"):
         from_json(Outer, state)
+
+
+def test_arrays_keep_their_kind_and_shape_and_numpys_numbers_become_pythons() -> None:
+    record = example()
+    record.rows, record.mask, record.table = np.array([3, 1]), np.array([True, False]), np.arange(6.0).reshape(2, 3)
+    record.pair, record.incumbent = (np.int64(4), np.array([0.5])), np.int64(7)  # type: ignore[assignment]
+    copy = through(record)
+    assert [a.dtype for a in (copy.rows, copy.mask, copy.table)] == [np.int64, bool, np.float64]
+    assert copy.mask.tolist() == [True, False] and np.array_equal(copy.table, record.table)
+    assert copy.pair[0] == 4 and copy.pair[1].tolist() == [0.5] and type(copy.incumbent) is int
+    record.table = np.empty((0, 4))
+    assert through(record).table.shape == (0, 4)
