@@ -55,19 +55,20 @@ def test_the_row_of_the_default_is_that_of_the_default_and_an_arm_left_out_is_mi
     assert other["best"] != told["best"]
 
 
-def test_a_row_that_is_there_is_not_made_again(monkeypatch, tmp_path, capsys):
+def test_a_row_that_is_there_is_not_made_again_and_another_seed_is_another_row(monkeypatch, tmp_path, capsys):
     out = tmp_path / "tuning.csv"
     run(monkeypatch, *WORDS, "--out", str(out))
-    before = out.read_bytes()
+    before = out.read_text()
     assert capsys.readouterr().out.count("'best'") == 2
-    run(monkeypatch, *WORDS, "--out", str(out))
-    assert out.read_bytes() == before and "'best'" not in capsys.readouterr().out
+    run(monkeypatch, *WORDS, "--seeds", "2", "3", "--out", str(out))
+    assert capsys.readouterr().out.count("'best'") == 2 and out.read_text().startswith(before)
+    assert [r["seed"] for r in sheet.read(out)] == ["2", "2", "3", "3"]
 
 
-@pytest.mark.parametrize("seeds", ["10", "9-10", "table"])
+@pytest.mark.parametrize("seeds", ["10", "9-10", "100"])
 def test_seeds_of_the_tables_are_refused(monkeypatch, tmp_path, capsys, seeds):
     with pytest.raises(SystemExit):
-        run(monkeypatch, "--seeds", seeds, "--out", str(tmp_path / "tuning.csv"))
+        run(monkeypatch, *WORDS, "--seeds", seeds, "--out", str(tmp_path / "tuning.csv"))
     assert "expected tuning seeds, 0 to 9" in capsys.readouterr().err
 
 
