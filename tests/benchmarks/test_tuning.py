@@ -92,6 +92,13 @@ def test_a_choice_is_compared_with_the_default_on_the_same_problem_and_seed():
     ]
 
 
+def test_rows_of_other_budgets_and_seeds_stay_out_of_the_table(tmp_path):
+    rows, case = tuning.Sheet(tmp_path / "tuning.csv", Case._fields, tuning.COLUMNS), Case(DEFAULT, "a", 10, 0, 500)
+    for other in (case, case._replace(budget=30), case._replace(seed=1)):
+        rows.append(other._asdict() | {"score": other.seed + other.budget})
+    assert [row["score"] for row in tuning.asked(rows, [case, case._replace(seed=2)])] == ["500"]
+
+
 def test_the_sign_test_is_two_sided_and_equal_pairs_say_nothing():
     assert tuning.sign_test(5, 0) == tuning.sign_test(0, 5) == pytest.approx(2 / 2**5)
     assert tuning.sign_test(0, 0) == tuning.sign_test(3, 3) == 1.0
