@@ -20,7 +20,7 @@ from lamcts.optimizer.arguments import (
     refuse_unknown,
 )
 from lamcts.optimizer.design import Design, Kind, encoded
-from lamcts.optimizer.placement import WHYS, place
+from lamcts.optimizer.placement import REASONS, place
 from lamcts.optimizer.sessions import LocalSearches
 from lamcts.optimizer.settings import PARTS, arguments_of, design_of, settings_of
 from lamcts.optimizer.state import FORMAT, Core, Delta, Mark, State, check_consistent
@@ -86,7 +86,7 @@ class Optimizer:
     def _begin(self) -> None:
         self.seen = Observations(self.space.dim, repeat=self.repeat)
         self.failures: dict[int, str] = {}  # row -> what went wrong
-        self.placements: dict[str, int] = dict.fromkeys(WHYS, 0)  # how often each reason said where to search
+        self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search
         self._designed = 0  # points of the design that were issued or skipped
         self._growth = self.tree.incremental(self.space, self.seen, self.seed) if self.tree else None
         self._searches = LocalSearches(self.sampler, self.seen, self.seed)
@@ -186,7 +186,7 @@ class Optimizer:
         whole = Region(self.space, (), self.seen.good)
         return place(self._growth, whole, self._searches, deepcopy(self._rng)).region
 
-    # State ----------------------------------------------------------------------------------------------------------
+    # State; `restore` and `delta` are what a journal works with ------------------------------------------------------
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
@@ -219,9 +219,9 @@ class Optimizer:
     def restore(self, state: State) -> None:
         """Take over a state as `load_state_dict` does: what a journal has recorded."""
         if len(self.seen) or self._trials.issued or self._designed:
-            raise RuntimeError("load_state_dict: expected a fresh optimizer, this one was used; make a new one")
+            raise RuntimeError("expected a fresh optimizer, this one was used; make a new one")
         check_fingerprint(state.fingerprint, self.fingerprint())
-        check_consistent(state, self.design.n, WHYS)
+        check_consistent(state, self.design.n, REASONS)
         try:
             self._load(state)
         except Exception as error:  # of a sampler of anybody's

@@ -24,8 +24,8 @@ from lamcts.optimizer.sessions import LocalSearches
 from lamcts.regions.region import Region
 from lamcts.tree.grow import IncrementalTree
 
-Why = Literal["selected", "held", "space", "restart"]
-WHYS: tuple[Why, ...] = get_args(Why)
+Reason = Literal["selected", "held", "space", "restart"]
+REASONS: tuple[Reason, ...] = get_args(Reason)
 
 
 def tree_share(placements: Mapping[str, int]) -> str:
@@ -39,7 +39,7 @@ class Placement(NamedTuple):
 
     region: Region
     search: int | None
-    why: Why
+    why: Reason
 
 
 def place(tree: IncrementalTree | None, whole: Region, searches: LocalSearches, rng: np.random.Generator) -> Placement:
@@ -53,7 +53,7 @@ def place(tree: IncrementalTree | None, whole: Region, searches: LocalSearches, 
 
 def _region(
     tree: IncrementalTree | None, whole: Region, searches: LocalSearches, rng: np.random.Generator
-) -> tuple[Region, Why]:
+) -> tuple[Region, Reason]:
     newest = searches.newest
     if tree is None or (newest is not None and newest.scope == "space"):
         return whole, "space"

@@ -103,7 +103,7 @@ class LatentTree:
         return int(size)
 
 
-class _Snapshot(NamedTuple):
+class _Moment(NamedTuple):
     """What a root and the nodes below it show: the state of `seen` when the root was asked for."""
 
     n: int  # number of rows seen
@@ -142,7 +142,7 @@ class IncrementalTree:
         utilities = np.full(len(seen), np.nan)
         utilities[seen.good] = (utility.ranks if self._tree.values == "ranks" else utility.raw)(seen.y[seen.good])
         self._root.rows = seen.good
-        return self._node(self._root, _Snapshot(len(seen), utilities), seen.pending_x(), ())
+        return self._node(self._root, _Moment(len(seen), utilities), seen.pending_x(), ())
 
     def select(self, rng: np.random.Generator) -> Region:
         """Return the region of the leaf that the selector leads to now; `rng` breaks ties."""
@@ -152,7 +152,7 @@ class IncrementalTree:
         """Return the deepest region round `x` [d] that keeps enough rows now."""
         return self._tree.around(self.root(), x)
 
-    def _node(self, place: _Place, at: _Snapshot, pending: Floats, path: tuple[int, ...]) -> Node:
+    def _node(self, place: _Place, at: _Moment, pending: Floats, path: tuple[int, ...]) -> Node:
         rows = place.rows[: np.searchsorted(place.rows, at.n)]  # later rows are none of this root's
         value = utility.mean(at.utility[rows]) if len(rows) else 0.0
 
@@ -161,10 +161,8 @@ class IncrementalTree:
 
         return Node(self._space, rows, value, pending, len(path), expand)
 
-    def _expand(
-        self, node: Node, place: _Place, at: _Snapshot, path: tuple[int, ...]
-    ) -> tuple[Split, Node, Node] | None:
-        """Return the node's split and kids, brought up to date as far as this snapshot needs."""
+    def _expand(self, node: Node, place: _Place, at: _Moment, path: tuple[int, ...]) -> tuple[Split, Node, Node] | None:
+        """Return the node's split and kids, brought up to date as far as this moment needs."""
         m = self._tree.fit_size(len(node.rows)) if len(path) < self._depth else 0
         if not m:
             return None

@@ -293,24 +293,24 @@ def test_a_search_that_has_converged_starts_afresh_in_the_whole_space():
 
 
 def settle(opt):
-    """Ask and tell until the session in charge has settled."""
+    """Ask and tell until the session in charge has found its place."""
     for _ in range(60):
         if getattr(opt._searches.newest, "scope", "selected") != "selected":
             return opt
         trial = opt.ask()[0]
         opt.tell(trial, value(trial.point))
-    raise AssertionError("no session has settled")
+    raise AssertionError("no session has found its place")
 
 
 @pytest.mark.parametrize(
     ("sampler", "roams"), [("auto", True), ("turbo", True), (lamcts.samplers.Turbo(scope="incumbent"), False)]
 )
-def test_a_search_that_has_settled_gets_the_whole_space_and_a_fenced_one_keeps_to_the_trees_region(sampler, roams):
+def test_a_search_that_has_found_its_place_gets_the_region_of_its_scope(sampler, roams):
     tree = lamcts.LatentTree(leaf_size=8)
     opt = lamcts.Optimizer(lamcts.Box(-5, 10, dim=3), sampler=sampler, tree=tree, seed=1, n_init=30)
     opt.tell(trials := opt.ask(30), [value(t.point) for t in trials])
     before = opt.region()
-    assert before.steps  # none has settled: the tree selects
+    assert before.steps  # none has found its place: the tree selects
     settle(opt)
     region = opt.region()
     if roams:
