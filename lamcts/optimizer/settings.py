@@ -41,7 +41,10 @@ def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, A
         what = f"{missing[0]}: {settings['foreign'][missing[0]]} is not of lamcts, so no file holds it"
         raise ValueError(f"{what}; pass load(path, {missing[0]}=...)")
     make = {"space": built, "sampler": from_plain, "tree": from_plain}
-    parts = {name: given[name] if name in given else make[name](settings[name]) for name in PARTS}
+    try:
+        parts = {name: given[name] if name in given else make[name](settings[name]) for name in PARTS}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"expected settings that this lamcts knows, got those of another version ({error})") from None
     return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")}
 
 

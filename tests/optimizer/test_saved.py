@@ -17,7 +17,7 @@ import pytest
 import lamcts
 from lamcts import samplers
 from lamcts.optimizer import Optimizer
-from lamcts.optimizer.settings import from_plain, plain
+from lamcts.optimizer.settings import arguments_of, from_plain, plain, settings_of
 from lamcts.samplers import Auto, Coordinate, GpBo, Quadratic, Turbo, Uniform
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Product, Space
 from lamcts.spaces.described import built, described
@@ -205,3 +205,22 @@ def test_a_write_that_fails_leaves_the_file_that_was_there(tmp_path: Path, monke
         opt.save(tmp_path / "run")
     assert (tmp_path / "run").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tree": {"class": "LatentTree", "roots": 3}},
+        {"sampler": {"class": "Subprocess", "args": "ls"}},
+        {"sampler": {"class": "Turbo", "length": -1.0}},
+        {"space": {"kind": "sphere"}},
+    ],
+    ids=str,
+)
+def test_settings_that_this_version_does_not_know_are_refused(change: dict[str, Any]) -> None:
+    opt = busy()
+    rest = {"maximize": opt.maximize, "seed": opt.seed, "repeat": opt.repeat}
+    settings = settings_of(opt.space, opt.sampler, opt.tree, opt.design, **rest)
+    assert arguments_of(settings, {})["space"] == opt.space
+    with pytest.raises(ValueError, match="expected settings that this lamcts knows"):
+        arguments_of(settings | change, {})
