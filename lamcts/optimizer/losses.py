@@ -19,7 +19,7 @@ def loss_of(value: Any, maximize: bool) -> tuple[float, str | None]:
     if value is None:
         return math.nan, "no value"
     if isinstance(value, BaseException):
-        return math.nan, safe_text(f"{type(value).__name__}: {safe_text(value)}")
+        return math.nan, f"{type(value).__name__}: {safe_text(value)}"
     try:
         number = number_of(value)
     except TypeError:
