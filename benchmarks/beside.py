@@ -27,7 +27,7 @@ from benchmarks.harness.versions import commit
 BUDGETS = {20: 300, 100: 200}  # evaluations, by dimensions
 BATCH = 10
 COLUMNS = ("base", "commit", "dim", "batch", "budget", "pairs", "base_ms", "ours_ms", "ratio", "low", "high", "same")
-PROGRAM = Path(__file__).with_name("beside_run.py")
+PROGRAM = Path(__file__).with_name("harness") / "beside_run.py"
 PATIENCE = 600  # seconds for one run, of which the longest takes some ten
 
 
