@@ -84,7 +84,7 @@ class Trials:
         for trial in self.pending.values():
             pending.setdefault(self._code(trial).tobytes(), []).append(trial)
         here = (pending.get(code.tobytes()) for code in codes)
-        trials = [same.pop(0) if same else None for same in here]
+        trials = [same.pop() if same else None for same in here]  # the latest first
         x = [code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)]
         return Told(trials, self._matrix(x), losses, messages, np.full(len(x), np.nan))
 
