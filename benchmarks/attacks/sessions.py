@@ -174,15 +174,16 @@ class Session:
         self._told_points(points, [number for _, number in values])
 
     def _told_points(self, points: list[Any], numbers: list[float]) -> None:
-        """A point that is equal to a pending trial's closes that trial, the last of them if there are several."""
-        out = {self.space.encode(trial.point).tobytes(): trial for trial in self.pending.values()}
+        """A point that is equal to a pending trial's closes that trial, of several equal ones the last that is left."""
+        out: dict[bytes, list[Any]] = {}
+        for trial in self.pending.values():
+            out.setdefault(self.space.encode(trial.point).tobytes(), []).append(trial)
         for point, number in zip(points, numbers, strict=True):
             code = self.space.encode(point)
-            trial = out.pop(code.tobytes(), None)
-            if trial is None:
-                self.rows.append((code.tobytes(), number, -1))
+            if same := out.get(code.tobytes()):
+                self._told(same.pop(), number)
             else:
-                self._told(trial, number)
+                self.rows.append((code.tobytes(), number, -1))
 
     def refusal(self) -> None:
         """Call what must be refused: in the package's own words, and with nothing taken in."""
