@@ -5,7 +5,7 @@ from typing import Any
 
 from lamcts.journal.recorded import Recorded
 from lamcts.journal.table import check_row, checksum, damaged, in_sequence, unpack
-from lamcts.journal.tables import checks_of, columns_of, times_of
+from lamcts.journal.tables import ENTRIES, check_meta, checks_of, columns_of, times_of
 
 SCHEMA = {
     "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID",
@@ -27,9 +27,7 @@ SCHEMA = {
 def load(db: sqlite3.Connection, path: str) -> Recorded:
     """Read what a format 1 journal holds of evaluations; its searches stay unread."""
     meta = {key: _text(db, path, f"the entry {key}", *sealed) for key, *sealed in db.execute("SELECT * FROM meta")}
-    for key, kind in {"fingerprint": dict, "about": dict, "version": str, "created": str}.items():
-        if not isinstance(meta.get(key), kind):
-            raise damaged(path, f"expected an entry {key}, got {type(meta.get(key)).__name__}")
+    check_meta(path, meta, ENTRIES)
     rows = _sealed(db, path, "SELECT row, trial, source, numbers, message, crc FROM rows ORDER BY row")
     in_sequence(path, "rows", [row[0] for row in rows])
     columns = columns_of(path, [(trial, source, numbers) for _, trial, source, numbers, _ in rows])

@@ -38,7 +38,6 @@ class Journal:
         recorded = load(connection, path)
         self.mark = recorded.mark  # it knows no search until all were written once: since opening, or an error
         self._started = recorded.core is not None
-        self._leader = recorded.leaders[-1][0] if recorded.leaders else None
         self._sampler = str(recorded.fingerprint.get("sampler"))
         self._recorded: Recorded | None = recorded  # kept until the first write, so that it need not be read again
         (self._version,) = connection.execute("PRAGMA data_version").fetchone()
@@ -125,12 +124,11 @@ class Journal:
             tables.put_rows(db, delta)
             tables.put_pending(db, delta, self._sampler)
             tables.put_searches(db, delta, self._sampler)
-            if delta.best is not None and delta.best[0] != self._leader:
+            if delta.best is not None:
                 LEADERS.put(db, [(delta.best[0], pack(plain(delta.best[1]), "point"))])
             tables.put_meta(db, {"core": vars(delta.core)} | ({} if memory is None else {"memory": memory}))
             tables.put_events(db, tables.events_of(delta))
         self.mark, self._started = until, True
-        self._leader = self._leader if delta.best is None else delta.best[0]
 
     def check(self, check: Check) -> None:
         """Write one re-evaluation of a row."""

@@ -96,7 +96,8 @@ class Recorded:
     def mark(self) -> Mark:
         """The moment up to which the journal goes; it does not say how far each search was by then."""
         pending = frozenset(trial.id for trial in self.pending)
-        return Mark(self.n, self.core.trials if self.core else 0, pending)
+        best = self.leaders[-1][0] if self.leaders else None
+        return Mark(self.n, self.core.trials if self.core else 0, pending, best)
 
 
 def load(db: sqlite3.Connection, path: str) -> Recorded:

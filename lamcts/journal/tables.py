@@ -33,6 +33,10 @@ WIDTHS = {"losses": 1, "constraints": 0}  # numbers of a row before its seconds
 META = Table("meta", "key TEXT PRIMARY KEY, value TEXT NOT NULL", "key", ") WITHOUT ROWID")
 
 
+# of journals of every format
+ENTRIES: dict[str, type] = {"fingerprint": dict, "about": dict, "version": str, "created": str}
+
+
 def put_meta(db: sqlite3.Connection, values: dict[str, Any]) -> None:
     META.put(db, [(key, pack(value, key)) for key, value in values.items()])
 
@@ -40,10 +44,14 @@ def put_meta(db: sqlite3.Connection, values: dict[str, Any]) -> None:
 def read_meta(db: sqlite3.Connection, path: str) -> dict[str, Any]:
     """Return the entries; those that every journal has are of the right kind."""
     meta = {key: unpack(text, path, f"the entry {key}") for key, text in META.read(db, path)}
-    for key, kind in {"fingerprint": dict, "about": dict, "version": str, "created": str, "widths": dict}.items():
+    check_meta(path, meta, ENTRIES | {"widths": dict})
+    return meta
+
+
+def check_meta(path: str, meta: dict[str, Any], kinds: dict[str, type]) -> None:
+    for key, kind in kinds.items():
         if not isinstance(meta.get(key), kind):
             raise damaged(path, f"expected an entry {key}, got {type(meta.get(key)).__name__}")
-    return meta
 
 
 # Finished evaluations in order of arrival; numbers: losses, constraints, seconds, x as float64 ----------------------

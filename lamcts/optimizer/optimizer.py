@@ -35,8 +35,6 @@ from lamcts.tree.node import Node
 from lamcts.trial import Trial
 from lamcts.types import whole_number
 
-ARGUMENTS = ("space", "maximize", "sampler", "tree", "seed", "n_init", "design", "x0", "repeat")
-
 
 class Best(NamedTuple):
     """The best evaluation so far, in the user's units and sign; `trial` is -1 for a point nobody asked for."""
@@ -75,7 +73,7 @@ class Optimizer:
         repeat: bool = False,
         **unknown: Any,
     ) -> None:
-        refuse_unknown(unknown, ARGUMENTS, "Optimizer")
+        refuse_unknown(unknown, ("space", *(Optimizer.__init__.__kwdefaults__ or ())), "Optimizer")
         self.space, self.maximize, self.repeat = checked_space(space), bool(maximize), bool(repeat)
         self.seed = checked_seed(seed)
         self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else checked_sampler(sampler)
@@ -250,19 +248,19 @@ class Optimizer:
 
     def delta(self, since: Mark) -> Delta:
         """Return what is new since a mark (`Mark()`: everything), and the mark to go on from. Nothing changes."""
-        until = Mark(len(self.seen), self._trials.issued, frozenset(self._trials.pending), self._searches.mark())
-        best = self.seen.best
+        pending, best = frozenset(self._trials.pending), self.seen.best
+        until = Mark(len(self.seen), self._trials.issued, pending, best, self._searches.mark())
         return Delta(
             since=since,
             until=until,
             columns=self.seen.columns(since.rows),
-            failures={row: text for row, text in self.failures.items() if row >= since.rows},
-            issued=[trial for trial in self._trials.state() if trial.id not in since.pending],
+            failures={row: self.failures[row] for row in range(since.rows, until.rows) if row in self.failures},
+            issued=self._trials.state(besides=since.pending),
             closed=sorted(since.pending - until.pending),
             searches=self._searches.states(since),
             ended=sorted(since.known.keys() - self._searches.live.keys()),
             core=self._core(),
-            best=None if best is None else (best, self.space.decode(self.seen.x[best])),
+            best=None if best is None or best == since.best else (best, self.space.decode(self.seen.x[best])),
         )
 
     def _core(self) -> Core:

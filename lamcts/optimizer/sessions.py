@@ -192,4 +192,7 @@ class LocalSearches:
         """Take over saved searches. Each is moved to its region before it is next asked."""
         for number, saved in sorted(states.items()):
             session = self.sampler.restore(saved.session, list(saved.log), whole, self.seen)
+            row = session.incumbent
+            if row is not None and not (isinstance(row, (int, np.integer)) and row in whole.rows):
+                raise ValueError(f"search {number}: expected an incumbent that is a row that succeeded, got {row!r}")
             self.live[number] = Search(session, None if saved.first is None else np.array(saved.first))

@@ -118,7 +118,7 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
     n, told = len(columns.y), set(columns.trial.tolist())
     out = [trial.id for trial in state.pending]
     x = np.vstack([columns.x, *(trial.x[None] for trial in state.pending)])
-    rows = [*state.failures, *core.converged, *_incumbents(state.searches)]
+    rows = [*state.failures, *core.converged]
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
         "losses below infinity": not np.isinf(columns.y).any(),
@@ -135,12 +135,6 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
             raise ValueError(f"state: expected {expected}, got a state that contradicts itself")
 
 
-def _incumbents(searches: Mapping[int, SearchState]) -> list[Any]:
-    """Return the rows that searches of ours name as their incumbents."""
-    found = [search.session.get("incumbent") for search in searches.values() if isinstance(search.session, dict)]
-    return [row for row in found if row is not None]
-
-
 def _whole(number: Any) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
@@ -152,6 +146,7 @@ class Mark:
     rows: int = 0
     trials: int = 0  # issued
     pending: frozenset[int] = frozenset()
+    best: int | None = None  # the best row
     searches: Mapping[int, tuple[int, int]] | None = None  # number -> revision, entries in its log; None: write all
 
     @property
@@ -172,4 +167,4 @@ class Delta:
     searches: dict[int, SearchState]  # those that changed, with the new entries of their logs
     ended: list[int]
     core: Core
-    best: tuple[int, Any] | None  # the best row and its point in the user's units
+    best: tuple[int, Any] | None  # the best row and its point in the user's units, where it is another than before

@@ -1,6 +1,6 @@
 """Trials: which are out, which were told as failed and may still be mended, and what may be told of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,9 +129,10 @@ class Trials:
         for trial in trials:
             del self.pending[trial.id]
 
-    def state(self) -> list[Waiting]:
-        """Return the trials that are out."""
-        return [Waiting(trial.id, np.array(trial.x), trial.session, trial.note) for trial in self.pending.values()]
+    def state(self, besides: Collection[int] = ()) -> list[Waiting]:
+        """Return the trials that are out, but for those of some numbers."""
+        out = [trial for trial in self.pending.values() if trial.id not in besides]
+        return [Waiting(trial.id, np.array(trial.x), trial.session, trial.note) for trial in out]
 
     def load(self, issued: int, pending: Iterable[Waiting]) -> None:
         """Take over saved trials; `seen` holds the rows already."""

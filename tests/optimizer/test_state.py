@@ -10,7 +10,7 @@ import pytest
 import lamcts
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.state import Mark
-from lamcts.samplers import Turbo
+from lamcts.samplers import Turbo, Uniform
 
 SPACE = lamcts.Box(-5.0, 10.0, dim=3)
 
@@ -192,3 +192,22 @@ def test_a_search_that_breaks_when_it_is_asked_or_forgotten_is_ended_and_keeps_n
     assert len(fresh.ask(5)) == len(fresh.pending) == 3  # the design; the error comes where nothing else does
     with pytest.raises(ZeroDivisionError):
         fresh.ask()
+
+
+class Whimsical(Uniform):
+    """A sampler of the user's, whose state means something else by our words."""
+
+    def start(self, *given: Any) -> Any:
+        session = super().start(*given)
+        plain = session.state
+        session.state = lambda: {"own": plain(), "incumbent": "the third from the left"}
+        return session
+
+    def restore(self, state: dict[str, Any], log: list[Any], *given: Any) -> Any:
+        return super().restore(state["own"], log, *given)
+
+
+def test_what_a_state_of_ones_own_sampler_means_by_its_entries_is_its_own_affair() -> None:
+    opt, twin = made(12, sampler=Whimsical()), made(sampler=Whimsical())
+    twin.load_state_dict(json.loads(json.dumps(opt.state_dict(), default=lambda a: a.tolist())))
+    assert np.array_equal(opt.ask()[0].x, twin.ask()[0].x)
