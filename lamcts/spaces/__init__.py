@@ -4,6 +4,7 @@ from lamcts.spaces.base import distance
 from lamcts.spaces.box import Box, Float
 from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.finite import Finite
+from lamcts.spaces.keyed import Keyed
 from lamcts.spaces.product import Product, Space
 
-__all__ = ["Bool", "Box", "Choice", "Finite", "Float", "Int", "Product", "Space", "distance"]
+__all__ = ["Bool", "Box", "Choice", "Finite", "Float", "Int", "Keyed", "Product", "Space", "distance"]

@@ -1,0 +1,81 @@
+"""What every space of architectures can do: points, their neighbours, and which of them are the same network."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.spaces.base import Space
+from lamcts.spaces.exchanges import exchanges
+from lamcts.spaces.parameters import Parameters
+from lamcts.types import Floats
+
+Point = dict[str, Any]
+TRIES = 100_000  # draws for one valid point: of the spaces here at worst one in some tens is valid
+
+
+class Graph(NamedTuple):
+    """A picture's content: labels of the nodes, and edges (from, to, label)."""
+
+    nodes: list[str]
+    edges: list[tuple[int, int, str]]
+
+
+class ArchitectureSpace:
+    """Base of the spaces of architectures. A kind says `name` and `space`, and overrides what differs for it.
+
+    A point is a dict of `space`, in which every parameter has a value: `space` is what a search sees.
+    """
+
+    name: str
+    space: Space
+
+    def invalid(self, point: Point) -> str | None:
+        """Return why a point of the space is no network that can be built, None where it is one."""
+        return None
+
+    def canonical(self, point: Point) -> Point:
+        """Return the one valid point that stands for all that are the same network."""
+        return point
+
+    def key(self, point: Point) -> str | None:
+        """Return a text that all points of the same network share, and no other; None for an invalid point."""
+        if self.invalid(point) is not None:
+            return None
+        return json.dumps(self.canonical(point), sort_keys=True, separators=(",", ":"))
+
+    def features(self, point: Point) -> Floats:
+        """Return what splits and regressions see of a valid point, [k]: numbers in [0, 1], the same for a network."""
+        return self.space.encode(self.canonical(point))
+
+    def text(self, point: Point) -> str:
+        """Return a point in the notation of its field, in which `parse` reads it again."""
+        return json.dumps(point, separators=(", ", ": "))
+
+    def parse(self, text: str) -> Point:
+        """Return the point of a text; ValueError where it is none."""
+        point: Point = self.space.decode(self.space.encode(json.loads(text)))
+        return point
+
+    def graphs(self, point: Point) -> dict[str, Graph]:
+        """Return the graph of each cell of a valid point, by the cell's name: what a picture shows."""
+        raise NotImplementedError
+
+    def random(self, rng: np.random.Generator) -> Point:
+        """Return a valid point, uniform over the valid points of the space."""
+        for _ in range(TRIES):
+            point: Point = self.space.decode(self.space.sample(1, rng)[0])
+            if self.invalid(point) is None:
+                return point
+        raise RuntimeError(f"{self.name}: expected a valid point among {TRIES} draws, got none")
+
+    def neighbours(self, point: Point) -> Iterator[Point]:
+        """Yield all valid points that differ from `point` in one parameter."""
+        parameters = Parameters(self.space)
+        codes = parameters.codes(self.space.encode(point)[None])[0]
+        near = exchanges(parameters, codes, np.random.default_rng(0))  # it draws for real numbers alone
+        for x in parameters.rows(near):
+            other: Point = self.space.decode(x)
+            if self.invalid(other) is None:
+                yield other

@@ -1,0 +1,64 @@
+"""A space of which several points may be the same thing, or nothing at all."""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from numpy.typing import NDArray
+
+from lamcts.spaces.base import Space, rows_of
+from lamcts.spaces.coded import Coded
+from lamcts.types import Floats
+
+Key = Callable[[Any], Hashable | None]
+
+
+class Keyed(Coded):
+    """The points of another space, told apart by a key: of those with equal keys one is proposed, once.
+
+    key: `key(point)` returns what equal points share (isomorphic cells, say), and None for a point that is none (an
+        invalid cell), which is never proposed. It must be cheap beside an evaluation, and depend on the point alone.
+    name: what stands for the key in journals (None: the function's own name); another name is another space.
+    """
+
+    def __init__(self, inner: Space, key: Key, name: str | None = None) -> None:
+        if not isinstance(inner, Space) or isinstance(inner, type):
+            raise ValueError(f"Keyed: expected a space, got {type(inner).__name__}; pass Space({{...}}) or such")
+        if not callable(key):
+            raise ValueError(f"Keyed: expected a function of a point, got {type(key).__name__}")
+        self.inner, self.key = inner, key
+        self.name: str = getattr(key, "__qualname__", type(key).__name__) if name is None else name
+        self.dim = inner.dim
+
+    @property
+    def size(self) -> float:
+        """Number of points of the inner space: an upper bound of that of keys."""
+        return self.inner.size
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        return self.inner.blocks
+
+    @property
+    def continuous(self) -> NDArray[Any]:
+        return self.inner.continuous
+
+    def encode(self, point: Any) -> Floats:
+        return self.inner.encode(point)
+
+    def decode(self, x: Floats) -> Any:
+        return self.inner.decode(x)
+
+    def snap(self, x: Floats) -> Floats:
+        return self.inner.snap(x)
+
+    def spread(self, u: Floats) -> Floats:
+        return self.inner.spread(u)
+
+    def rows(self) -> Floats | None:
+        return rows_of(self.inner)
+
+    def signature(self) -> dict[str, Any]:
+        return {"kind": "keyed", "key": self.name, "inner": self.inner.signature()}
+
+    def __repr__(self) -> str:
+        return f"Keyed({self.inner!r}, {self.name})"
