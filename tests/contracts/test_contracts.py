@@ -31,7 +31,7 @@ SPACES: list[AnySpace] = [
     Product(Int(0, 3), Bool(), Box(0.0, 1.0, dim=2)),
     Space({"inner": Space({"a": Int(0, 2), "b": Bool()}), "c": Choice(("x", "y", "z"))}),
     Finite(np.random.default_rng(0).random((50, 3))),
-    Keyed(Space({"a": Int(0, 2), "b": Choice("xyz")}), lambda point: point["a"], "a alone"),
+    Keyed(Space({"a": Int(0, 2), "b": Choice(["x", "y", "z"])}), lambda point: point["a"], "a alone"),
     Finite(["a", "b", "c"], features=[[0, 1], [1, 0], [2, 2]]),
 ]
 
