@@ -10,6 +10,8 @@ from lamcts.types import Floats, Rows
 
 CAPACITY = 16  # rows that there is room for at first; it doubles
 Column = TypeVar("Column", Floats, Rows)
+Identity = Callable[[Floats], bytes | None]
+MOST_IDENTITIES = 100_000  # that are kept: some 20 MB (untuned)
 
 
 class Columns(NamedTuple):
@@ -29,10 +31,14 @@ class Observations:
     failed evaluation), `seconds` [n] (nan where unknown), `trial` [n] the trial's number (-1: a point
     nobody asked for), `source` [n] the sampler session that asked (-1: initial design or user).
     A row is never changed or removed. With `repeat`, points may come again and every point counts as fresh.
+    `identity` says which points are the same thing, and which are none (`spaces/keyed.py`): it maps x [d] to what equal
+    points share, None to what no point is worth. Left out, points are the same if they are equal.
     """
 
-    def __init__(self, dim: int, repeat: bool = False) -> None:
+    def __init__(self, dim: int, repeat: bool = False, identity: Identity | None = None) -> None:
         self.dim, self.repeat = dim, repeat
+        self._identity = identity
+        self._identities: dict[bytes, bytes | None] = {}  # by point: what it takes may cost more than to look it up
         self._n = 0
         self._x = np.empty((CAPACITY, dim))
         self._y = np.empty(CAPACITY)
@@ -128,6 +134,11 @@ class Observations:
             del self.pending[trial]
 
     @property
+    def keyed(self) -> bool:
+        """Whether different points may be the same thing, or nothing."""
+        return self._identity is not None
+
+    @property
     def distinct(self) -> int:
         """Number of different points seen or pending."""
         return len(self._known)
@@ -139,13 +150,15 @@ class Observations:
     def unseen(self, x: Floats) -> NDArray[np.bool_]:
         """Return which rows of `x` [k, d] equal no row seen and no pending point, nor an earlier row of `x`."""
         result = np.ones(len(x), bool)
-        if self.repeat:
+        if self.repeat and self._identity is None:
             return result
         here: set[bytes] = set()
         for i, point in enumerate(x):
-            key = _key(point)
-            result[i] = key not in self._known and key not in here
-            here.add(key)
+            if (key := self._key(point)) is None:
+                result[i] = False
+            elif not self.repeat:
+                result[i] = key not in self._known and key not in here
+                here.add(key)
         return result
 
     def left(self, every: Callable[[], Floats | None]) -> Floats | None:
@@ -156,12 +169,24 @@ class Observations:
         if self._every is None:
             if (rows := every()) is None:
                 return None
-            self._every = {_key(row): row for row in rows}
+            keys = [(self._key(row), row) for row in rows]
+            self._every = {key: row for key, row in keys if key is not None}
             self._left = {key: row for key, row in self._every.items() if key not in self._known}
         return np.array(list(self._left.values())).reshape(len(self._left), self.dim)
 
+    def _key(self, point: Floats) -> bytes | None:
+        """Return what tells this point from others; None for what is no point."""
+        own = _bytes(point)
+        if self._identity is None:
+            return own
+        if own not in self._identities:
+            if len(self._identities) >= MOST_IDENTITIES:
+                self._identities.clear()
+            self._identities[own] = self._identity(point)
+        return self._identities[own]
+
     def _count(self, point: Floats, change: int) -> None:
-        key = _key(point)
+        key = self._key(point) or _bytes(point)
         count = self._known.get(key, 0) + change
         if count:
             self._known[key] = count
@@ -183,7 +208,7 @@ class Observations:
             setattr(self, name, new)
 
 
-def _key(point: Floats) -> bytes:
+def _bytes(point: Floats) -> bytes:
     return (point + 0.0).tobytes()  # + 0.0 turns -0.0 into 0.0
 
 

@@ -59,7 +59,7 @@ class Posterior:
         self.x, self.z, self.hyper = x, z, hyper
         self.middle = x.mean(0)  # [d]; distances are taken about it, so that far-off rows lose no digits
         self.scaled = (x - self.middle) / hyper.lengths  # [n, d]
-        self.root = _cholesky(matern(self.scaled, self.scaled), hyper.noise)  # [n, n], lower
+        self.root = factor(matern(self.scaled, self.scaled), hyper.noise)  # [n, n], lower
         self._given = signal, mean
         self._profile()
 
@@ -135,7 +135,7 @@ class Posterior:
         new.root = np.zeros((n + k, n + k), order="F")
         new.root[:n, :n] = self.root
         new.root[n:, :n] = cross.T
-        new.root[n:, n:] = _cholesky(corner, self.hyper.noise)
+        new.root[n:, n:] = factor(corner, self.hyper.noise)
         new.x, new.z = np.concatenate([self.x, x]), z
         new.hyper, new.middle, new._given = self.hyper, self.middle, self._given
         new.scaled = np.concatenate([self.scaled, scaled])
@@ -151,7 +151,7 @@ def profiled_signal(square: float, n: int) -> float:
     return (square / 2 + SIGNAL_RATE) / (n / 2 + SIGNAL_SHAPE + 1)
 
 
-def _cholesky(kernel: Floats, noise: float) -> Floats:
+def factor(kernel: Floats, noise: float) -> Floats:
     """Return lower `L` [n, n] (Fortran order) with `L L^T = kernel + noise I`, with more noise where that must be."""
     from scipy.linalg.lapack import dpotrf
 

@@ -8,10 +8,12 @@ import numpy as np
 from lamcts.regions.sobol import latin_hypercube, sobol
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import Space
+from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import brief
 from lamcts.types import Floats, whole_number
 
 FEWEST, MOST = 10, 100  # points, where 2 d would be fewer or more (untuned)
+FEWEST_DISCRETE, MOST_DISCRETE = 8, 20  # the same of p + 2, where half of the p parameters are discrete (untuned)
 Kind = Literal["sobol", "lhs", "uniform"]
 Draw = Callable[[int, int, np.random.Generator], Floats]
 
@@ -24,9 +26,17 @@ def uniform(n: int, dim: int, rng: np.random.Generator) -> Floats:
 DRAWS: dict[str, Draw] = {"sobol": sobol, "lhs": latin_hypercube, "uniform": uniform}
 
 
-def default_size(dim: int) -> int:
-    """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within bounds."""
-    return min(max(2 * dim, FEWEST), MOST)
+def default_size(space: Space) -> int:
+    """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within bounds.
+
+    d counts parameters, not coordinates. Where half of them or more are discrete, d + 2 will do: their model learns
+    from few.
+    """
+    parameters = Parameters(space)
+    d = parameters.count
+    if parameters.mostly_discrete:
+        return min(max(d + 2, FEWEST_DISCRETE), MOST_DISCRETE)
+    return min(max(2 * d, FEWEST), MOST)
 
 
 class Design:
@@ -36,7 +46,7 @@ class Design:
         if not isinstance(kind, str) or kind not in DRAWS:
             raise ValueError(f"design: expected one of {', '.join(DRAWS)}, got {brief(kind)}")
         if n is None:
-            n = max(default_size(space.dim), len(given))
+            n = max(default_size(space), len(given))
         self.kind, self.given, self.n = kind, given, max(whole_number(n, "n_init", least=0), len(given))
         self._space, self._seed = space, seed
         self._rows: Floats | None = None
@@ -46,9 +56,14 @@ class Design:
         if self._rows is None:
             rng = stream(self._seed, Purpose.DESIGN)
             n, dim = self.n - len(self.given), self._space.dim
-            filled = self._space.spread(DRAWS[self.kind](n, dim, rng)) if n else np.empty((0, dim))
+            filled = self._space.spread(self._drawn(n, rng)) if n else np.empty((0, dim))
             self._rows = np.vstack([np.array(self.given).reshape(-1, dim), filled])
         return self._rows[start:stop]
+
+    def _drawn(self, n: int, rng: np.random.Generator) -> Floats:
+        """Return points of the cube [n, d] that are even in each parameter: all its coordinates are the same."""
+        widths = Parameters(self._space).widths
+        return np.repeat(DRAWS[self.kind](n, len(widths), rng), widths, axis=1)
 
     def signature(self) -> dict[str, Any]:
         """Return JSON values that tell this design from others."""

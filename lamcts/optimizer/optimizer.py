@@ -29,7 +29,7 @@ from lamcts.regions.fill import draw_unseen
 from lamcts.regions.region import Region
 from lamcts.rng import Purpose, restore, save, stream
 from lamcts.samplers.base import Proposal, Sampler
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import Space, identity_of
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
 from lamcts.trial import Trial
@@ -53,7 +53,8 @@ class Optimizer:
         `samplers.auto`; ours); paper: TuRBO-1.
     tree: how the space is split: a `LatentTree`, or None to search the whole space ("auto": `LatentTree()`).
     seed: one number governs every draw (None: a fresh one, kept in `self.seed`).
-    n_init: size of the initial design (None: 2 d as TuRBO, between 10 and 100; points); paper: 30.
+    n_init: size of the initial design (None: for d parameters 2 d as TuRBO, between 10 and 100, and where half of them
+        or more are discrete d + 2, between 8 and 20; points); paper: 30.
     design: its kind ("sobol"; or "lhs", "uniform"); untuned; paper: TuRBO's is "lhs".
     x0: a point, or several, to evaluate first; they count in `n_init` (None; points of the space).
     repeat: whether points may be proposed again, which is useful only under noise (False).
@@ -82,7 +83,7 @@ class Optimizer:
         self._begin()
 
     def _begin(self) -> None:
-        self.seen = Observations(self.space.dim, repeat=self.repeat)
+        self.seen = Observations(self.space.dim, self.repeat, identity_of(self.space))
         self.failures: dict[int, str] = {}  # row -> what went wrong
         self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search
         self._designed = 0  # points of the design that were issued or skipped

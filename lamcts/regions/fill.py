@@ -77,21 +77,29 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
 
 
 def draw_unseen(space: Space, seen: Observations, n: int, rng: np.random.Generator) -> Floats:
-    """Return `n` different unseen points from anywhere in the space, [k, d]; fewer only where no more are left."""
+    """Return `n` different unseen points from anywhere in the space, [k, d]; fewer only where no more are left.
+
+    Where points may be the same thing, also where so many draws as there are at once meet nothing new, three times.
+    """
     if (left := _listed(space, seen)) is not None:
         return left[rng.permutation(len(left))[:n]]
     wanted = n if seen.repeat else min(n, space.size - seen.distinct)
     found = np.empty((0, space.dim))
     draws = max(n, FIRST_DRAWS)
-    while len(found) < wanted:  # ends: every point has a chance in every draw
+    fruitless = 0
+    while len(found) < wanted and fruitless < FRUITLESS:  # ends: every point has a chance in every draw
         x = np.vstack([found, space.sample(draws, rng)])
-        found, draws = x[seen.unseen(x)][:n], min(2 * draws, MOST_AT_ONCE)
+        fresh = x[seen.unseen(x)][:n]
+        fruitless += seen.keyed and draws >= MOST_AT_ONCE and len(fresh) == len(found)
+        found, draws = fresh, min(2 * draws, MOST_AT_ONCE)
     return found
 
 
 def _listed(space: Space, seen: Observations) -> Floats | None:
     """Return the unseen points of a space of which few are left, [k, d]; None where draws find them well enough."""
-    if seen.repeat or math.isinf(space.size) or SCARCE * (space.size - seen.distinct) > space.size:
+    if seen.repeat or math.isinf(space.size):
+        return None
+    if SCARCE * (space.size - seen.distinct) > space.size and not (seen.keyed and SCARCE * seen.distinct > space.size):
         return None
     return seen.left(lambda: rows_of(space))
 

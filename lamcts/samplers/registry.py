@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 # name -> (module, class, one line for `lamcts list`). A new sampler is one file and one row.
 REGISTRY = {
     "turbo": ("lamcts.samplers.turbo", "Turbo", "trust-region Bayesian optimisation with Thompson sampling"),
+    "exchange": (
+        "lamcts.samplers.exchange",
+        "Exchange",
+        "Gaussian process over categories and integers, climbed by one-exchange moves",
+    ),
     "quadratic": (
         "lamcts.samplers.quadratic",
         "Quadratic",
@@ -61,12 +66,15 @@ def choose(space: "Space") -> "Sampler":
     """Return the sampler for a space when the user names none."""
     from lamcts.samplers.auto import Auto
     from lamcts.samplers.coordinate import Coordinate
+    from lamcts.samplers.exchange import Exchange
     from lamcts.samplers.quadratic import Quadratic
     from lamcts.samplers.turbo import Turbo
+    from lamcts.spaces.parameters import Parameters
 
-    if not space.continuous.any():
-        return Turbo()
+    if Parameters(space).mostly_discrete:
+        return Exchange()
     # The quadratic search goes to the bottom, this one leaps: with half of its draws descending, Rastrigin and
     # Rosenbrock, turned, ended higher (seeds 0 to 9, benchmarks/README.md). 2^-7 is that of arXiv 1910.01739.
     base = Turbo(length_min=2**-7, descent_share=1.0)
-    return Auto((base, Quadratic(), Coordinate()))
+    arms: list[Sampler] = [base, Quadratic(), Coordinate()]
+    return Auto(tuple(arms if space.continuous.all() else [*arms, Exchange()]))

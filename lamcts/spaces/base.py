@@ -1,5 +1,6 @@
 """What every space can do. Nobody else in the package knows what a point is."""
 
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -58,6 +59,12 @@ def rows_of(space: Space) -> Floats | None:
     """Return every valid row of a space, [size, dim]; None where there are too many, or it has no method `rows`."""
     rows: Floats | None = getattr(space, "rows", lambda: None)()
     return rows
+
+
+def identity_of(space: Space) -> Callable[[Floats], bytes | None] | None:
+    """Return what tells the points of a space apart, where equality does not (`keyed.py`); None elsewhere."""
+    found: Callable[[Floats], bytes | None] | None = getattr(space, "identity", None)
+    return found
 
 
 def distance(x: Floats, z: Floats) -> Floats:

@@ -54,6 +54,11 @@ class Keyed(Coded):
     def spread(self, u: Floats) -> Floats:
         return self.inner.spread(u)
 
+    def identity(self, x: Floats) -> bytes | None:
+        """Return what x [dim] shares with all that are the same thing, and no other; None where it is no point."""
+        key = self.key(self.inner.decode(x))
+        return None if key is None else repr(key).encode()
+
     def rows(self) -> Floats | None:
         return rows_of(self.inner)
 

@@ -31,7 +31,7 @@ class Parameters:
         found = list(_described(space))
         self._parts = [part for part, _ in found]
         self.levels: tuple[Floats | None, ...] = tuple(levels for _, levels in found)
-        widths = np.array([part.stop - part.start for part in self._parts])
+        widths = self.widths = np.array([part.stop - part.start for part in self._parts])
         counts = np.array([0 if levels is None else len(levels) for levels in self.levels])
         self.categorical: Mask = (widths > 1) | (counts == 2)
         self.continuous: Mask = np.array([bool(space.continuous[part].any()) for part in self._parts])
@@ -39,8 +39,18 @@ class Parameters:
         self.table: Floats | None = space.x if isinstance(space, Finite) else None
 
     @property
+    def conditional(self) -> bool:
+        """Whether the space says which parameters are active."""
+        return hasattr(self.space, "active")
+
+    @property
     def count(self) -> int:
         return len(self._parts)
+
+    @property
+    def mostly_discrete(self) -> bool:
+        """Whether half of the parameters or more are discrete."""
+        return 2 * int(np.count_nonzero(~self.continuous)) >= self.count
 
     def codes(self, x: Floats) -> Floats:
         """Return the codes [n, p] of valid rows `x` [n, d]."""
@@ -64,8 +74,8 @@ class Parameters:
 
     def active(self, z: Floats) -> Mask:
         """Return which parameters have a say in the rows of codes `z` [n, p], [n, p]: all, where the space says no."""
-        says: Any = getattr(self.space, "active", None)
-        return np.ones(z.shape, bool) if says is None else np.asarray(says(z), bool)
+        space: Any = self.space
+        return np.asarray(space.active(z), bool) if self.conditional else np.ones(z.shape, bool)
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Return the codes of `n` valid rows drawn uniformly, [n, p]."""

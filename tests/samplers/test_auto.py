@@ -10,6 +10,7 @@ from lamcts.observations import Floats
 from lamcts.regions.region import Region, Step
 from lamcts.samplers.auto import GOOD, Auto
 from lamcts.samplers.coordinate import Coordinate
+from lamcts.samplers.exchange import Exchange
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
@@ -24,10 +25,15 @@ DEFAULT = Auto((Turbo(length_min=2**-7, descent_share=1.0), Quadratic(), Coordin
 
 def test_it_is_the_default_where_there_is_something_to_descend_on() -> None:
     assert samplers.choose(CUBE) == samplers.make("auto", CUBE) == DEFAULT
-    assert samplers.choose(Space({"lr": Float(1e-4, 1.0, log=True), "act": Choice(("a", "b"))})) == DEFAULT
-    assert samplers.choose(Space({"layers": Int(1, 9), "skip": Bool()})) == Turbo()
-    assert samplers.choose(Finite(np.random.default_rng(0).random((9, 2)))) == Turbo()
     assert Optimizer(CUBE).sampler == DEFAULT
+
+
+def test_exchanges_are_the_default_where_half_of_the_parameters_are_discrete_and_an_arm_where_fewer_are() -> None:
+    rate, kind = Float(1e-4, 1.0, log=True), Choice(("a", "b"))
+    assert samplers.choose(Space({"lr": rate, "act": kind})) == Exchange()
+    assert samplers.choose(Space({"layers": Int(1, 9), "skip": Bool()})) == Exchange()
+    assert samplers.choose(Finite(np.random.default_rng(0).random((9, 2)))) == Exchange()
+    assert samplers.choose(Space([rate, rate, kind])) == Auto((*DEFAULT.arms, Exchange()))
 
 
 def test_a_smooth_bowl_goes_far_quicker_than_by_turbo_alone_and_a_rugged_one_no_worse_than_chance() -> None:

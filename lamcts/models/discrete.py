@@ -1,0 +1,114 @@
+"""The process that follows a search over discrete parameters: which rows it holds, when it is fitted again.
+
+Letters: n rows in the model, m rows asked about, p parameters.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from lamcts.models.acquisition import log_expected_improvement
+from lamcts.models.hamming import Coding, HammingPosterior, Inputs
+from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
+from lamcts.models.warp import half_rank
+from lamcts.observations import Observations
+from lamcts.spaces.parameters import Parameters
+from lamcts.types import Floats, Rows
+
+MOST_ROWS = 500  # in the model: a factor of 500 takes some 10 ms (untuned)
+REFIT = ((40, 2), (120, 5), (10**9, 10))  # rows up to which a refit is due after so many new ones (shared/mixed.md)
+ITERATIONS = 15  # steps of L-BFGS in a fit (shared/mixed.md)
+LEAST_VALID = 0.02  # chance of being valid, where the model says less: no point is written off for good (untuned)
+
+
+@dataclass
+class DiscreteModelState:
+    """What the model's future depends on, besides the rows."""
+
+    theta: list[float] = field(default_factory=list)  # hyper-parameters of the losses; empty: none were fitted
+    valid: list[float] = field(default_factory=list)  # those of what fails
+    fitted: int = 0  # rows seen at the last fit
+
+
+class Surrogate(NamedTuple):
+    """What a point is worth: the process of the losses, that of what fails (None: nothing has), the best loss."""
+
+    losses: HammingPosterior
+    valid: HammingPosterior | None
+    best: float
+
+    def value(self, inputs: Inputs) -> Floats:
+        """Return the log expected improvement, and the log of the chance of being valid added, [m]."""
+        mean, variance = self.losses.moments(inputs)
+        value = log_expected_improvement(mean, np.sqrt(variance), self.best)
+        if self.valid is not None:
+            value += np.log(np.clip(self.valid.moments(inputs)[0], LEAST_VALID, 1.0))
+        return value
+
+    def believing(self, inputs: Inputs) -> "Surrogate":
+        """Return the same with some points out for evaluation, as if they had come out as expected."""
+        losses = self.losses.believing(inputs)
+        return Surrogate(losses, self.valid, min(self.best, float(losses.y[-len(inputs) :].min())))
+
+
+class DiscreteModel:
+    """The process over the rows of `seen`, or over the 500 nearest to the best one, where there are more.
+
+    What it returns depends on `state` and `seen` alone, bit for bit: it is made anew for every ask.
+    """
+
+    def __init__(
+        self, seen: Observations, parameters: Parameters, prior: HammingPrior, state: DiscreteModelState
+    ) -> None:
+        self._seen, self._parameters, self._prior, self.state = seen, parameters, prior, state
+        self.coding = Coding(parameters)
+
+    def update(self, centre: int) -> Surrogate:
+        """Return the process up to date with `seen`; `centre` is the row near which it must be right."""
+        good = self._chosen(self._seen.good, centre)
+        failed = self._chosen(np.flatnonzero(~np.isfinite(self._seen.y)), centre)
+        inputs, y = self._inputs(good), half_rank(self._seen.y[good])
+        if self._due():
+            self.state.theta = self._fit(inputs, y, self.state.theta)
+        hyper = hyper_of(np.array(self.state.theta), self.coding.categories)
+        losses = HammingPosterior(inputs, y, hyper, self.coding.owner)
+        valid = self._validity(inputs, failed) if len(failed) else None
+        if self._due():
+            self.state.fitted = len(self._seen)
+        return Surrogate(losses, valid, float(losses.fitted().min()))
+
+    def inputs(self, z: Floats) -> Inputs:
+        return self.coding(z)
+
+    def _validity(self, good: Inputs, failed: Rows) -> HammingPosterior:
+        """Return the process of 1 for what succeeded and 0 for what failed."""
+        inputs = good.joined(self._inputs(failed))
+        y = np.concatenate([np.ones(len(good)), np.zeros(len(failed))])
+        if self._due() or not self.state.valid:
+            self.state.valid = self._fit(inputs, y, self.state.valid)
+        return HammingPosterior(
+            inputs, y, hyper_of(np.array(self.state.valid), self.coding.categories), self.coding.owner
+        )
+
+    def _due(self) -> bool:
+        n = len(self._seen)
+        every = next(step for most, step in REFIT if n < most)
+        return not self.state.theta or n - self.state.fitted >= every
+
+    def _fit(self, inputs: Inputs, y: Floats, start: list[float]) -> list[float]:
+        begin = np.array(start) if start else None
+        theta: list[float] = fit(inputs, y, self.coding.owner, self._prior, begin, ITERATIONS).tolist()
+        return theta
+
+    def _inputs(self, rows: Rows) -> Inputs:
+        return self.coding(self._parameters.codes(self._seen.x[rows]))
+
+    def _chosen(self, rows: Rows, centre: int) -> Rows:
+        """Return at most `MOST_ROWS` of the rows, in order of arrival: the nearest to the centre."""
+        if len(rows) <= MOST_ROWS:
+            return rows
+        from lamcts.spaces.base import distance
+
+        far = distance(self._seen.x[rows], self._seen.x[[centre]])[:, 0]
+        return np.sort(rows[np.argsort(far, kind="stable")[:MOST_ROWS]])

@@ -1,0 +1,161 @@
+"""The Gaussian process of discrete and mixed spaces: an exponential Hamming kernel times Matern 5/2.
+
+`k(z, t) = exp(-sum_c w_c [z_c != t_c]) matern(r)`, one weight a category c, and r the distance of the numbers in length
+scales (the transformed overlap kernel of Casmopolitan, arXiv 2102.07188 eq. 3, with the product over categories).
+
+Letters: n rows in the model, m rows asked about, p parameters, c categories, w options of all categories, q numbers.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from lamcts.models.gp import factor, matern, profiled_signal
+from lamcts.spaces.parameters import Mask, Parameters
+from lamcts.types import Floats, Rows
+
+MIDDLE = 0.5  # of a number's range: what stands for one that is not active
+
+
+class Inputs(NamedTuple):
+    """Rows as the kernel takes them: which option of each category, as ones in `hot` [n, w], and `numbers` [n, q]."""
+
+    hot: Floats
+    numbers: Floats
+
+    def __len__(self) -> int:
+        return len(self.hot)
+
+    def joined(self, other: "Inputs") -> "Inputs":
+        return Inputs(np.vstack([self.hot, other.hot]), np.vstack([self.numbers, other.numbers]))
+
+
+class Coding:
+    """Makes inputs of codes. A category that is not active has an option of its own for that.
+
+    Where the space has inactive parameters, a number that is not active lies in the middle of its range, and whether it
+    is active is a category beside the others.
+    """
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+        moving = parameters.movable
+        self._categories = np.flatnonzero(parameters.categorical & moving)
+        self._numbers = np.flatnonzero(~parameters.categorical & moving)
+        self._switched = self._numbers if parameters.conditional else self._numbers[:0]
+        counts = [_count(parameters.levels[i]) + 1 for i in self._categories] + [2] * len(self._switched)
+        self._offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.owner: Rows = np.repeat(np.arange(len(counts)), counts)  # which category a column of `hot` belongs to
+
+    @property
+    def categories(self) -> int:
+        return len(self._offsets) - 1
+
+    @property
+    def numbers(self) -> int:
+        return len(self._numbers)
+
+    def __call__(self, z: Floats, active: Mask | None = None) -> Inputs:
+        """Return the inputs of codes `z` [n, p]; active [n, p]: None asks the space."""
+        active = self._parameters.active(z) if active is None else active
+        hot = np.zeros((len(z), int(self._offsets[-1])))
+        rows = np.arange(len(z))
+        for k, i in enumerate(self._categories):
+            levels = self._parameters.levels[i]
+            place = np.searchsorted(levels, z[:, i]) if levels is not None else np.zeros(len(z), np.int64)
+            hot[rows, self._offsets[k] + np.where(active[:, i], place + 1, 0)] = 1.0
+        for k, i in enumerate(self._switched, start=len(self._categories)):
+            hot[rows, self._offsets[k] + active[:, i]] = 1.0
+        return Inputs(hot, np.where(active, z, MIDDLE)[:, self._numbers])
+
+
+def _count(levels: Floats | None) -> int:
+    return 0 if levels is None else len(levels)
+
+
+@dataclass(frozen=True, eq=False)
+class HammingHyper:
+    """Hyper-parameters: `weights` [c], `lengths` [q] as shares of a range, `noise` as a share of the signal."""
+
+    weights: Floats
+    lengths: Floats
+    noise: float
+
+
+def overlap(a: Floats, b: Floats, columns: Floats) -> Floats:
+    """Return `exp(-sum_c w_c [a_c != b_c])` [n, m] of one-hot rows; `columns` [w] holds each column's weight.
+
+    All rows have one option of each category, so that the sum of weights is the same for all.
+    """
+    total = float((columns * a[:1]).sum()) if len(a) else 0.0
+    equal = (a * columns) @ b.T  # [n, m]
+    equal -= total
+    np.minimum(equal, 0.0, out=equal)
+    result: Floats = np.exp(equal, out=equal)
+    return result
+
+
+class HammingPosterior:
+    """The process given inputs and losses `y` [n] in standard units; mean and signal are the most likely ones."""
+
+    def __init__(self, inputs: Inputs, y: Floats, hyper: HammingHyper, owner: Rows) -> None:
+        self.inputs, self.y, self.hyper, self._owner = inputs, y, hyper, owner
+        self._columns = hyper.weights[owner] if len(owner) else np.empty(0)
+        self.root = factor(self._correlate(inputs, inputs), hyper.noise)  # [n, n], lower
+        ones = self.whiten(np.ones((len(y), 1)))[:, 0]
+        white = self.whiten(y[:, None])[:, 0]
+        self.mean = float(ones @ white / (ones @ ones))
+        white = white - self.mean * ones
+        self.signal = profiled_signal(float(white @ white), len(y))
+        self.white = white  # [n], L^-1 (y - mean)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """K^-1 (y - mean), [n]."""
+        from scipy.linalg.blas import dtrsv
+
+        result: Floats = dtrsv(self.root, self.white, lower=1, trans=1)
+        return result
+
+    def whiten(self, b: Floats) -> Floats:
+        """With `K = L L^T`, return `v` [n, k] such that `L v = b`."""
+        from scipy.linalg.blas import dtrsm
+
+        result: Floats = dtrsm(1.0, self.root, b, lower=1)
+        return result
+
+    def moments(self, inputs: Inputs) -> tuple[Floats, Floats]:
+        """Return the posterior mean and variance of the noise-free loss at some rows, both [m]."""
+        cross = self._correlate(self.inputs, inputs)  # [n, m]
+        mean = self.mean + self.weights @ cross
+        white = self.whiten(np.asfortranarray(cross))
+        variance = self.signal * (1.0 - np.einsum("ij,ij->j", white, white))
+        return mean, np.maximum(variance, 0.0)
+
+    def fitted(self) -> Floats:
+        """Return the posterior mean at the model's own rows, [n]."""
+        return self.y - self.hyper.noise * self.weights
+
+    def believing(self, inputs: Inputs) -> "HammingPosterior":
+        """Return the process as if the losses at some rows [k] had come out at their expectation (kriging believer)."""
+        new = object.__new__(HammingPosterior)
+        new.hyper, new._owner, new._columns = self.hyper, self._owner, self._columns
+        new.mean, new.signal = self.mean, self.signal
+        cross = self._correlate(self.inputs, inputs)  # [n, k]
+        expected = self.mean + self.weights @ cross
+        white = self.whiten(np.asfortranarray(cross))
+        corner = factor(self._correlate(inputs, inputs) - white.T @ white, self.hyper.noise)  # [k, k]
+        n, k = len(self.inputs), len(inputs)
+        new.root = np.zeros((n + k, n + k), order="F")
+        new.root[:n, :n], new.root[n:, :n], new.root[n:, n:] = self.root, white.T, corner
+        new.inputs, new.y = self.inputs.joined(inputs), np.concatenate([self.y, expected])
+        new.white = np.concatenate([self.white, np.zeros(k)])  # what came out as expected tells nothing new
+        return new
+
+    def _correlate(self, a: Inputs, b: Inputs) -> Floats:
+        kernel = overlap(a.hot, b.hot, self._columns)
+        if a.numbers.shape[1]:
+            kernel *= matern(a.numbers / self.hyper.lengths, b.numbers / self.hyper.lengths)
+        return kernel

@@ -1,0 +1,147 @@
+"""Most likely hyper-parameters of the process in `hamming.py`: L-BFGS on the analytic gradient, under priors.
+
+Letters: n rows, c categories, w options of all categories, q numbers.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lamcts.models.fit import EVALUATIONS, NO_FACTOR
+from lamcts.models.gp import SIGNAL_SHAPE, profiled_signal
+from lamcts.models.hamming import HammingHyper, Inputs, overlap
+from lamcts.types import Floats, Rows
+
+
+@dataclass(frozen=True)
+class HammingPrior:
+    """Log-normal priors of the weights, of the length scales and of the noise ratio.
+
+    Weights shrink with the number of categories and length scales grow with the root of that of numbers, so that two
+    random points are about equally like each other in all spaces.
+
+    weight: median of a category's weight times their number (1.2); ours, shared/mixed.md's sketch.
+    weight_spread: standard deviation of its logarithm (1.0); untuned.
+    length: median of a number's length scale over the root of their number (0.5; share of the range); the same sketch.
+    length_spread: standard deviation of its logarithm (1.0); untuned.
+    noise: median of the noise (1e-3; share of the signal's variance); untuned.
+    noise_spread: standard deviation of its logarithm (1.5); untuned.
+    """
+
+    weight: float = 1.2
+    weight_spread: float = 1.0
+    length: float = 0.5
+    length_spread: float = 1.0
+    noise: float = 1e-3
+    noise_spread: float = 1.5
+
+    def centre(self, categories: int, numbers: int) -> Floats:
+        """Return the medians of (log weights, log lengths, log noise), [c + q + 1]."""
+        weight = math.log(self.weight / max(categories, 1))
+        length = math.log(self.length * math.sqrt(max(numbers, 1)))
+        return np.concatenate([np.full(categories, weight), np.full(numbers, length), [math.log(self.noise)]])
+
+    def spreads(self, categories: int, numbers: int) -> Floats:
+        """Return the standard deviations of the same, [c + q + 1]."""
+        parts = (categories, self.weight_spread), (numbers, self.length_spread), (1, self.noise_spread)
+        return np.concatenate([np.full(count, spread) for count, spread in parts])
+
+
+FARTHEST = 5.0  # deviations from its median that a hyper-parameter may go: beyond, kernels are flat or white
+
+
+def fit(inputs: Inputs, y: Floats, owner: Rows, prior: HammingPrior, start: Floats | None, iterations: int) -> Floats:
+    """Return the theta [c + q + 1] of least loss found from `start` (None: the medians of the prior).
+
+    `iterations` bounds the steps of L-BFGS. `y` [n] are losses in standard units.
+    """
+    from scipy.optimize import minimize
+
+    loss = Loss(inputs, y, owner, prior)
+    low, high = loss.centre - FARTHEST * loss.spreads, loss.centre + FARTHEST * loss.spreads
+    options: Any = {"maxiter": iterations, "maxfun": EVALUATIONS * iterations}
+    lbfgs: Any = minimize  # its stubs know no bounds of exactly our type
+    begin = loss.centre if start is None else np.clip(start, low, high)
+    result = lbfgs(loss, begin, jac=True, method="L-BFGS-B", bounds=list(zip(low, high, strict=True)), options=options)
+    return np.asarray(result.x, np.float64)
+
+
+def hyper_of(theta: Floats, categories: int) -> HammingHyper:
+    """Return the hyper-parameters of theta [c + q + 1]."""
+    values = np.exp(theta)
+    return HammingHyper(values[:categories], values[categories:-1], float(values[-1]))
+
+
+class Loss:
+    """The negative log posterior of theta = (log weights, log lengths, log noise) [c + q + 1], with its gradient.
+
+    Mean and signal are profiled out, as in `fit.Loss`. With W as there, and K the kernel, the derivative along a weight
+    is `-w_c sum(W K [a_c != b_c]) / 2`: the sum over unequal pairs is that over all pairs less, for each option, that
+    over the pairs that share it.
+    """
+
+    def __init__(self, inputs: Inputs, y: Floats, owner: Rows, prior: HammingPrior) -> None:
+        self.hot, self.y, self.owner = inputs.hot, y, owner
+        self.numbers = inputs.numbers - inputs.numbers.mean(0)
+        self.categories = int(owner[-1]) + 1 if len(owner) else 0
+        q = self.numbers.shape[1]
+        self.centre, self.spreads = prior.centre(self.categories, q), prior.spreads(self.categories, q)
+        self._sides = np.column_stack([y, np.ones(len(y))])
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+
+        n, noise = len(self.y), math.exp(theta[-1])
+        kernel, slope = self._correlate(theta)
+        system = kernel.copy()
+        system.flat[:: n + 1] += noise
+        root, info = dpotrf(system.T, lower=1, overwrite_a=1, clean=0)
+        if info:
+            return NO_FACTOR, np.zeros(len(theta))
+        solved, _ = dpotrs(root, self._sides, lower=1)  # [n, 2]: C^-1 y, C^-1 1
+        mean = solved[:, 0].sum() / solved[:, 1].sum()
+        weights = solved[:, 0] - mean * solved[:, 1]
+        signal = profiled_signal(float(weights @ (self.y - mean)), n)
+        value = (n / 2 + SIGNAL_SHAPE + 1) * math.log(signal) + float(np.log(root.flat[:: n + 1]).sum())
+        lower, _ = dpotri(root, lower=1, overwrite_c=1)
+        lower = np.tril(lower)
+        w = lower + lower.T
+        w.flat[:: n + 1] /= 2
+        w -= np.outer(weights, weights / signal)
+        gradient = np.concatenate([self._by_weights(w * kernel, theta), self._by_lengths(w, slope, theta), [0.0]])
+        gradient[-1] = noise * float(np.trace(w)) / 2
+        away = (theta - self.centre) / self.spreads
+        return value + float(away @ away) / 2, gradient + away / self.spreads
+
+    def _correlate(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Return the kernel [n, n], and its derivative along a log length over the squared scaled distance, [n, n]."""
+        columns = np.exp(theta[: self.categories])[self.owner] if self.categories else np.empty(0)
+        kernel = overlap(self.hot, self.hot, columns)
+        if not self.numbers.shape[1]:
+            return kernel, np.empty((0, 0))
+        scaled = self.numbers * np.exp(-theta[self.categories : -1])
+        square = np.square(scaled).sum(1)
+        five = np.maximum(5.0 * (square[:, None] + square - 2.0 * scaled @ scaled.T), 0.0)
+        root = np.sqrt(five)
+        kernel *= np.exp(-root)
+        slope = kernel * (1.0 + root) * (5.0 / 3.0)
+        kernel *= 1.0 + root + five / 3.0
+        return kernel, slope
+
+    def _by_weights(self, both: Floats, theta: Floats) -> Floats:
+        if not self.categories:
+            return np.empty(0)
+        shared = np.einsum("ij,ij->j", both @ self.hot, self.hot)  # [w], over pairs that share an option
+        unequal = both.sum() - np.bincount(self.owner, shared, self.categories)
+        result: Floats = -np.exp(theta[: self.categories]) * unequal / 2
+        return result
+
+    def _by_lengths(self, w: Floats, slope: Floats, theta: Floats) -> Floats:
+        if not self.numbers.shape[1]:
+            return np.empty(0)
+        both = w * slope
+        scaled = self.numbers * np.exp(-theta[self.categories : -1])
+        result: Floats = both.sum(1) @ np.square(scaled) - np.einsum("ij,ij->j", scaled, both @ scaled)
+        return result

@@ -1,0 +1,30 @@
+"""Warping of losses for a model that is to rank the good ones: how bad the bad ones are does not matter."""
+
+import numpy as np
+
+from lamcts.models.scale import Scale
+from lamcts.types import Floats
+
+
+def half_rank(y: Floats) -> Floats:
+    """Return finite losses `y` [n] in standard units, those above the median by rank alone.
+
+    They become normal scores with the spread of the better half below the median (the half-rank warp of Vizier's
+    default, Song et al. 2024, arXiv 2408.11527, sec. 3). Equal losses stay equal.
+    """
+    from scipy.special import ndtri
+
+    z = Scale.of(y).down(y)
+    if len(z) < 2:
+        return z
+    middle = float(np.median(z))
+    good = z[z <= middle] - middle
+    spread = float(np.sqrt(np.mean(good * good)))
+    if not spread > 0:
+        spread = float(np.abs(z - middle)[z != middle].min(initial=np.inf))
+        spread = spread if np.isfinite(spread) else 1.0
+    values, place, counts = np.unique(z, return_inverse=True, return_counts=True)
+    rank = np.cumsum(counts) - counts / 2  # mean rank of each value, from 0 to n
+    score = spread * ndtri(np.clip(rank / len(z), 0.5, 1.0 - 0.25 / len(z)))
+    warped = np.where(values > middle, middle + score, values)[place]
+    return Scale.of(warped).down(warped)
