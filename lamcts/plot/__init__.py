@@ -1,8 +1,8 @@
 """Figures (extra: plot). Every function returns a matplotlib Figure and touches no global state of matplotlib."""
 
-from lamcts.plot.cells import cells
 from lamcts.plot.curves import best_so_far, reward
 from lamcts.plot.leaves import partition
+from lamcts.plot.networks import cells
 from lamcts.plot.nodes import tree
 
 __all__ = ["best_so_far", "cells", "partition", "reward", "tree"]

@@ -11,17 +11,17 @@ from itertools import pairwise
 import numpy as np
 
 from lamcts.errors import MissingExtra
+from lamcts.plot.crossings import Links, ordered
 from lamcts.types import Floats, Rows
 
 # All chosen by eye.
-SWEEPS = 24  # over the columns, of each of the two searches below; more changed no picture
+SWEEPS = 24  # over the columns, there and back; more changed no picture
 GAP = 0.4  # between columns
 ROOM = 0.14  # between slots of a column
 BEND = 0.08  # height of a bend
 STIFF = 30.0  # how much more than others edges between two bends pull to be level
 
 Edge = tuple[int, int, str]
-Links = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def layered(sizes: Floats, edges: Sequence[Edge], label_sizes: Floats) -> Layout
     ranks = _ranks(len(sizes), edges)
     chains, named, columns, size = _slots(ranks, sizes, edges, label_sizes)
     links = [pair for chain in chains for pair in pairwise(chain)]
-    order = _ordered(columns, links)
+    order = ordered(columns, links)
     y = _levelled(order, links, size, len(sizes))
     x, width = _across(columns, size)
     return Layout(np.column_stack([x, y]), np.column_stack([width, size[:, 1]]), chains, named)
@@ -84,46 +84,6 @@ def _slots(
             size[-1] = tuple(label_size)
         chains.append([i, *range(first, len(columns)), j])
     return chains, named, np.array(columns), np.array(size)
-
-
-def _ordered(columns: Rows, links: Links) -> list[list[int]]:
-    """Return the slots of each column from bottom to top, with few crossings: each near the mean of its neighbours."""
-    order = [np.flatnonzero(columns == c).tolist() for c in range(columns.max() + 1)]
-    best, fewest = order, _crossings(order, links)
-    for sweep in range(SWEEPS):
-        side = 1 if sweep % 2 else -1  # look to the right, to the left
-        for c in range(len(order))[::-side]:
-            place = _places(order)
-            wish = {s: _wish(s, place, [o for o in _others(s, links) if columns[o] == c + side]) for s in order[c]}
-            order = [*order[:c], sorted(order[c], key=wish.__getitem__), *order[c + 1 :]]
-        count = _crossings(order, links)
-        if count < fewest:
-            best, fewest = order, count
-    return best
-
-
-def _wish(s: int, place: dict[int, float], near: list[int]) -> float:
-    """Return where in its column a slot should stand: at the mean of its neighbours, or where it is."""
-    return sum(place[o] for o in near) / len(near) if near else place[s]
-
-
-def _others(s: int, links: Links) -> list[int]:
-    return [j if i == s else i for i, j in links if s in (i, j)]
-
-
-def _places(order: list[list[int]]) -> dict[int, float]:
-    """Return how far up its column each slot stands, from the column's middle."""
-    return {s: place - (len(column) - 1) / 2 for column in order for place, s in enumerate(column)}
-
-
-def _crossings(order: list[list[int]], links: Links) -> int:
-    """Return how many pairs of links between the same two columns cross."""
-    place = _places(order)
-    column = {s: c for c, slots in enumerate(order) for s in slots}
-    left = np.array([column[i] for i, _ in links])
-    one, two = (np.array([place[pair[side]] for pair in links]) for side in range(2))
-    cross = (one[:, None] - one) * (two[:, None] - two) < 0
-    return int((cross & (left[:, None] == left)).sum()) // 2
 
 
 def _levelled(order: list[list[int]], links: Links, size: Floats, nodes: int) -> Floats:

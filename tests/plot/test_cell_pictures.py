@@ -1,4 +1,5 @@
 import sys
+from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip insta
 pytest.importorskip("networkx", reason="networkx is not installed: pip install 'lamcts[plot]'")
 
 from lamcts import plot
-from lamcts.plot.cells import drawing
+from lamcts.plot.crossings import ordered
 from lamcts.plot.layered import layered
+from lamcts.plot.networks import drawing
 
 # seven vertices, nine edges
 VERTICES = Graph(
@@ -80,11 +82,29 @@ def test_a_chain_is_level():
     np.testing.assert_allclose(layout.at[:, 1], layout.at[0, 1])
 
 
-def test_a_tree_is_drawn_without_crossings():
-    edges = [(0, 1, ""), (0, 2, ""), (2, 3, ""), (1, 4, ""), (2, 5, ""), (1, 6, "")]
-    y = laid_out(7, edges).at[:, 1]
-    assert (y[1] > y[2]) == (min(y[4], y[6]) > max(y[3], y[5]))
-    assert (y[1] < y[2]) == (max(y[4], y[6]) < min(y[3], y[5]))
+def crossings(order, links):
+    place = {s: (c, k) for c, column in enumerate(order) for k, s in enumerate(column)}
+    ends = [(*place[i], place[j][1]) for i, j in links]
+    return sum(a[0] == b[0] and (a[1] - b[1]) * (a[2] - b[2]) < 0 for a, b in combinations(ends, 2))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_order_of_a_small_graph_has_fewer_crossings(seed):
+    rng = np.random.default_rng(seed)
+    columns = np.repeat(np.arange(3), 4)
+    links = [(i, j) for i in range(12) for j in range(12) if columns[j] == columns[i] + 1 and rng.random() < 0.45]
+    found = ordered(columns, links)
+    assert [sorted(column) for column in found] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+    every = product(*(list(permutations(range(4 * c, 4 * c + 4))) for c in range(3)))
+    assert crossings(found, links) == min(crossings(order, links) for order in every)
+
+
+def test_a_cell_of_four_nodes_is_drawn_without_crossings():
+    edges = [(0, 1, "skip"), (0, 2, "none"), (1, 2, "conv"), (0, 3, "pool"), (1, 3, "conv"), (2, 3, "skip")]
+    layout = laid_out(4, edges)
+    x = layout.at[:, 0].round(6)
+    order = [sorted(np.flatnonzero(x == c), key=lambda s: layout.at[s, 1]) for c in np.unique(x)]
+    assert crossings(order, [pair for chain in layout.chains for pair in pairwise(chain)]) == 0
 
 
 def test_a_graph_with_a_cycle_is_refused():
