@@ -48,13 +48,15 @@ class MobileBlocks(ArchitectureSpace):
         )
 
     def parse(self, text: str) -> Point:
-        words = text.split()
+        words = [word.split("_") for word in text.split()]
         fields = {short: field for field, short in SHORT.items()}
+        point: Point = {}
         try:
-            if len(words) != len(self.blocks):
-                raise ValueError(f"{len(words)} blocks")
-            found = [re.findall(r"([a-z]+)(\d+)(?:_|$)", word) for word in words]
-            point = {f"block{i}_{fields[short]}": int(n) for i, block in enumerate(found) for short, n in block}
+            if [len(word) for word in words] != [len(block) for block in self.blocks]:
+                raise ValueError(f"{len(words)} blocks of {[len(word) for word in words]} numbers")
+            for i, word in enumerate(words):
+                pairs = [re.fullmatch(r"([a-z]+)(\d+)", part) or ("", "", "") for part in word]
+                point |= {f"block{i}_{fields[pair[1]]}": int(pair[2]) for pair in pairs}
             result: Point = self.space.decode(self.space.encode(point))
         except (ValueError, KeyError) as error:
             shape = "_".join(f"{short}<n>" for field, short in SHORT.items() if field in self.blocks[0])

@@ -78,7 +78,15 @@ def test_a_text_is_that_of_efficientnets_code():
 
 
 @pytest.mark.parametrize(
-    "text", ["r2_k3_s1_e6", "r2_k3_s1_e6 r4_k7_s2", "r2_k3_s1_e6 r4_k4_s2_e3", "r2_k3_s1_e6 r4_k7_s2_e3_x1"]
+    "text",
+    [
+        "r2_k3_s1_e6",
+        "r2_k3_s1_e6 r4_k7_s2",
+        "r2_k3_s1_e6 r4_k4_s2_e3",
+        "r2_k3_s1_e6 r4_k7_s2_e3_x1",
+        "r2_k3_s1_e6 r4_k7_s2_k7",
+        "r2_k3_s1_e6 r4_k7_s2_!e3",
+    ],
 )
 def test_a_text_of_other_blocks_is_refused(text):
     with pytest.raises(ValueError, match="expected 2 blocks r<n>_k<n>_s<n>_e<n>"):
