@@ -2,6 +2,7 @@
 
 from lamcts.plot.curves import best_so_far, reward
 from lamcts.plot.leaves import partition
+from lamcts.plot.networks import cells
 from lamcts.plot.nodes import tree
 
-__all__ = ["best_so_far", "partition", "reward", "tree"]
+__all__ = ["best_so_far", "cells", "partition", "reward", "tree"]
