@@ -19,7 +19,7 @@ HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, l
 FINEST = 2**50  # the most steps s for which rint((k / s) * s) == k is sure in float64: the product is off by < k 2^-51
 HELD = 2**1000  # largest bound of an Int: a float holds it, and sums and differences of two
 BITS = 40  # significant bits of a log Int: exp(log(v)) is off by < 44 roundings, far below half of 2^-40
-LISTED_VALUES = 20_000  # of an integer, most that are listed: to encode them takes a quarter of a second
+LISTED_VALUES = 20_000  # of an integer, most that are listed (untuned)
 LARGEST = 2**63  # largest log Int: bounds the error of exp above, and holds every integer of SQLite and numpy
 
 
@@ -89,7 +89,9 @@ class Int(Coded):
     def rows(self) -> Floats | None:
         if self.size > LISTED_VALUES:
             return None
-        return np.array([self.encode(value) for value in range(self.low, self.high + 1)])
+        if self.log:
+            return self._x(self._rounded(np.arange(self.low, self.high + 1, dtype=np.float64)[:, None]))
+        return np.arange(self.high - self.low + 1)[:, None] / max(self._steps, 1)
 
     def signature(self) -> dict[str, Any]:
         return {"kind": "int", "low": self.low, "high": self.high, "log": bool(self.log)}

@@ -1,6 +1,6 @@
 """Moves of a search over discrete parameters: one parameter at a time to another of its values.
 
-Letters: n rows, p parameters, k neighbours.
+A table's row counts as one parameter. Letters: n rows, p parameters, k neighbours.
 """
 
 import numpy as np
@@ -10,76 +10,110 @@ from lamcts.types import Floats, Rows
 
 EVERY = 32  # levels of an ordered parameter up to which all are tried; of more, those 1, 2, 4, ... steps away (untuned)
 STEPS = (0.3, 0.1, 0.03, 0.01)  # deviations of the steps of a real number, as shares of its range (untuned)
+WIDER = 2.0 ** np.arange(8)  # times the step of a number with too many levels to list, until it moves (untuned)
 NEAREST = 32  # rows of a table that count as neighbours where few differ in one column (untuned)
 
 
 def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator) -> Floats:
     """Return the codes [k, p] of all rows that differ from `z` [p] in one active parameter; of a real number, a few.
 
-    Of a table: its rows that differ in one column, or the nearest ones where those are few.
+    Of a table: its rows that differ in one column, and the nearest ones where those are few.
     """
-    if parameters.table is not None:
-        return _in_table(parameters.table, z)
     active = parameters.active(z[None])[0]
     found = [np.empty((0, len(z)))]
-    for i in np.flatnonzero(active & parameters.movable):
-        values = _others(parameters.levels[i], float(z[i]), bool(parameters.categorical[i]), rng)
+    for i in np.flatnonzero(active & parameters.units):
+        part, values = _others(parameters, int(i), z, rng)
         near = np.repeat(z[None], len(values), axis=0)
-        near[:, i] = values
+        near[:, part] = values
         found.append(near)
     return np.vstack(found)
 
 
 def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves: float = 1.0) -> Floats:
-    """Return the codes [n, p] of the rows `z` [n, p], in each at least one active parameter moved, `moves` on average.
+    """Return the codes [n, p] of the rows `z` [n, p], in each at least one active parameter moved.
 
-    A category, and a number with few levels, takes any other of its values; a real number makes a Gaussian step.
+    One is, and each further one with a chance that makes `moves` of them on average. A category, and a number with few
+    levels, takes any other of its values; a real number makes a Gaussian step; a table's row gives way to one near it.
     """
     n, p = z.shape
-    active = parameters.active(z) & parameters.movable
-    chance = moves / np.maximum(active.sum(1, keepdims=True), 1)  # [n, 1]
-    moved = (rng.random((n, p)) < chance) & active
-    one = np.where(active, rng.random((n, p)), -1.0).argmax(1)
-    moved[np.arange(n), one] |= ~moved.any(1)
+    active = parameters.active(z) & parameters.units
+    chance = (moves - 1.0) / np.maximum(active.sum(1, keepdims=True) - 1, 1)  # [n, 1]
+    moved = rng.random((n, p)) < chance
+    moved[np.arange(n), np.where(active, rng.random((n, p)), -1.0).argmax(1)] = True
+    moved &= active
     result = z.copy()
-    for i in range(p):
+    tables = {table.part.start: table for table in parameters.tables}
+    for i in np.flatnonzero(moved.any(0)):
         rows = np.flatnonzero(moved[:, i])
-        if len(rows):
-            result[rows, i] = _moved(parameters.levels[i], z[rows, i], rng)
+        if i in tables:
+            result[rows, tables[i].part] = _beside(tables[i].rows, z[rows, tables[i].part], rng)
+        else:
+            result[rows, i] = _moved(parameters, int(i), z[rows, i], rng)
     return result
 
 
-def _others(levels: Floats | None, value: float, categorical: bool, rng: np.random.Generator) -> Floats:
-    """Return other values of a parameter: all of a category or of few levels, else some near and far."""
+def _others(parameters: Parameters, i: int, z: Floats, rng: np.random.Generator) -> tuple[slice, Floats]:
+    """Return the columns that unit `i` takes, and other values for them [k, columns], or [k, 1]."""
+    for table in parameters.tables:
+        if table.part.start == i:
+            return table.part, _in_table(table.rows, z[table.part])
+    levels, value = parameters.levels[i], float(z[i])
     if levels is None:
-        reached: Floats = np.clip(value + rng.standard_normal(len(STEPS)) * STEPS, 0.0, 1.0)
-        return reached
-    if categorical or len(levels) <= EVERY:
-        others: Floats = levels[levels != value]
-        return others
-    here = int(np.abs(levels - value).argmin())
-    reach = 2 ** np.arange(int(np.log2(len(levels))) + 1)
-    places = np.concatenate([here - reach, here + reach])
-    near: Floats = levels[places[(places >= 0) & (places < len(levels))]]
-    return near
+        reached = parameters.valid(i, _reflected(value + rng.standard_normal(len(STEPS)) * STEPS))
+        others = np.unique(reached[reached != value])
+    elif parameters.categorical[i] or len(levels) <= EVERY:
+        others = levels[levels != value]
+    else:
+        here = int(np.abs(levels - value).argmin())
+        reach = 2 ** np.arange(int(np.log2(len(levels))) + 1)
+        places = np.concatenate([here - reach, here + reach])
+        others = levels[places[(places >= 0) & (places < len(levels))]]
+    return slice(i, i + 1), others[:, None]
 
 
-def _moved(levels: Floats | None, values: Floats, rng: np.random.Generator) -> Floats:
+def _moved(parameters: Parameters, i: int, values: Floats, rng: np.random.Generator) -> Floats:
     """Return for each of some values of a parameter another one, drawn at random."""
-    if levels is None:
-        reached: Floats = np.clip(values + rng.standard_normal(len(values)) * rng.choice(STEPS, len(values)), 0.0, 1.0)
-        return reached
-    places: Rows = np.searchsorted(levels, values)
-    other: Floats = levels[(places + rng.integers(1, max(len(levels), 2), len(values))) % len(levels)]
-    return other
+    levels = parameters.levels[i]
+    if levels is not None:
+        places: Rows = np.searchsorted(levels, values)
+        other: Floats = levels[(places + rng.integers(1, len(levels), len(values))) % len(levels)]
+        return other
+    result, same = values.copy(), np.arange(len(values))
+    for wider in WIDER:
+        step = wider * rng.choice(STEPS, len(same)) * rng.standard_normal(len(same))
+        result[same] = parameters.valid(i, _reflected(values[same] + step))
+        same = same[result[same] == values[same]]  # a step within the distance of two levels
+        if not len(same):
+            break
+    return result
+
+
+def _reflected(values: Floats) -> Floats:
+    """Return values thrown back into [0, 1] at its ends: clipped there, many a step would lead nowhere."""
+    folded = values % 2.0
+    inside: Floats = np.where((values >= 0.0) & (values <= 1.0), values, np.where(folded > 1.0, 2.0 - folded, folded))
+    return inside
+
+
+def _beside(table: Floats, z: Floats, rng: np.random.Generator) -> Floats:
+    """Return for each row of `z` [n, k] a neighbour of it in the table, drawn at random."""
+    result = z.copy()
+    starts, owner = np.unique(z, axis=0, return_inverse=True)
+    for number, start in enumerate(starts):
+        rows, near = np.flatnonzero(owner.ravel() == number), _in_table(table, start)
+        result[rows] = near[rng.integers(0, len(near), len(rows))]
+    return result
 
 
 def _in_table(table: Floats, z: Floats) -> Floats:
+    """Return the neighbours of the row `z` [k] of a table: those that differ in one column, and some that are near."""
     differs = (table != z).sum(1)
     near: Floats = table[differs == 1]
-    if len(near) >= NEAREST:
-        return near
-    far = np.square(table - z).sum(1)
     others = np.flatnonzero(differs > 1)
-    nearest = others[np.argsort(far[others], kind="stable")[: NEAREST - len(near)]]
+    missing = min(NEAREST - len(near), len(others))
+    if missing <= 0:
+        return near
+    far = np.square(table[others] - z).sum(1)
+    close = np.flatnonzero(far <= np.partition(far, missing - 1)[missing - 1])  # cheaper than to sort a large table
+    nearest = others[close[np.argsort(far[close], kind="stable")[:missing]]]
     return np.vstack([near, table[nearest]])

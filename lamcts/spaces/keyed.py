@@ -17,7 +17,7 @@ class Keyed(Coded):
 
     key: `key(point)` returns what equal points share (isomorphic cells, say), and None for a point that is none (an
         invalid cell), which is never proposed. It must be cheap beside an evaluation, and depend on the point alone.
-    name: what stands for the key in journals (None: the function's own name); another name is another space.
+    name: what stands for the key in journals (None: the function's own); another name is another space.
     """
 
     def __init__(self, inner: Space, key: Key, name: str | None = None) -> None:
@@ -25,8 +25,12 @@ class Keyed(Coded):
             raise ValueError(f"Keyed: expected a space, got {type(inner).__name__}; pass Space({{...}}) or such")
         if not callable(key):
             raise ValueError(f"Keyed: expected a function of a point, got {type(key).__name__}")
+        if isinstance(inner, Keyed):
+            raise ValueError(
+                "Keyed: expected a space without a key, got Keyed; one key says all, pass the space inside"
+            )
         self.inner, self.key = inner, key
-        self.name: str = getattr(key, "__qualname__", type(key).__name__) if name is None else name
+        self.name = _name(key, name)
         self.dim = inner.dim
 
     @property
@@ -67,3 +71,15 @@ class Keyed(Coded):
 
     def __repr__(self) -> str:
         return f"Keyed({self.inner!r}, {self.name})"
+
+
+def _name(key: Key, given: Any) -> str:
+    """Return the name of a key; ValueError where two different ones would share it, and so their journals."""
+    if given is not None:
+        if not isinstance(given, str) or not given:
+            raise ValueError(f"Keyed: expected a name of at least one letter, got {given!r}; pass name='cell' or such")
+        return given
+    name: str = getattr(key, "__qualname__", "<none>")
+    if name.endswith(">"):  # a lambda's, or none at all
+        raise ValueError(f"Keyed: expected a name for {key!r}, which has none of its own; pass name='cell' or such")
+    return name

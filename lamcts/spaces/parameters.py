@@ -4,13 +4,14 @@ Letters: n rows, d coordinates, p parameters. A row of codes z [p] holds one num
 option where it is a category, else its coordinate in [0, 1].
 """
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import Space, rows_of
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.product import Space as ProductSpace
 from lamcts.types import Floats
@@ -18,30 +19,47 @@ from lamcts.types import Floats
 Mask = NDArray[np.bool_]
 
 
+class Table(NamedTuple):
+    """Parameters that are the columns of a `Finite` space: together they take one of its `rows` [N, k]."""
+
+    part: slice  # which parameters
+    rows: Floats
+
+
 class Parameters:
     """The parameters of a space, and its rows as codes.
 
     levels: of each parameter the valid codes in ascending order, [k]; None where it takes any value of [0, 1], or too
         many to list. categorical [p]: which are compared by equality alone: unordered options, and all with two values.
-    table: the codes of a `Finite` space [N, p], whose columns are its parameters; None for all other spaces.
+    movable [p]: all but the constants. units [p]: those that a move may begin with: the movable ones, of a table the
+        first column, which stands for all of them.
+    tables: the `Finite` spaces inside, whose columns are parameters that only move together.
     """
 
     def __init__(self, space: Space) -> None:
         self.space = space
         found = list(_described(space))
-        self._parts = [part for part, _ in found]
-        self.levels: tuple[Floats | None, ...] = tuple(levels for _, levels in found)
+        self._parts = [one.part for one in found]
+        self._owners = [one.owner for one in found]
+        self.levels: tuple[Floats | None, ...] = tuple(one.levels for one in found)
         widths = self.widths = np.array([part.stop - part.start for part in self._parts])
         counts = np.array([0 if levels is None else len(levels) for levels in self.levels])
         self.categorical: Mask = (widths > 1) | (counts == 2)
-        self.continuous: Mask = np.array([bool(space.continuous[part].any()) for part in self._parts])
+        real = space.continuous
+        self.continuous: Mask = np.array([bool(real[part].any()) for part in self._parts])
         self.movable: Mask = counts != 1  # the others are constants
-        self.table: Floats | None = space.x if isinstance(space, Finite) else None
+        first = [i for i, one in enumerate(found) if one.table is not None]
+        rows = [one.table for one in found if one.table is not None]
+        self.tables = tuple(Table(slice(i, i + own.shape[1]), own) for i, own in zip(first, rows, strict=True))
+        self.units: Mask = self.movable.copy()
+        for table in self.tables:
+            self.units[table.part] = False
+            self.units[table.part.start] = len(table.rows) > 1
 
     @property
     def conditional(self) -> bool:
         """Whether the space says which parameters are active."""
-        return hasattr(self.space, "active")
+        return hasattr(_bare(self.space), "active")
 
     @property
     def count(self) -> int:
@@ -61,7 +79,7 @@ class Parameters:
         ).astype(np.float64)
 
     def rows(self, z: Floats) -> Floats:
-        """Return the valid rows [n, d] of codes `z` [n, p]; of a table's the nearest."""
+        """Return the valid rows [n, d] of codes `z` [n, p], the nearest where they are not valid."""
         if self._narrow:
             return self.space.snap(z)
         x = np.zeros((len(z), self.space.dim))
@@ -74,8 +92,12 @@ class Parameters:
 
     def active(self, z: Floats) -> Mask:
         """Return which parameters have a say in the rows of codes `z` [n, p], [n, p]: all, where the space says no."""
-        space: Any = self.space
-        return np.asarray(space.active(z), bool) if self.conditional else np.ones(z.shape, bool)
+        return np.asarray(_bare(self.space).active(z), bool) if self.conditional else np.ones(z.shape, bool)
+
+    def valid(self, i: int, values: Floats) -> Floats:
+        """Return the valid codes nearest to some values of [0, 1] for parameter `i`, which has no list of levels."""
+        owner = self._owners[i]
+        return values if owner is None else np.asarray(owner.snap(values[:, None])[:, 0], np.float64)
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Return the codes of `n` valid rows drawn uniformly, [n, p]."""
@@ -87,29 +109,44 @@ class Parameters:
         return all(part.stop - part.start == 1 for part in self._parts)
 
 
-def _described(space: Any) -> Any:
-    """Yield the coordinates and the levels of each parameter."""
-    inner = getattr(space, "inner", None)  # of a space that only adds something to another
-    if inner is not None:
-        yield from _described(inner)
-    elif isinstance(space, ProductSpace):
+class _Parameter(NamedTuple):
+    """Coordinates and levels; of a table's first column its rows; of a number with too many levels the space."""
+
+    part: slice
+    levels: Floats | None
+    table: Floats | None = None
+    owner: Any = None
+
+
+def _bare(space: Any) -> Any:
+    """Return the space without what only adds something to another, such as keys."""
+    while hasattr(space, "inner"):
+        space = space.inner
+    return space
+
+
+def _described(space: Any) -> Iterator[_Parameter]:
+    """Yield the parameters of a space in the order of their coordinates."""
+    space = _bare(space)
+    if isinstance(space, ProductSpace):
         for member, part in zip(space.members, space.parts, strict=True):
-            for own, levels in _described(member):
-                yield slice(part.start + own.start, part.start + own.stop), levels
+            for own in _described(member):
+                yield own._replace(part=slice(part.start + own.part.start, part.start + own.part.stop))
     elif isinstance(space, Finite):
         for column in range(space.dim):
-            yield slice(column, column + 1), np.unique(space.x[:, column])
+            levels = np.unique(space.x[:, column])
+            yield _Parameter(slice(column, column + 1), levels, None if column else space.x)
     else:
         yield from _simple(space)
 
 
-def _simple(space: Any) -> Any:
+def _simple(space: Any) -> Iterator[_Parameter]:
     for block in space.blocks:
         width = block.stop - block.start
         if width > 1 and len(space.blocks) == 1 and space.size == width:  # one coordinate an option
-            yield block, np.arange(width, dtype=np.float64)
+            yield _Parameter(block, np.arange(width, dtype=np.float64))
         elif space.continuous[block].any() or width > 1 or len(space.blocks) > 1:
-            yield from ((slice(i, i + 1), None) for i in range(block.start, block.stop))
+            yield from (_Parameter(slice(i, i + 1), None) for i in range(block.start, block.stop))
         else:
-            rows = getattr(space, "rows", lambda: None)()
-            yield block, None if rows is None else np.sort(rows[:, 0])
+            rows = rows_of(space)
+            yield _Parameter(block, None, owner=space) if rows is None else _Parameter(block, np.sort(rows[:, 0]))
