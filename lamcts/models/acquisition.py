@@ -17,6 +17,7 @@ TINY, MOST_Z = 1e-300, 1e8  # keep quotients finite; at 1e8 deviations the impro
 LARGEST_ROOT = 1e150  # its square is a double, that of more is not
 LEAST_SD = 1e-150  # that of a row of the model without noise: quotients of common losses by it stay doubles
 LEAST_BELOW_1 = 1e-16  # about half an ulp of 1: nearer to 0 the difference would be 0, and its logarithm infinite
+MOST_LOG = 300.0  # of a quotient far out in the tail: its exponential, over sd, stays a double
 TAIL = -1e7  # below it `erfcx(-z / sqrt 2) |z| sqrt(pi / 2)` is 1 to the last bit and its series takes over
 
 
@@ -48,6 +49,20 @@ def log_expected_improvement(mean: Floats, sd: Floats, best: float) -> Floats:
     tail = z <= TAIL
     value[tail] = -(z[tail] ** 2) / 2.0 - LOG_ROOT_2PI - 2.0 * np.log(-z[tail])
     return value + np.log(sd)
+
+
+def slopes(mean: Floats, sd: Floats, best: float) -> tuple[Floats, Floats]:
+    """Return the derivatives of `log_expected_improvement` along the mean and along the standard deviation, [m], [m].
+
+    With `u = (best - mean) / sd` and `h = phi(u) + u Phi(u)`: `-Phi(u) / (sd h)` and `phi(u) / (sd h)`.
+    """
+    from scipy.special import log_ndtr
+
+    sd = _positive(sd)
+    u = np.maximum((best - mean) / sd, -LARGEST_ROOT)
+    log_h = log_expected_improvement(mean, sd, best) - np.log(sd)
+    density = -(u * u) / 2.0 - LOG_ROOT_2PI
+    return -np.exp(np.minimum(log_ndtr(u) - log_h, MOST_LOG)) / sd, np.exp(np.minimum(density - log_h, MOST_LOG)) / sd
 
 
 def thompson(draws: Singles) -> list[int]:

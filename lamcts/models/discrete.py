@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.acquisition import log_expected_improvement
+from lamcts.models.acquisition import log_expected_improvement, slopes
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
 from lamcts.models.warp import half_rank
@@ -19,6 +19,7 @@ from lamcts.types import Floats, Rows
 MOST_ROWS = 500  # in the model: a factor of 500 takes some 10 ms (untuned)
 REFIT = ((40, 2), (120, 5), (10**9, 10))  # rows up to which a refit is due after so many new ones (shared/mixed.md)
 ITERATIONS = 15  # steps of L-BFGS in a fit (shared/mixed.md)
+LEAST_VARIANCE = 1e-12  # where slopes are taken: at a row of the model they have none (untuned)
 LEAST_VALID = 0.02  # chance of being valid, where the model says less: no point is written off for good (untuned)
 
 
@@ -45,6 +46,14 @@ class Surrogate(NamedTuple):
         if self.valid is not None:
             value += np.log(np.clip(self.valid.moments(inputs)[0], LEAST_VALID, 1.0))
         return value
+
+    def slope(self, inputs: Inputs) -> tuple[Floats, Floats]:
+        """Return the negative log expected improvement [m], and its slope along the numbers [m, q]."""
+        mean, variance, by_mean, by_variance = self.losses.slopes(inputs)
+        sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+        per_mean, per_sd = slopes(mean, sd, self.best)
+        gradient = per_mean[:, None] * by_mean + (per_sd / (2.0 * sd))[:, None] * by_variance
+        return -log_expected_improvement(mean, sd, self.best), -gradient
 
     def believing(self, inputs: Inputs) -> "Surrogate":
         """Return the same with some points out for evaluation, as if they had come out as expected."""
@@ -77,9 +86,6 @@ class DiscreteModel:
         if self._due():
             self.state.fitted = len(self._seen)
         return Surrogate(losses, valid, float(losses.fitted().min()))
-
-    def inputs(self, z: Floats) -> Inputs:
-        return self.coding(z)
 
     def _validity(self, good: Inputs, failed: Rows) -> HammingPosterior:
         """Return the process of 1 for what succeeded and 0 for what failed."""

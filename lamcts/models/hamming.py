@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.models.gp import factor, matern, profiled_signal
+from lamcts.spaces.base import distance
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Rows
 
@@ -35,6 +36,8 @@ class Inputs(NamedTuple):
 class Coding:
     """Makes inputs of codes. A category that is not active has an option of its own for that.
 
+    ordered [q]: the parameters behind the columns of `numbers`. owner [w]: the category behind a column of `hot`.
+
     Where the space has inactive parameters, a number that is not active lies in the middle of its range, and whether it
     is active is a category beside the others.
     """
@@ -43,11 +46,11 @@ class Coding:
         self._parameters = parameters
         moving = parameters.movable
         self._categories = np.flatnonzero(parameters.categorical & moving)
-        self._numbers = np.flatnonzero(~parameters.categorical & moving)
-        self._switched = self._numbers if parameters.conditional else self._numbers[:0]
+        self.ordered: Rows = np.flatnonzero(~parameters.categorical & moving)
+        self._switched = self.ordered if parameters.conditional else self.ordered[:0]
         counts = [_count(parameters.levels[i]) + 1 for i in self._categories] + [2] * len(self._switched)
         self._offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self.owner: Rows = np.repeat(np.arange(len(counts)), counts)  # which category a column of `hot` belongs to
+        self.owner: Rows = np.repeat(np.arange(len(counts)), counts)
 
     @property
     def categories(self) -> int:
@@ -55,7 +58,7 @@ class Coding:
 
     @property
     def numbers(self) -> int:
-        return len(self._numbers)
+        return len(self.ordered)
 
     def __call__(self, z: Floats, active: Mask | None = None) -> Inputs:
         """Return the inputs of codes `z` [n, p]; active [n, p]: None asks the space."""
@@ -68,7 +71,7 @@ class Coding:
             hot[rows, self._offsets[k] + np.where(active[:, i], place + 1, 0)] = 1.0
         for k, i in enumerate(self._switched, start=len(self._categories)):
             hot[rows, self._offsets[k] + active[:, i]] = 1.0
-        return Inputs(hot, np.where(active, z, MIDDLE)[:, self._numbers])
+        return Inputs(hot, np.where(active, z, MIDDLE)[:, self.ordered])
 
 
 def _count(levels: Floats | None) -> int:
@@ -133,6 +136,32 @@ class HammingPosterior:
         white = self.whiten(np.asfortranarray(cross))
         variance = self.signal * (1.0 - np.einsum("ij,ij->j", white, white))
         return mean, np.maximum(variance, 0.0)
+
+    def slopes(self, inputs: Inputs) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return mean and variance at some rows, [m], and the slopes of both along the numbers, [m, q].
+
+        With `S = -dk/dx` over `(x - t) / l^2`, which is `overlap (5 / 3) (1 + R) exp(-R)`, and `B = K^-1 k`: along the
+        mean `-sum_i a_i S (x - t_i) / l^2`, along the variance `2 signal sum_i B S (x - t_i) / l^2`.
+        """
+        from scipy.linalg.blas import dtrsm
+
+        lengths = self.hyper.lengths
+        own, here = self.inputs.numbers / lengths, inputs.numbers / lengths  # [n, q], [m, q]
+        shared = overlap(self.inputs.hot, inputs.hot, self._columns)  # [n, m]
+        cross = shared * matern(own, here)
+        white = self.whiten(np.asfortranarray(cross))
+        solved = dtrsm(1.0, self.root, white, lower=1, trans_a=1)  # [n, m]
+        root = np.sqrt(5.0) * distance(own, here)
+        bend = shared * (5.0 / 3.0) * (1.0 + root) * np.exp(-root)
+
+        def along(weights: Floats) -> Floats:
+            part: Floats = (here * weights.sum(0)[:, None] - weights.T @ own) / lengths
+            return part
+
+        variance = self.signal * (1.0 - np.einsum("ij,ij->j", white, white))
+        mean = self.mean + self.weights @ cross
+        slope = 2.0 * self.signal * along(solved * bend)
+        return mean, np.maximum(variance, 0.0), -along(self.weights[:, None] * bend), slope
 
     def fitted(self) -> Floats:
         """Return the posterior mean at the model's own rows, [n]."""

@@ -22,18 +22,18 @@ class HammingPrior:
     Weights shrink with the number of categories and length scales grow with the root of that of numbers, so that two
     random points are about equally like each other in all spaces.
 
-    weight: median of a category's weight times their number (1.2); ours, shared/mixed.md's sketch.
-    weight_spread: standard deviation of its logarithm (1.0); untuned.
-    length: median of a number's length scale over the root of their number (0.5; share of the range); the same sketch.
-    length_spread: standard deviation of its logarithm (1.0); untuned.
+    weight: median of a category's weight times their number (1.2); ours.
+    weight_spread: standard deviation of its logarithm (0.5); tuned.
+    length: median of a number's length scale over the root of their number (0.5; share of the range); ours.
+    length_spread: standard deviation of its logarithm (0.5); tuned.
     noise: median of the noise (1e-3; share of the signal's variance); untuned.
     noise_spread: standard deviation of its logarithm (1.5); untuned.
     """
 
     weight: float = 1.2
-    weight_spread: float = 1.0
+    weight_spread: float = 0.5
     length: float = 0.5
-    length_spread: float = 1.0
+    length_spread: float = 0.5
     noise: float = 1e-3
     noise_spread: float = 1.5
 

@@ -11,15 +11,17 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.batch import Batch
+from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, whole_number
 
-FEWEST_START, MOST_START = 8, 20  # results to begin with, where p + 2 would be fewer or more (shared/mixed.md)
+FEWEST_START, MOST_START = 8, 20  # results to begin with, where p + 2 would be fewer or more (untuned)
 CLIMBED, MUTATED, CHILDREN, DRAWN = 3, 5, 20, 100  # best rows whose exchanges and mutations are looked at, mutations of
-# each, draws of the whole space (shared/mixed.md)
-CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (shared/mixed.md)
+# each, draws of the whole space (untuned)
+CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (untuned)
+STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
 LOOKS = 64  # candidates at a time that are looked up among the points that are known (untuned)
 PENDING = 200  # most pending points that are believed, the latest: bounds the factor, as in bo.py (untuned)
 PRIOR = HammingPrior()
@@ -29,8 +31,11 @@ PRIOR = HammingPrior()
 class Exchange(LocalSampler):
     """A Gaussian process with an exponential Hamming kernel; log expected improvement climbed by one-exchange moves.
 
-    n_start: results to begin with, those that are there among them (None: p + 2, between 8 and 20, p parameters;
-        results); untuned.
+    The kernel is that of Casmopolitan (Wan et al. 2021, arXiv 2102.07188) as a product over categories, the climb that
+    of most methods since; ours is their choice and order. Pending points count as if they had come out as expected.
+
+    n_start: results to begin with, those that are there among them (None: p + 2, between 8 and 20, for p parameters;
+        results); untuned; paper: 20.
     prior: of the kernel's weights, length scales and noise (HammingPrior(); see there).
     """
 
@@ -41,7 +46,7 @@ class Exchange(LocalSampler):
         whole_number(self.n_start, "Exchange: n_start", optional=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_ExchangeSession":
-        n_start = min(max(len(region.space.blocks) + 2, FEWEST_START), MOST_START)
+        n_start = min(max(Parameters(region.space).count + 2, FEWEST_START), MOST_START)
         n_start = n_start if self.n_start is None else self.n_start
         progress = _Progress(rng, seen.best_row(region.rows), start=max(0, n_start - len(region.rows)))
         return _ExchangeSession(self, region, seen, progress)
@@ -65,60 +70,96 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
         batch = Batch(self.region, self.seen, n)
         batch.begin(self.progress.start, self.progress.rng)
         self.progress.start -= len(batch.x)
-        if batch.missing and self.incumbent is not None:
-            self._propose(batch)
-        batch.fill(self.progress.rng)
+        if batch.open and self.incumbent is not None:
+            self._propose(batch, self.model.update(self.incumbent))
+        batch.fill(self.progress.rng)  # nothing fresh among the candidates, or nothing known yet
         return Proposal(batch.x, [None] * len(batch.x))
 
-    def _propose(self, batch: Batch) -> None:
-        assert self.incumbent is not None
-        surrogate = self.model.update(self.incumbent)
-        out = np.vstack([self.seen.pending_x()[-PENDING:], batch.x])
-        if len(out):
-            surrogate = surrogate.believing(self.model.inputs(self.parameters.codes(out)))
-        while batch.open:
-            known = len(batch.x)
-            self._take_best(batch, surrogate)
-            if len(batch.x) == known:
-                break
-            if batch.open:
-                surrogate = surrogate.believing(self.model.inputs(self.parameters.codes(batch.x[known:])))
+    def recenter(self, row: int) -> None:
+        """Go on from a row that others found."""
+        self.progress.incumbent = row
 
-    def _take_best(self, batch: Batch, surrogate: Surrogate) -> None:
-        """Take the best candidate that is new, of all that the climbs have looked at."""
-        z = self._candidates()
-        value = surrogate.value(self.model.inputs(z))
-        everything, values = [z], [value]
-        top = z[np.argsort(-value, kind="stable")[:CLIMBS]]
-        best = np.sort(value)[::-1][:CLIMBS]
-        for _ in range(ROUNDS):
-            near = [exchanges(self.parameters, start, self.progress.rng) for start in top]
-            if not sum(map(len, near)):
+    def _propose(self, batch: Batch, surrogate: Surrogate) -> None:
+        """Take the best candidate of the surrogate that believes in all points that are out, one after the other."""
+        out = np.vstack([self.seen.pending_x()[-PENDING:], batch.x])
+        while batch.open:
+            if len(out):
+                surrogate = surrogate.believing(self.model.coding(self.parameters.codes(out)))
+            looked = _Looked(surrogate, self.model)
+            self._climb(looked, looked.at(self._candidates()))
+            out = self._first_fresh(batch, looked.ranked())
+            if not batch.take(out).any():
                 break
-            found = surrogate.value(self.model.inputs(np.vstack(near)))
-            everything.append(np.vstack(near))
-            values.append(found)
-            climbing = []
-            for i, part in enumerate(np.split(found, np.cumsum([len(own) for own in near])[:-1])):
-                if len(part) and part.max() > best[i]:
-                    climbing.append((near[i][part.argmax()], part.max()))
-            if not climbing:
-                break
-            top, best = np.array([c[0] for c in climbing]), np.array([c[1] for c in climbing])
-        z, value = np.vstack(everything), np.concatenate(values)
-        order = np.argsort(-value, kind="stable")
-        for i in range(0, len(order), LOOKS):
-            x = self.parameters.rows(z[order[i : i + LOOKS]])
-            fresh = self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :] & self.region.contains(x)
-            if fresh.any():
-                batch.take(x[[int(fresh.argmax())]])
-                return
 
     def _candidates(self) -> Floats:
-        rows = self.region.rows if len(self.region.rows) else self.seen.good
+        """Return codes near the best rows, and from anywhere, [m, p]."""
+        rng, rows = self.progress.rng, self.region.rows if len(self.region.rows) else self.seen.good
         rows = rows[np.argsort(self.seen.y[rows], kind="stable")[:MUTATED]]
         best = self.parameters.codes(self.seen.x[rows])
-        rng = self.progress.rng
         near = [exchanges(self.parameters, z, rng) for z in best[:CLIMBED]]
         children = mutations(self.parameters, np.repeat(best, CHILDREN, axis=0), rng)
         return np.vstack([*near, children, self.parameters.draw(DRAWN, rng)])
+
+    def _climb(self, looked: "_Looked", value: Floats) -> None:
+        """From the best candidates go to the best neighbour while it is better, then down the slope of the numbers."""
+        order = np.argsort(-value, kind="stable")[:CLIMBS]
+        tops = [(looked.z[-1][i], float(value[i])) for i in order]
+        peaks = []
+        for _ in range(ROUNDS):
+            near = [exchanges(self.parameters, z, self.progress.rng) for z, _ in tops]
+            found = np.split(looked.at(np.vstack(near)), np.cumsum([len(own) for own in near])[:-1])
+            best = [int(own.argmax()) if len(own) else -1 for own in found]
+            moving = [i for i, k in enumerate(best) if k >= 0 and found[i][k] > tops[i][1]]
+            peaks += [top for i, top in enumerate(tops) if i not in moving]
+            tops = [(near[i][best[i]], float(found[i][best[i]])) for i in moving]
+            if not tops:
+                break
+        if self.parameters.continuous.any():
+            self._descend(looked, np.array([z for z, _ in peaks + tops]))
+
+    def _descend(self, looked: "_Looked", z: Floats) -> None:
+        """Improve the real parameters of codes `z` [k, p] down the slope of the acquisition."""
+        model, ordered = self.model, self.model.coding.ordered
+        coordinate = self.parameters.starts[ordered]
+
+        def slope(x: Floats) -> tuple[Floats, Floats]:
+            loss, along = looked.surrogate.slope(model.coding(self.parameters.codes(x)))
+            gradient = np.zeros(x.shape)
+            gradient[:, coordinate] = along
+            return loss, gradient
+
+        x = self.parameters.rows(z)
+        free = np.broadcast_to(self.region.space.continuous, x.shape)
+        low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
+        better = gradient_descent(self.region, x, slope, low, high, free, STEPS)
+        looked.at(self.parameters.codes(self.region.space.snap(better)))
+
+    def _first_fresh(self, batch: Batch, z: Floats) -> Floats:
+        """Return the first of the codes `z` [m, p] that is new and inside, as x [1, d]; [0, d] where none is."""
+        for i in range(0, len(z), LOOKS):
+            x = self.parameters.rows(z[i : i + LOOKS])
+            fresh = self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :] & self.region.contains(x)
+            if fresh.any():
+                return x[[int(fresh.argmax())]]
+        return np.empty((0, batch.x.shape[1]))
+
+
+class _Looked:
+    """The codes that a search for the best candidate has looked at, with what they are worth."""
+
+    def __init__(self, surrogate: Surrogate, model: DiscreteModel) -> None:
+        self.surrogate, self._model = surrogate, model
+        self.z: list[Floats] = []
+        self._values: list[Floats] = []
+
+    def at(self, z: Floats) -> Floats:
+        """Return what the codes `z` [m, p] are worth, [m]."""
+        value = self.surrogate.value(self._model.coding(z)) if len(z) else np.empty(0)
+        self.z.append(z)
+        self._values.append(value)
+        return value
+
+    def ranked(self) -> Floats:
+        """Return all codes, the best first, [m, p]."""
+        order = np.argsort(-np.concatenate(self._values), kind="stable")
+        return np.vstack(self.z)[order]

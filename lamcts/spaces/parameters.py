@@ -43,6 +43,7 @@ class Parameters:
         self._owners = [one.owner for one in found]
         self.levels: tuple[Floats | None, ...] = tuple(one.levels for one in found)
         widths = self.widths = np.array([part.stop - part.start for part in self._parts])
+        self.starts = np.array([part.start for part in self._parts])
         counts = np.array([0 if levels is None else len(levels) for levels in self.levels])
         self.categorical: Mask = (widths > 1) | (counts == 2)
         real = space.continuous
