@@ -9,7 +9,7 @@ from lamcts.nas.base import Graph, Point
 from lamcts.nas.tabled import Places
 
 OPERATIONS = ("identity", "mbconv_k3_e3", "mbconv_k5_e6")
-LAYERS = 8
+LAYERS = 8  # of the paper's networks
 # Neighbouring layers of the same width and stride: an identity before a block is the same network as one after it.
 # The table holds the same three runs for both, and 3,969 different ones in all.
 ALIKE = ((3, 4), (6, 7))

@@ -16,7 +16,7 @@ from lamcts.spaces.product import Space
 OPERATIONS = ("gat", "gcn", "gin", "cheb", "sage", "arma", "graph", "fc", "skip")
 FOR_PROTEINS = ("gcn", "sage", "arma", "fc", "skip")  # what was trained on that data set
 LINKS = ("0000", "0001", "0011", "0012", "0013", "0111", "0112", "0122", "0123")  # all trees of four layers, once each
-LAYERS = 4
+LAYERS = 4  # of the paper's networks
 SKIP = "skip"
 EXAMPLE = '{"link": [0, 0, 1, 3], "ops": ["gcn", "gat", "fc", "skip"]}'
 TENS = 10  # a code is the number of the links, then a digit an operation
@@ -27,12 +27,13 @@ Net = tuple[tuple[int, ...], tuple[str, ...]]  # of each layer the number of wha
 class NasBenchGraph(TabledSpace):
     """The links of the four layers (`link`, one of nine), and an operation for each.
 
-    operations: those allowed (all nine); tables of proteins hold five of them.
+    operations: those allowed (None: all nine); on proteins five of them were trained.
 
     Notation: `{"link": [0, 0, 1, 3], "ops": ["gcn", ...]}`, of each layer the number of what feeds it, 0 the input.
     """
 
-    def __init__(self, operations: tuple[str, ...] = OPERATIONS) -> None:
+    def __init__(self, operations: tuple[str, ...] | None = None) -> None:
+        operations = OPERATIONS if operations is None else tuple(operations)
         wrong = [operation for operation in operations if operation not in OPERATIONS]
         if wrong or not operations:
             raise ValueError(f"operations: expected some of {', '.join(OPERATIONS)}, got {operations!r}")
