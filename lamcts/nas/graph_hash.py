@@ -12,7 +12,7 @@ from hashlib import md5
 from typing import NamedTuple
 
 INPUT, OUTPUT = -1, -2  # labels of the first and the last vertex; those between have the numbers of their operations
-REMEMBERED = 2**16  # hashes of cells kept: some 10 MB
+REMEMBERED = 2**16  # cells, and their hashes, that are kept: some tens of MB
 
 
 class Cell(NamedTuple):
@@ -30,6 +30,7 @@ class Cell(NamedTuple):
         return sum(vertices << j * (j - 1) // 2 for j, vertices in enumerate(self.before))
 
 
+@lru_cache(maxsize=REMEMBERED)
 def pruned(bits: int, ops: tuple[int, ...]) -> Cell | None:
     """Return a cell without the vertices that no path from input to output passes; None where there is no path."""
     last = len(ops) + 1
@@ -64,12 +65,14 @@ def _vertex_hashes(cell: Cell) -> tuple[str, ...]:
     labels = (INPUT, *cell.ops, OUTPUT)
     hashes = [_first(len(out[v]), len(into[v]), labels[v]) for v in range(n)]
     for _ in range(n):
-        hashes = [f"{_joined(hashes, into[v])}|{_joined(hashes, out[v])}|{hashes[v]}" for v in range(n)]
-        hashes = [_md5(text) for text in hashes]
+        texts = [f"{_joined(hashes, into[v])}|{_joined(hashes, out[v])}|{hashes[v]}" for v in range(n)]
+        hashes = [md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
     return tuple(hashes)
 
 
 def _joined(hashes: list[str], vertices: list[int]) -> str:
+    if len(vertices) == 1:  # most have one neighbour on a side, and to sort takes as long as to hash
+        return hashes[vertices[0]]
     return "".join(sorted([hashes[w] for w in vertices]))
 
 

@@ -86,20 +86,14 @@ class TableObjective:
 
     def row(self, point: Point) -> int:
         """Return the number of a network's row; RuntimeError where `failure` gives a reason."""
-        reason = self.failure(point)
+        row, reason = self._found(point)
         if reason is not None:
             raise RuntimeError(f"{self.name}: {reason}")
-        return int(self._place(point))
+        return row
 
     def failure(self, point: Point) -> str | None:
         """Return why a point of the space has no value, None where it has one."""
-        reason = self.architectures.invalid(point)
-        if reason is not None:
-            return f"no valid network: {reason}"
-        place = self._place(point)
-        if place < 0:
-            return f"no row in the table for {self.architectures.text(point)}"
-        return f"row {place} of the table has no value" if math.isnan(self.searched[place]) else None
+        return self._found(point)[1]
 
     def cells(self) -> Iterator[Point]:
         """Yield a point of each network of the table, row by row."""
@@ -117,11 +111,17 @@ class TableObjective:
         row = self.row(point)
         return {name: float(np.asarray(values)[row]) for name, values in columns.items()}
 
-    def _place(self, point: Point) -> int:
-        """Return the row of a valid point, -1 where there is none."""
+    def _found(self, point: Point) -> tuple[int, str | None]:
+        """Return the row of a point, -1 where there is none, and why it has no value, None where it has one."""
+        reason = self.architectures.invalid(point)
+        if reason is not None:
+            return -1, f"no valid network: {reason}"
         code = np.asarray(self.architectures.code(point), self.codes.dtype)
         place = int(self._sorted.searchsorted(code))
-        return int(self._order[place]) if place < len(self) and self._sorted[place] == code else -1
+        if place == len(self) or self._sorted[place] != code:
+            return -1, f"no row in the table for {self.architectures.text(point)}"
+        row = int(self._order[place])
+        return row, f"row {row} of the table has no value" if math.isnan(self.searched[row]) else None
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:
