@@ -2,8 +2,8 @@
 
     python -m benchmarks.lookups [--tables nasbench101 nasbench201 ...] [--folder DIR] [--points 3000] [--repeats 3]
 
-The tables are looked for in --folder, else in the folder that LAMCTS_DATA names. Points are networks of the table, others
-for each measurement, since hashes are remembered. "load" reads the table from its file, once; "call" is the
+The tables are looked for in --folder, else in the folder that LAMCTS_DATA names. Points are networks of the table,
+others for each measurement, since hashes are remembered. "load" reads the table from its file, once; "call" is the
 objective at a point, "key" what a search asks to know whether it has seen a network, "canonical" and "neighbours" (all
 of a point) what moves and models ask. A cell is the best of --repeats, in CPU seconds of the process.
 Rows go to results/lookups.csv.

@@ -7,14 +7,14 @@ from lamcts.nas.tables import TEXT, Array, Format
 
 _ROW, _MAYBE = Array(("N",)), Array(("N",), needed=False)
 
-# Numbers in shapes are those of the papers: edges, layers, operations, runs.
+# Numbers are those of the papers: vertices, edges, layers, operations, runs; codes have so many values.
 NASBENCH101 = Format(
     "nasbench101_test108.npz",
     (
         ("hash64", _ROW),
-        ("num_vertices", _ROW),
-        ("adjacency_bits", _ROW),
-        ("ops_base3", _ROW),
+        ("num_vertices", Array(("N",), end=8)),
+        ("adjacency_bits", Array(("N",), end=2**21)),
+        ("ops_base3", Array(("N",), end=3**5)),
         ("test_acc_x29952", _MAYBE),
         ("test_acc", _MAYBE),
         ("val_acc", _MAYBE),
@@ -26,7 +26,7 @@ NASBENCH101 = Format(
 NASBENCH201 = Format(
     "nasbench201.npz",
     (
-        ("ops", Array(("N", 6))),
+        ("ops", Array(("N", 6), end=5)),
         ("op_names", Array((5,), TEXT)),
         ("datasets", Array(("D",), TEXT)),
         ("test_acc_200", Array(("N", "D"))),
@@ -54,22 +54,22 @@ ROBUSTNESS201 = Format(
 )
 MACRO = Format(
     "nasbench_macro.npz",
-    (("ops", Array(("N", 8))), ("test_acc", Array(("N", 3))), ("params", _MAYBE), ("flops", _MAYBE)),
+    (("ops", Array(("N", 8), end=3)), ("test_acc", Array(("N", 3))), ("params", _MAYBE), ("flops", _MAYBE)),
     "https://github.com/xiusu/NAS-Bench-Macro (data/nas-bench-macro_cifar10.json)",
 )
 TRANSNAS = Format(
     "transnasbench101_micro_scene.npz",
-    (("ops", Array(("N", 6))), ("val_top1", _ROW), ("mparams", _MAYBE), ("mflops", _MAYBE)),
+    (("ops", Array(("N", 6), end=4)), ("val_top1", _ROW), ("mparams", _MAYBE), ("mflops", _MAYBE)),
     "https://github.com/yawen-d/TransNASBench",
 )
 GRAPH = Format(
     "nasbench_graph.npz",
     (
-        ("hash", _ROW),
+        ("hash", Array(("N",), end=90_000)),
         ("op_names", Array((9,), TEXT)),
         ("datasets", Array(("D",), TEXT)),
         *((name, Array(("N", "D"))) for name in ("valid_perf", "test_perf", "latency_s", "mparams")),
-        ("proteins_hash", Array(("P",), needed=False)),
+        ("proteins_hash", Array(("P",), needed=False, end=90_000)),
         *((f"proteins_{name}", Array(("P",), needed=False)) for name in ("valid_perf", "test_perf")),
         *((f"proteins_{name}", Array(("P",), needed=False)) for name in ("latency_s", "mparams")),
     ),

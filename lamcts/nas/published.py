@@ -19,7 +19,7 @@ from lamcts.nas.nasbench_graph import FOR_PROTEINS, LAYERS, LINKS, TENS, NasBenc
 from lamcts.nas.nasbench_graph import OPERATIONS as GRAPH_OPERATIONS
 from lamcts.nas.objective import TableObjective
 from lamcts.nas.tabled import Places
-from lamcts.nas.tables import Arrays, one_of, read, within
+from lamcts.nas.tables import Arrays, one_of, read
 from lamcts.nas.transnas import TransNas
 from lamcts.objectives.base import register
 from lamcts.types import Floats
@@ -43,13 +43,12 @@ def nasbench101(
     keyed: isomorphic cells count as one, and invalid ones are never proposed (True); else they fail.
     """
     arrays, space = read(formats.NASBENCH101, table), NasBench101(vertices)
-    kept = np.flatnonzero(within(arrays, "num_vertices", VERTICES + 1) <= vertices)
+    kept = np.flatnonzero(arrays["num_vertices"] <= vertices)
     sizes, bits, ops = (arrays[name][kept] for name in ("num_vertices", "adjacency_bits", "ops_base3"))
     measured = {name: values[kept] for name, values in _accuracies(arrays).items()}
     if f"{guide}_accuracy_percent" not in measured:
         raise ValueError(f"guide: expected 'test', or 'val' where the table has it, got {guide!r}")
     others = {n: arrays[n][kept] for n in ("trainable_params", "training_time_s") if n in arrays}
-
     codes = np.asarray(arrays["hash64"][kept], np.uint64)
     searched, settings = measured[f"{guide}_accuracy_percent"], {"vertices": vertices, "guide": guide}
     cell = partial(_cell, space, sizes, bits, ops)
@@ -114,7 +113,7 @@ def of_places(
     settings: dict[str, str],
 ) -> TableObjective:
     """Return the objective of a table whose `ops` [N, p] are the numbers of the operations, place by place."""
-    ops = within(arrays, "ops", len(space.operations)).astype(np.int64)
+    ops = arrays["ops"].astype(np.int64)
     codes = ops @ len(space.operations) ** np.arange(ops.shape[1])  # [N]
     return TableObjective(space, codes, searched, reported, others, partial(_point, space, ops), keyed, settings)
 

@@ -19,11 +19,15 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Array(NamedTuple):
-    """What an array of a table must be: its shape, in which equal letters are equal lengths, and its kind."""
+    """What an array of a table must be: its shape, in which equal letters are equal lengths, and its kind.
+
+    Where there is `end`, it holds whole numbers from 0 to below that.
+    """
 
     shape: tuple[int | str, ...]
     kind: str = NUMBERS
     needed: bool = True
+    end: int | None = None
 
 
 class Format(NamedTuple):
@@ -100,14 +104,14 @@ def _check(name: str, array: NDArray[Any], wanted: Array, lengths: dict[str, int
     )
     if not fits or not array.size:
         raise ValueError(f"{name}: expected shape ({shown}) with {lengths}, got {array.shape}: the file is damaged")
+    if wanted.end is not None:
+        _check_range(name, array, wanted.end)
 
 
-def within(arrays: Arrays, name: str, end: int) -> NDArray[Any]:
-    """Return an array whose values must be whole numbers from 0 to below `end`."""
-    values = arrays[name]
-    if values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= end:
-        raise ValueError(f"{name}: expected whole numbers from 0 to {end - 1}, got {values.min()} to {values.max()}")
-    return values
+def _check_range(name: str, array: NDArray[Any], end: int) -> None:
+    if array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= end:
+        got = f"{array.dtype} from {array.min()} to {array.max()}"
+        raise ValueError(f"{name}: expected whole numbers from 0 to {end - 1}, got {got}: the file is damaged")
 
 
 def one_of(value: str, allowed: Any, name: str) -> int:

@@ -56,7 +56,10 @@ def test_a_file_with_pickles_is_not_opened(tmp_path):
 CHANGED = {
     "no operations": ({"ops": None}, "expected an array 'ops'"),
     "too few layers": ({"ops": np.zeros((6561, 7), int)}, r"ops: expected shape \(N, 8\)"),
-    "an unknown operation": ({"ops": np.full((6561, 8), 3)}, "expected whole numbers from 0 to 2, got 3 to 3"),
+    "an unknown operation": (
+        {"ops": np.full((6561, 8), 3)},
+        "expected whole numbers from 0 to 2, got int64 from 3 to 3",
+    ),
     "broken numbers": ({"ops": np.full((6561, 8), 0.5)}, "expected whole numbers from 0 to 2"),
     "fewer values than networks": ({"test_acc": np.zeros((9, 3))}, r"test_acc: expected shape \(N, 3\)"),
     "texts": ({"test_acc": np.full((6561, 3), "93")}, "test_acc: expected numbers"),
@@ -73,6 +76,22 @@ def test_a_table_that_holds_something_else_is_refused_with_the_reason(case, tmp_
     file = made_up.write(tmp_path, formats.MACRO, arrays)
     with pytest.raises(ValueError, match=message):
         objectives.make("nasbench-macro", table=file)
+
+
+def test_codes_beyond_those_of_the_space_are_refused(tmp_path):
+    for form, make, name, array, wrong in (
+        (formats.NASBENCH101, made_up.nasbench101, "nasbench101", "adjacency_bits", 2**21),
+        (formats.NASBENCH101, made_up.nasbench101, "nasbench101", "ops_base3", 243),
+        (formats.NASBENCH101, made_up.nasbench101, "nasbench101", "num_vertices", 8),
+        (formats.NASBENCH201, made_up.nasbench201, "nasbench201", "ops", 5),
+        (formats.TRANSNAS, made_up.transnas, "transnas", "ops", 4),
+        (formats.GRAPH, made_up.graph, "nasbench-graph", "hash", 90_000),
+    ):
+        arrays = make()
+        arrays[array] = arrays[array].astype(np.int64)
+        arrays[array].flat[-1] = wrong
+        with pytest.raises(ValueError, match=f"{array}: expected whole numbers from 0 to {wrong - 1}"):
+            objectives.make(name, table=made_up.write(tmp_path, form, arrays))
 
 
 def test_operations_in_another_order_are_refused(tmp_path):
