@@ -11,9 +11,13 @@ import pytest
 
 import lamcts
 import lamcts.journal
+import lamcts.nas
 import lamcts.testing
 from lamcts.models.fit import Prior
 from lamcts.models.local import ModelBudget
+from lamcts.nas import published, published201
+from lamcts.nas.nasbench101 import NasBench101
+from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.objectives import Command, Function
 from lamcts.objectives.control import lunar, push, rover
 from lamcts.objectives.control.mujoco.gait import Gait, gait
@@ -32,10 +36,14 @@ SHOWN = {
 SAMPLERS = [getattr(import_module(module), name) for module, name, _ in REGISTRY.values()]
 PARTS = [ModelBudget, Prior, LatentTree, KMeansSvm, Linear, HoldOut]
 OBJECTIVES = [Gait, gait, lunar.Lander, lunar.lunar, rover.Rover, rover.rover, push.Push, push.push, Command, Function]
-SETTINGS = [Auto, *SAMPLERS, *PARTS, lamcts.Optimizer, Settings, *OBJECTIVES]
+TABLES = [published.nasbench101, published.nasbench_macro, published.transnas, published.nasbench_graph]
+NAS = [*TABLES, published201.nasbench201, NasBench101, NasBenchGraph]
+SETTINGS = [Auto, *SAMPLERS, *PARTS, lamcts.Optimizer, Settings, *OBJECTIVES, *NAS]
 
 
-@pytest.mark.parametrize("module", [lamcts, lamcts.journal, lamcts.testing], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [lamcts, lamcts.journal, lamcts.nas, lamcts.testing], ids=lambda module: module.__name__
+)
 def test_every_public_name_has_its_place_in_the_reference(module):
     public = {f"{module.__name__}.{name}" for name in module.__all__} - {"lamcts.samplers"}  # a module: see below
     assert public - SHOWN == set()

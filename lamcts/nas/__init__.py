@@ -1,14 +1,34 @@
-"""Architecture search: spaces of networks, and tables of trained ones as objectives. Numpy only."""
+"""Architecture search: spaces of networks, and tables of trained ones as objectives. Numpy only.
 
+f = lamcts.objectives.make("nasbench201", dataset="cifar100", table=FILE)
+result = lamcts.maximize(f, f.space, budget=100)
+print(f.architectures.text(result.x), f.report(result.x), f.also(result.x))
+"""
+
+from lamcts.nas.base import ArchitectureSpace, Graph
 from lamcts.nas.convnet import ConvNet
 from lamcts.nas.enas import EnasCell
+from lamcts.nas.macro import NasBenchMacro
 from lamcts.nas.mobile import AccelNasBench, EfficientNet
+from lamcts.nas.nasbench101 import NasBench101
+from lamcts.nas.nasbench201 import NasBench201
+from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.nas.nasnet import NasNet
+from lamcts.nas.objective import TableObjective
+from lamcts.nas.transnas import TransNas
 
 __all__ = [
     "AccelNasBench",
+    "ArchitectureSpace",
     "ConvNet",
     "EfficientNet",
     "EnasCell",
+    "Graph",
+    "NasBench101",
+    "NasBench201",
+    "NasBenchGraph",
+    "NasBenchMacro",
     "NasNet",
+    "TableObjective",
+    "TransNas",
 ]

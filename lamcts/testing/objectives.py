@@ -10,6 +10,7 @@ import numpy as np
 from lamcts.objectives import Objective
 from lamcts.testing.contract import expect, watched
 
+TRIES = 1000  # draws of so many points, until enough of them have a key
 POINTS = 4  # at which an objective is called: one evaluation may take seconds
 
 
@@ -36,11 +37,10 @@ def _says_what_it_is(objective: Objective, seed: int) -> None:
 
 def _repeats_itself(objective: Objective, seed: int) -> None:
     """The same point and seed give the same value, whatever was evaluated in between; the point stays as it was."""
-    space = objective.space
-    points = [space.decode(x) for x in space.sample(POINTS, np.random.default_rng([seed, 2]))]
+    points = _proposed(objective, np.random.default_rng([seed, 2]))
     kept = copy.deepcopy(points)
     first = [_value(objective, point, seed + i) for i, point in enumerate(points)]
-    again = [_value(objective, points[i], seed + i) for i in reversed(range(POINTS))][::-1]
+    again = [_value(objective, points[i], seed + i) for i in reversed(range(len(points)))][::-1]
     expect(
         all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(first, again, strict=True)),
         "the same values from the same points and seeds",
@@ -48,6 +48,18 @@ def _repeats_itself(objective: Objective, seed: int) -> None:
     )
     expect(repr(points) == repr(kept), "points left as they were", "changed")
     _unbeaten(objective, first)
+
+
+def _proposed(objective: Objective, rng: np.random.Generator) -> list[Any]:
+    """Return points that a search could propose: those of a keyed space without a key it never does."""
+    space, key = objective.space, getattr(objective.space, "key", lambda point: True)
+    points: list[Any] = []
+    for _ in range(TRIES):
+        points += [point for x in space.sample(POINTS, rng) if key(point := space.decode(x)) is not None]
+        if len(points) >= POINTS:
+            break
+    expect(points, f"space: a key for some of {TRIES * POINTS} points drawn", "none")
+    return points[:POINTS]
 
 
 def _starts_well(objective: Objective, seed: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lamcts.observations import Floats
-from lamcts.spaces import Box, Choice, Int
+from lamcts.spaces import Box, Choice, Int, Keyed
 from lamcts.testing import ContractError, check_objective, check_space, check_splitter
 
 
@@ -299,6 +299,27 @@ OBJECTIVES = {
 
 def test_a_plain_objective_holds_the_contract() -> None:
     check_objective(Bowl())
+
+
+class Halved(Bowl):
+    """Has values for points of the upper half alone; the key says which."""
+
+    space = Keyed(Box(-1.0, 1.0, dim=2), lambda point: None if point[0] < 0 else tuple(point), name="upper")  # type: ignore[assignment]
+
+    def __call__(self, point: Any, *, seed: int | None = None) -> Any:
+        if point[0] < 0:
+            raise RuntimeError("no value here")
+        return super().__call__(point, seed=seed)
+
+
+class Keyless(Bowl):
+    space = Keyed(Box(-1.0, 1.0, dim=2), lambda point: None, name="none")  # type: ignore[assignment]
+
+
+def test_an_objective_need_not_score_points_without_a_key() -> None:
+    check_objective(Halved())
+    with pytest.raises(ContractError, match="a key for some of"):
+        check_objective(Keyless())
 
 
 @pytest.mark.parametrize("kind", OBJECTIVES)

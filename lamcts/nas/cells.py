@@ -1,0 +1,33 @@
+"""Cells of four nodes with an operation on each of the six edges: what NAS-Bench-201 and TransNAS-Bench-101 share."""
+
+from lamcts.nas.base import Graph, Point
+from lamcts.nas.tabled import Places
+
+EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # by the node that they lead to, as in both texts
+LAST = 3  # number of the node that is the output
+ZERO, SKIP = 0, 1  # numbers of the operations that give nothing, and that change nothing
+
+
+class EdgeCells(Places):
+    """Cells with one of some operations on each edge, the first of which is none at all and the second a skip."""
+
+    def __init__(self, name: str, operations: tuple[str, ...]) -> None:
+        super().__init__(name, tuple(f"edge_{i}_{j}" for i, j in EDGES), operations)
+
+    def graphs(self, point: Point) -> dict[str, Graph]:
+        """Return the cell: its nodes are sums of what comes in, its edges the operations."""
+        found = zip(EDGES, self.numbers(point), strict=True)
+        edges = [(i, j, self.operations[number]) for (i, j), number in found if number != ZERO]
+        return {"cell": Graph(["input", "1", "2", "output"], edges)}
+
+
+def reachable(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the operations [6] of a cell, none in place of those that no path from input to output passes."""
+    fed, used = {0}, {LAST}
+    for (i, j), number in zip(EDGES, numbers, strict=True):  # edges to a node come before those that leave it
+        if number != ZERO and i in fed:
+            fed.add(j)
+    for (i, j), number in zip(reversed(EDGES), reversed(numbers), strict=True):
+        if number != ZERO and j in used:
+            used.add(i)
+    return tuple(n if i in fed and j in used else ZERO for (i, j), n in zip(EDGES, numbers, strict=True))

@@ -1,0 +1,68 @@
+"""NAS-Bench-201, the topology space of NATS-Bench: one of five operations on each of the six edges of a cell.
+
+Dong and Yang, "NAS-Bench-201: Extending the Scope of Reproducible Neural Architecture Search", 2020.
+"""
+
+import re
+from functools import cache
+from itertools import product
+
+from lamcts.nas.base import Point
+from lamcts.nas.cells import EDGES, LAST, SKIP, ZERO, EdgeCells
+
+OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
+
+
+class NasBench201(EdgeCells):
+    """Cells in the notation `|nor_conv_3x3~0|+|none~0|skip_connect~1|+|...|`: of each node what comes from which node.
+
+    Two cells are the same graph where they compute the same: a skip is what it leads from, what comes from nothing is
+    nothing, and sums have no order. Of 15,625 cells 4,930 differ. The 6,466 of the paper (`topology_id` in its tables)
+    tell some of these apart by edges that no path from input to output passes; cells with one id are the same here too.
+    All cells were trained, so those that are the same graph have values of their own, apart by chance.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("nasbench201", OPERATIONS)
+
+    def canonical(self, point: Point) -> Point:
+        """Return the first of the cells that are the same graph, in the order of their operations' numbers."""
+        return self.point(_representatives()[_graph(self.numbers(point))])
+
+    def text(self, point: Point) -> str:
+        """Return the official string of a cell."""
+        nodes = [[f"{point[f'edge_{i}_{j}']}~{i}" for i in range(j)] for j in range(1, LAST + 1)]
+        return "+".join(f"|{'|'.join(node)}|" for node in nodes)
+
+    def parse(self, text: str) -> Point:
+        found = re.findall(r"([^|~+]+)~(\d)", text)
+        ops, sources = [op for op, _ in found], [int(source) for _, source in found]
+        if sources == [i for i, _ in EDGES] and set(ops) <= set(OPERATIONS):
+            point = dict(zip(self.places, ops, strict=True))
+            if self.text(point) == text.strip():
+                return point
+        raise ValueError(
+            f"expected a cell such as {self.text(self.point((3, 0, 1, 2, 4, 1)))!r}, got {text[:80]!r}: "
+            f"operations are {', '.join(OPERATIONS)}"
+        )
+
+
+def _graph(numbers: tuple[int, ...]) -> tuple[str, ...]:
+    """Return what the output is the sum of: terms such as `3(x)`, operation 3 on the input; none for nothing."""
+    sums: list[tuple[str, ...]] = [("x",)]
+    for node in range(1, LAST + 1):
+        terms: list[str] = []
+        for (i, j), number in zip(EDGES, numbers, strict=True):
+            if j == node and number != ZERO and sums[i]:
+                terms += sums[i] if number == SKIP else [f"{number}({'+'.join(sums[i])})"]
+        sums.append(tuple(sorted(terms)))
+    return sums[LAST]
+
+
+@cache
+def _representatives() -> dict[tuple[str, ...], tuple[int, ...]]:
+    """Return the first cell of each graph."""
+    found: dict[tuple[str, ...], tuple[int, ...]] = {}
+    for numbers in product(range(len(OPERATIONS)), repeat=len(EDGES)):
+        found.setdefault(_graph(numbers), numbers)
+    return found

@@ -1,0 +1,138 @@
+"""An objective that looks networks up in a table: one value guides the search, others are reported."""
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lamcts.nas.base import Point
+from lamcts.nas.tabled import TabledSpace
+from lamcts.spaces.base import Space
+from lamcts.spaces.keyed import Keyed
+from lamcts.types import Floats
+
+DIGITS = 16  # hexadecimal, of a fingerprint: 64 bits, which no two tables share by chance
+
+Columns = Mapping[str, ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class TableObjective:
+    """The value of a network as a table has it; higher is better.
+
+    architectures: the space of networks, with texts, pictures and keys. codes [N]: of each row the number of its
+        network, all different. searched [N]: what a call returns, nan where there is none. reported, others: further
+        values [N] by name, units in the names. cell: returns the point of a row.
+    keyed: whether points of one network count as one, of which invalid ones are never proposed.
+    settings: JSON values that tell this objective from others on the same table.
+
+    A call raises RuntimeError, a failed evaluation, for a point that is no valid network or has no row.
+    """
+
+    architectures: TabledSpace
+    codes: NDArray[Any]
+    searched: Floats
+    reported: Columns
+    others: Columns
+    cell: Callable[[int], Point]
+    keyed: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    maximize = True
+    x0 = None
+
+    def __post_init__(self) -> None:
+        ordered = self.codes[self._order]
+        twice = np.flatnonzero(ordered[1:] == ordered[:-1])
+        if len(twice):
+            rows = sorted(map(int, self._order[twice[0] : twice[0] + 2]))
+            raise ValueError(f"{self.name}: expected one row a network, got rows {rows} of the same: drop one")
+        if not np.isfinite(self.searched).any():
+            raise ValueError(f"{self.name}: expected values to search for, got none that is finite")
+
+    @property
+    def name(self) -> str:
+        return self.architectures.name
+
+    @cached_property
+    def space(self) -> Space:
+        inner = self.architectures.space
+        return Keyed(inner, self.architectures.key, name=self.name) if self.keyed else inner
+
+    @property
+    def optimum(self) -> float:
+        """The best of the searched values."""
+        return float(np.nanmax(self.searched))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __call__(self, point: Point, *, seed: int | None = None) -> float:
+        """Return the searched value. The table's means have no noise: `seed` has no say."""
+        return float(self.searched[self.row(point)])
+
+    def report(self, point: Point) -> dict[str, float]:
+        """Return the values that a result is judged by, units in the names."""
+        return self._values(self.reported, point)
+
+    def also(self, point: Point) -> dict[str, float]:
+        """Return what else the table knows of a network, units in the names: size, cost, latency; nan where unknown."""
+        return self._values(self.others, point)
+
+    def row(self, point: Point) -> int:
+        """Return the number of a network's row; RuntimeError where `failure` gives a reason."""
+        row, reason = self._found(point)
+        if reason is not None:
+            raise RuntimeError(f"{self.name}: {reason}")
+        return row
+
+    def failure(self, point: Point) -> str | None:
+        """Return why a point of the space has no value, None where it has one."""
+        return self._found(point)[1]
+
+    def cells(self) -> Iterator[Point]:
+        """Yield a point of each network of the table, row by row."""
+        return map(self.cell, range(len(self)))
+
+    def best(self) -> Point:
+        """Return a point with the best of the searched values."""
+        return self.cell(int(np.nanargmax(self.searched)))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        return {"table": self.name, **self.settings, "values": self._digest}
+
+    def _values(self, columns: Columns, point: Point) -> dict[str, float]:
+        row = self.row(point)
+        return {name: float(np.asarray(values)[row]) for name, values in columns.items()}
+
+    def _found(self, point: Point) -> tuple[int, str | None]:
+        """Return the row of a point, -1 where there is none, and why it has no value, None where it has one."""
+        reason = self.architectures.invalid(point)
+        if reason is not None:
+            return -1, f"no valid network: {reason}"
+        code = np.asarray(self.architectures.code(point), self.codes.dtype)
+        place = int(self._sorted.searchsorted(code))
+        if place == len(self) or self._sorted[place] != code:
+            return -1, f"no row in the table for {self.architectures.text(point)}"
+        row = int(self._order[place])
+        return row, f"row {row} of the table has no value" if math.isnan(self.searched[row]) else None
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        return np.argsort(self.codes, kind="stable")
+
+    @cached_property
+    def _sorted(self) -> NDArray[Any]:
+        return self.codes[self._order]
+
+    @cached_property
+    def _digest(self) -> str:
+        content = hashlib.sha256(np.ascontiguousarray(self.codes[self._order], np.uint64).tobytes())
+        content.update(np.ascontiguousarray(self.searched[self._order], np.float64).tobytes())
+        return content.hexdigest()[:DIGITS]

@@ -1,0 +1,165 @@
+"""The published tables as objectives, by name: `lamcts.objectives.make("nasbench101", table=FILE)`.
+
+All values are in per cent, higher is better. NAS-Bench-201, which has the most settings, is in `published201.py`.
+"""
+
+import os
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.nas import formats
+from lamcts.nas.base import Point
+from lamcts.nas.graph_hash import pruned
+from lamcts.nas.macro import NasBenchMacro
+from lamcts.nas.nasbench101 import OPERATIONS, VERTICES, NasBench101
+from lamcts.nas.nasbench_graph import FOR_PROTEINS, LAYERS, LINKS, TENS, NasBenchGraph
+from lamcts.nas.nasbench_graph import OPERATIONS as GRAPH_OPERATIONS
+from lamcts.nas.objective import TableObjective
+from lamcts.nas.tabled import Places
+from lamcts.nas.tables import Arrays, one_of, read
+from lamcts.nas.transnas import TransNas
+from lamcts.objectives.base import register
+from lamcts.types import Floats
+
+Path = str | os.PathLike[str] | None
+Numbers = NDArray[Any]
+PERCENT = 100.0  # of a share
+TEST_IMAGES = 29952  # of NAS-Bench-101: 9,984 in each of three runs (`test_acc_x29952`)
+BUDGET = 150  # evaluations of a first run: what papers on these tables show
+
+
+@register("nasbench101", "cells of 7 vertices and 9 edges on CIFAR-10, 423,624 networks; maximize", budget=BUDGET)
+def nasbench101(
+    table: Path = None, vertices: int = VERTICES, guide: str = "test", keyed: bool = True
+) -> TableObjective:
+    """NAS-Bench-101: mean accuracy of the three 108-epoch runs.
+
+    table: the file or its folder (None: the folder that LAMCTS_DATA names).
+    vertices: the most that a cell may have (7).
+    guide: "test" or "val", the accuracy that is searched ("test"); "val" where the table has it.
+    keyed: isomorphic cells count as one, and invalid ones are never proposed (True); else they fail.
+    """
+    arrays, space = read(formats.NASBENCH101, table), NasBench101(vertices)
+    kept = np.flatnonzero(arrays["num_vertices"] <= vertices)
+    sizes, bits, ops = (arrays[name][kept] for name in ("num_vertices", "adjacency_bits", "ops_base3"))
+    measured = {name: values[kept] for name, values in _accuracies(arrays).items()}
+    if f"{guide}_accuracy_percent" not in measured:
+        raise ValueError(f"guide: expected 'test', or 'val' where the table has it, got {guide!r}")
+    others = {n: arrays[n][kept] for n in ("trainable_params", "training_time_s") if n in arrays}
+    codes = np.asarray(arrays["hash64"][kept], np.uint64)
+    searched, settings = measured[f"{guide}_accuracy_percent"], {"vertices": vertices, "guide": guide}
+    cell = partial(_cell, space, sizes, bits, ops)
+    return TableObjective(space, codes, searched, measured, others, cell, keyed, settings)
+
+
+def _cell(space: NasBench101, sizes: Numbers, bits: Numbers, ops: Numbers, row: int) -> Point:
+    """Return the point of a row's cell."""
+    inner, kinds = range(int(sizes[row]) - 2), len(OPERATIONS)
+    found = pruned(int(bits[row]), tuple(int(ops[row]) // kinds**t % kinds for t in inner))
+    if found is None:
+        raise ValueError(f"row {row} of the table: expected a cell, got one whose input and output do not connect")
+    return space.point(found)
+
+
+def _accuracies(arrays: Arrays) -> dict[str, Floats]:
+    """Return the accuracies that a table of NAS-Bench-101 has, in per cent, [N]."""
+    found = {
+        f"{name}_accuracy_percent": PERCENT * arrays[f"{name}_acc"]
+        for name in ("test", "val")
+        if f"{name}_acc" in arrays
+    }
+    if "test_acc_x29952" in arrays:
+        found["test_accuracy_percent"] = PERCENT * arrays["test_acc_x29952"].astype(float) / TEST_IMAGES
+    return {name: np.asarray(values, float) for name, values in found.items()}
+
+
+@register("nasbench-macro", "one of 3 blocks in each of 8 layers on CIFAR-10, 6,561 networks; maximize", budget=BUDGET)
+def nasbench_macro(table: Path = None, keyed: bool = False) -> TableObjective:
+    """NAS-Bench-Macro: mean test accuracy of three runs.
+
+    table: the file or its folder (None: the folder that LAMCTS_DATA names).
+    keyed: networks that differ in the place of an identity alone count as one (False: each has a row).
+    """
+    arrays, space = read(formats.MACRO, table), NasBenchMacro()
+    mean = arrays["test_acc"].astype(float).mean(1)
+    reported = {"test_accuracy_percent": mean, **{f"run_{i + 1}_percent": arrays["test_acc"][:, i] for i in range(3)}}
+    others = {name: arrays[name] for name in ("params", "flops") if name in arrays}
+    return of_places(space, arrays, mean, reported, others, keyed, {})
+
+
+@register("transnas", "cells of 6 edges on scene classification, 2,128 networks; maximize", budget=BUDGET)
+def transnas(table: Path = None, keyed: bool = True) -> TableObjective:
+    """TransNAS-Bench-101 micro, scene classification: validation accuracy, the only one that the table has.
+
+    table: the file or its folder (None: the folder that LAMCTS_DATA names).
+    keyed: cells that differ in edges that no path passes count as one (True), as they do in the table.
+    """
+    arrays, space = read(formats.TRANSNAS, table), TransNas()
+    values = arrays["val_top1"].astype(float)
+    others = {name: arrays[name] for name in ("mparams", "mflops") if name in arrays}
+    return of_places(space, arrays, values, {"val_accuracy_percent": values}, others, keyed, {})
+
+
+def of_places(
+    space: Places,
+    arrays: Arrays,
+    searched: Floats,
+    reported: dict[str, Floats],
+    others: dict[str, Floats],
+    keyed: bool,
+    settings: dict[str, str],
+) -> TableObjective:
+    """Return the objective of a table whose `ops` [N, p] are the numbers of the operations, place by place."""
+    ops = arrays["ops"].astype(np.int64)
+    codes = ops @ len(space.operations) ** np.arange(ops.shape[1])  # [N]
+    return TableObjective(space, codes, searched, reported, others, partial(_point, space, ops), keyed, settings)
+
+
+def _point(space: Places, ops: Numbers, row: int) -> Point:
+    return space.point(tuple(map(int, ops[row])))
+
+
+@register("nasbench-graph", "graph networks of 4 layers on nine data sets, 26,206 networks; maximize", budget=BUDGET)
+def nasbench_graph(
+    dataset: str = "cora", guide: str = "valid", table: Path = None, keyed: bool = True
+) -> TableObjective:
+    """NAS-Bench-Graph: performance on a graph, accuracy in per cent (ROC-AUC on proteins).
+
+    dataset: cora, citeseer, pubmed, cs, physics, photo, computers, arxiv or proteins ("cora").
+    guide: "valid" or "test", what is searched ("valid"); `report` gives both.
+    table: the file or its folder (None: the folder that LAMCTS_DATA names).
+    keyed: isomorphic networks count as one (True), as they do in the table.
+    """
+    arrays = read(formats.GRAPH, table)
+    one_of(guide, ("valid", "test"), "guide")
+    if tuple(arrays["op_names"].tolist()) != GRAPH_OPERATIONS:
+        raise ValueError(f"op_names: expected {', '.join(GRAPH_OPERATIONS)}, got {', '.join(arrays['op_names'])}")
+    columns = _of_dataset(arrays, dataset)
+    space = NasBenchGraph(FOR_PROTEINS if dataset == "proteins" else GRAPH_OPERATIONS)
+    reported = {f"{name}_performance_percent": PERCENT * columns[f"{name}_perf"] for name in ("test", "valid")}
+    others = {"latency_s": columns["latency_s"], "mparams": columns["mparams"]}
+    codes = columns["hash"].astype(np.int64)
+    searched, settings = reported[f"{guide}_performance_percent"], {"dataset": dataset, "guide": guide}
+    cell = partial(_network, space, codes)
+    return TableObjective(space, codes, searched, reported, others, cell, keyed, settings)
+
+
+def _of_dataset(arrays: Arrays, dataset: str) -> dict[str, Floats]:
+    """Return the columns of a data set [N], the hashes with them."""
+    proteins = {name.removeprefix("proteins_"): arrays[name] for name in arrays if name.startswith("proteins_")}
+    known = [*arrays["datasets"], *(["proteins"] if proteins else [])]
+    place = one_of(dataset, known, "dataset")
+    if dataset == "proteins":
+        return {name: values.astype(float) for name, values in proteins.items()}
+    names = ("valid_perf", "test_perf", "latency_s", "mparams")
+    return {"hash": arrays["hash"], **{name: arrays[name][:, place].astype(float) for name in names}}
+
+
+def _network(space: NasBenchGraph, codes: Numbers, row: int) -> Point:
+    code = int(codes[row])
+    digits = [code // TENS**place % TENS for place in reversed(range(LAYERS))]
+    ops = [GRAPH_OPERATIONS[digit] for digit in digits]
+    return {"link": LINKS[code // TENS**LAYERS], **dict(zip(space.layers, ops, strict=True))}

@@ -1,0 +1,94 @@
+"""NAS-Bench-201 as an objective: `lamcts.objectives.make("nasbench201", dataset="cifar100", table=FILE)`."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.nas import formats
+from lamcts.nas.nasbench201 import OPERATIONS, NasBench201
+from lamcts.nas.objective import TableObjective
+from lamcts.nas.published import BUDGET, Path, of_places
+from lamcts.nas.tables import Arrays, one_of, read
+from lamcts.objectives.base import register
+from lamcts.types import Floats
+
+CIFAR10, IMAGENET16 = "cifar10", "ImageNet16-120"
+UNITS = {"latency": "ms", "energy": "mj"}  # of the metrics of HW-NAS-Bench, by their last word
+UNKNOWN = -1  # what HW-NAS-Bench has for a network that could not be measured
+TENTHS = 10.0  # in which the table of robustness holds per cent
+GUIDES = ("test", "val", "val12", "test12")
+
+
+@register(
+    "nasbench201", "cells of 6 edges and 5 operations on three data sets, 15,625 networks; maximize", budget=BUDGET
+)
+def nasbench201(
+    dataset: str = CIFAR10,
+    guide: str = "test",
+    table: Path = None,
+    latency: Path = None,
+    robustness: Path = None,
+    keyed: bool = False,
+) -> TableObjective:
+    """NAS-Bench-201, the topology space of NATS-Bench; `report` gives the mean test accuracy after 200 epochs.
+
+    dataset: cifar10, cifar100 or ImageNet16-120 ("cifar10").
+    guide: the accuracy that is searched ("test"): "test", the mean over seeds after 200 epochs; "val", validation after
+        200 epochs, one seed (not on cifar100; on ImageNet16-120 for 9,445 cells, the others fail); "val12" and
+        "test12", after the 12 epochs of a schedule of their own.
+    table: the file or its folder (None: the folder that LAMCTS_DATA names).
+    latency: file or folder of the latencies on 27 devices, for `also` (None: left out).
+    robustness: file or folder of the CIFAR-10 accuracies under 32 attacks, for `also` (None: left out).
+    keyed: cells that compute the same count as one (False: all were trained, each has a row).
+    """
+    arrays, space = read(formats.NASBENCH201, table), NasBench201()
+    place = one_of(dataset, arrays["datasets"], "dataset")
+    if tuple(arrays["op_names"].tolist()) != OPERATIONS:
+        raise ValueError(f"op_names: expected {', '.join(OPERATIONS)}, got {', '.join(arrays['op_names'])}")
+    searched = _guide(arrays, dataset, place, guide)
+    reported = {"test_accuracy_percent": arrays["test_acc_200"][:, place].astype(float)}
+    others = _costs(arrays, dataset, place)
+    others |= {} if latency is None else _latencies(latency, len(searched))
+    others |= {} if robustness is None else _robustness(robustness, arrays["ops"])
+    return of_places(space, arrays, searched, reported, others, keyed, {"dataset": dataset, "guide": guide})
+
+
+def _guide(arrays: Arrays, dataset: str, place: int, guide: str) -> Floats:
+    """Return the searched values [N]; ValueError where the table has none for the data set."""
+    one_of(guide, GUIDES, "guide")
+    whole = {"test": "test_acc_200", "val12": "val_acc_12", "test12": "test_acc_12"}
+    validation = {CIFAR10: "cifar10_val_acc_200", IMAGENET16: "imagenet16_val_acc_200"}
+    name = whole.get(guide) or validation.get(dataset, "")
+    if name not in arrays:
+        raise ValueError(
+            f"guide: expected values of {guide!r} for {dataset} in the table, got none: try 'val12' or 'test'"
+        )
+    values = arrays[name].astype(float)
+    return values[:, place] if guide in whole else values
+
+
+def _costs(arrays: Arrays, dataset: str, place: int) -> dict[str, Floats]:
+    """Return sizes, operations and the metrics of HW-NAS-Bench [N], by names with units."""
+    found: dict[str, Any] = {"params": arrays["params"][:, place]} if "params" in arrays else {}
+    mflops = {CIFAR10: "mflops_cifar10", IMAGENET16: "mflops_imagenet16"}.get(dataset, "")
+    found |= {"mflops": arrays[mflops]} if mflops in arrays else {}
+    for i, metric in enumerate(arrays.get("hw_metrics", np.empty(0)) if "hw" in arrays else ()):
+        values = arrays["hw"][:, place, i].astype(float)
+        unit = UNITS.get(str(metric).rpartition("_")[2])
+        found[f"{metric}_{unit}" if unit else str(metric)] = np.where(values == UNKNOWN, np.nan, values)
+    return found
+
+
+def _latencies(path: Path, rows: int) -> dict[str, Floats]:
+    arrays = read(formats.LATENCY201, path)
+    if len(arrays["latency_ms"]) != rows:
+        raise ValueError(f"latency: expected the {rows} rows of the table, got {len(arrays['latency_ms'])}")
+    return {f"{device}_measured_ms": arrays["latency_ms"][:, i] for i, device in enumerate(arrays["devices"])}
+
+
+def _robustness(path: Path, ops: NDArray[Any]) -> dict[str, Floats]:
+    arrays = read(formats.ROBUSTNESS201, path)
+    if not np.array_equal(arrays["ops"], ops):
+        raise ValueError("robustness: expected the cells of the table in the same order, got others")
+    return {f"{attack}_percent": arrays["robust_acc_x10"][:, i] / TENTHS for i, attack in enumerate(arrays["attacks"])}

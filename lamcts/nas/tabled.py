@@ -1,0 +1,47 @@
+"""Spaces of architectures that a table lists: by a whole number, which all points of one row share."""
+
+from lamcts.nas.base import ArchitectureSpace, Point
+from lamcts.spaces.discrete import Choice
+from lamcts.spaces.product import Space
+
+
+class TabledSpace(ArchitectureSpace):
+    """A space whose tables know a network by a number, its code."""
+
+    def code(self, point: Point) -> int:
+        """Return the number of the row that holds a valid point."""
+        raise NotImplementedError
+
+
+class Places(TabledSpace):
+    """One of the same operations at each of some places, the edges of a cell, say, or the layers of a network.
+
+    name: what it is called. places: the parameters' names. operations: what each may be.
+    """
+
+    def __init__(self, name: str, places: tuple[str, ...], operations: tuple[str, ...]) -> None:
+        self.name, self.places, self.operations = name, places, operations
+        self.space = Space({place: Choice(operations) for place in places})
+        self._number = {operation: i for i, operation in enumerate(operations)}
+
+    def numbers(self, point: Point) -> tuple[int, ...]:
+        """Return the numbers of a point's operations, place by place."""
+        try:
+            return tuple([self._number[point[place]] for place in self.places])
+        except (KeyError, TypeError):
+            self.space.encode(point)  # says what is wrong
+            raise
+
+    def point(self, numbers: tuple[int, ...]) -> Point:
+        """Return the point of some numbers of operations, one a place."""
+        return {place: self.operations[i] for place, i in zip(self.places, numbers, strict=True)}
+
+    def code(self, point: Point) -> int:
+        return self.code_of(self.numbers(point))
+
+    def code_of(self, numbers: tuple[int, ...]) -> int:
+        """Return the numbers as the digits of one, the first the last digit."""
+        code = 0
+        for number in reversed(numbers):
+            code = code * len(self.operations) + number
+        return code

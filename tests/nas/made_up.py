@@ -1,0 +1,112 @@
+"""Small tables in the form of the published ones, with values that are made up: a formula of the row."""
+
+import os
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lamcts.nas import formats
+from lamcts.nas.nasbench101 import NasBench101
+from lamcts.nas.nasbench201 import OPERATIONS
+from lamcts.nas.nasbench_graph import LINKS, NasBenchGraph
+from lamcts.nas.nasbench_graph import OPERATIONS as LAYER_OPERATIONS
+
+ROOT = Path(__file__).parents[2]
+
+
+def real(form):
+    """Return the file of a published table; skip where there is none."""
+    for folder in (os.environ.get("LAMCTS_DATA"), ROOT.parent / "shared" / "data"):
+        if folder and (Path(folder) / form.file).is_file():
+            return Path(folder) / form.file
+    pytest.skip(f"no {form.file}: set LAMCTS_DATA to the folder of the tables")
+
+
+def write(folder, form, arrays):
+    np.savez(folder / form.file, **arrays)
+    return folder / form.file
+
+
+def nasbench101(vertices=4):
+    """Return the table of all cells of at most `vertices` vertices: accuracies grow with the row."""
+    space, cells = NasBench101(vertices), {}
+    for bits in product([False, True], repeat=len(space.edges)):
+        for ops in product(space.space.members[-1].options, repeat=len(space.inner)):
+            point = dict(zip((*space.edges, *space.inner), (*bits, *ops), strict=True))
+            if space.invalid(point) is None:
+                cells.setdefault(space.code(point), space.cell(point))
+    rows = [cells[code] for code in sorted(cells)]
+    return {
+        "hash64": np.array(sorted(cells), np.uint64),
+        "num_vertices": np.array([len(cell.before) for cell in rows], np.uint8),
+        "adjacency_bits": np.array([cell.bits for cell in rows], np.uint32),
+        "ops_base3": np.array([sum(op * 3**t for t, op in enumerate(cell.ops)) for cell in rows], np.uint8),
+        "test_acc_x29952": np.arange(20000, 20000 + len(rows), dtype=np.uint16),
+        "trainable_params": np.arange(len(rows), dtype=np.int32),
+    }
+
+
+def nasbench201():
+    """Return a table of all cells in an order of its own; test accuracies fall where validation grows."""
+    ops = np.array(list(product(range(5), repeat=6)), np.int8)[::-1]
+    n = len(ops)
+    share = np.linspace(0, 1, n, dtype=np.float32)
+    return {
+        "ops": ops,
+        "op_names": np.array(OPERATIONS),
+        "datasets": np.array(["cifar10", "cifar100", "ImageNet16-120"]),
+        "test_acc_200": np.column_stack([90 - share, 70 - share, 40 - share]),
+        "val_acc_12": np.column_stack([80 + share] * 3),
+        "cifar10_val_acc_200": 88 + share,
+        "imagenet16_val_acc_200": np.where(np.arange(n) % 2, 38 + share, np.nan),
+        "params": np.tile(np.arange(n)[:, None], 3),
+        "mflops_cifar10": share,
+        "hw": np.where(np.arange(n)[:, None, None] % 2, 1.5, -1.0) * np.ones((n, 3, 2)),
+        "hw_metrics": np.array(["edgetpu_latency", "eyeriss_arithmetic_intensity"]),
+    }
+
+
+def macro():
+    ops = np.array(list(product(range(3), repeat=8)), np.int8)
+    mean = np.linspace(50, 90, len(ops), dtype=np.float32)
+    return {"ops": ops, "test_acc": np.column_stack([mean - 1, mean, mean + 1]), "params": np.arange(len(ops))}
+
+
+def transnas(rows=50):
+    """Return some cells without edges that no path passes: the output node is fed by the input, others by nothing."""
+    ops = np.zeros((rows, 6), np.int8)
+    ops[:, 0], ops[:, 4], ops[:, 3] = np.arange(rows) % 3 + 1, np.arange(rows) // 3 % 3 + 1, np.arange(rows) // 9 % 4
+    ops = np.unique(ops, axis=0)
+    return {"ops": ops, "val_top1": np.linspace(30, 50, len(ops), dtype=np.float32), "mflops": np.arange(len(ops))}
+
+
+def graph():
+    """Return the table of networks of `gcn`, `fc` and `skip` alone."""
+    space = NasBenchGraph()
+    points = [
+        {"link": link, **dict(zip(space.layers, ops, strict=True))}
+        for link in LINKS
+        for ops in product(["gcn", "fc", "skip"], repeat=4)
+    ]
+    codes = np.array(sorted({space.code(point) for point in points if space.invalid(point) is None}))
+    share = np.linspace(0.5, 0.8, len(codes))[:, None] * np.array([1.0, 0.9])
+    return {
+        "hash": codes.astype(np.int32),
+        "op_names": np.array(LAYER_OPERATIONS),
+        "datasets": np.array(["cora", "arxiv"]),
+        "valid_perf": share,
+        "test_perf": 1 - share,
+        "latency_s": share / 100,
+        "mparams": share,
+    }
+
+
+MADE = {
+    formats.NASBENCH101: nasbench101,
+    formats.NASBENCH201: nasbench201,
+    formats.MACRO: macro,
+    formats.TRANSNAS: transnas,
+    formats.GRAPH: graph,
+}
