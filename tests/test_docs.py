@@ -14,6 +14,7 @@ import lamcts.journal
 import lamcts.testing
 from lamcts.models.fit import Prior
 from lamcts.models.local import ModelBudget
+from lamcts.neural.metadnn import MetaDnn
 from lamcts.objectives import Command, Function
 from lamcts.objectives.control import lunar, push, rover
 from lamcts.objectives.control.mujoco.gait import Gait, gait
@@ -32,7 +33,7 @@ SHOWN = {
 SAMPLERS = [getattr(import_module(module), name) for module, name, _ in REGISTRY.values()]
 PARTS = [ModelBudget, Prior, LatentTree, KMeansSvm, Linear, HoldOut]
 OBJECTIVES = [Gait, gait, lunar.Lander, lunar.lunar, rover.Rover, rover.rover, push.Push, push.push, Command, Function]
-SETTINGS = [Auto, *SAMPLERS, *PARTS, lamcts.Optimizer, Settings, *OBJECTIVES]
+SETTINGS = [Auto, *SAMPLERS, *PARTS, lamcts.Optimizer, Settings, *OBJECTIVES, MetaDnn]
 
 
 @pytest.mark.parametrize("module", [lamcts, lamcts.journal, lamcts.testing], ids=lambda module: module.__name__)
