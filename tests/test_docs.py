@@ -18,6 +18,7 @@ from lamcts.models.local import ModelBudget
 from lamcts.nas import published, published201
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench_graph import NasBenchGraph
+from lamcts.neural.metadnn import MetaDnn
 from lamcts.objectives import Command, Function
 from lamcts.objectives.control import lunar, push, rover
 from lamcts.objectives.control.mujoco.gait import Gait, gait
@@ -38,7 +39,7 @@ PARTS = [ModelBudget, Prior, LatentTree, KMeansSvm, Linear, HoldOut]
 OBJECTIVES = [Gait, gait, lunar.Lander, lunar.lunar, rover.Rover, rover.rover, push.Push, push.push, Command, Function]
 TABLES = [published.nasbench101, published.nasbench_macro, published.transnas, published.nasbench_graph]
 NAS = [*TABLES, published201.nasbench201, NasBench101, NasBenchGraph]
-SETTINGS = [Auto, *SAMPLERS, *PARTS, lamcts.Optimizer, Settings, *OBJECTIVES, *NAS]
+SETTINGS = [Auto, *SAMPLERS, *PARTS, lamcts.Optimizer, Settings, *OBJECTIVES, *NAS, MetaDnn]
 
 
 @pytest.mark.parametrize(

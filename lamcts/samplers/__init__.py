@@ -3,9 +3,13 @@
 from importlib import import_module
 from typing import Any
 
+from lamcts.samplers.base import Proposal, Sampler, Session
+from lamcts.samplers.parts.batch import Batch
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import AUTO, REGISTRY, choose, make, names
 
 __all__ = ["AUTO", "REGISTRY", "choose", "make", "names"]
+__all__ += ["Batch", "LocalSampler", "LocalSession", "Progress", "Proposal", "Sampler", "Session"]  # to write one with
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ from lamcts.spaces.box import Box, Float
 from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.keyed import Keyed
+from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.product import Product, Space
 
-__all__ = ["Bool", "Box", "Choice", "Finite", "Float", "Int", "Keyed", "Product", "Space", "distance"]
+__all__ = ["Bool", "Box", "Choice", "Finite", "Float", "Int", "Keyed", "Parameters", "Product", "Space", "distance"]

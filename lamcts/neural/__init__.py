@@ -1,0 +1,1 @@
+"""What needs torch (extra: torch). Each part loads it when it is first used."""

@@ -1,0 +1,9 @@
+"""The meta-DNN of AlphaX: an architecture's accuracy, predicted from its encoding (thesis 3.2.3 and 3.3.2).
+
+predictor = metadnn.make("mlp").fit(features, accuracy, seed=0)
+predictor(features)  # [m]
+"""
+
+from lamcts.neural.metadnn.settings import KINDS, MetaDnn, Predictor, make
+
+__all__ = ["KINDS", "MetaDnn", "Predictor", "make"]

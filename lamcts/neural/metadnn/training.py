@@ -1,0 +1,153 @@
+"""Fitting: rows -> scaled targets -> a network, or several by ranges of accuracy -> a predictor.
+
+Letters: n rows learnt from, m rows asked for, k features, s stages.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lamcts.neural.metadnn.networks import build
+from lamcts.neural.metadnn.settings import LEAST, MetaDnn, Predictor
+from lamcts.types import Floats, array_of
+
+CHUNK = 8192  # rows predicted at once: 64 MB of the widest layer of the paper
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+def fit(settings: MetaDnn, x: Floats, y: Floats, seed: int, start: Predictor | None) -> Predictor:
+    """Return the predictor of rows `x` [n, k] of accuracies `y` [n]; `start` is one to go on from."""
+    kind = _Staged if settings.kind == "multistage" else _Single
+    if start is not None and not (isinstance(start, kind) and start.width == x.shape[1]):
+        raise ValueError("fit: expected start to be a predictor of these settings and features; leave it out")
+    generator = torch.Generator().manual_seed(seed)
+    fit_kind: Any = _fit_staged if settings.kind == "multistage" else _fit_single
+    predictor: Predictor = fit_kind(settings, x, y, generator, start)
+    return predictor
+
+
+# One network ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Single:
+    """One network, and the mean and the deviation of what it learnt from."""
+
+    net: nn.Module
+    mean: float
+    deviation: float
+    width: int
+    device: str
+
+    def __call__(self, features: Any) -> Floats:
+        return self.mean + self.deviation * _forward(self.net, features, self.width, self.device)[:, 0]
+
+
+def _fit_single(settings: MetaDnn, x: Floats, y: Floats, generator: torch.Generator, start: _Single | None) -> _Single:
+    mean, deviation = float(y.mean()), float(y.std()) or 1.0
+    before = None if start is None else start.net
+    net = _train(settings, x, (y - mean)[:, None] / deviation, 1, functional.mse_loss, generator, before)
+    return _Single(net, mean, deviation, x.shape[1], settings.device)
+
+
+# Several, by ranges of accuracy ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Staged:
+    """A classifier over the ranges between `cuts`, and the expert of each."""
+
+    router: nn.Module
+    experts: list[_Single]  # [s]
+    cuts: Floats  # [s - 1]
+    width: int
+    device: str
+    soft: bool
+
+    def __call__(self, features: Any) -> Floats:
+        score = _forward(self.router, features, self.width, self.device)  # [m, s]
+        answers = np.column_stack([expert(features) for expert in self.experts])  # [m, s]
+        if not self.soft:
+            return np.asarray(answers[np.arange(len(answers)), score.argmax(1)])
+        weight = np.exp(score - score.max(1, keepdims=True))
+        return np.asarray((answers * weight).sum(1) / weight.sum(1))
+
+
+def _fit_staged(settings: MetaDnn, x: Floats, y: Floats, generator: torch.Generator, start: _Staged | None) -> _Staged:
+    """Fit an expert to the rows of each range, and the router to tell the ranges apart."""
+    cuts = _cuts(settings, y) if start is None else start.cuts
+    stage = np.searchsorted(cuts, y, side="right")  # [n]
+    experts = []
+    for i in range(len(cuts) + 1):
+        rows, before = np.flatnonzero(stage == i), None if start is None else start.experts[i]
+        own = rows if len(rows) >= LEAST else np.arange(len(y))  # later fits may leave a range empty
+        experts.append(_fit_single(settings, x[own], y[own], generator, before))
+    known = None if start is None else start.router
+    router = _train(settings, x, stage, len(experts), functional.cross_entropy, generator, known)
+    return _Staged(router, experts, cuts, x.shape[1], settings.device, settings.routing == "soft")
+
+
+def _cuts(settings: MetaDnn, y: Floats) -> Floats:
+    """Return where ranges end such that each holds rows enough for an expert."""
+    shares = np.arange(1, settings.stages) / settings.stages
+    wanted = np.quantile(y, shares) if settings.cuts is None else np.array(settings.cuts, np.float64)
+    kept, begin, y = list[float](), 0, np.sort(y)
+    for cut in wanted:
+        end = int(np.searchsorted(y, cut))
+        if end - begin >= LEAST and len(y) - end >= LEAST:
+            kept.append(float(cut))
+            begin = end
+    return np.array(kept)
+
+
+# What they share ------------------------------------------------------------------------------------------------------
+
+
+def _train(
+    settings: MetaDnn,
+    x: Floats,
+    target: Any,
+    outputs: int,
+    loss: Loss,
+    generator: torch.Generator,
+    start: nn.Module | None,
+) -> nn.Module:
+    """Return a network of `outputs` that was trained on `x` [n, k] and `target` [n] or [n, 1]."""
+    net = build(settings, x.shape[1], outputs, generator)
+    if start is not None:
+        net.load_state_dict(start.state_dict())
+    rows = torch.as_tensor(x, dtype=torch.float32, device=settings.device)
+    goal = torch.as_tensor(target, device=settings.device)
+    goal = goal.float() if goal.is_floating_point() else goal
+    optimiser = torch.optim.AdamW(net.parameters(), lr=settings.rate, weight_decay=settings.decay)
+    with torch.enable_grad():  # whatever the caller has switched off
+        for done, part in _batches(len(x), settings, generator):
+            optimiser.param_groups[0]["lr"] = settings.rate * (1 + math.cos(math.pi * done)) / 2
+            optimiser.zero_grad()
+            loss(net(rows[part]), goal[part]).backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+    return net.requires_grad_(False)
+
+
+def _batches(n: int, settings: MetaDnn, generator: torch.Generator) -> Iterator[tuple[float, Tensor]]:
+    """Yield the share of all steps that is done, and the rows of the next: all once an epoch, in a new order each."""
+    each = math.ceil(n / settings.batch)
+    for epoch in range(settings.epochs):
+        for i, part in enumerate(torch.randperm(n, generator=generator).to(settings.device).chunk(each)):
+            yield (epoch + i / each) / settings.epochs, part
+
+
+def _forward(net: nn.Module, features: Any, width: int, device: str) -> Floats:
+    """Return the outputs for rows `features` [m, k], [m, o]."""
+    x = torch.as_tensor(array_of(features), dtype=torch.float32, device=device)
+    if x.ndim != 2 or x.shape[1] != width:
+        raise ValueError(f"predictor: expected features [m, {width}], as it learnt from, got {list(x.shape)}")
+    with torch.no_grad():
+        parts = [net(part) for part in torch.split(x, CHUNK)]
+    return np.asarray(torch.cat(parts).cpu().numpy(), np.float64)
