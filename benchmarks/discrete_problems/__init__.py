@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from benchmarks.discrete_problems import bits, categories, kernel_ridge, stages, tables
+from benchmarks.discrete_problems import bits, categories, kernel_ridge, stages, svm_digits, tables
 from benchmarks.discrete_problems.base import Discrete, regret
 from benchmarks.discrete_problems.hidden import Hidden, hidden
 from lamcts import objectives
@@ -34,6 +34,7 @@ TUNE: dict[str, Row] = {
     "func2C": Row(categories.func2c),
     "pest": Row(stages.pest),
     "ackley53": Row(bits.ackley53),
+    "svm-digits": Row(svm_digits.svm_digits),
 }
 JUDGE: dict[str, Row] = {
     "nb201-cifar100": Row(partial(tables.nasbench201, "cifar100"), "nasbench201.npz"),
