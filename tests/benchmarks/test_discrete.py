@@ -92,6 +92,12 @@ def test_rows_are_made_once_and_a_label_keeps_them_apart(monkeypatch, tmp_path, 
         main(monkeypatch, *WORDS, *out, "--as", "two")
 
 
+def test_runs_in_this_process_have_the_same_rows(monkeypatch, tmp_path):
+    for name, here in (("a.csv", ()), ("b.csv", ("--here",))):
+        main(monkeypatch, *WORDS, "--methods", "evolution", "--out", str(tmp_path / name), *here)
+    assert sheet.read(tmp_path / "a.csv") == sheet.read(tmp_path / "b.csv")
+
+
 def test_problems_without_their_table_are_skipped_with_a_word(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("LAMCTS_DATA", str(tmp_path))
     main(monkeypatch, "--problems", "macro", "--out", str(tmp_path / "rows.csv"))

@@ -10,7 +10,7 @@ from benchmarks import discrete_problems as dp
 from benchmarks.discrete_problems import bits, categories, stages, tables
 from lamcts import Bool, Choice, Float, Int, Keyed, Space
 
-PACKAGED = ("nb101", "nb-graph")  # their own tests are the package's
+PACKAGED = ("nb101", "nb101-keyed", "nb-graph")  # their own tests are the package's
 UNKNOWN = ("pest", "kernel-ridge", "labs50")  # nobody knows a best point of them
 OPEN = [name for name in dp.ALL if name not in PACKAGED]
 KNOWN = [name for name in OPEN if name not in UNKNOWN]
@@ -71,6 +71,14 @@ def test_only_what_may_be_moved_is_moved():
     assert {m["b"].order for m in seen} == {(0, 1), (1, 0)} and len({m["c"].order for m in seen}) > 10
     assert 0 < sum("j" in m for m in seen) < 40 and all(m["j"].true(2) == 7 for m in seen if "j" in m)
     assert all(abs(m["y"].step) <= 0.1 for m in seen) and {m["y"].mirror for m in seen} == {False, True}
+
+
+def test_what_the_package_tells_as_a_failed_evaluation_is_none():
+    def fails(point):
+        raise RuntimeError("nasbench101: no valid network")
+
+    space = Space({"a": Bool()})
+    assert math.isnan(dp.hidden(dp.Discrete("p", space, fails), 0)({"a": True}))
 
 
 def test_a_key_sees_the_labels_behind():
