@@ -67,7 +67,7 @@ def main() -> None:
     given = script.parser(__doc__, "discrete.csv", "two methods on eight bits")
     script.many(given, "0-9")
     given.add_argument("--problems", nargs="+", default=["tune"], help=f"tune, judge, or out of {', '.join(dp.ALL)}")
-    given.add_argument("--methods", nargs="+", default=list(PEERS), metavar="NAME", help=", ".join(native.NATIVE))
+    given.add_argument("--methods", nargs="+", metavar="NAME", help=f"out of {', '.join(native.NATIVE)}; tables: any")
     given.add_argument("--budget", type=int, default=300)
     given.add_argument("--batch", type=int, default=1)
     given.add_argument("--as", dest="label", default="", help="what the rows of the one method are called")
@@ -75,10 +75,11 @@ def main() -> None:
         "--here", action="store_true", help="run all in this process: quicker for methods that are quick"
     )
     given.add_argument("--table", action="store_true", help="print tables of the rows that are there, run nothing")
+    given.add_argument("--against", default="lamcts", metavar="NAME", help="whose areas the tables compare with")
     tiny = {"problems": ["onemax"], "methods": ["lamcts", "local search"], "seeds": [0], "budget": 24}
     arguments = script.parsed(given, **tiny, here=True)
-    if arguments.label and len(arguments.methods) != 1:
-        given.error(f"expected one method beside --as, got {', '.join(arguments.methods)}")
+    if arguments.label and len(arguments.methods or PEERS) != 1:
+        given.error(f"expected one method beside --as, got {', '.join(arguments.methods or PEERS)}")
     sheet = Sheet(arguments.out, KEY, COLUMNS)
     if not arguments.table:
         made = cases(arguments)
@@ -98,9 +99,10 @@ def cases(arguments: Any) -> list[Case]:
             print(f"skipped {name}: {lack}", flush=True)
         else:
             names.append(name)
-    for method in arguments.methods:
+    methods = arguments.methods or PEERS
+    for method in methods:
         native.load(method)
-    each = product(arguments.seeds, names, arguments.methods)
+    each = product(arguments.seeds, names, methods)
     return [
         Case(arguments.label or method, name, arguments.batch, seed, arguments.budget, method)
         for seed, name, method in each
@@ -197,7 +199,7 @@ def own_ms(search: Search, until: int) -> float:
 
 
 def tables(sheet: Sheet, arguments: Any) -> str:
-    """Return the tables of the rows of these problems, seeds, budget and batch."""
+    """Return the tables of the rows of these problems, seeds, budget, batch and, where some are named, methods."""
     from benchmarks.tables import discrete
 
     seeds, names = set(map(str, arguments.seeds)), asked(arguments.problems)
@@ -205,8 +207,9 @@ def tables(sheet: Sheet, arguments: Any) -> str:
         row
         for row in sheet.rows()
         if row["problem"] in names and row["seed"] in seeds and row["batch"] == str(arguments.batch)
+        if not arguments.methods or row["method"] in arguments.methods
     ]
-    return discrete.tables(wanted, arguments.budget)
+    return discrete.tables(wanted, arguments.budget, arguments.against)
 
 
 if __name__ == "__main__":

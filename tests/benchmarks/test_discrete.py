@@ -128,8 +128,27 @@ def test_areas_are_ratios_of_means_by_problem_and_pairs_by_seed():
     rows += [row("other", "p", s, area_100=a) for s, a in enumerate((3, 5))]  # the third seed has no pair
     rows += [row("lamcts", "q", 0, area_100=2), row("other", "q", 0, area_100=1)]
     found = cells(tables.areas(tables.grouped(rows), 100))
-    assert found["header"] == ["ratio", "ours ahead", "pairs", "Wilcoxon", "p", "q"]
+    assert found["header"] == ["ratio", "behind", "pairs", "Wilcoxon", "p", "q"]
     assert found["other"] == ["1.00", "67%", "3", "0.75", "2.00", "0.50"]  # sqrt(2 * 0.5); 2 * 3 / 2^3
+
+
+def test_areas_may_be_compared_with_any_method():
+    rows = [row(method, "p", 0, area_100=area) for method, area in (("lamcts", 4), ("lamcts 0.1", 2), ("other", 1))]
+    found = cells(tables.areas(tables.grouped(rows), 100, "lamcts 0.1"))
+    assert (found["lamcts"][0], found["other"][0]) == ("2.00", "0.50") and "lamcts 0.1" not in found
+
+
+def test_tables_are_of_the_methods_seeds_and_batches_that_were_asked_for(monkeypatch, tmp_path, capsys):
+    out = ("--out", str(tmp_path / "rows.csv"))
+    main(monkeypatch, "--problems", "onemax", "--budget", "30", "--seeds", "0-2", "--here", *out)
+    capsys.readouterr()
+    main(monkeypatch, *WORDS, *out, "--table", "--seeds", "0-1", "--methods", "random", "tpe")
+    text = capsys.readouterr().out
+    lines = [line for line in text.splitlines() if line.startswith("| onemax")]
+    assert [line.split(" | ")[1] for line in lines] == ["random", "tpe"]
+    assert all(line.endswith("| 2 |") for line in lines)
+    main(monkeypatch, *WORDS, *out, "--table", "--batch", "8")
+    assert capsys.readouterr().out.strip() == ""
 
 
 def test_no_area_is_as_good_as_another_and_ratios_stay_finite():
