@@ -9,9 +9,12 @@ Regret is measured from the optimum, where that is not known from the problem's 
 over evaluations 11 to 100, `hit` the evaluation that reached the optimum, `own_ms_100` the optimiser's own CPU
 milliseconds an evaluation up to 100. Until the first success, regret is that of the first success. Problems of
 networks need their tables in the folder LAMCTS_DATA; those that are not there are skipped, with a word.
+
+Integers and ordered options keep their order for every method; a failed evaluation (nan) is told as each takes it.
 """
 
 from contextlib import suppress
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -64,18 +67,26 @@ def main() -> None:
     given = script.parser(__doc__, "discrete.csv", "two methods on eight bits")
     script.many(given, "0-9")
     given.add_argument("--problems", nargs="+", default=["tune"], help=f"tune, judge, or out of {', '.join(dp.ALL)}")
-    given.add_argument("--methods", nargs="+", default=list(PEERS), metavar="NAME", help=", ".join(native.NATIVE))
+    given.add_argument("--methods", nargs="+", metavar="NAME", help=f"out of {', '.join(native.NATIVE)}; tables: any")
     given.add_argument("--budget", type=int, default=300)
     given.add_argument("--batch", type=int, default=1)
     given.add_argument("--as", dest="label", default="", help="what the rows of the one method are called")
+    given.add_argument(
+        "--here", action="store_true", help="run all in this process: quicker for methods that are quick"
+    )
     given.add_argument("--table", action="store_true", help="print tables of the rows that are there, run nothing")
+    given.add_argument("--against", default="lamcts", metavar="NAME", help="whose areas the tables compare with")
     tiny = {"problems": ["onemax"], "methods": ["lamcts", "local search"], "seeds": [0], "budget": 24}
-    arguments = script.parsed(given, **tiny)
-    if arguments.label and len(arguments.methods) != 1:
-        given.error(f"expected one method beside --as, got {', '.join(arguments.methods)}")
+    arguments = script.parsed(given, **tiny, here=True)
+    if arguments.label and len(arguments.methods or PEERS) != 1:
+        given.error(f"expected one method beside --as, got {', '.join(arguments.methods or PEERS)}")
     sheet = Sheet(arguments.out, KEY, COLUMNS)
     if not arguments.table:
-        script.record(cases(arguments), sheet, "benchmarks.discrete:measure", arguments.jobs)
+        made = cases(arguments)
+        if arguments.here:
+            record_here(made, sheet)
+        else:
+            script.record(made, sheet, "benchmarks.discrete:measure", arguments.jobs)
     if arguments.table or arguments.smoke:
         print(tables(sheet, arguments))
 
@@ -88,9 +99,10 @@ def cases(arguments: Any) -> list[Case]:
             print(f"skipped {name}: {lack}", flush=True)
         else:
             names.append(name)
-    for method in arguments.methods:
+    methods = arguments.methods or PEERS
+    for method in methods:
         native.load(method)
-    each = product(arguments.seeds, names, arguments.methods)
+    each = product(arguments.seeds, names, methods)
     return [
         Case(arguments.label or method, name, arguments.batch, seed, arguments.budget, method)
         for seed, name, method in each
@@ -103,16 +115,32 @@ def asked(words: list[str]) -> list[str]:
     return list(dict.fromkeys(name for word in words for name in sets.get(word, [word])))
 
 
+def record_here(made: list[Case], sheet: Sheet) -> None:
+    """Run in this process the cases that have no row yet: a process each costs seconds, and these milliseconds."""
+    for case in made:
+        if sheet.wants(case):
+            row, _ = measure(**case._asdict())
+            sheet.append(row)
+            script.tell(sheet, row)
+
+
 def measure(**fields: Any) -> Result:
     """Return the row of the run with these fields."""
     case = Case(**fields)
-    method = native.load(case.runs)
-    finished(method, Search(dp.make("onemax", 0), case.seed, WARM, case.batch))
-    search = finished(method, Counted(dp.make(case.problem, case.seed), case.seed, case.budget, case.batch))
+    warm(case.runs)
+    search = finished(
+        native.load(case.runs), Counted(dp.make(case.problem, case.seed), case.seed, case.budget, case.batch)
+    )
     row = {name: getattr(case, name) for name in KEY} | told(search, case.budget)
     package = native.find(case.runs).package
     made = versions([*OURS, *([package] if package else [])])
     return row | {"versions": f"commit {commit()} {made}"}, None
+
+
+@cache
+def warm(method: str) -> None:
+    """Run a method once, small: it loads what the method loads, so that own seconds hold work only."""
+    finished(native.load(method), Search(dp.make("onemax", 0), 0, WARM))
 
 
 class Counted(Search):
@@ -171,7 +199,7 @@ def own_ms(search: Search, until: int) -> float:
 
 
 def tables(sheet: Sheet, arguments: Any) -> str:
-    """Return the tables of the rows of these problems, seeds, budget and batch."""
+    """Return the tables of the rows of these problems, seeds, budget, batch and, where some are named, methods."""
     from benchmarks.tables import discrete
 
     seeds, names = set(map(str, arguments.seeds)), asked(arguments.problems)
@@ -179,8 +207,9 @@ def tables(sheet: Sheet, arguments: Any) -> str:
         row
         for row in sheet.rows()
         if row["problem"] in names and row["seed"] in seeds and row["batch"] == str(arguments.batch)
+        if not arguments.methods or row["method"] in arguments.methods
     ]
-    return discrete.tables(wanted, arguments.budget)
+    return discrete.tables(wanted, arguments.budget, arguments.against)
 
 
 if __name__ == "__main__":

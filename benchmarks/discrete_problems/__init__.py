@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from benchmarks.discrete_problems import bits, categories, kernel_ridge, stages, tables
+from benchmarks.discrete_problems import bits, categories, kernel_ridge, stages, svm_digits, tables
 from benchmarks.discrete_problems.base import Discrete, regret
 from benchmarks.discrete_problems.hidden import Hidden, hidden
 from lamcts import objectives
@@ -24,8 +24,8 @@ class Row(NamedTuple):
     objective: str = ""
 
 
-def _packaged(name: str, **settings: Any) -> Row:
-    return Row(partial(objectives.make, name, **settings), objective=name)
+def _packaged(name: str, file: str, **settings: Any) -> Row:
+    return Row(partial(objectives.make, name, **settings), file, name)
 
 
 TUNE: dict[str, Row] = {
@@ -34,13 +34,15 @@ TUNE: dict[str, Row] = {
     "func2C": Row(categories.func2c),
     "pest": Row(stages.pest),
     "ackley53": Row(bits.ackley53),
+    "svm-digits": Row(svm_digits.svm_digits),
 }
 JUDGE: dict[str, Row] = {
     "nb201-cifar100": Row(partial(tables.nasbench201, "cifar100"), "nasbench201.npz"),
     "nb201-imagenet16": Row(partial(tables.nasbench201, "imagenet16"), "nasbench201.npz"),
     "transnas": Row(tables.transnas, "transnasbench101_micro_scene.npz"),
-    "nb101": _packaged("nasbench101"),
-    "nb-graph": _packaged("nasbench-graph"),
+    "nb101": _packaged("nasbench101", "nasbench101_test108.npz", keyed=False),  # invalid cells fail
+    "nb101-keyed": _packaged("nasbench101", "nasbench101_test108.npz", keyed=True),  # they are not asked for
+    "nb-graph": _packaged("nasbench-graph", "nasbench_graph.npz"),
     "func3C": Row(categories.func3c),
     "kernel-ridge": Row(kernel_ridge.kernel_ridge),
     "labs50": Row(bits.labs),

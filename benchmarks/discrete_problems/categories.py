@@ -52,7 +52,5 @@ def _made(name: str, sizes: dict[str, int], value: Callable[..., float], camels:
     categories = {category: Choice(list(range(k))) for category, k in sizes.items()}
     space = Space(categories | {"x": Float(-1, 1), "y": Float(-1, 1)})
     pit = {"x": 0.08984201368301331 / 2, "y": -math.sqrt(0.5077860) / 2}  # the camel's (0.0898, -0.7126)
-    optimum = -camels * CAMEL / 10
-    return Discrete(
-        name, space, function, optimum=optimum, best=best | pit, close=CLOSE, reach={"x": REACH, "y": REACH}
-    )
+    known = {"optimum": -camels * CAMEL / 10, "best": best | pit, "close": CLOSE}
+    return Discrete(name, space, function, **known, reach={"x": REACH, "y": REACH})

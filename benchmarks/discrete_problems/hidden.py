@@ -5,6 +5,7 @@ they like that (Papenmeier et al., Bounce, 2023). Here each seed gives another m
 to those of the problem; the values behind them stay as they are.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -59,7 +60,10 @@ class Hidden:
     x0: None = None
 
     def __call__(self, point: Point, *, seed: int | None = None) -> float:
-        return float(self.inner(self.true(point), seed=seed))
+        try:
+            return float(self.inner(self.true(point), seed=seed))
+        except RuntimeError:  # how the package's tables say that an evaluation failed
+            return math.nan
 
     def true(self, point: Point) -> Point:
         """Return the problem's own point behind the one that a search sees."""

@@ -24,14 +24,14 @@ SHOWN, AREA_AT = (30, 100, 300), (300, 100)
 LEAST = 1e-3  # of the larger of two areas: below it both are none, so that no ratio is infinite
 
 
-def tables(rows: Sequence[Row], budget: int) -> str:
+def tables(rows: Sequence[Row], budget: int, against: str = OURS) -> str:
     """Return all tables of rows of at least `budget` evaluations, "" where there is nothing to tell."""
     kept = [row for row in rows if int(row["budget"]) >= budget]
     runs, marks = grouped(kept), [m for m in SHOWN if m <= budget] or [FIRST]
     until = next((m for m in AREA_AT if m <= budget), 0)
     parts = [("Regret", regret(runs, marks)), ("Mean rank over problems", ranked(runs, marks))]
     if until:
-        parts += [(f"Area, evaluations 11 to {until}, over that of {OURS}", areas(runs, until))]
+        parts += [(f"Area, evaluations 11 to {until}, over that of {against}", areas(runs, until, against))]
         parts += [("Own milliseconds an evaluation", own(runs, [m for m in (100, 300) if m <= budget]))]
     return "\n\n".join(f"### {title}\n\n{text}" for title, text in parts if text)
 
@@ -73,7 +73,7 @@ def reached(cell: Cell, budget: int) -> tuple[str, str]:
 
 
 def ranked(runs: Runs, marks: Sequence[int]) -> str:
-    """One line a method: its mean rank by regret, over the seeds and the problems on which all methods have rows."""
+    """One line a method: its mean rank by regret, over the seeds and the problems that all methods have rows of."""
     methods = sorted({method for found in runs.values() for method in found})
     ranks: dict[str, list[list[float]]] = {method: [[] for _ in marks] for method in methods}
     for found in runs.values():
@@ -102,16 +102,16 @@ class Ratio(NamedTuple):
     p: float
 
 
-def areas(runs: Runs, until: int) -> str:
-    """One line a method: above 1 its area is larger than ours; ours is ahead in `ours ahead` of the paired runs."""
+def areas(runs: Runs, until: int, against: str = OURS) -> str:
+    """One line a method: above 1 its area is larger than ours, which is ahead in `behind` of the paired runs."""
     lines = []
-    methods = sorted({method for found in runs.values() for method in found} - {OURS})
+    methods = sorted({method for found in runs.values() for method in found} - {against})
     for method in methods:
-        both = {p: (f[method], f[OURS]) for p, f in runs.items() if method in f and OURS in f}
+        both = {p: (f[method], f[against]) for p, f in runs.items() if method in f and against in f}
         if (ratio := compared(both, until)) is not None:
             each = [f"{ratio.each[p]:.2f}" if p in ratio.each else "" for p in runs]
             lines.append((method, f"{ratio.mean:.2f}", f"{ratio.won:.0%}", str(ratio.pairs), f"{ratio.p:.2g}", *each))
-    return markdown(("method", "ratio", "ours ahead", "pairs", "Wilcoxon", *runs), lines)
+    return markdown(("method", "ratio", "behind", "pairs", "Wilcoxon", *runs), lines)
 
 
 def compared(both: Mapping[str, tuple[Cell, Cell]], until: int) -> Ratio | None:

@@ -42,15 +42,17 @@ def _best(ground: Ground, z: Floats, losses: Floats, n: int) -> Floats:
     y = _scaled(np.where(np.isfinite(losses), losses, losses[np.isfinite(losses)].max()))
     trees = _fitted(ground.parameters.rows(z), y, ground.rng)
     pool = np.vstack([ground.draw(DRAWS), *(_near(ground, row) for row in z[np.argsort(y)[:STARTS]])])
-    best, reached = z[:0], -np.inf
+    top = None
     for _ in range(ROUNDS):
-        pool = ground.unseen(np.vstack([best, pool]))
-        gain = _improvement(trees, ground.parameters.rows(pool), y.min()) if len(pool) else np.array([-np.inf])
-        best = pool[np.argsort(-gain, kind="stable")[: max(n, STARTS)]]
-        if gain.max() <= reached:
+        pool = ground.unseen(pool)
+        if not len(pool):
             break
-        reached, pool = gain.max(), _near(ground, best[0])
-    return best[:n]
+        gain = _improvement(trees, ground.parameters.rows(pool), y.min())
+        pool = pool[np.argsort(-gain, kind="stable")[: max(n, STARTS)]]
+        if top is not None and (pool[0] == top).all():
+            break
+        top, pool = pool[0], np.vstack([pool, _near(ground, pool[0])])
+    return pool[:n]
 
 
 def _near(ground: Ground, row: Floats) -> Floats:

@@ -12,7 +12,7 @@ from benchmarks.harness.search import Search
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 
-TRIES = 1000  # draws after which the space counts as used up
+TRIES = 1000  # draws in a row that bring nothing new, after which the space counts as used up
 
 
 class Ground:
@@ -33,17 +33,18 @@ class Ground:
 
     def unseen(self, z: Floats) -> Floats:
         """Return those of the codes [n, p] that are neither known nor forbidden, no two with one key."""
-        keys = dict.fromkeys(map(self.key, self.parameters.rows(z)))
-        first = {key: i for i, key in reversed(list(enumerate(map(self.key, self.parameters.rows(z)))))}
-        return z[[first[key] for key in keys if key not in self._seen]]
+        first = dict[Hashable, int]()
+        for i, x in enumerate(self.parameters.rows(z)):
+            first.setdefault(self.key(x), i)
+        return z[[i for key, i in first.items() if key not in self._seen]]
 
     def draw(self, n: int) -> Floats:
         """Return codes of `n` unseen rows drawn uniformly, [n, p]; fewer where the space is used up."""
-        found = np.empty((0, self.parameters.count))
-        for _ in range(TRIES):
-            found = self.unseen(np.vstack([found, self.parameters.draw(n, self.rng)]))[:n]
-            if len(found) == n:
-                break
+        found, vain = np.empty((0, self.parameters.count)), 0
+        while len(found) < n and vain < TRIES:
+            more = self.unseen(np.vstack([found, self.parameters.draw(n, self.rng)]))[:n]
+            vain = 0 if len(more) > len(found) else vain + n
+            found = more
         return found
 
     def key(self, x: Floats) -> Hashable:
