@@ -109,9 +109,16 @@ def test_failures_are_no_losses_to_the_process() -> None:
     assert surrogate.valid.y.tolist() == [1.0] * len(seen.good) + [0.0] * (40 - len(seen.good))
 
 
+@pytest.mark.parametrize("failing", [False, True])
 @pytest.mark.parametrize("name", ["mixed", "numbers", "switched"])
-def test_slopes_are_those_of_finite_differences(name: str) -> None:
+def test_slopes_are_those_of_finite_differences(name: str, failing: bool) -> None:
     _, model, surrogate = modelled(SPACES[name], 15)
+    if failing:
+        z = model._parameters.draw(12, np.random.default_rng(2))
+        y = (z[:, -2] > 0.5).astype(float)
+        surrogate = surrogate._replace(
+            valid=HammingPosterior(model.coding(z), y, surrogate.losses.hyper, model.coding.owner)
+        )
     at = model.coding(model._parameters.draw(6, np.random.default_rng(1)))
     loss, slope = surrogate.slope(at)
     assert np.allclose(loss, -surrogate.value(at))
