@@ -68,8 +68,8 @@ class Parameters:
 
     @property
     def mostly_discrete(self) -> bool:
-        """Whether half of the parameters or more are discrete."""
-        return 2 * int(np.count_nonzero(~self.continuous)) >= self.count
+        """Whether half of the parameters or more are discrete, constants apart."""
+        return 2 * int(np.count_nonzero(~self.continuous & self.movable)) >= int(np.count_nonzero(self.movable))
 
     def codes(self, x: Floats) -> Floats:
         """Return the codes [n, p] of valid rows `x` [n, d]."""

@@ -1,0 +1,98 @@
+"""The initial design: its size and its evenness, both by parameters and not by coordinates."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lamcts.optimizer.design import DRAWS, Design, default_size
+from lamcts.regions.sobol import sobol
+from lamcts.rng import Purpose, stream
+from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Space
+from lamcts.spaces.base import Space as AnySpace
+
+WORDS = Choice(list("abcd"))
+
+
+def words(count: int) -> Space:
+    return Space([WORDS] * count)
+
+
+@pytest.mark.parametrize(
+    ("space", "size"),
+    [
+        (Box(0, 1, dim=3), 10),
+        (Box(0, 1, dim=20), 40),
+        (Box(0, 1, dim=200), 100),
+        (Space([Float(0, 1)] * 8), 16),
+        (Space([*[Float(0, 1)] * 7, *[WORDS] * 3]), 20),  # 3 of 10 are discrete: twice the parameters
+        (Space([Box(0, 1, dim=7), *[WORDS] * 3]), 20),
+        (Space([*[Float(0, 1)] * 5, *[WORDS] * 5]), 12),  # half of them: two more than parameters
+        (words(3), 8),
+        (words(12), 14),
+        (words(40), 20),
+        (WORDS, 8),
+        (Space({"inner": words(5), "beside": Space([Bool(), Int(0, 9), words(4)])}), 13),
+        (Finite(np.random.default_rng(0).random((50, 12))), 14),
+        (Keyed(words(12), str, "all"), 14),
+        (Space([*[Float(0, 1)] * 6, *[Choice(["constant"])] * 9]), 30),  # constants make no space discrete
+        (Choice(["constant"]), 8),
+    ],
+    ids=lambda value: repr(value)[:60],
+)
+def test_its_size_counts_parameters(space: AnySpace, size: int) -> None:
+    assert default_size(space) == size
+    assert Design(space, "sobol", None, [], 0).n == size
+
+
+def test_a_size_that_is_given_and_points_that_are_given_count() -> None:
+    given = list(words(3).sample(11, np.random.default_rng(0)))
+    assert Design(words(3), "sobol", None, given, 0).n == 11
+    assert Design(words(3), "sobol", 5, given, 0).n == 11
+    assert Design(words(3), "sobol", 30, given, 0).n == 30
+    assert np.array_equal(Design(words(3), "sobol", 30, given, 0).rows(0, 11), np.array(given))
+
+
+@pytest.mark.parametrize("kind", ["sobol", "lhs"])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_option_of_every_category_comes_as_often(kind: Any, seed: int) -> None:
+    space = Space([WORDS, Bool(), Choice([1, 2, 4, 8], ordered=True), Int(0, 15), Choice(range(8)), Box(0, 1, dim=2)])
+    points = [space.decode(x) for x in Design(space, kind, 16, [], seed).rows(0, 16)]
+    for i in range(5):
+        counts = Counter(point[i] for point in points)
+        assert set(counts.values()) == {16 // len(counts)}
+        assert len(counts) == (4, 2, 4, 16, 8)[i]
+    assert sorted(int(16 * point[5][0]) for point in points) == list(range(16))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_options_that_do_not_divide_the_points_come_nearly_as_often(seed: int) -> None:
+    space = Space([Choice(list("abcde"))] * 10)
+    points = [space.decode(x) for x in Design(space, "sobol", None, [], seed).rows(0, 12)]
+    for i in range(10):
+        counts = Counter(point[i] for point in points)
+        assert len(counts) == 5
+        assert max(counts.values()) <= 4
+
+
+@pytest.mark.parametrize("space", [Box(-5, 10, dim=6), Space([Float(0, 1), Float(1, 9, log=True)])], ids=repr)
+@pytest.mark.parametrize("kind", list(DRAWS))
+def test_where_all_is_real_it_is_what_it_always_was(space: AnySpace, kind: Any) -> None:
+    expected = space.spread(DRAWS[kind](9, space.dim, stream(4, Purpose.DESIGN)))
+    assert np.array_equal(Design(space, kind, 9, [], 4).rows(0, 9), expected)
+
+
+def test_one_number_of_the_sequence_chooses_an_option() -> None:
+    space = Space([Float(0, 1), WORDS, Float(0, 1)])
+    u = sobol(8, 3, stream(0, Purpose.DESIGN))
+    x = Design(space, "sobol", 8, [], 0).rows(0, 8)
+    assert np.array_equal(x[:, [0, 5]], u[:, [0, 2]])
+    assert x[:, 1:5].argmax(1).tolist() == np.floor(4 * u[:, 1]).astype(int).tolist()
+
+
+def test_rows_come_in_parts_as_well_as_at_once() -> None:
+    design = Design(words(5), "sobol", 9, [], 0)
+    whole = Design(words(5), "sobol", 9, [], 0).rows(0, 9)
+    assert np.array_equal(np.vstack([design.rows(0, 2), design.rows(2, 7), design.rows(7, 20)]), whole)
+    assert design.rows(9, 12).shape == (0, 20)
