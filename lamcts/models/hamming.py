@@ -48,9 +48,12 @@ class Coding:
         self._categories = np.flatnonzero(parameters.categorical & moving)
         self.ordered: Rows = np.flatnonzero(~parameters.categorical & moving)
         self._switched = self.ordered if parameters.conditional else self.ordered[:0]
-        counts = [_count(parameters.levels[i]) + 1 for i in self._categories] + [2] * len(self._switched)
+        levels = [own for own in (parameters.levels[i] for i in self._categories) if own is not None]
+        counts = [len(own) + 1 for own in levels] + [2] * len(self._switched)
         self._offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.owner: Rows = np.repeat(np.arange(len(counts)), counts)
+        # most codes of categories are the numbers of their options; the others have to be looked up
+        self._looked_up = {k: own for k, own in enumerate(levels) if not np.array_equal(own, np.arange(len(own)))}
 
     @property
     def categories(self) -> int:
@@ -64,18 +67,16 @@ class Coding:
         """Return the inputs of codes `z` [n, p]; active [n, p]: None asks the space."""
         active = self._parameters.active(z) if active is None else active
         hot = np.zeros((len(z), int(self._offsets[-1])))
-        rows = np.arange(len(z))
-        for k, i in enumerate(self._categories):
-            levels = self._parameters.levels[i]
-            place = np.searchsorted(levels, z[:, i]) if levels is not None else np.zeros(len(z), np.int64)
-            hot[rows, self._offsets[k] + np.where(active[:, i], place + 1, 0)] = 1.0
-        for k, i in enumerate(self._switched, start=len(self._categories)):
-            hot[rows, self._offsets[k] + active[:, i]] = 1.0
+        options = np.hstack([np.where(active[:, self._categories], self._places(z) + 1, 0), active[:, self._switched]])
+        hot[np.arange(len(z))[:, None], self._offsets[:-1] + options] = 1.0
         return Inputs(hot, np.where(active, z, MIDDLE)[:, self.ordered])
 
-
-def _count(levels: Floats | None) -> int:
-    return 0 if levels is None else len(levels)
+    def _places(self, z: Floats) -> Rows:
+        """Return the number of each category's option in codes `z` [n, p], [n, c]."""
+        places = z[:, self._categories].astype(np.int64)
+        for k, levels in self._looked_up.items():
+            places[:, k] = np.searchsorted(levels, z[:, self._categories[k]])
+        return places
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,13 +20,13 @@ def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator) -> Fl
     Of a table: its rows that differ in one column, and the nearest ones where those are few.
     """
     active = parameters.active(z[None])[0]
-    found = [np.empty((0, len(z)))]
-    for i in np.flatnonzero(active & parameters.units):
-        part, values = _others(parameters, int(i), z, rng)
-        near = np.repeat(z[None], len(values), axis=0)
-        near[:, part] = values
-        found.append(near)
-    return np.vstack(found)
+    found = [_others(parameters, int(i), z, rng) for i in np.flatnonzero(active & parameters.units)]
+    near = np.repeat(z[None], sum(len(values) for _, values in found), axis=0)
+    first = 0
+    for part, values in found:
+        near[first : first + len(values), part] = values
+        first += len(values)
+    return near
 
 
 def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves: float = 1.0) -> Floats:

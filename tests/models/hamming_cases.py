@@ -7,6 +7,7 @@ import numpy as np
 
 from lamcts.models.hamming import Coding, HammingHyper, Inputs
 from lamcts.spaces import Bool, Choice, Float, Int, Space
+from lamcts.spaces.coded import Coded
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats
 
@@ -20,12 +21,29 @@ class Switched(Space):
         return result
 
 
+class Sides(Coded):
+    """Two values, whose codes are not the numbers of their options."""
+
+    dim = 1
+    size = 2.0
+
+    def snap(self, x: Floats) -> Floats:
+        return np.where(x < 0.5, 0.25, 0.75)
+
+    def spread(self, u: Floats) -> Floats:
+        return self.snap(u)
+
+    def rows(self) -> Floats:
+        return np.array([[0.25], [0.75]])
+
+
 SWITCHED = Switched([Bool(), Choice(list("abc")), Float(0, 1), Choice(list("wxyz")), Int(0, 9)])
 SPACES: dict[str, Space] = {
     "categories": Space([Choice(list("abc")), Bool(), Choice(list("wxyz"))]),
     "numbers": Space([Float(0, 1), Int(0, 10), Float(2, 3)]),
     "mixed": Space([Float(0, 1), Choice(list("abc")), Choice(["constant"]), Int(0, 10), Bool(), Int(3, 3)]),
     "switched": SWITCHED,
+    "others": Space([Choice(list("abc")), Sides(), Choice(list("ab"), ordered=True), Int(3, 4, log=True)]),
     "wide": Space([Int(1, 2**60), Choice(list("ab"))]),
 }
 
