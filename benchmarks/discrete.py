@@ -1,0 +1,205 @@
+"""How far does each method get on categories, integers and mixed spaces, evaluation by evaluation?
+
+    python -m benchmarks.discrete --problems tune --methods lamcts "local search" --seeds 0-9 --budget 100 [--batch 8]
+    python -m benchmarks.discrete --methods lamcts --as "lamcts 0.1"          # rows that a later default leaves alone
+    python -m benchmarks.discrete --table --problems judge --seeds 100-149 --budget 300
+
+Each seed hides the optimum elsewhere (`discrete_problems`), the same for every method. Rows go to results/discrete.csv.
+Regret is measured from the optimum, where that is not known from the problem's bound. `area_100` is the mean regret
+over evaluations 11 to 100, `hit` the evaluation that reached the optimum, `own_ms_100` the optimiser's own CPU
+milliseconds an evaluation up to 100, `distinct` how many different values were seen: the same network has the same.
+Until the first success, regret is that of the first success. Problems of networks need their tables in the folder
+LAMCTS_DATA; those that are not there are skipped, with a word.
+
+Integers and ordered options keep their order for every method; a failed evaluation (nan) is told as each takes it.
+"""
+
+from contextlib import suppress
+from functools import cache
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import discrete_problems as dp
+from benchmarks.harness import script
+from benchmarks.harness.search import Enough, Search
+from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.task import Result
+from benchmarks.harness.versions import OURS, commit, versions
+from benchmarks.peers import native
+
+Floats = NDArray[np.float64]
+
+MARKS = (10, 20, 30, 60, 100, 150, 200, 300)
+AREAS = (100, 300)
+BEFORE_AREA = 10  # evaluations that no area counts: any method's random start
+WARM = 48  # evaluations of a run before the run, which loads what the method loads
+PEERS = ("lamcts", "random", "local search", "evolution", "tpe")
+
+
+class Case(NamedTuple):
+    """One run; its fields but the last are the key of its row. `runs` is the method behind the name of the row."""
+
+    method: str
+    problem: str
+    batch: int
+    seed: int
+    budget: int
+    runs: str
+
+
+KEY = Case._fields[:-1]
+COLUMNS = (
+    *KEY,
+    *(f"regret_{m}" for m in MARKS),
+    "hit",
+    *(f"area_{m}" for m in AREAS),
+    *(f"own_ms_{m}" for m in AREAS),
+    "evaluations",
+    "failures",
+    "distinct",
+    "versions",
+)
+
+
+def main() -> None:
+    given = script.parser(__doc__, "discrete.csv", "two methods on eight bits")
+    script.many(given, "0-9")
+    given.add_argument("--problems", nargs="+", default=["tune"], help=f"tune, judge, or out of {', '.join(dp.ALL)}")
+    given.add_argument("--methods", nargs="+", metavar="NAME", help=f"out of {', '.join(native.NATIVE)}; tables: any")
+    given.add_argument("--budget", type=int, default=300)
+    given.add_argument("--batch", type=int, default=1)
+    given.add_argument("--as", dest="label", default="", help="what the rows of the one method are called")
+    given.add_argument(
+        "--here", action="store_true", help="run all in this process: quicker for methods that are quick"
+    )
+    given.add_argument("--table", action="store_true", help="print tables of the rows that are there, run nothing")
+    given.add_argument("--against", default="lamcts", metavar="NAME", help="whose areas the tables compare with")
+    tiny = {"problems": ["onemax"], "methods": ["lamcts", "local search"], "seeds": [0], "budget": 24}
+    arguments = script.parsed(given, **tiny, here=True)
+    if arguments.label and len(arguments.methods or PEERS) != 1:
+        given.error(f"expected one method beside --as, got {', '.join(arguments.methods or PEERS)}")
+    sheet = Sheet(arguments.out, KEY, COLUMNS)
+    if not arguments.table:
+        made = cases(arguments)
+        if arguments.here:
+            record_here(made, sheet)
+        else:
+            script.record(made, sheet, "benchmarks.discrete:measure", arguments.jobs)
+    if arguments.table or arguments.smoke:
+        print(tables(sheet, arguments))
+
+
+def cases(arguments: Any) -> list[Case]:
+    """Return the runs that are asked for, seed by seed, so that they may be stopped at any; say what is left out."""
+    names = []
+    for name in asked(arguments.problems):
+        if lack := dp.lacking(name):
+            print(f"skipped {name}: {lack}", flush=True)
+        else:
+            names.append(name)
+    methods = arguments.methods or PEERS
+    for method in methods:
+        native.load(method)
+    each = product(arguments.seeds, names, methods)
+    return [
+        Case(arguments.label or method, name, arguments.batch, seed, arguments.budget, method)
+        for seed, name, method in each
+    ]
+
+
+def asked(words: list[str]) -> list[str]:
+    """Return the problems that words such as "tune", "judge" and names say."""
+    sets = {"tune": list(dp.TUNE), "judge": list(dp.JUDGE)}
+    return list(dict.fromkeys(name for word in words for name in sets.get(word, [word])))
+
+
+def record_here(made: list[Case], sheet: Sheet) -> None:
+    """Run in this process the cases that have no row yet: a process each costs seconds, and these milliseconds."""
+    for case in made:
+        if sheet.wants(case):
+            row, _ = measure(**case._asdict())
+            sheet.append(row)
+            script.tell(sheet, row)
+
+
+def measure(**fields: Any) -> Result:
+    """Return the row of the run with these fields."""
+    case = Case(**fields)
+    warm(case.runs)
+    search = Search(dp.make(case.problem, case.seed), case.seed, case.budget, case.batch)
+    finished(native.load(case.runs), search)
+    row = {name: getattr(case, name) for name in KEY} | told(search, case.budget)
+    package = native.find(case.runs).package
+    made = versions([*OURS, *([package] if package else [])])
+    return row | {"versions": f"commit {commit()} {made}"}, None
+
+
+@cache
+def warm(method: str) -> None:
+    """Run a method once, small: it loads what the method loads, so that own seconds hold work only."""
+    finished(native.load(method), Search(dp.make("onemax", 0), 0, WARM))
+
+
+def finished(method: native.Run, search: Search) -> None:
+    """Run a method to the end of its budget, or of its space."""
+    with suppress(Enough):
+        method(search)
+    search.finish()
+
+
+def told(search: Search, budget: int) -> dict[str, Any]:
+    """Return the cells of a finished run."""
+    regrets = curve(search, budget)
+    hit = np.flatnonzero(regrets <= search.objective.close) if search.objective.optimum is not None else ()
+    row = {f"regret_{m}": f"{regrets[m - 1]:.6g}" for m in MARKS if m <= budget}
+    row |= {"hit": int(hit[0]) + 1} if len(hit) else {}
+    row |= {f"area_{m}": f"{area(regrets, m):.6g}" for m in AREAS if m <= budget}
+    row |= {f"own_ms_{m}": f"{own_ms(search, m):.4g}" for m in AREAS if m <= budget}
+    values = np.array(search.values)
+    failed = np.isnan(values)
+    counts = {"failures": int(failed.sum()), "distinct": len(np.unique(values[~failed]))}
+    return row | {"evaluations": len(values)} | counts
+
+
+def curve(search: Search, budget: int) -> Floats:
+    """Return the best regret after each evaluation, [budget]; where the space was used up, the last one goes on."""
+    sign = -1 if search.objective.maximize else 1
+    each = np.array([dp.regret(search.objective, sign * loss) for loss in search.values])
+    if np.isnan(each).all():
+        raise RuntimeError(f"none of {len(each)} evaluations succeeded")
+    best = np.fmin.accumulate(each)
+    best[np.isnan(best)] = each[~np.isnan(each)][0]
+    return np.append(best, np.full(budget - len(best), best[-1]))
+
+
+def area(regrets: Floats, until: int) -> float:
+    """Return the mean regret over evaluations 11 to `until`."""
+    return float(regrets[BEFORE_AREA:until].mean())
+
+
+def own_ms(search: Search, until: int) -> float:
+    """Return the own milliseconds an evaluation over the first `until`."""
+    n = min(until, len(search.own))
+    seconds = search.own[n] if n < len(search.own) else search.own_total
+    return 1e3 * seconds / n
+
+
+def tables(sheet: Sheet, arguments: Any) -> str:
+    """Return the tables of the rows of these problems, seeds, budget, batch and, where some are named, methods."""
+    from benchmarks.tables import discrete
+
+    seeds, names = set(map(str, arguments.seeds)), asked(arguments.problems)
+    wanted = [
+        row
+        for row in sheet.rows()
+        if row["problem"] in names and row["seed"] in seeds and row["batch"] == str(arguments.batch)
+        if not arguments.methods or row["method"] in arguments.methods
+    ]
+    return discrete.tables(wanted, arguments.budget, arguments.against)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Methods that see a space of categories, integers and reals as it is, by name; each is a function of a `Search`.
+
+Those of `benchmarks.peers` see the unit cube. A method goes on until `Search` raises `Enough` or `search.left` is 0; it
+may also return early, where it has seen the whole space. A new one is one file and one row.
+"""
+
+import importlib
+import importlib.util
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from benchmarks.harness.search import Search
+
+Run = Callable[[Search], None]
+
+
+class Native(NamedTuple):
+    """`settings` go to `function` of benchmarks.peers.native.`module`; `package` is the pip name of what it needs."""
+
+    module: str
+    function: str
+    line: str
+    package: str = ""
+    settings: Mapping[str, Any] = MappingProxyType({})
+
+
+NATIVE = {
+    "lamcts": Native("ours", "search", "our default"),
+    "random": Native("uniform", "search", "uniform draws, none twice"),
+    "local search": Native("climb", "search", "first improvement over shuffled one-exchange neighbours, restarted"),
+    "evolution": Native("evolution", "search", "regularised evolution, population 20, sample 5", settings={"size": 20}),
+    "evolution 100": Native(
+        "evolution", "search", "regularised evolution, population 100, sample 25", settings={"size": 100, "sample": 25}
+    ),
+    "tpe": Native("optuna", "tpe", "Optuna's tree-structured Parzen estimators", "optuna"),
+    "optuna gp": Native("optuna", "gp", "Optuna's Gaussian process", "optuna"),
+    "forest": Native("forest", "search", "a stand-in for SMAC: ten trees of scikit-learn, expected improvement"),
+}
+OURS = re.compile(r"lamcts (?P<sampler>[\w:]+)(?P<tree>, no tree)?")
+
+
+def find(name: str) -> Native:
+    """Return a method by name; "lamcts SAMPLER" and "lamcts SAMPLER, no tree" name any sampler of ours."""
+    if name in NATIVE:
+        return NATIVE[name]
+    if ours := OURS.fullmatch(name):
+        tree = {"tree": None} if ours["tree"] else {}
+        return Native("ours", "search", "one of our samplers", settings={"sampler": ours["sampler"], **tree})
+    raise ValueError(f"expected a method out of {', '.join(NATIVE)} or 'lamcts SAMPLER[, no tree]', got {name!r}")
+
+
+def missing(name: str) -> str:
+    """Return the package that method `name` needs and has not, "" where nothing is missing."""
+    package = find(name).package
+    return package if package and importlib.util.find_spec(package) is None else ""
+
+
+def load(name: str) -> Run:
+    """Return the method as a function of a `Search`; ImportError says which package is missing."""
+    native = find(name)
+    if package := missing(name):
+        raise ImportError(f"method {name!r} needs the package {package!r}: pip install 'lamcts[peers]'")
+    function = getattr(importlib.import_module(f"benchmarks.peers.native.{native.module}"), native.function)
+    return lambda search: function(search, **native.settings)
