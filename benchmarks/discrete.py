@@ -7,8 +7,9 @@
 Each seed hides the optimum elsewhere (`discrete_problems`), the same for every method. Rows go to results/discrete.csv.
 Regret is measured from the optimum, where that is not known from the problem's bound. `area_100` is the mean regret
 over evaluations 11 to 100, `hit` the evaluation that reached the optimum, `own_ms_100` the optimiser's own CPU
-milliseconds an evaluation up to 100. Until the first success, regret is that of the first success. Problems of
-networks need their tables in the folder LAMCTS_DATA; those that are not there are skipped, with a word.
+milliseconds an evaluation up to 100, `distinct` how many different values were seen: the same network has the same.
+Until the first success, regret is that of the first success. Problems of networks need their tables in the folder
+LAMCTS_DATA; those that are not there are skipped, with a word.
 
 Integers and ordered options keep their order for every method; a failed evaluation (nan) is told as each takes it.
 """
@@ -128,9 +129,8 @@ def measure(**fields: Any) -> Result:
     """Return the row of the run with these fields."""
     case = Case(**fields)
     warm(case.runs)
-    search = finished(
-        native.load(case.runs), Counted(dp.make(case.problem, case.seed), case.seed, case.budget, case.batch)
-    )
+    search = Search(dp.make(case.problem, case.seed), case.seed, case.budget, case.batch)
+    finished(native.load(case.runs), search)
     row = {name: getattr(case, name) for name in KEY} | told(search, case.budget)
     package = native.find(case.runs).package
     made = versions([*OURS, *([package] if package else [])])
@@ -143,27 +143,14 @@ def warm(method: str) -> None:
     finished(native.load(method), Search(dp.make("onemax", 0), 0, WARM))
 
 
-class Counted(Search):
-    """A search that also knows how many different points it was asked for."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.distinct: set[str] = set()
-
-    def _evaluate(self, points: Any, seeds: Any) -> list[float]:
-        self.distinct |= {repr(point) for point in points}
-        return super()._evaluate(points, seeds)
-
-
-def finished(method: native.Run, search: Any) -> Any:
+def finished(method: native.Run, search: Search) -> None:
     """Run a method to the end of its budget, or of its space."""
     with suppress(Enough):
         method(search)
     search.finish()
-    return search
 
 
-def told(search: Counted, budget: int) -> dict[str, Any]:
+def told(search: Search, budget: int) -> dict[str, Any]:
     """Return the cells of a finished run."""
     regrets = curve(search, budget)
     hit = np.flatnonzero(regrets <= search.objective.close) if search.objective.optimum is not None else ()
@@ -171,8 +158,10 @@ def told(search: Counted, budget: int) -> dict[str, Any]:
     row |= {"hit": int(hit[0]) + 1} if len(hit) else {}
     row |= {f"area_{m}": f"{area(regrets, m):.6g}" for m in AREAS if m <= budget}
     row |= {f"own_ms_{m}": f"{own_ms(search, m):.4g}" for m in AREAS if m <= budget}
-    failures = int(np.isnan(search.values).sum())
-    return row | {"evaluations": len(search.values), "failures": failures, "distinct": len(search.distinct)}
+    values = np.array(search.values)
+    failed = np.isnan(values)
+    counts = {"failures": int(failed.sum()), "distinct": len(np.unique(values[~failed]))}
+    return row | {"evaluations": len(values)} | counts
 
 
 def curve(search: Search, budget: int) -> Floats:
