@@ -20,6 +20,7 @@ from lamcts.types import Floats, whole_number
 FEWEST_START, MOST_START = 8, 20  # results to begin with, where p + 2 would be fewer or more (untuned)
 CLIMBED, MUTATED, CHILDREN, DRAWN = 3, 5, 20, 100  # best rows whose exchanges and mutations are looked at, mutations of
 # each, draws of the whole space (untuned)
+MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
 CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (untuned)
 STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
 LOOKS = 64  # candidates at a time that are looked up among the points that are known (untuned)
@@ -97,7 +98,7 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
         rows = rows[np.argsort(self.seen.y[rows], kind="stable")[:MUTATED]]
         best = self.parameters.codes(self.seen.x[rows])
         near = [exchanges(self.parameters, z, rng) for z in best[:CLIMBED]]
-        children = mutations(self.parameters, np.repeat(best, CHILDREN, axis=0), rng)
+        children = mutations(self.parameters, np.repeat(best, CHILDREN, axis=0), rng, MOVES)
         return np.vstack([*near, children, self.parameters.draw(DRAWN, rng)])
 
     def _climb(self, looked: "_Looked", value: Floats) -> None:
