@@ -14,6 +14,7 @@ LAMCTS_DATA; those that are not there are skipped, with a word.
 Integers and ordered options keep their order for every method; a failed evaluation (nan) is told as each takes it.
 """
 
+from argparse import ArgumentParser
 from contextlib import suppress
 from functools import cache
 from itertools import product
@@ -65,6 +66,22 @@ COLUMNS = (
 
 
 def main() -> None:
+    given = options()
+    tiny = {"problems": ["onemax"], "methods": ["lamcts", "local search"], "seeds": [0], "budget": 24, "here": True}
+    arguments = script.parsed(given, **tiny)
+    if arguments.label and len(arguments.methods or PEERS) != 1:
+        given.error(f"expected one method beside --as, got {', '.join(arguments.methods or PEERS)}")
+    sheet = Sheet(arguments.out, KEY, COLUMNS)
+    if not arguments.table and arguments.here:
+        record_here(cases(arguments), sheet)
+    elif not arguments.table:
+        script.record(cases(arguments), sheet, "benchmarks.discrete:measure", arguments.jobs)
+    if arguments.table or arguments.smoke:
+        print(tables(sheet, arguments))
+
+
+def options() -> ArgumentParser:
+    """Return the parser of the command line."""
     given = script.parser(__doc__, "discrete.csv", "two methods on eight bits")
     script.many(given, "0-9")
     given.add_argument("--problems", nargs="+", default=["tune"], help=f"tune, judge, or out of {', '.join(dp.ALL)}")
@@ -72,42 +89,24 @@ def main() -> None:
     given.add_argument("--budget", type=int, default=300)
     given.add_argument("--batch", type=int, default=1)
     given.add_argument("--as", dest="label", default="", help="what the rows of the one method are called")
-    given.add_argument(
-        "--here", action="store_true", help="run all in this process: quicker for methods that are quick"
-    )
+    given.add_argument("--here", action="store_true", help="all runs in this process: for methods that are quick")
     given.add_argument("--table", action="store_true", help="print tables of the rows that are there, run nothing")
     given.add_argument("--against", default="lamcts", metavar="NAME", help="whose areas the tables compare with")
-    tiny = {"problems": ["onemax"], "methods": ["lamcts", "local search"], "seeds": [0], "budget": 24}
-    arguments = script.parsed(given, **tiny, here=True)
-    if arguments.label and len(arguments.methods or PEERS) != 1:
-        given.error(f"expected one method beside --as, got {', '.join(arguments.methods or PEERS)}")
-    sheet = Sheet(arguments.out, KEY, COLUMNS)
-    if not arguments.table:
-        made = cases(arguments)
-        if arguments.here:
-            record_here(made, sheet)
-        else:
-            script.record(made, sheet, "benchmarks.discrete:measure", arguments.jobs)
-    if arguments.table or arguments.smoke:
-        print(tables(sheet, arguments))
+    return given
 
 
 def cases(arguments: Any) -> list[Case]:
     """Return the runs that are asked for, seed by seed, so that they may be stopped at any; say what is left out."""
-    names = []
-    for name in asked(arguments.problems):
-        if lack := dp.lacking(name):
+    lacks = {name: dp.lacking(name) for name in asked(arguments.problems)}
+    for name, lack in lacks.items():
+        if lack:
             print(f"skipped {name}: {lack}", flush=True)
-        else:
-            names.append(name)
     methods = arguments.methods or PEERS
     for method in methods:
-        native.load(method)
-    each = product(arguments.seeds, names, methods)
-    return [
-        Case(arguments.label or method, name, arguments.batch, seed, arguments.budget, method)
-        for seed, name, method in each
-    ]
+        native.load(method)  # what is missing is said before anything runs
+    each = product(arguments.seeds, (name for name, lack in lacks.items() if not lack), methods)
+    label, batch, budget = arguments.label, arguments.batch, arguments.budget
+    return [Case(label or method, name, batch, seed, budget, method) for seed, name, method in each]
 
 
 def asked(words: list[str]) -> list[str]:
