@@ -76,7 +76,8 @@ def measure(**fields: Any) -> Result:
     before, after = np.split(predicted, [case.train])
     row = case._asdict() | {"pearson": f"{pearsonr(after, truth)[0]:.4f}"}
     row |= {"kendall": f"{kendalltau(after, truth)[0]:.4f}", "pearson_train": f"{pearsonr(before, known)[0]:.4f}"}
-    row |= {"printed": PRINTED.get(case.predictor, ""), "seconds": f"{seconds:.1f}"}
+    printed = PRINTED.get(case.predictor, "") if case.data == "nasbench101" else ""
+    row |= {"printed": printed, "seconds": f"{seconds:.1f}"}
     return row | {"versions": versions(["lamcts", "numpy", "torch"])}, None
 
 

@@ -21,6 +21,7 @@ from lamcts.objectives.control.mujoco.gait import Gait, gait
 from lamcts.objectives.synthetic import synthetic
 from lamcts.samplers import REGISTRY
 from lamcts.samplers.auto import Auto
+from lamcts.searches.alphax import AlphaX, Assign, BuildCells, Ridge
 from lamcts.study.options import Settings
 from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear
 
@@ -33,7 +34,19 @@ SHOWN = {
 SAMPLERS = [getattr(import_module(module), name) for module, name, _ in REGISTRY.values()]
 PARTS = [ModelBudget, Prior, LatentTree, KMeansSvm, Linear, HoldOut]
 OBJECTIVES = [Gait, gait, lunar.Lander, lunar.lunar, rover.Rover, rover.rover, push.Push, push.push, Command, Function]
-SETTINGS = [Auto, *SAMPLERS, *PARTS, lamcts.Optimizer, Settings, *OBJECTIVES, MetaDnn]
+SETTINGS = [
+    Auto,
+    *SAMPLERS,
+    *PARTS,
+    lamcts.Optimizer,
+    Settings,
+    *OBJECTIVES,
+    MetaDnn,
+    AlphaX,
+    Assign,
+    BuildCells,
+    Ridge,
+]
 
 
 @pytest.mark.parametrize("module", [lamcts, lamcts.journal, lamcts.testing], ids=lambda module: module.__name__)

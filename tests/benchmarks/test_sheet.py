@@ -3,7 +3,19 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import fill_region, gp_speed, growth, own_time, shifted, split_gap, steps, swimmer, tuning
+from benchmarks import (
+    alphax,
+    fill_region,
+    gp_speed,
+    growth,
+    metadnn,
+    own_time,
+    shifted,
+    split_gap,
+    steps,
+    swimmer,
+    tuning,
+)
 from benchmarks.harness import script, sheet
 from benchmarks.harness.search import Search
 from benchmarks.harness.sheet import RESULTS, Sheet
@@ -56,6 +68,8 @@ def test_a_run_that_failed_leaves_no_row_and_is_wanted_again(tmp_path):
         ("split_gap", split_gap.COLUMNS),
         ("fill_region", fill_region.COLUMNS),
         ("tuning", tuning.COLUMNS),
+        ("metadnn", metadnn.COLUMNS),
+        ("alphax", alphax.COLUMNS),
     ],
 )
 def test_rows_that_are_committed_have_the_columns_that_are_written_today(name, columns):
