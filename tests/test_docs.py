@@ -25,6 +25,7 @@ from lamcts.objectives.control.mujoco.gait import Gait, gait
 from lamcts.objectives.synthetic import synthetic
 from lamcts.samplers import REGISTRY
 from lamcts.samplers.auto import Auto
+from lamcts.searches.alphax import AlphaX, Assign, BuildCells, Ridge
 from lamcts.study.options import Settings
 from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear
 
@@ -39,7 +40,20 @@ PARTS = [ModelBudget, Prior, LatentTree, KMeansSvm, Linear, HoldOut]
 OBJECTIVES = [Gait, gait, lunar.Lander, lunar.lunar, rover.Rover, rover.rover, push.Push, push.push, Command, Function]
 TABLES = [published.nasbench101, published.nasbench_macro, published.transnas, published.nasbench_graph]
 NAS = [*TABLES, published201.nasbench201, NasBench101, NasBenchGraph]
-SETTINGS = [Auto, *SAMPLERS, *PARTS, lamcts.Optimizer, Settings, *OBJECTIVES, *NAS, MetaDnn]
+SETTINGS = [
+    Auto,
+    *SAMPLERS,
+    *PARTS,
+    lamcts.Optimizer,
+    Settings,
+    *OBJECTIVES,
+    MetaDnn,
+    AlphaX,
+    Assign,
+    BuildCells,
+    Ridge,
+    *NAS,
+]
 
 
 @pytest.mark.parametrize(
