@@ -51,12 +51,19 @@ class Surrogate(NamedTuple):
         return value
 
     def slope(self, inputs: Inputs) -> tuple[Floats, Floats]:
-        """Return the negative log expected improvement [m], and its slope along the numbers [m, q]."""
+        """Return the negative of `value` [m], and its slope along the numbers [m, q]."""
         mean, variance, by_mean, by_variance = self.losses.slopes(inputs)
         sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
         per_mean, per_sd = slopes(mean, sd, self.best)
         gradient = per_mean[:, None] * by_mean + (per_sd / (2.0 * sd))[:, None] * by_variance
-        return -log_expected_improvement(mean, sd, self.best), -gradient
+        value = log_expected_improvement(mean, sd, self.best)
+        if self.valid is not None:
+            chance, _, by_chance, _ = self.valid.slopes(inputs)
+            sloped = (chance > LEAST_VALID) & (chance < 1.0)
+            chance = np.clip(chance, LEAST_VALID, 1.0)
+            value += np.log(chance)
+            gradient += (sloped / chance)[:, None] * by_chance
+        return -value, -gradient
 
     def believing(self, inputs: Inputs) -> "Surrogate":
         """Return the same with some points out for evaluation, as if they had come out as expected."""

@@ -161,7 +161,8 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
             return loss, gradient
 
         x = self.parameters.rows(z)
-        free = np.broadcast_to(self.region.space.continuous, x.shape)
+        free = np.tile(self.region.space.continuous, (len(x), 1))
+        free[:, coordinate] &= self.parameters.active(z)[:, ordered]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
         better = gradient_descent(self.region, x, slope, low, high, free, STEPS)
         looked.at(self.parameters.codes(self.region.space.snap(better)))
