@@ -26,6 +26,7 @@ from lamcts.objectives.control.mujoco.gait import Gait, gait
 from lamcts.objectives.synthetic import synthetic
 from lamcts.samplers import REGISTRY
 from lamcts.samplers.auto import Auto
+from lamcts.searches.alphax import AlphaX, Assign, BuildCells, Ridge
 from lamcts.study.options import Settings
 from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear
 
@@ -40,7 +41,20 @@ PARTS = [ModelBudget, Prior, HammingPrior, LatentTree, KMeansSvm, Linear, HoldOu
 OBJECTIVES = [Gait, gait, lunar.Lander, lunar.lunar, rover.Rover, rover.rover, push.Push, push.push, Command, Function]
 TABLES = [published.nasbench101, published.nasbench_macro, published.transnas, published.nasbench_graph]
 NAS = [*TABLES, published201.nasbench201, NasBench101, NasBenchGraph]
-SETTINGS = [Auto, *SAMPLERS, *PARTS, lamcts.Optimizer, Settings, *OBJECTIVES, *NAS, MetaDnn]
+SETTINGS = [
+    Auto,
+    *SAMPLERS,
+    *PARTS,
+    lamcts.Optimizer,
+    Settings,
+    *OBJECTIVES,
+    MetaDnn,
+    AlphaX,
+    Assign,
+    BuildCells,
+    Ridge,
+    *NAS,
+]
 
 
 @pytest.mark.parametrize(
