@@ -1,6 +1,6 @@
 """What has been seen: columns that only grow, and the points still out for evaluation."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -10,7 +10,7 @@ from lamcts.types import Floats, Rows
 
 CAPACITY = 16  # rows that there is room for at first; it doubles
 Column = TypeVar("Column", Floats, Rows)
-Identity = Callable[[Floats], bytes | None]
+Identity = Callable[[Floats], Hashable | None]
 MOST_IDENTITIES = 100_000  # that are kept: some 20 MB (untuned)
 
 
@@ -38,7 +38,7 @@ class Observations:
     def __init__(self, dim: int, repeat: bool = False, identity: Identity | None = None) -> None:
         self.dim, self.repeat = dim, repeat
         self._identity = identity
-        self._identities: dict[bytes, bytes | None] = {}  # by point: what it takes may cost more than to look it up
+        self._identities: dict[bytes, Hashable | None] = {}  # by point: what it takes may cost more than to look it up
         self._n = 0
         self._x = np.empty((CAPACITY, dim))
         self._y = np.empty(CAPACITY)
@@ -48,9 +48,11 @@ class Observations:
         self._good = np.empty(CAPACITY, np.int64)
         self._n_good = 0
         self._best: int | None = None
-        self._known: dict[bytes, int] = {}  # how many times a point was issued or seen
-        self._every: dict[bytes, Floats] | None = None  # the points of a finite space, once someone asked what is left
-        self._left: dict[bytes, Floats] = {}  # of these, the unknown ones
+        self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
+        self._every: dict[Hashable, Floats] | None = (
+            None  # the points of a finite space, once someone asked what is left
+        )
+        self._left: dict[Hashable, Floats] = {}  # of these, the unknown ones
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
 
     def __len__(self) -> int:
@@ -152,7 +154,7 @@ class Observations:
         result = np.ones(len(x), bool)
         if self.repeat and self._identity is None:
             return result
-        here: set[bytes] = set()
+        here: set[Hashable] = set()
         for i, point in enumerate(x):
             if (key := self._key(point)) is None:
                 result[i] = False
@@ -174,7 +176,7 @@ class Observations:
             self._left = {key: row for key, row in self._every.items() if key not in self._known}
         return np.array(list(self._left.values())).reshape(len(self._left), self.dim)
 
-    def _key(self, point: Floats) -> bytes | None:
+    def _key(self, point: Floats) -> Hashable | None:
         """Return what tells this point from others; None for what is no point."""
         own = _bytes(point)
         if self._identity is None:
@@ -186,7 +188,8 @@ class Observations:
         return self._identities[own]
 
     def _count(self, point: Floats, change: int) -> None:
-        key = self._key(point) or _bytes(point)
+        key = self._key(point)
+        key = _bytes(point) if key is None else key
         count = self._known.get(key, 0) + change
         if count:
             self._known[key] = count

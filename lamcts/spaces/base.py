@@ -1,6 +1,6 @@
 """What every space can do. Nobody else in the package knows what a point is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -61,9 +61,9 @@ def rows_of(space: Space) -> Floats | None:
     return rows
 
 
-def identity_of(space: Space) -> Callable[[Floats], bytes | None] | None:
+def identity_of(space: Space) -> Callable[[Floats], Hashable | None] | None:
     """Return what tells the points of a space apart, where equality does not (`keyed.py`); None elsewhere."""
-    found: Callable[[Floats], bytes | None] | None = getattr(space, "identity", None)
+    found: Callable[[Floats], Hashable | None] | None = getattr(space, "identity", None)
     return found
 
 

@@ -58,10 +58,15 @@ class Keyed(Coded):
     def spread(self, u: Floats) -> Floats:
         return self.inner.spread(u)
 
-    def identity(self, x: Floats) -> bytes | None:
+    def identity(self, x: Floats) -> tuple[Hashable] | None:
         """Return what x [dim] shares with all that are the same thing, and no other; None where it is no point."""
         key = self.key(self.inner.decode(x))
-        return None if key is None else repr(key).encode()
+        try:
+            hash(key)
+        except TypeError:
+            got = type(key).__name__
+            raise ValueError(f"Keyed: expected a key that can be hashed, got {got}; return text or a tuple") from None
+        return None if key is None else (key,)
 
     def rows(self) -> Floats | None:
         return rows_of(self.inner)

@@ -1,7 +1,7 @@
 """Spaces made of spaces: several parameters in one point, by name or by position."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -89,20 +89,20 @@ class Space(Coded):
         return result
 
     @cached_property
-    def identity(self) -> Callable[[Floats], bytes | None] | None:
+    def identity(self) -> Callable[[Floats], Hashable | None] | None:
         """What tells points apart, where that of a member does not go by equality alone."""
         own = [base.identity_of(member) for member in self.members]
         if not any(own):
             return None
 
-        def together(x: Floats) -> bytes | None:
-            keys = []
+        def together(x: Floats) -> Hashable | None:
+            keys: list[Hashable] = []
             for part, identity in zip(self.parts, own, strict=True):
                 key = (x[part] + 0.0).tobytes() if identity is None else identity(x[part])
                 if key is None:
                     return None
-                keys.append(len(key).to_bytes(4, "big") + key)
-            return b"".join(keys)
+                keys.append(key)
+            return tuple(keys)
 
         return together
 

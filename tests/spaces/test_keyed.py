@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lamcts.optimizer import Optimizer
 from lamcts.spaces import Bool, Choice, Float, Int, Keyed, Space
 
 INNER = Space({"a": Int(0, 2), "b": Choice(["x", "y", "z"])})
@@ -69,3 +70,44 @@ def test_a_function_without_a_name_of_its_own_needs_one(key: Any) -> None:
     with pytest.raises(ValueError, match=r"Keyed: expected a name for .*; pass name=.cell"):
         Keyed(INNER, key)
     assert Keyed(INNER, key, "a alone").name == "a alone"
+
+
+@pytest.mark.parametrize(
+    "equal", [(frozenset([8, 0]), frozenset([0, 8])), (1, 1.0), (np.int64(3), 3)], ids=["sets", "numbers", "of numpy"]
+)
+def test_equal_keys_are_one_however_they_print(equal: tuple[Any, Any]) -> None:
+    space = Keyed(Bool(), lambda point: equal[point], "one of two")
+    assert repr(equal[0]) != repr(equal[1])
+    assert space.identity(np.zeros(1)) == space.identity(np.ones(1))
+    beside = Space([space, Bool()])
+    assert beside.identity is not None
+    assert beside.identity(np.array([0.0, 1.0])) == beside.identity(np.array([1.0, 1.0]))
+    assert beside.identity(np.array([0.0, 1.0])) != beside.identity(np.array([1.0, 0.0]))
+
+
+class Alike:
+    """Things that print alike and are not equal."""
+
+    def __repr__(self) -> str:
+        return "Alike()"
+
+
+def test_different_keys_are_two_however_they_print() -> None:
+    things = Alike(), Alike()
+    space = Keyed(Bool(), lambda point: things[point], "either")
+    assert space.identity(np.zeros(1)) != space.identity(np.ones(1))
+    assert space.identity(np.ones(1)) == space.identity(np.ones(1))
+
+
+@pytest.mark.parametrize("key", [0, "", False, 0.0, ()])
+def test_a_key_that_counts_as_false_is_a_key(key: Any) -> None:
+    space = Keyed(Int(0, 9), lambda point: key if point < 5 else point, "small ones are one")
+    opt = Optimizer(space, seed=0)
+    opt.tell_point(3, 1.0)
+    assert sorted(trial.point for trial in opt.ask(5)) == [5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize("key", [[1], {}, (1, [2])])
+def test_a_key_that_cannot_be_hashed_is_refused_in_words(key: Any) -> None:
+    with pytest.raises(ValueError, match=r"Keyed: expected a key that can be hashed, got \w+; return text or a tuple"):
+        Keyed(Bool(), lambda point: key, "wrong").identity(np.zeros(1))
