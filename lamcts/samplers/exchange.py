@@ -100,15 +100,18 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
 
     @property
     def _farthest(self) -> int:
-        """Number of discrete parameters that can move."""
-        return int(np.count_nonzero(self.parameters.movable & ~self.parameters.continuous))
+        """Number of discrete parameters that can move; a table is one."""
+        return int(np.count_nonzero(self.parameters.units & ~self.parameters.continuous))
 
     def _within(self, z: Floats) -> Mask:
         """Return which codes `z` [m, p] lie in the trust region: no more parameters than its radius differ."""
         if self.progress.radius is None or self.incumbent is None:
             return np.ones(len(z), bool)
-        here = self.parameters.codes(self.seen.x[[self.incumbent]])
-        near: Mask = ((z != here) & ~self.parameters.continuous).sum(1) <= self.progress.radius
+        parameters, here = self.parameters, self.parameters.codes(self.seen.x[[self.incumbent]])
+        differ = (z != here) & (parameters.active(z) | parameters.active(here))
+        for table in parameters.tables:
+            differ[:, table.part.start] = differ[:, table.part].any(1)
+        near: Mask = (differ & parameters.units & ~parameters.continuous).sum(1) <= self.progress.radius
         return near
 
     def _propose(self, batch: Batch, surrogate: Surrogate) -> None:

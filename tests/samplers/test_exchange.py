@@ -127,6 +127,45 @@ def test_points_that_are_out_are_not_asked_again_and_each_ask_looks_elsewhere() 
     assert search.seen.y.min() <= 2.0
 
 
+# A search that stalls stays near its incumbent ----------------------------------------------------------------------
+
+
+def stalled(space: AnySpace, radius: float) -> tuple[Any, Parameters, Floats]:
+    """Return a session that may go so far from its incumbent, parameters, and the incumbent's codes."""
+    search: Any = searched(space, lambda x: float(np.sum(x)), 0, 1)
+    session, parameters = search.session, Parameters(space)
+    session.progress.radius = radius
+    return session, parameters, parameters.codes(search.seen.x[[session.incumbent]])
+
+
+def test_no_more_parameters_differ_than_its_radius_says() -> None:
+    session, parameters, here = stalled(BITS, 2.25)
+    z = parameters.draw(300, np.random.default_rng(0))
+    assert np.array_equal(session._within(z), (z != here).sum(1) <= 2)
+
+
+def test_a_row_of_a_table_counts_as_one_parameter() -> None:
+    session, parameters, here = stalled(Space([Finite(np.random.default_rng(0).random((20, 5))), Bool(), Bool()]), 1.5)
+    z = parameters.draw(300, np.random.default_rng(0))
+    differ = (z[:, :5] != here[:, :5]).any(1) * 1 + (z[:, 5:] != here[:, 5:]).sum(1)
+    assert np.array_equal(session._within(z), differ <= 1)
+    assert (differ[session._within(z)] == 1).any()
+    assert session._farthest == 3
+
+
+def test_what_is_switched_off_in_both_does_not_count_as_different() -> None:
+    session, _, here = stalled(SWITCHED, 1.0)
+    off = here.copy()
+    off[:, 0] = 0.0
+    session.parameters.codes = lambda x: off  # the incumbent is switched off
+    other = off.copy()
+    other[0, [1, 3]] = (off[0, 1] + 1) % 3, (off[0, 3] + 1) % 4
+    assert session._within(other).tolist() == [True]
+    on = other.copy()
+    on[:, 0] = 1.0
+    assert session._within(on).tolist() == [False]
+
+
 # Failures, switches, keys -------------------------------------------------------------------------------------------
 
 
@@ -169,7 +208,7 @@ def test_a_number_that_is_switched_off_is_not_moved_down_a_slope() -> None:
     search: Any = searched(space, lambda x: bowl(x[4:]), 0, 12)
     session, parameters = search.session, Parameters(space)
     z = parameters.draw(40, np.random.default_rng(0))
-    looked = _Looked(session.model.update(session.incumbent), session.model)
+    looked = _Looked(session.model.update(session.incumbent), session.model, lambda z: np.ones(len(z), bool))
     session._descend(looked, z)
     moved, on = looked.z[-1] != z, z[:, 0] == 1.0
     assert moved[on, 2].any()
