@@ -10,7 +10,7 @@ from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Space
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Parameters
 from tests.spaces.test_every_space import SPACES, drawn
-from tests.spaces.test_parameters import MIXED, SWITCHED, TABLE
+from tests.spaces.test_space_parameters import MIXED, SWITCHED, TABLE
 
 LARGE = Finite(np.random.default_rng(0).integers(0, 4, (300, 4)) + np.arange(300)[:, None] * [0, 0, 0, 1e-3])
 
