@@ -123,7 +123,9 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
             looked = _Looked(surrogate, self.model, self._within)
             self._climb(looked, looked.at(self._candidates()))
             out = self._first_fresh(batch, looked.ranked())
-            if not batch.take(out).any():
+            if not len(out) and self.progress.radius is not None:
+                self.progress.radius = None  # all that is near is known
+            elif not batch.take(out).any():
                 break
 
     def _candidates(self) -> Floats:
@@ -199,6 +201,7 @@ class _Looked:
         return value
 
     def ranked(self) -> Floats:
-        """Return all codes, the best first, [m, p]."""
-        order = np.argsort(-np.concatenate(self._values), kind="stable")
-        return np.vstack(self.z)[order]
+        """Return all codes that are within, the best first, [m, p]."""
+        values = np.concatenate(self._values)
+        order = np.argsort(-values, kind="stable")
+        return np.vstack(self.z)[order[: np.count_nonzero(values > -np.inf)]]

@@ -134,7 +134,7 @@ def stalled(space: AnySpace, radius: float) -> tuple[Any, Parameters, Floats]:
     """Return a session that may go so far from its incumbent, parameters, and the incumbent's codes."""
     search: Any = searched(space, lambda x: float(np.sum(x)), 0, 1)
     session, parameters = search.session, Parameters(space)
-    session.progress.radius = radius
+    session.progress.radius, session.progress.start = radius, 0
     return session, parameters, parameters.codes(search.seen.x[[session.incumbent]])
 
 
@@ -142,6 +142,20 @@ def test_no_more_parameters_differ_than_its_radius_says() -> None:
     session, parameters, here = stalled(BITS, 2.25)
     z = parameters.draw(300, np.random.default_rng(0))
     assert np.array_equal(session._within(z), (z != here).sum(1) <= 2)
+
+
+def test_where_all_that_is_near_is_known_it_looks_everywhere_again() -> None:
+    session, parameters, here = stalled(BITS, 1.0)
+    near = np.abs(here - np.eye(12))
+    near = near[session.seen.unseen(near)]
+    assert np.abs(session.ask(1).x - here).sum() == 1.0
+    count = len(near)
+    session.seen.append(near, near.sum(1), np.full(count, np.nan), np.full(count, -1), np.full(count, -1))
+    x = session.ask(3).x
+    assert session.progress.radius is None
+    looked = _Looked(session.model.update(session.incumbent), session.model, session._within)
+    values = looked.at(np.vstack([x[:1], parameters.draw(300, np.random.default_rng(0))]))
+    assert values[0] >= np.quantile(values[np.isfinite(values)], 0.98)
 
 
 def test_a_row_of_a_table_counts_as_one_parameter() -> None:
