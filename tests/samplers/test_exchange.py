@@ -9,6 +9,7 @@ import pytest
 
 import lamcts
 from lamcts.errors import Exhausted
+from lamcts.samplers import choose
 from lamcts.samplers.exchange import Exchange, _Looked
 from lamcts.spaces import Bool, Choice, Finite, Float, Int, Keyed, Space
 from lamcts.spaces.base import Space as AnySpace
@@ -291,6 +292,23 @@ def test_losses_of_any_kind_do_no_harm(loss: Loss) -> None:
 @pytest.mark.parametrize("space", [SWITCHED, SMALL[1], SMALL[2], Int(1, 2**60)], ids=repr)
 def test_it_holds_the_contract_in_spaces_of_other_kinds(space: AnySpace) -> None:
     check_sampler(Exchange(), space)
+
+
+def test_as_an_arm_of_the_default_it_holds_the_contract() -> None:
+    space = Space([Float(1e-4, 1, log=True), Float(0, 1), Choice(list("abc"))])
+    assert Exchange() in choose(space).arms  # type: ignore[attr-defined]
+    check_sampler(choose(space), space)
+
+
+def test_a_search_that_stalls_goes_on_bit_for_bit_after_a_restart() -> None:
+    search, radii = Search(Exchange(), WORDS, 0, loss=lambda x: 1.0), []
+    for _ in range(10):  # long enough for a trust region to come and to shrink
+        search.go(1, 8)
+        radii.append(search.session.state()["radius"])
+        copy = search.resumed()
+        assert np.array_equal(search.go(1, 2), copy.go(1, 2))
+        assert copy.saved() == search.saved()
+    assert len(set(radii)) > 2
 
 
 @pytest.mark.parametrize(("space", "start"), [(Space([Bool()]), 8), (BITS, 14), (Space([Bool()] * 30), 20)])
