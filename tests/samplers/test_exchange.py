@@ -6,6 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exchange_cases import (
+    BITS,
+    MIXED,
+    SWITCHED,
+    TABLE,
+    WORDS,
+    Switched,
+    bowl,
+    flipped,
+    mixed,
+    ranked,
+    searched,
+    switched,
+)
 
 import lamcts
 from lamcts.errors import Exhausted
@@ -13,65 +27,12 @@ from lamcts.samplers import choose
 from lamcts.samplers.exchange import Exchange, _Looked
 from lamcts.spaces import Bool, Choice, Finite, Float, Int, Keyed, Space
 from lamcts.spaces.base import Space as AnySpace
-from lamcts.spaces.parameters import Mask, Parameters
+from lamcts.spaces.parameters import Parameters
 from lamcts.testing import check_sampler
 from lamcts.testing.search import Loss, Search
 from lamcts.types import Floats
 
-BITS = Space([Bool() for _ in range(12)])
-TARGET = np.array([0, 1, 1, 0, 1, 0, 0, 0, 1, 1, 0, 1])
-WORDS = Space([Choice(list("abcde")) for _ in range(4)])
-ORDERS = [[3, 0, 4, 1, 2], [1, 4, 2, 3, 0], [2, 1, 0, 4, 3], [4, 3, 1, 0, 2]]
-TABLE = Finite(np.random.default_rng(0).random((400, 3)))
-MIXED = Space({"kind": Choice(list("abcd")), "skip": Bool(), "rate": Float(0, 1)})
 SEEDS = pytest.mark.parametrize("seed", range(4))
-
-
-class Switched(Space):
-    """The second and third parameters have a say only where the first is on."""
-
-    def active(self, z: Floats) -> Mask:
-        result = np.ones(z.shape, bool)
-        result[:, 1:3] = z[:, :1] == 1.0
-        return result
-
-
-SWITCHED = Switched([Bool(), Choice(list("abc")), Float(0, 1), Choice(list("wxyz")), Int(0, 9)])
-
-
-def flipped(x: Floats) -> float:
-    return float(np.abs(x - TARGET).sum())
-
-
-def ranks(x: Floats) -> list[int]:
-    return [order["abcde".index(word)] for order, word in zip(ORDERS, WORDS.decode(x), strict=True)]
-
-
-def ranked(x: Floats) -> float:
-    first, second, *rest = ranks(x)
-    return first + second + sum(rest) + first * second / 4
-
-
-def mixed(x: Floats) -> float:
-    point = MIXED.decode(x)
-    return (point["rate"] - 0.37) ** 2 + 0.5 * (point["kind"] != "c") + 0.3 * (not point["skip"])
-
-
-def bowl(x: Floats) -> float:
-    return float(np.square(x - 0.377).sum())
-
-
-def switched(x: Floats) -> float:
-    on, letter, number, word, count = SWITCHED.decode(x)
-    own = 0.2 * "abc".index(letter) + 3 * (number - 0.7) ** 2 if on else 0.5
-    return float(own + 0.1 * "wxyz".index(word) + 0.05 * abs(count - 3))
-
-
-def searched(space: AnySpace, loss: Loss, seed: int, rounds: int, batch: int = 1, given: int = 8) -> Search:
-    search = Search(Exchange(), space, seed, given=given, loss=loss)
-    search.go(rounds, batch)
-    return search
-
 
 # What it finds ------------------------------------------------------------------------------------------------------
 
@@ -126,59 +87,6 @@ def test_points_that_are_out_are_not_asked_again_and_each_ask_looks_elsewhere() 
     assert len({search.seen.pending[number].tobytes() for number in numbers}) == 30
     search.tell(numbers[::-1])
     assert search.seen.y.min() <= 2.0
-
-
-# A search that stalls stays near its incumbent ----------------------------------------------------------------------
-
-
-def stalled(space: AnySpace, radius: float) -> tuple[Any, Parameters, Floats]:
-    """Return a session that may go so far from its incumbent, parameters, and the incumbent's codes."""
-    search: Any = searched(space, lambda x: float(np.sum(x)), 0, 1)
-    session, parameters = search.session, Parameters(space)
-    session.progress.radius, session.progress.start = radius, 0
-    return session, parameters, parameters.codes(search.seen.x[[session.incumbent]])
-
-
-def test_no_more_parameters_differ_than_its_radius_says() -> None:
-    session, parameters, here = stalled(BITS, 2.25)
-    z = parameters.draw(300, np.random.default_rng(0))
-    assert np.array_equal(session._within(z), (z != here).sum(1) <= 2)
-
-
-def test_where_all_that_is_near_is_known_it_looks_everywhere_again() -> None:
-    session, parameters, here = stalled(BITS, 1.0)
-    near = np.abs(here - np.eye(12))
-    near = near[session.seen.unseen(near)]
-    assert np.abs(session.ask(1).x - here).sum() == 1.0
-    count = len(near)
-    session.seen.append(near, near.sum(1), np.full(count, np.nan), np.full(count, -1), np.full(count, -1))
-    x = session.ask(3).x
-    assert session.progress.radius is None
-    looked = _Looked(session.model.update(session.incumbent), session.model, session._within)
-    values = looked.at(np.vstack([x[:1], parameters.draw(300, np.random.default_rng(0))]))
-    assert values[0] >= np.quantile(values[np.isfinite(values)], 0.98)
-
-
-def test_a_row_of_a_table_counts_as_one_parameter() -> None:
-    session, parameters, here = stalled(Space([Finite(np.random.default_rng(0).random((20, 5))), Bool(), Bool()]), 1.5)
-    z = parameters.draw(300, np.random.default_rng(0))
-    differ = (z[:, :5] != here[:, :5]).any(1) * 1 + (z[:, 5:] != here[:, 5:]).sum(1)
-    assert np.array_equal(session._within(z), differ <= 1)
-    assert (differ[session._within(z)] == 1).any()
-    assert session._farthest == 3
-
-
-def test_what_is_switched_off_in_both_does_not_count_as_different() -> None:
-    session, _, here = stalled(SWITCHED, 1.0)
-    off = here.copy()
-    off[:, 0] = 0.0
-    session.parameters.codes = lambda x: off  # the incumbent is switched off
-    other = off.copy()
-    other[0, [1, 3]] = (off[0, 1] + 1) % 3, (off[0, 3] + 1) % 4
-    assert session._within(other).tolist() == [True]
-    on = other.copy()
-    on[:, 0] = 1.0
-    assert session._within(on).tolist() == [False]
 
 
 # Failures, switches, keys -------------------------------------------------------------------------------------------
@@ -298,17 +206,6 @@ def test_as_an_arm_of_the_default_it_holds_the_contract() -> None:
     space = Space([Float(1e-4, 1, log=True), Float(0, 1), Choice(list("abc"))])
     assert Exchange() in choose(space).arms  # type: ignore[attr-defined]
     check_sampler(choose(space), space)
-
-
-def test_a_search_that_stalls_goes_on_bit_for_bit_after_a_restart() -> None:
-    search, radii = Search(Exchange(), WORDS, 0, loss=lambda x: 1.0), []
-    for _ in range(10):  # long enough for a trust region to come and to shrink
-        search.go(1, 8)
-        radii.append(search.session.state()["radius"])
-        copy = search.resumed()
-        assert np.array_equal(search.go(1, 2), copy.go(1, 2))
-        assert copy.saved() == search.saved()
-    assert len(set(radii)) > 2
 
 
 @pytest.mark.parametrize(("space", "start"), [(Space([Bool()]), 8), (BITS, 14), (Space([Bool()] * 30), 20)])
