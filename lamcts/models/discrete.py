@@ -17,9 +17,8 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
 
 MOST_ROWS = 500  # in the model: a factor of 500 takes some 10 ms (untuned)
-FIT_ROWS = (
-    250  # the best of these rows, to which the hyper-parameters are fitted: a fit with 500 takes seconds (untuned)
-)
+# the best of these rows, to which the hyper-parameters are fitted: a fit with 500 takes seconds (untuned)
+FIT_ROWS = 250
 REFIT = ((40, 2), (120, 5), (FIT_ROWS, 10), (10**9, 25))  # rows up to which a refit is due after so many new (untuned)
 ITERATIONS = 15  # steps of L-BFGS in a fit (untuned)
 LEAST_VARIANCE = 1e-12  # where slopes are taken: at a row of the model they have none (untuned)
