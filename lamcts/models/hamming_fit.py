@@ -4,7 +4,7 @@ Letters: n rows, c categories, w options of all categories, q numbers.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,12 @@ class HammingPrior:
     length_spread: float = 0.5
     noise: float = 1e-3
     noise_spread: float = 1.5
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (0 < value < math.inf):
+                raise ValueError(f"HammingPrior: expected a {field.name} above 0 and finite, got {value!r}")
 
     def centre(self, categories: int, numbers: int) -> Floats:
         """Return the medians of (log weights, log lengths, log noise), [c + q + 1]."""
