@@ -50,7 +50,7 @@ AUTO = "auto"
 
 def names() -> dict[str, str]:
     """Return every sampler's name with one line about it."""
-    lines = {AUTO: "the default: by the space, exchange, or turbo, quadratic and coordinate (and exchange) with shares by gain"}
+    lines = {AUTO: "the default: exchange where most is discrete; else turbo, quadratic, coordinate, shares by gain"}
     return lines | {name: line for name, (_, _, line) in REGISTRY.items()}
 
 

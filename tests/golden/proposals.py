@@ -31,7 +31,7 @@ SPACES: dict[str, Callable[[int], object]] = {
     "finite": lambda d: Finite(np.random.default_rng(7).random((320, d))),
 }
 NAMES = ["auto", "turbo", "quadratic", "coordinate", "bo", "cma", "nevergrad:TwoPointsDE", "uniform"]
-NAMES += ["mutate", "hillclimb"]
+NAMES += ["mutate", "hillclimb", "exchange"]
 # Searches that give up soon, so that each begins again several times; and the ways to treat the tree's region.
 IMPATIENT = {
     "auto-impatient": lambda: Auto(
