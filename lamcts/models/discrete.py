@@ -84,9 +84,12 @@ class DiscreteModel:
 
     def update(self, centre: int) -> Surrogate:
         """Return the process up to date with `seen`; `centre` is the row near which it must be right."""
-        good = self._chosen(self._seen.good, centre)
-        failed = self._chosen(np.flatnonzero(~np.isfinite(self._seen.y)), centre)
-        inputs, y = self._inputs(good), half_rank(self._seen.y[good])
+        seen = self._seen
+        good = self._chosen(seen.good, centre)
+        failed = np.flatnonzero(~np.isfinite(seen.y))
+        late = np.isin(seen.trial[failed], seen.trial[seen.good]) & (seen.trial[failed] >= 0)
+        failed = self._chosen(failed[~late], centre)  # one that was told a value after all did not fail
+        inputs, y = self._inputs(good), half_rank(seen.y[good])
         due = self._due()
         if due:
             self.state.theta = self._fit(inputs, y, self.state.theta)
@@ -94,7 +97,7 @@ class DiscreteModel:
         losses = HammingPosterior(inputs, y, hyper, self.coding.owner)
         valid = self._validity(inputs, failed, due) if len(failed) else None
         if due:
-            self.state.fitted = len(self._seen)
+            self.state.fitted = len(seen)
         return Surrogate(losses, valid, float(losses.fitted().min()))
 
     def _validity(self, good: Inputs, failed: Rows, due: bool) -> HammingPosterior:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from lamcts.models.discrete import DiscreteModel, DiscreteModelState, Surrogate
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
-from lamcts.samplers.base import Proposal
+from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
@@ -41,14 +41,19 @@ class Exchange(LocalSampler):
 
     n_start: results to begin with, those that are there among them (None: p + 2, between 8 and 20, for p parameters;
         results); untuned; paper: 20.
+    scope: where it looks ("space"; or "selected"). "space": everywhere. "selected": inside the region that the tree
+        selects anew at each ask, with a model of all rows; benchmarks/README.md tells what that does.
     prior: of the kernel's weights, length scales and noise (HammingPrior(); see there).
     """
 
     n_start: int | None = None
+    scope: Literal["space", "selected"] = "space"
     prior: HammingPrior = PRIOR
 
     def __post_init__(self) -> None:
         whole_number(self.n_start, "Exchange: n_start", optional=True)
+        if self.scope not in ("space", "selected"):
+            raise ValueError(f"Exchange: expected a scope of space or selected, got {self.scope!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_ExchangeSession":
         n_start = min(max(Parameters(region.space).count + 2, FEWEST_START), MOST_START)
@@ -66,15 +71,18 @@ class _Progress(Progress):
 
 
 class _ExchangeSession(LocalSession[Exchange, _Progress]):
-    scope: Any = "space"
-
     def __init__(self, settings: Exchange, region: Region, seen: Observations, progress: _Progress) -> None:
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
         self.model = DiscreteModel(seen, self.parameters, settings.prior, progress.model)
 
+    @property
+    def scope(self) -> Scope:
+        return self.settings.scope
+
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)
+        self.progress.incumbent = self.seen.best_row(self.region.rows, self.incumbent)  # from anywhere: a warm start
         batch.begin(self.progress.start, self.progress.rng)
         self.progress.start -= len(batch.x)
         if batch.open and self.incumbent is not None:
@@ -104,6 +112,10 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
         return int(np.count_nonzero(self.parameters.units & ~self.parameters.continuous))
 
     def _within(self, z: Floats) -> Mask:
+        """Return which codes `z` [m, p] lie in the region, and in the trust region."""
+        return self._near(z) & self.region.contains(self.parameters.rows(z)) if self.region.steps else self._near(z)
+
+    def _near(self, z: Floats) -> Mask:
         """Return which codes `z` [m, p] lie in the trust region: no more parameters than its radius differ."""
         if self.progress.radius is None or self.incumbent is None:
             return np.ones(len(z), bool)

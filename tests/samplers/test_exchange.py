@@ -230,3 +230,15 @@ def test_repeats_where_they_are_allowed_come_back_to_the_best() -> None:
         opt.tell(trial, float(trial.x[0]) + 0.05 * rng.standard_normal())
     assert len(set(asked)) <= 6 < len(asked)
     assert sum(np.frombuffer(x)[0] == 0.0 for x in asked[10:]) >= 15
+
+
+def test_a_better_row_that_somebody_told_is_the_place_to_go_on_from() -> None:
+    space = Space([Choice(list(range(5))) for _ in range(6)])
+    opt = lamcts.Optimizer(space, sampler=Exchange(), seed=0)
+    for _ in range(30):
+        (trial,) = opt.ask()
+        opt.tell(trial, float(sum(v != 3 for v in trial.point)) + 9.0)
+    opt.tell_point((0, 1, 2, 2, 1, 0), 0.0)
+    opt.ask()
+    (search,) = opt._searches.live.values()
+    assert search.session.incumbent == opt.seen.best

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from benchmarks.harness.search import Search
+from lamcts.samplers import Exchange
 
 Run = Callable[[Search], None]
 
@@ -28,6 +29,12 @@ class Native(NamedTuple):
 
 NATIVE = {
     "lamcts": Native("ours", "search", "our default"),
+    "lamcts exchange, in the leaf": Native(
+        "ours",
+        "search",
+        "exchanges inside the region that the tree selects",
+        settings={"sampler": Exchange(scope="selected")},
+    ),
     "random": Native("uniform", "search", "uniform draws, none twice"),
     "local search": Native("climb", "search", "first improvement over shuffled one-exchange neighbours, restarted"),
     "evolution": Native("evolution", "search", "regularised evolution, population 20, sample 5", settings={"size": 20}),
