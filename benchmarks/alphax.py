@@ -31,6 +31,7 @@ from lamcts.neural.metadnn import MetaDnn
 from lamcts.searches.alphax import AlphaX, BuildCells, Cell, Ridge
 
 POPULATION, TOURNAMENT = 100, 10  # of regularised evolution: what NAS-Bench-101's own comparison uses
+REDRAWN = 100  # children that are all known before a random cell takes their place (untuned)
 
 
 class Case(NamedTuple):
@@ -80,16 +81,20 @@ def tree_search(sampler: AlphaX, data: str, evaluate: Evaluate, seed: int) -> No
 def evolution(data: str, evaluate: Evaluate, seed: int) -> None:
     """Regularised evolution (Real 2019): the best of a tournament has a child by one change, and the oldest dies.
 
-    A change is another operation, or an edge more or less, of the cell as it is numbered in the table; one that leaves
-    no whole cell is drawn again, and one that came up before costs nothing, as in the other methods.
+    A child that came up before is drawn again, tournament and all, so that no sample is lost on it.
     """
     rng, found = np.random.default_rng(seed), table(data).cells
-    alive = deque[tuple[float, int]]()
-    for row in rng.permutation(len(found.edges))[:POPULATION].tolist():
-        alive.append((evaluate(row), row))
+    first = rng.permutation(len(found.edges))[:POPULATION].tolist()
+    alive, known = deque((evaluate(row), row) for row in first), set(first)
     while True:
-        parents = [alive[i] for i in rng.choice(len(alive), min(TOURNAMENT, len(alive)), replace=False)]
-        row = mutated(data, max(parents)[1], rng)
+        for _ in range(REDRAWN):
+            parents = rng.choice(len(alive), min(TOURNAMENT, len(alive)), replace=False)
+            row = mutated(data, max(alive[i] for i in parents)[1], rng)
+            if row not in known:
+                break
+        else:
+            row = int(rng.choice(np.setdiff1d(np.arange(len(found.edges)), list(known))))
+        known.add(row)
         alive.append((evaluate(row), row))
         alive.popleft()
 
@@ -99,7 +104,9 @@ SAMPLERS = {
     "alphax": AlphaX(model=SMALL),
     "alphax, as printed": AlphaX(model=MetaDnn("multistage", hidden=(128, 128), epochs=10), reward="raw"),
     "alphax, best simulation": AlphaX(model=SMALL, dispatch="best"),
+    "alphax, c 0.1": AlphaX(model=SMALL, c=0.1),  # chosen among 0.05 to 2 on seeds 0 to 4, with ridge
     "alphax, ridge": AlphaX(model=Ridge()),
+    "alphax, ridge, raw": AlphaX(model=Ridge(), reward="raw"),
     "alphax, no predictions": AlphaX(simulations=0),
 }
 METHODS = (*SAMPLERS, "evolution")

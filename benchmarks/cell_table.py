@@ -82,21 +82,25 @@ def _key(state: Any) -> Key:
 
 
 def mutated(data: str, row: int, rng: np.random.Generator) -> int:
-    """Return another cell: one change in a matrix of the most nodes, of which those that lead nowhere are cut off."""
+    """Return another cell: one change in a matrix of the most nodes, of which those that lead nowhere are cut off.
+
+    A change that leaves the cell as it is stays, and another follows; one after which it is none is taken back.
+    """
     book = table(data)
-    found, most = book.cells, int(book.cells.vertices.max())
-    matrix, kinds = spread(found, row, most, rng)
+    most = int(book.cells.vertices.max())
+    matrix, kinds = spread(book.cells, row, most, rng)
+    upper = [(i, j) for j in range(most) for i in range(j)]
     while True:
-        edges, operations = matrix.copy(), kinds.copy()
-        upper = [(i, j) for j in range(most) for i in range(j)]
-        change = int(rng.integers(len(upper) + most - 2))
+        before, change = (matrix.copy(), kinds.copy()), int(rng.integers(len(upper) + most - 2))
         if change < len(upper):
-            edges[upper[change]] ^= 1
+            matrix[upper[change]] ^= 1
         else:
             t = change - len(upper) + 1
-            operations[t] = (operations[t] + rng.integers(1, 3)) % 3
-        key = pruned(edges, operations)
-        if key is not None and key in book.places and book.places[key] != row:
+            kinds[t] = (kinds[t] + rng.integers(1, 3)) % 3
+        key = pruned(matrix, kinds)
+        if key is None or key not in book.places:
+            matrix, kinds = before
+        elif book.places[key] != row:
             return book.places[key]
 
 

@@ -7,12 +7,14 @@
 Each seed hides the optimum elsewhere (`discrete_problems`), the same for every method. Rows go to results/discrete.csv.
 Regret is measured from the optimum, where that is not known from the problem's bound. `area_100` is the mean regret
 over evaluations 11 to 100, `hit` the evaluation that reached the optimum, `own_ms_100` the optimiser's own CPU
-milliseconds an evaluation up to 100. Until the first success, regret is that of the first success. Problems of
-networks need their tables in the folder LAMCTS_DATA; those that are not there are skipped, with a word.
+milliseconds an evaluation up to 100, `distinct` how many different values were seen: the same network has the same.
+Until the first success, regret is that of the first success. Problems of networks need their tables in the folder
+LAMCTS_DATA; those that are not there are skipped, with a word.
 
 Integers and ordered options keep their order for every method; a failed evaluation (nan) is told as each takes it.
 """
 
+from argparse import ArgumentParser
 from contextlib import suppress
 from functools import cache
 from itertools import product
@@ -64,6 +66,22 @@ COLUMNS = (
 
 
 def main() -> None:
+    given = options()
+    tiny = {"problems": ["onemax"], "methods": ["lamcts", "local search"], "seeds": [0], "budget": 24, "here": True}
+    arguments = script.parsed(given, **tiny)
+    if arguments.label and len(arguments.methods or PEERS) != 1:
+        given.error(f"expected one method beside --as, got {', '.join(arguments.methods or PEERS)}")
+    sheet = Sheet(arguments.out, KEY, COLUMNS)
+    if not arguments.table and arguments.here:
+        record_here(cases(arguments), sheet)
+    elif not arguments.table:
+        script.record(cases(arguments), sheet, "benchmarks.discrete:measure", arguments.jobs)
+    if arguments.table or arguments.smoke:
+        print(tables(sheet, arguments))
+
+
+def options() -> ArgumentParser:
+    """Return the parser of the command line."""
     given = script.parser(__doc__, "discrete.csv", "two methods on eight bits")
     script.many(given, "0-9")
     given.add_argument("--problems", nargs="+", default=["tune"], help=f"tune, judge, or out of {', '.join(dp.ALL)}")
@@ -71,42 +89,24 @@ def main() -> None:
     given.add_argument("--budget", type=int, default=300)
     given.add_argument("--batch", type=int, default=1)
     given.add_argument("--as", dest="label", default="", help="what the rows of the one method are called")
-    given.add_argument(
-        "--here", action="store_true", help="run all in this process: quicker for methods that are quick"
-    )
+    given.add_argument("--here", action="store_true", help="all runs in this process: for methods that are quick")
     given.add_argument("--table", action="store_true", help="print tables of the rows that are there, run nothing")
     given.add_argument("--against", default="lamcts", metavar="NAME", help="whose areas the tables compare with")
-    tiny = {"problems": ["onemax"], "methods": ["lamcts", "local search"], "seeds": [0], "budget": 24}
-    arguments = script.parsed(given, **tiny, here=True)
-    if arguments.label and len(arguments.methods or PEERS) != 1:
-        given.error(f"expected one method beside --as, got {', '.join(arguments.methods or PEERS)}")
-    sheet = Sheet(arguments.out, KEY, COLUMNS)
-    if not arguments.table:
-        made = cases(arguments)
-        if arguments.here:
-            record_here(made, sheet)
-        else:
-            script.record(made, sheet, "benchmarks.discrete:measure", arguments.jobs)
-    if arguments.table or arguments.smoke:
-        print(tables(sheet, arguments))
+    return given
 
 
 def cases(arguments: Any) -> list[Case]:
     """Return the runs that are asked for, seed by seed, so that they may be stopped at any; say what is left out."""
-    names = []
-    for name in asked(arguments.problems):
-        if lack := dp.lacking(name):
+    lacks = {name: dp.lacking(name) for name in asked(arguments.problems)}
+    for name, lack in lacks.items():
+        if lack:
             print(f"skipped {name}: {lack}", flush=True)
-        else:
-            names.append(name)
     methods = arguments.methods or PEERS
     for method in methods:
-        native.load(method)
-    each = product(arguments.seeds, names, methods)
-    return [
-        Case(arguments.label or method, name, arguments.batch, seed, arguments.budget, method)
-        for seed, name, method in each
-    ]
+        native.load(method)  # what is missing is said before anything runs
+    each = product(arguments.seeds, (name for name, lack in lacks.items() if not lack), methods)
+    label, batch, budget = arguments.label, arguments.batch, arguments.budget
+    return [Case(label or method, name, batch, seed, budget, method) for seed, name, method in each]
 
 
 def asked(words: list[str]) -> list[str]:
@@ -128,9 +128,8 @@ def measure(**fields: Any) -> Result:
     """Return the row of the run with these fields."""
     case = Case(**fields)
     warm(case.runs)
-    search = finished(
-        native.load(case.runs), Counted(dp.make(case.problem, case.seed), case.seed, case.budget, case.batch)
-    )
+    search = Search(dp.make(case.problem, case.seed), case.seed, case.budget, case.batch)
+    finished(native.load(case.runs), search)
     row = {name: getattr(case, name) for name in KEY} | told(search, case.budget)
     package = native.find(case.runs).package
     made = versions([*OURS, *([package] if package else [])])
@@ -143,27 +142,14 @@ def warm(method: str) -> None:
     finished(native.load(method), Search(dp.make("onemax", 0), 0, WARM))
 
 
-class Counted(Search):
-    """A search that also knows how many different points it was asked for."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.distinct: set[str] = set()
-
-    def _evaluate(self, points: Any, seeds: Any) -> list[float]:
-        self.distinct |= {repr(point) for point in points}
-        return super()._evaluate(points, seeds)
-
-
-def finished(method: native.Run, search: Any) -> Any:
+def finished(method: native.Run, search: Search) -> None:
     """Run a method to the end of its budget, or of its space."""
     with suppress(Enough):
         method(search)
     search.finish()
-    return search
 
 
-def told(search: Counted, budget: int) -> dict[str, Any]:
+def told(search: Search, budget: int) -> dict[str, Any]:
     """Return the cells of a finished run."""
     regrets = curve(search, budget)
     hit = np.flatnonzero(regrets <= search.objective.close) if search.objective.optimum is not None else ()
@@ -171,8 +157,10 @@ def told(search: Counted, budget: int) -> dict[str, Any]:
     row |= {"hit": int(hit[0]) + 1} if len(hit) else {}
     row |= {f"area_{m}": f"{area(regrets, m):.6g}" for m in AREAS if m <= budget}
     row |= {f"own_ms_{m}": f"{own_ms(search, m):.4g}" for m in AREAS if m <= budget}
-    failures = int(np.isnan(search.values).sum())
-    return row | {"evaluations": len(search.values), "failures": failures, "distinct": len(search.distinct)}
+    values = np.array(search.values)
+    failed = np.isnan(values)
+    counts = {"failures": int(failed.sum()), "distinct": len(np.unique(values[~failed]))}
+    return row | {"evaluations": len(values)} | counts
 
 
 def curve(search: Search, budget: int) -> Floats:

@@ -14,6 +14,7 @@ import lamcts.journal
 import lamcts.nas
 import lamcts.testing
 from lamcts.models.fit import Prior
+from lamcts.models.hamming_fit import HammingPrior
 from lamcts.models.local import ModelBudget
 from lamcts.nas import published, published201
 from lamcts.nas.nasbench101 import NasBench101
@@ -25,6 +26,7 @@ from lamcts.objectives.control.mujoco.gait import Gait, gait
 from lamcts.objectives.synthetic import synthetic
 from lamcts.samplers import REGISTRY
 from lamcts.samplers.auto import Auto
+from lamcts.searches.alphax import AlphaX, Assign, BuildCells, Ridge
 from lamcts.study.options import Settings
 from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear
 
@@ -35,11 +37,24 @@ SHOWN = {
     for name in re.findall(r"^::: (\S+)$", page.read_text(), re.MULTILINE)
 }
 SAMPLERS = [getattr(import_module(module), name) for module, name, _ in REGISTRY.values()]
-PARTS = [ModelBudget, Prior, LatentTree, KMeansSvm, Linear, HoldOut]
+PARTS = [ModelBudget, Prior, HammingPrior, LatentTree, KMeansSvm, Linear, HoldOut]
 OBJECTIVES = [Gait, gait, lunar.Lander, lunar.lunar, rover.Rover, rover.rover, push.Push, push.push, Command, Function]
 TABLES = [published.nasbench101, published.nasbench_macro, published.transnas, published.nasbench_graph]
 NAS = [*TABLES, published201.nasbench201, NasBench101, NasBenchGraph]
-SETTINGS = [Auto, *SAMPLERS, *PARTS, lamcts.Optimizer, Settings, *OBJECTIVES, *NAS, MetaDnn]
+SETTINGS = [
+    Auto,
+    *SAMPLERS,
+    *PARTS,
+    lamcts.Optimizer,
+    Settings,
+    *OBJECTIVES,
+    MetaDnn,
+    AlphaX,
+    Assign,
+    BuildCells,
+    Ridge,
+    *NAS,
+]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from lamcts import Bool, Choice, Float, Int, Space
 
 Floats = NDArray[np.float64]
 FOLDS = 5
-BOUND = 52.0  # below all values seen: regret is measured from here
+BOUND = 53.5  # below the lowest seen, 53.80, after some thousand evaluations: regret is measured from here
 SCALES = ("none", "deviation", "range")
 KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid")
 

@@ -63,6 +63,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     of.add_argument("--seeds", choices=("fresh", "fixed"), help="new start states in every evaluation, or the same")
     of.add_argument("--moments", metavar="FILE", help="standardise states: running, ars, or a file of mean and std")
     of.add_argument("--episode-steps", type=int, metavar="N", help="control steps after which an episode ends")
+    _tables(one)
     own = one.add_argument_group("a function or a program of your own")
     own.add_argument(
         "--command", dest="template", metavar="WORDS", help="run './train --lr {lr}', which prints a number"
@@ -95,6 +96,18 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     out.add_argument("--quiet", action="store_true", help="no progress")
     one.set_defaults(command=_late("lamcts.cli.run", "run"))
     return one
+
+
+def _tables(one: _Parser) -> None:
+    of = one.add_argument_group("a table of trained networks (each takes those that `lamcts list` shows)")
+    of.add_argument("--table", metavar="FILE", help="the table, or its folder (default: the folder LAMCTS_DATA)")
+    of.add_argument("--dataset", metavar="NAME", help="what the networks were trained on: cifar100, cora, ...")
+    of.add_argument("--guide", metavar="NAME", help="the value that is searched: test, val, ...")
+    of.add_argument("--vertices", type=int, metavar="N", help="the most that a cell may have")
+    line = "whether points of one network count as one"
+    of.add_argument("--keyed", action=argparse.BooleanOptionalAction, help=line)
+    of.add_argument("--latency", metavar="FILE", help="a table of latencies on devices")
+    of.add_argument("--robustness", metavar="FILE", help="a table of accuracies under attack")
 
 
 def _list(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:

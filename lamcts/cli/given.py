@@ -21,7 +21,15 @@ SETTINGS = (
     "seeds",
     "moments",
     "episode_steps",
+    "table",
+    "dataset",
+    "guide",
+    "vertices",
+    "keyed",
+    "latency",
+    "robustness",
 )  # of the package's objectives, as options
+FILES = ("moments", "table", "latency", "robustness")  # settings that may be paths: a run is the same wherever they lie
 OWN = ("param", "space", "maximize", "timeout", "pattern")  # of functions and programs
 BUDGET = 200  # evaluations of a first run on a function or a program that nobody here knows (untuned)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lamcts import samplers
 from lamcts.cli import INTERRUPTED
-from lamcts.cli.given import given
+from lamcts.cli.given import FILES, given
 from lamcts.cli.screen import complain, number, say
 from lamcts.errors import JournalError, MissingExtra
 from lamcts.rng import Purpose, derive
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 def folder_name(args: argparse.Namespace, objective: str, settings: dict[str, Any]) -> str:
     """Return the folder of a run: one for each objective, its settings, and how it is searched."""
-    named = settings | ({"moments": Path(settings["moments"]).stem} if "moments" in settings else {})  # may be a path
+    named = {name: Path(value).stem if name in FILES else value for name, value in settings.items()}
     parts = [objective, *(f"{name}{value}" for name, value in named.items())]
     parts += [args.sampler.replace(":", "-")] if args.sampler != samplers.AUTO else []
     parts += ["notree"] if args.no_tree else []
@@ -78,9 +78,9 @@ def done_in(journal: Path, about: dict[str, Any]) -> int:
 
 
 def _comparable(what: Any) -> Any:
-    """Return settings without the folder of the moments, whose content the fingerprint knows, or a plain path."""
+    """Return settings without the folders of files, whose content the fingerprint knows, or a plain path."""
     if isinstance(what, dict):
-        return {name: os.path.basename(str(value)) if name == "moments" else value for name, value in what.items()}
+        return {name: os.path.basename(str(value)) if name in FILES else value for name, value in what.items()}
     return os.path.normpath(what) if isinstance(what, str) and ".py:" in what else what
 
 

@@ -17,8 +17,11 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
 
 MOST_ROWS = 500  # in the model: a factor of 500 takes some 10 ms (untuned)
-REFIT = ((40, 2), (120, 5), (10**9, 10))  # rows up to which a refit is due after so many new ones (shared/mixed.md)
-ITERATIONS = 15  # steps of L-BFGS in a fit (shared/mixed.md)
+FIT_ROWS = (
+    250  # the best of these rows, to which the hyper-parameters are fitted: a fit with 500 takes seconds (untuned)
+)
+REFIT = ((40, 2), (120, 5), (FIT_ROWS, 10), (10**9, 25))  # rows up to which a refit is due after so many new (untuned)
+ITERATIONS = 15  # steps of L-BFGS in a fit (untuned)
 LEAST_VARIANCE = 1e-12  # where slopes are taken: at a row of the model they have none (untuned)
 LEAST_VALID = 0.02  # chance of being valid, where the model says less: no point is written off for good (untuned)
 
@@ -48,12 +51,19 @@ class Surrogate(NamedTuple):
         return value
 
     def slope(self, inputs: Inputs) -> tuple[Floats, Floats]:
-        """Return the negative log expected improvement [m], and its slope along the numbers [m, q]."""
+        """Return the negative of `value` [m], and its slope along the numbers [m, q]."""
         mean, variance, by_mean, by_variance = self.losses.slopes(inputs)
         sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
         per_mean, per_sd = slopes(mean, sd, self.best)
         gradient = per_mean[:, None] * by_mean + (per_sd / (2.0 * sd))[:, None] * by_variance
-        return -log_expected_improvement(mean, sd, self.best), -gradient
+        value = log_expected_improvement(mean, sd, self.best)
+        if self.valid is not None:
+            chance, _, by_chance, _ = self.valid.slopes(inputs)
+            sloped = (chance > LEAST_VALID) & (chance < 1.0)
+            chance = np.clip(chance, LEAST_VALID, 1.0)
+            value += np.log(chance)
+            gradient += (sloped / chance)[:, None] * by_chance
+        return -value, -gradient
 
     def believing(self, inputs: Inputs) -> "Surrogate":
         """Return the same with some points out for evaluation, as if they had come out as expected."""
@@ -78,20 +88,21 @@ class DiscreteModel:
         good = self._chosen(self._seen.good, centre)
         failed = self._chosen(np.flatnonzero(~np.isfinite(self._seen.y)), centre)
         inputs, y = self._inputs(good), half_rank(self._seen.y[good])
-        if self._due():
+        due = self._due()
+        if due:
             self.state.theta = self._fit(inputs, y, self.state.theta)
         hyper = hyper_of(np.array(self.state.theta), self.coding.categories)
         losses = HammingPosterior(inputs, y, hyper, self.coding.owner)
-        valid = self._validity(inputs, failed) if len(failed) else None
-        if self._due():
+        valid = self._validity(inputs, failed, due) if len(failed) else None
+        if due:
             self.state.fitted = len(self._seen)
         return Surrogate(losses, valid, float(losses.fitted().min()))
 
-    def _validity(self, good: Inputs, failed: Rows) -> HammingPosterior:
+    def _validity(self, good: Inputs, failed: Rows, due: bool) -> HammingPosterior:
         """Return the process of 1 for what succeeded and 0 for what failed."""
         inputs = good.joined(self._inputs(failed))
         y = np.concatenate([np.ones(len(good)), np.zeros(len(failed))])
-        if self._due() or not self.state.valid:
+        if due or not self.state.valid:
             self.state.valid = self._fit(inputs, y, self.state.valid)
         return HammingPosterior(
             inputs, y, hyper_of(np.array(self.state.valid), self.coding.categories), self.coding.owner
@@ -104,6 +115,9 @@ class DiscreteModel:
 
     def _fit(self, inputs: Inputs, y: Floats, start: list[float]) -> list[float]:
         begin = np.array(start) if start else None
+        if len(y) > FIT_ROWS:
+            best = np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
+            inputs, y = inputs.at(best), y[best]
         theta: list[float] = fit(inputs, y, self.coding.owner, self._prior, begin, ITERATIONS).tolist()
         return theta
 

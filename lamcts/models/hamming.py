@@ -29,6 +29,9 @@ class Inputs(NamedTuple):
     def __len__(self) -> int:
         return len(self.hot)
 
+    def at(self, rows: Rows) -> "Inputs":
+        return Inputs(self.hot[rows], self.numbers[rows])
+
     def joined(self, other: "Inputs") -> "Inputs":
         return Inputs(np.vstack([self.hot, other.hot]), np.vstack([self.numbers, other.numbers]))
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from lamcts.regions.sobol import latin_hypercube, sobol
 from lamcts.rng import Purpose, stream
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import Space, identity_of
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import brief
 from lamcts.types import Floats, whole_number
@@ -71,7 +71,16 @@ class Design:
 
 
 def encoded(space: Space, x0: Any) -> list[Floats]:
-    """Return the codes of `x0`: None, one point, or several are accepted."""
+    """Return the codes of `x0`: None, one point, or several are accepted, all with a key where the space has one."""
+    codes, identity = _codes(space, x0), identity_of(space)
+    for x in codes:
+        if identity is not None and identity(x) is None:
+            got = brief(space.decode(x))
+            raise ValueError(f"x0: expected points that have a key, got {got}, whose key is None; leave it out")
+    return codes
+
+
+def _codes(space: Space, x0: Any) -> list[Floats]:
     if x0 is None:
         return []
     try:

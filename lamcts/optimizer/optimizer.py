@@ -25,7 +25,7 @@ from lamcts.optimizer.sessions import LocalSearches
 from lamcts.optimizer.settings import PARTS, arguments_of, design_of, settings_of
 from lamcts.optimizer.state import FORMAT, Core, Delta, Mark, State, check_consistent
 from lamcts.optimizer.trials import Told, Trials
-from lamcts.regions.fill import draw_unseen
+from lamcts.regions.fill import draw_unseen, nothing_left
 from lamcts.regions.region import Region
 from lamcts.rng import Purpose, restore, save, stream
 from lamcts.samplers.base import Proposal, Sampler
@@ -109,9 +109,7 @@ class Optimizer:
                 break
             trials += [self._trials.issue(point, search, note) for point, note in zip(x, notes, strict=True)]
         if not trials:
-            raise Exhausted(
-                f"all {self.space.size:.0f} points of the space have been handed out; repeat=True allows repeats"
-            )
+            raise Exhausted(nothing_left(self.space, self.seen))
         return trials
 
     def _search(self, n: int) -> tuple[Proposal, int]:
@@ -213,6 +211,8 @@ class Optimizer:
 
         ValueError for a state of other settings, or for anything else: the optimizer is as fresh as before then.
         """
+        if isinstance(theirs := (state if isinstance(state, dict) else {}).get("fingerprint"), dict):
+            check_fingerprint(theirs, self.fingerprint())  # first: a space of another width has other columns
         self.restore(State.of(state, self.space.dim))
 
     def restore(self, state: State) -> None:

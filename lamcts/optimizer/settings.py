@@ -19,6 +19,7 @@ MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
     "HoldOut": "lamcts.tree.holdout",
     "Prior": "lamcts.models.fit",
     "ModelBudget": "lamcts.models.local",
+    "HammingPrior": "lamcts.models.hamming_fit",
 }
 PARTS = ("space", "sampler", "tree")
 

@@ -79,7 +79,8 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
 def draw_unseen(space: Space, seen: Observations, n: int, rng: np.random.Generator) -> Floats:
     """Return `n` different unseen points from anywhere in the space, [k, d]; fewer only where no more are left.
 
-    Where points may be the same thing, also where so many draws as there are at once meet nothing new, three times.
+    Where points may be the same thing and are too many to list, also where so many draws as there are at once meet
+    nothing new, three times.
     """
     if (left := _listed(space, seen)) is not None:
         return left[rng.permutation(len(left))[:n]]
@@ -92,7 +93,18 @@ def draw_unseen(space: Space, seen: Observations, n: int, rng: np.random.Generat
         fresh = x[seen.unseen(x)][:n]
         fruitless += seen.keyed and draws >= MOST_AT_ONCE and len(fresh) == len(found)
         found, draws = fresh, min(2 * draws, MOST_AT_ONCE)
+    if len(found) < wanted and not seen.repeat and (left := seen.left(lambda: rows_of(space))) is not None:
+        return left[rng.permutation(len(left))[:n]]  # draws hardly ever meet what has few points of its kind
     return found
+
+
+def nothing_left(space: Space, seen: Observations) -> str:
+    """Return why `draw_unseen` returned none."""
+    if not seen.keyed:
+        return f"all {space.size:.0f} points of the space have been handed out; repeat=True allows repeats"
+    if seen.repeat:
+        return "found no point of the space whose key is not None"
+    return f"found no key that is new, {seen.distinct} are known; repeat=True allows repeats"
 
 
 def _listed(space: Space, seen: Observations) -> Floats | None:

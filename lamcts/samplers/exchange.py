@@ -1,5 +1,6 @@
 """Bayesian optimisation by exchanges: the search for categories, integers, and numbers beside them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +15,18 @@ from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.spaces.exchanges import exchanges, mutations
-from lamcts.spaces.parameters import Parameters
-from lamcts.types import Floats, whole_number
+from lamcts.spaces.parameters import Mask, Parameters
+from lamcts.types import Floats, Rows, whole_number
 
 FEWEST_START, MOST_START = 8, 20  # results to begin with, where p + 2 would be fewer or more (untuned)
 CLIMBED, MUTATED, CHILDREN, DRAWN = 3, 5, 20, 100  # best rows whose exchanges and mutations are looked at, mutations of
 # each, draws of the whole space (untuned)
+MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
 CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (untuned)
 STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
+PATIENCE, PATIENCE_EACH = 20, 2  # results without a gain, and more for each parameter, after which the search stays
+# near its incumbent for as long, nearer each time, and then looks everywhere again (untuned)
+SHRINK = 1.5  # of the trust region, and its growth at a gain (untuned; Casmopolitan's)
 LOOKS = 64  # candidates at a time that are looked up among the points that are known (untuned)
 PENDING = 200  # most pending points that are believed, the latest: bounds the factor, as in bo.py (untuned)
 PRIOR = HammingPrior()
@@ -55,6 +60,8 @@ class Exchange(LocalSampler):
 @dataclass
 class _Progress(Progress):
     start: int  # points still to draw before the model is asked
+    radius: float | None = None  # most discrete parameters in which a proposal differs from the incumbent; None: any
+    idle: int = 0  # results in a row without a gain at this radius
     model: DiscreteModelState = field(default_factory=DiscreteModelState)
 
 
@@ -79,13 +86,38 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
         """Go on from a row that others found."""
         self.progress.incumbent = row
 
+    def tell(self, notes: list[Any], rows: Rows) -> None:
+        before, progress = self.incumbent, self.progress
+        super().tell(notes, rows)
+        progress.idle = 0 if self.incumbent != before else progress.idle + len(rows)
+        if progress.idle >= max(PATIENCE, PATIENCE_EACH * self.parameters.count):
+            progress.idle = 0
+            radius = (self._farthest if progress.radius is None else progress.radius) / SHRINK
+            progress.radius = radius if radius >= 1 else None
+        elif self.incumbent != before and progress.radius is not None:
+            radius = SHRINK * progress.radius
+            progress.radius = radius if radius < self._farthest else None
+
+    @property
+    def _farthest(self) -> int:
+        """Number of discrete parameters that can move."""
+        return int(np.count_nonzero(self.parameters.movable & ~self.parameters.continuous))
+
+    def _within(self, z: Floats) -> Mask:
+        """Return which codes `z` [m, p] lie in the trust region: no more parameters than its radius differ."""
+        if self.progress.radius is None or self.incumbent is None:
+            return np.ones(len(z), bool)
+        here = self.parameters.codes(self.seen.x[[self.incumbent]])
+        near: Mask = ((z != here) & ~self.parameters.continuous).sum(1) <= self.progress.radius
+        return near
+
     def _propose(self, batch: Batch, surrogate: Surrogate) -> None:
         """Take the best candidate of the surrogate that believes in all points that are out, one after the other."""
         out = np.vstack([self.seen.pending_x()[-PENDING:], batch.x])
         while batch.open:
             if len(out):
                 surrogate = surrogate.believing(self.model.coding(self.parameters.codes(out)))
-            looked = _Looked(surrogate, self.model)
+            looked = _Looked(surrogate, self.model, self._within)
             self._climb(looked, looked.at(self._candidates()))
             out = self._first_fresh(batch, looked.ranked())
             if not batch.take(out).any():
@@ -97,7 +129,7 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
         rows = rows[np.argsort(self.seen.y[rows], kind="stable")[:MUTATED]]
         best = self.parameters.codes(self.seen.x[rows])
         near = [exchanges(self.parameters, z, rng) for z in best[:CLIMBED]]
-        children = mutations(self.parameters, np.repeat(best, CHILDREN, axis=0), rng)
+        children = mutations(self.parameters, np.repeat(best, CHILDREN, axis=0), rng, MOVES)
         return np.vstack([*near, children, self.parameters.draw(DRAWN, rng)])
 
     def _climb(self, looked: "_Looked", value: Floats) -> None:
@@ -129,7 +161,8 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
             return loss, gradient
 
         x = self.parameters.rows(z)
-        free = np.broadcast_to(self.region.space.continuous, x.shape)
+        free = np.tile(self.region.space.continuous, (len(x), 1))
+        free[:, coordinate] &= self.parameters.active(z)[:, ordered]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
         better = gradient_descent(self.region, x, slope, low, high, free, STEPS)
         looked.at(self.parameters.codes(self.region.space.snap(better)))
@@ -145,16 +178,19 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
 
 
 class _Looked:
-    """The codes that a search for the best candidate has looked at, with what they are worth."""
+    """The codes that a search for the best candidate has looked at, and what they are worth: -inf if not `within`."""
 
-    def __init__(self, surrogate: Surrogate, model: DiscreteModel) -> None:
-        self.surrogate, self._model = surrogate, model
+    def __init__(self, surrogate: Surrogate, model: DiscreteModel, within: Callable[[Floats], Mask]) -> None:
+        self.surrogate, self._model, self._within = surrogate, model, within
         self.z: list[Floats] = []
         self._values: list[Floats] = []
 
     def at(self, z: Floats) -> Floats:
         """Return what the codes `z` [m, p] are worth, [m]."""
-        value = self.surrogate.value(self._model.coding(z)) if len(z) else np.empty(0)
+        value = np.full(len(z), -np.inf)
+        within = self._within(z)
+        if within.any():
+            value[within] = self.surrogate.value(self._model.coding(z[within]))
         self.z.append(z)
         self._values.append(value)
         return value

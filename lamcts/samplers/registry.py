@@ -37,6 +37,12 @@ REGISTRY = {
         "Nevergrad",
         "any optimiser of Nevergrad: nevergrad:NAME (extra: nevergrad)",
     ),
+    "mutate": (
+        "lamcts.samplers.mutate",
+        "Mutate",
+        "regularised evolution: children of good late points, no model",
+    ),
+    "hillclimb": ("lamcts.samplers.hillclimb", "HillClimb", "first-improvement local search, one parameter at a time"),
     "uniform": ("lamcts.samplers.uniform", "Uniform", "scrambled Sobol draws inside the region"),
 }
 AUTO = "auto"

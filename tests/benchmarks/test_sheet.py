@@ -3,7 +3,20 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import fill_region, gp_speed, growth, lookups, own_time, shifted, split_gap, steps, swimmer, tuning
+from benchmarks import (
+    alphax,
+    fill_region,
+    gp_speed,
+    growth,
+    lookups,
+    metadnn,
+    own_time,
+    shifted,
+    split_gap,
+    steps,
+    swimmer,
+    tuning,
+)
 from benchmarks.harness import script, sheet
 from benchmarks.harness.search import Search
 from benchmarks.harness.sheet import RESULTS, Sheet
@@ -57,6 +70,8 @@ def test_a_run_that_failed_leaves_no_row_and_is_wanted_again(tmp_path):
         ("fill_region", fill_region.COLUMNS),
         ("tuning", tuning.COLUMNS),
         ("lookups", lookups.COLUMNS),
+        ("metadnn", metadnn.COLUMNS),
+        ("alphax", alphax.COLUMNS),
     ],
 )
 def test_rows_that_are_committed_have_the_columns_that_are_written_today(name, columns):

@@ -13,7 +13,7 @@ from lamcts.testing.samplers import SPACES as SAMPLED
 from lamcts.testing.splitters import Splitter
 from lamcts.tree import KMeansSvm, Linear
 
-SAMPLERS = ["auto", "uniform", "turbo", "exchange", "quadratic", "coordinate", "bo", "cma"]
+SAMPLERS = ["auto", "uniform", "turbo", "exchange", "mutate", "hillclimb", "quadratic", "coordinate", "bo", "cma"]
 SAMPLERS += ["nevergrad:TwoPointsDE", "nevergrad:CMA"]
 
 SPACES: list[AnySpace] = [

@@ -167,3 +167,81 @@ def test_what_is_left_of_a_finite_space_follows_every_ask_tell_and_forget() -> N
     assert left() == {row.tobytes() for row in every[3:]}
     assert len(listed) == 1
     assert Observations(2).left(lambda: None) is None
+
+
+def parity(x: Floats) -> bytes | None:
+    """Points are the same where the number of sixteenths leaves the same rest by 4; those of rest 3 are none."""
+    rest = int(x[0] * 16) % 4
+    return None if rest == 3 else str(rest).encode()
+
+
+GRID = np.arange(16)[:, None] / 16
+
+
+def test_points_with_one_key_are_one_and_those_without_are_never_fresh() -> None:
+    seen = Observations(1, identity=parity)
+    assert seen.keyed and not Observations(1).keyed
+    assert seen.unseen(GRID).tolist() == [True, True, True, False] + [False] * 12
+    add(seen, [[4 / 16]], [1.0])
+    seen.expect(0, np.array([9 / 16]))
+    assert seen.unseen(GRID).tolist() == [False, False, True, False] + [False] * 12
+    assert seen.distinct == 2
+    seen.close([0])
+    assert np.flatnonzero(seen.unseen(GRID)).tolist() == [1, 2]
+    assert seen.distinct == 1
+
+
+def test_a_key_is_known_until_the_last_of_its_points_is_closed() -> None:
+    seen = Observations(1, identity=parity)
+    seen.expect(0, np.array([1 / 16]))
+    seen.expect(1, np.array([5 / 16]))
+    seen.close([0])
+    assert not seen.unseen(np.array([[1 / 16]]))[0]
+    seen.close([1])
+    assert seen.unseen(np.array([[1 / 16]]))[0]
+
+
+def test_of_what_is_left_there_is_one_point_a_key() -> None:
+    seen = Observations(1, identity=parity)
+
+    def left() -> list[int]:
+        found = seen.left(lambda: GRID)
+        assert found is not None
+        return sorted(int(x[0] * 16) % 4 for x in found)
+
+    assert left() == [0, 1, 2]
+    seen.expect(0, np.array([5 / 16]))
+    add(seen, [[3 / 16], [2 / 16]], [1.0, 2.0])  # the first of them is no point
+    assert left() == [0]
+    seen.close([0])
+    assert left() == [0, 1]
+
+
+def test_points_without_a_key_are_kept_apart_and_do_no_harm() -> None:
+    seen = Observations(1, identity=parity)
+    add(seen, [[3 / 16], [7 / 16], [3 / 16]], [1.0, 0.5, math.nan])
+    assert (len(seen), seen.best, seen.distinct) == (3, 1, 2)
+    assert np.flatnonzero(seen.unseen(GRID)).tolist() == [0, 1, 2]
+
+
+def test_with_repeats_only_points_without_a_key_are_refused() -> None:
+    seen = Observations(1, repeat=True, identity=parity)
+    add(seen, [[0.0]], [1.0])
+    assert seen.unseen(GRID).tolist() == [True, True, True, False] * 4
+
+
+def test_a_key_is_asked_once_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def identity(x: Floats) -> bytes:
+        asked.append(float(x[0]))
+        return x.tobytes()
+
+    seen = Observations(1, identity=identity)
+    for _ in range(3):
+        seen.unseen(GRID)
+    assert len(asked) == 16
+    monkeypatch.setattr("lamcts.observations.MOST_IDENTITIES", 16)
+    seen.unseen(GRID + 1 / 32)  # too many to keep: the first ones are asked again
+    seen.unseen(GRID)
+    assert len(asked) == 48

@@ -1,5 +1,7 @@
 """Runs whose proposals are kept as records of truth, and how they are made: `python -m tests.golden.proposals --write`.
 
+`--write NAME ...` makes those of some samplers alone: so a new one joins, and the others stay as they are.
+
 A run asks for 200 points with everything on the way that happens to a search: failures, late values, lost trials,
 points that nobody asked for, and in the middle a new process that goes on from the state.
 """
@@ -15,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts import Box, Choice, Exhausted, Finite, Float, Int, Optimizer, Space, Trial, samplers
-from lamcts.samplers import Auto, Cma, Coordinate, Quadratic, Turbo
+from lamcts.samplers import Auto, Cma, Coordinate, HillClimb, Quadratic, Turbo
 
 RECORD = Path(__file__).parent / "proposals.json"
 POINTS = 200
@@ -29,6 +31,7 @@ SPACES: dict[str, Callable[[int], object]] = {
     "finite": lambda d: Finite(np.random.default_rng(7).random((320, d))),
 }
 NAMES = ["auto", "turbo", "quadratic", "coordinate", "bo", "cma", "nevergrad:TwoPointsDE", "uniform"]
+NAMES += ["mutate", "hillclimb"]
 # Searches that give up soon, so that each begins again several times; and the ways to treat the tree's region.
 IMPATIENT = {
     "auto-impatient": lambda: Auto(
@@ -41,6 +44,8 @@ IMPATIENT = {
     "quadratic-impatient": lambda: Quadratic(length_min=0.1, failure_tolerance=3),
     "coordinate-impatient": lambda: Coordinate(patience=12),
     "cma-impatient": lambda: Cma(tolx=0.05, tolfun=0.2),
+    "hillclimb-impatient": lambda: HillClimb(patience=6),
+    "hillclimb-fenced": lambda: HillClimb(patience=12, scope="incumbent"),
 }
 
 
@@ -163,17 +168,31 @@ def entry(case: Case) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="make the record anew: only where a change is meant")
-    if not parser.parse_args().write:
+    parser.add_argument(
+        "--write",
+        nargs="*",
+        metavar="NAME",
+        help="make the record anew, of all or some samplers: where a change is meant",
+    )
+    chosen = parser.parse_args().write
+    if chosen is None:
         parser.error("expected --write")
-    entries = {}
+    kept = load() if chosen else {}
+    if kept and kept["arithmetic"] != arithmetic():
+        parser.error("expected the arithmetic that the other records were made with: write them all")
     for case in cases():
-        start = time.process_time()
-        entries[case.key] = entry(case)
-        print(f"{case.key}: {time.process_time() - start:.1f} s", flush=True)
-        lines = [f"{json.dumps(key)}: {json.dumps(kept)}" for key, kept in entries.items()]
-        text = ",\n".join([f'"arithmetic": "{arithmetic()}"', *lines])
-        RECORD.write_text(f"{{\n{text}\n}}\n")
+        if not chosen or case.sampler in chosen:
+            start = time.process_time()
+            kept[case.key] = entry(case)
+            print(f"{case.key}: {time.process_time() - start:.1f} s", flush=True)
+            save(kept)
+
+
+def save(kept: dict[str, Any]) -> None:
+    """Write the entries that there are, in the order of the cases, a line each."""
+    lines = [f"{json.dumps(case.key)}: {json.dumps(kept[case.key])}" for case in cases() if case.key in kept]
+    text = ",\n".join([f'"arithmetic": "{arithmetic()}"', *lines])
+    RECORD.write_text(f"{{\n{text}\n}}\n")
 
 
 if __name__ == "__main__":

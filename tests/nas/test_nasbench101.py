@@ -65,9 +65,10 @@ def test_isomorphic_cells_share_hash_and_canonical_cell_and_others_do_not():
     assert moved > 40 and len(set(known.values())) == len(known) > 100
 
 
-def test_canonical_cells_do_not_depend_on_the_order_of_equal_branches():
-    two_chains = Cell((0, 0b1, 0b1, 0b10, 0b100, 0b11000), (0, 0, 1, 1))
-    crossed = Cell((0, 0b1, 0b1, 0b100, 0b10, 0b11000), (0, 0, 1, 1))
+@pytest.mark.parametrize("ops", [(x, x, y, y) for x in range(3) for y in range(3)])
+def test_canonical_cells_do_not_depend_on_the_order_of_equal_branches(ops):
+    two_chains = Cell((0, 0b1, 0b1, 0b10, 0b100, 0b11000), ops)
+    crossed = Cell((0, 0b1, 0b1, 0b100, 0b10, 0b11000), ops)
     assert canonical(two_chains) == canonical(crossed) and graph_hash(two_chains) == graph_hash(crossed)
 
 

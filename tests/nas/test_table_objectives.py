@@ -167,3 +167,4 @@ def test_fingerprints_tell_tables_and_settings_apart(make, tmp_path):
         for d, g in (("cifar10", "test"), ("cifar10", "val"), ("cifar100", "test"))
     ]
     assert len({repr(one) for one in prints}) == 3
+    assert [(one["dataset"], one["guide"]) for one in prints][1:] == [("cifar10", "val"), ("cifar100", "test")]

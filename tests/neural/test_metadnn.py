@@ -69,6 +69,7 @@ def test_each_range_of_accuracy_has_an_expert_and_one_answers(torch):
     answers = np.column_stack([expert(x) for expert in hard.experts])
     assert ((hard(x)[:, None] == answers).sum(1) >= 1).all()
     assert ((hard(x) > 0.7) == (y > 0.7)).mean() > 0.9 and np.abs(hard(x) - y).mean() < 0.05
+    assert metadnn.make("multistage", **SMALL, stages=2).fit(x, y).cuts.tolist() == [(y.min() + y.max()) / 2]
     soft = metadnn.make("multistage", **SMALL, cuts=(0.7,), routing="soft").fit(x, y)(x)
     assert ((answers.min(1) - 1e-9 <= soft) & (soft <= answers.max(1) + 1e-9)).all()
     assert len(metadnn.make("multistage", **SMALL, cuts=(5.0,)).fit(x, y).experts) == 1  # nobody reaches that range

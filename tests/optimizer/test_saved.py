@@ -16,9 +16,10 @@ import pytest
 
 import lamcts
 from lamcts import samplers
+from lamcts.models.hamming_fit import HammingPrior
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.settings import arguments_of, from_plain, plain, settings_of
-from lamcts.samplers import Auto, Coordinate, GpBo, Quadratic, Turbo, Uniform
+from lamcts.samplers import Auto, Coordinate, Exchange, GpBo, Quadratic, Turbo, Uniform
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Product, Space
 from lamcts.spaces.described import built, described
 from lamcts.tree import KMeansSvm, LatentTree, Linear
@@ -81,6 +82,7 @@ def test_a_space_that_a_file_cannot_hold_is_not_described() -> None:
         Turbo(scope="incumbent", n_start=5),
         Quadratic(rows=9),
         Coordinate(3),
+        Exchange(n_start=4, prior=HammingPrior(weight=2.0)),
         GpBo(),
         Uniform(),
         Auto((Turbo(), Uniform()), memory=9.0),

@@ -36,10 +36,10 @@ class MetaDnn:
         vertices of a NAS-Bench-101 cell; paper: the same.
     embedding: width of what the recurrent kind makes of a layer's code (100; units); thesis 3.3.2.
     state: width of the LSTM's state (100; units); thesis 3.3.2.
-    stages: ranges of accuracy, each with as many rows, where `cuts` does not say them (4; ranges); paper: ranges such
-        as 0 to 25 %, not listed.
-    cuts: where one range ends and the next begins, ascending (None: by `stages`; accuracies); untuned: of networks
-        that mostly reach 90 % those of equal width would leave nearly all rows to one expert.
+    stages: ranges of accuracy, of equal width between the lowest and the highest, where `cuts` does not say them (4;
+        ranges); thesis 3.3.2, whose example is 0 to 25 %.
+    cuts: where one range ends and the next begins, ascending (None: by `stages`; accuracies); benchmarks/metadnn.py:
+        ranges of equal numbers of rows ranked worse, since the few failed networks are a kind of their own.
     routing: the likeliest expert answers ("hard"), or all do, weighted by how likely they are ("soft"); thesis 3.3.2.
     epochs: how often the rows are gone through (30; times); untuned; paper: not stated.
     batch: rows of a gradient step (256; rows); untuned; paper: not stated.

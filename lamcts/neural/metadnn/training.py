@@ -95,9 +95,9 @@ def _fit_staged(settings: MetaDnn, x: Floats, y: Floats, generator: torch.Genera
 
 def _cuts(settings: MetaDnn, y: Floats) -> Floats:
     """Return where ranges end such that each holds rows enough for an expert."""
-    shares = np.arange(1, settings.stages) / settings.stages
-    wanted = np.quantile(y, shares) if settings.cuts is None else np.array(settings.cuts, np.float64)
     kept, begin, y = list[float](), 0, np.sort(y)
+    even = np.linspace(y[0], y[-1], settings.stages + 1)[1:-1]
+    wanted = even if settings.cuts is None else np.array(settings.cuts, np.float64)
     for cut in wanted:
         end = int(np.searchsorted(y, cut))
         if end - begin >= LEAST and len(y) - end >= LEAST:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import Space
 
 Move = tuple[str, int]
-END: Move = ("end", 0)
+END: Move = ("end", 0)  # of moves that name no node or kind the number means nothing
 ROWS = 200_000  # encoded cells that are kept: of 100 coordinates 160 MB
 
 

@@ -134,10 +134,9 @@ class _AlphaXSession(LocalSession[AlphaX, _Progress]):
         super().tell(notes, rows)
 
     def _result(self, entry: int, row: int) -> None:
-        _, path, guess, _ = self.log[entry]
-        before = self._reward(entry, guess)  # the prediction, or that of a failure which comes once more with a value
         self._rows[entry] = row
-        self._tree.back(path, self._reward(entry, guess) - before, 0)
+        _, path, guess, _ = self.log[entry]
+        self._tree.back(path, self._reward(entry, guess) - guess, 0)
 
     def _reward(self, entry: int, guess: float) -> float:
         """Return the reward of a visit: q of (3.2), or the prediction while nobody knows the truth."""

@@ -1,0 +1,115 @@
+"""First-improvement local search: one parameter of the best point at a time, until no neighbour is better."""
+
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+
+from lamcts.observations import Observations
+from lamcts.regions.region import Region
+from lamcts.samplers.base import Proposal, Scope
+from lamcts.samplers.parts.batch import Batch
+from lamcts.samplers.parts.offspring import breed
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.spaces.exchanges import exchanges
+from lamcts.spaces.parameters import Parameters
+from lamcts.types import Floats, Rows, whole_number
+
+LEAST_PATIENCE = 20  # evaluations without gain before a search among real numbers gives up (untuned)
+TWICE = 2.0  # parameters that a point differs in while the results of all neighbours are awaited
+
+
+@dataclass(frozen=True)
+class HillClimb(LocalSampler):
+    """The unseen neighbours of the best point, in random order; the first that is better takes its place.
+
+    Neighbours differ in one parameter (White et al. 2020, arXiv 2005.02960). When none of them is better the search
+    has converged, and the next begins where the tree says: at the best row there, or, where a search has converged
+    before, at a draw. In batches several neighbours are out at once.
+
+    patience: evaluations in a row without gain after which the search has converged too (None: no limit where the
+        neighbours can all be tried, else two for each parameter, at least 20; evaluations); untuned; paper: none, its
+        spaces have no numbers.
+    scope: where it looks once it has found its place ("space"; of three). "space": at all neighbours; a split of the
+        tree, fitted to few rows, would hide some, and the search would converge where it only met the split.
+        "incumbent": at those in the tree's region round the best point. "selected": the tree selects its region, and so
+        which search goes on, anew at each ask. Reasoned, not measured; paper: it has no tree.
+    """
+
+    patience: int | None = None
+    scope: Scope = "space"
+
+    def __post_init__(self) -> None:
+        whole_number(self.patience, "HillClimb: patience", optional=True)
+        if self.scope not in get_args(Scope):
+            raise ValueError(f"HillClimb: expected a scope of {', '.join(get_args(Scope))}, got {self.scope!r}")
+
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_HillClimbSession":
+        return _HillClimbSession(self, region, seen, _Progress(rng, seen.best_row(region.rows)))
+
+
+@dataclass
+class _Progress(Progress):
+    place: int = 0  # the number of the incumbent, among those of the search: the note of its neighbours
+    out: int = 0  # neighbours of the incumbent without a result yet
+    failures: int = 0  # results in a row that were no better
+    spent: bool = False  # whether no neighbour is left that is neither seen nor out
+
+
+class _HillClimbSession(LocalSession[HillClimb, _Progress]):
+    """What has been tried is not kept here: `seen` knows it, also of other searches."""
+
+    def __init__(self, settings: HillClimb, region: Region, seen: Observations, progress: _Progress) -> None:
+        super().__init__(settings, region, seen, progress)
+        self.parameters = Parameters(region.space)
+        tables = [table.part.start for table in self.parameters.tables]
+        endless = [levels is None and i not in tables for i, levels in enumerate(self.parameters.levels)]
+        self.endless = any(endless)
+
+    @property
+    def scope(self) -> Scope:
+        return "selected" if self.incumbent is None else self.settings.scope
+
+    @property
+    def done(self) -> bool:
+        progress, patience = self.progress, self.settings.patience
+        if patience is None and self.endless:
+            patience = max(LEAST_PATIENCE, 2 * self.parameters.count)
+        tired = patience is not None and progress.failures >= patience
+        return self.incumbent is not None and (tired or (progress.spent and progress.out == 0))
+
+    def ask(self, n: int) -> Proposal:
+        batch, progress = Batch(self.region, self.seen, n), self.progress
+        notes: list[int | None] = []
+        if self.incumbent is None:
+            batch.fill(progress.rng)
+        else:
+            z = self.parameters.codes(self.seen.x[[self.incumbent]])
+            self._take_neighbours(batch, z[0])
+            notes = [progress.place] * len(batch.x)
+            breed(batch, self.parameters, lambda m: np.repeat(z, m, axis=0), progress.rng, TWICE)
+        return Proposal(batch.x, notes + [None] * (len(batch.x) - len(notes)))
+
+    def _take_neighbours(self, batch: Batch, z: Floats) -> None:
+        """Take neighbours of `z` [p] in random order, and note whether any are left."""
+        progress = self.progress
+        x = self.parameters.rows(exchanges(self.parameters, z, progress.rng))
+        x = x[self.region.contains(x)]
+        x = progress.rng.permutation(x[self.seen.unseen(x)])
+        batch.take(x)
+        progress.out += len(batch.x)
+        progress.spent = not self.endless and len(batch.x) == len(x)
+
+    def tell(self, notes: list[int | None], rows: Rows) -> None:
+        progress, before = self.progress, self.incumbent
+        super().tell(notes, rows)
+        if self.incumbent == before:
+            progress.out -= notes.count(progress.place)
+            progress.failures += len(notes)
+        else:
+            progress.place, progress.out, progress.failures, progress.spent = progress.place + 1, 0, 0, False
+
+    def forget(self, notes: list[int | None]) -> None:
+        lost = notes.count(self.progress.place)
+        self.progress.out -= lost
+        self.progress.spent &= not lost  # these were not tried

@@ -1,0 +1,63 @@
+"""Regularised evolution (Real et al. 2019, arXiv 1802.01548) inside a region: discrete and mixed spaces, no model."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lamcts.observations import Observations
+from lamcts.regions.region import Region
+from lamcts.samplers.base import Proposal
+from lamcts.samplers.parts.batch import Batch
+from lamcts.samplers.parts.offspring import breed
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.spaces.parameters import Parameters
+from lamcts.types import Floats, Rows, whole_number
+
+
+@dataclass(frozen=True)
+class Mutate(LocalSampler):
+    """The best of a few of the latest results has a child that differs in one parameter; the oldest die of age.
+
+    The population is the latest results inside the region, whoever asked for them: in a tree, those of the leaf that
+    the tree selects at each ask, so that the tree says who may have children (LaNAS, thesis ch. 4, with mutations for
+    its uniform draws). Only the order of values counts, and failures are no parents.
+
+    population: latest results that may be parents (20; results); shared by tree and no tree, untuned; paper: 100, for
+        budgets of 1,000 and more.
+    sample: of them, how many are drawn for each child; the best is its parent (5; results); untuned; paper: 25.
+    """
+
+    population: int = 20
+    sample: int = 5
+
+    def __post_init__(self) -> None:
+        whole_number(self.population, "Mutate: population")
+        whole_number(self.sample, "Mutate: sample")
+        if self.sample > self.population:
+            got = f"{self.sample} of {self.population}"
+            raise ValueError(f"Mutate: expected a sample no larger than the population, got {got}; draw fewer")
+
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_MutateSession":
+        return _MutateSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
+
+
+class _MutateSession(LocalSession[Mutate, Progress]):
+    def __init__(self, settings: Mutate, region: Region, seen: Observations, progress: Progress) -> None:
+        super().__init__(settings, region, seen, progress)
+        self.parameters = Parameters(region.space)
+
+    def ask(self, n: int) -> Proposal:
+        batch, rng = Batch(self.region, self.seen, n), self.progress.rng
+        rows = self.region.rows[-self.settings.population :]
+        if len(rows):
+            z, y = self.parameters.codes(self.seen.x[rows]), self.seen.y[rows]
+            breed(batch, self.parameters, lambda m: z[self._winners(y, m)], rng)
+        else:
+            batch.fill(rng)
+        return Proposal(batch.x, [None] * len(batch.x))
+
+    def _winners(self, y: Floats, m: int) -> Rows:
+        """Return who of a population with losses `y` wins each of `m` tournaments, [m]."""
+        drawn = self.progress.rng.integers(0, len(y), (m, self.settings.sample))
+        winners: Rows = drawn[np.arange(m), y[drawn].argmin(1)]
+        return winners

@@ -1,0 +1,51 @@
+"""`lamcts run` on a table of trained networks, made up here."""
+
+import json
+
+import pytest
+from commands import said
+
+from lamcts.nas import formats
+from tests.nas import made_up
+
+QUICK = ["--sampler", "uniform", "--quiet", "--no-plot", "--budget", "10"]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_with_a_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LAMCTS_DATA", raising=False)
+    (tmp_path / "data").mkdir()
+    made_up.write(tmp_path / "data", formats.NASBENCH201, made_up.nasbench201())
+
+
+def test_settings_of_a_table_are_options_and_the_folder_has_the_name_of_its_file(capsys, tmp_path):
+    argv = [
+        "run",
+        "nasbench201",
+        "--dataset",
+        "cifar100",
+        "--guide",
+        "val12",
+        "--table",
+        "data/nasbench201.npz",
+        *QUICK,
+    ]
+    assert said(capsys, *argv)[0] == 0
+    (folder,) = [path for path in tmp_path.iterdir() if path.name.startswith("nasbench201")]
+    assert folder.name == "nasbench201-tablenasbench201-datasetcifar100-guideval12-uniform-seed0"
+    assert 80 <= json.loads((folder / "result.json").read_text())["best"]["value"] <= 81
+
+
+def test_a_run_goes_on_when_its_table_has_moved(capsys, tmp_path):
+    argv = ["run", "nasbench201", "--out", "mine", *QUICK, "--table"]
+    assert said(capsys, *argv, "data/nasbench201.npz")[0] == 0
+    (tmp_path / "data").rename(tmp_path / "elsewhere")
+    code, _, err = said(capsys, *argv, "elsewhere/nasbench201.npz", "--budget", "12")
+    assert (code, err) == (0, "")
+    assert json.loads((tmp_path / "mine" / "result.json").read_text())["evaluations"] == 12
+
+
+def test_a_missing_table_is_one_line_that_says_where_it_comes_from(capsys):
+    code, _, err = said(capsys, "run", "nasbench-macro", "--no-keyed", *QUICK)
+    assert code == 2 and err.count("\n") == 1 and "https://github.com/xiusu/NAS-Bench-Macro" in err

@@ -1,0 +1,144 @@
+"""The process that follows a discrete search: its rows, its refits, what fails, and what a point is worth."""
+
+import json
+
+import numpy as np
+import pytest
+from hamming_cases import SPACES, slope_of
+
+from lamcts.models.acquisition import log_expected_improvement
+from lamcts.models.discrete import LEAST_VALID, REFIT, DiscreteModel, DiscreteModelState, Surrogate
+from lamcts.models.hamming import HammingPosterior, Inputs
+from lamcts.models.hamming_fit import HammingPrior, hyper_of
+from lamcts.models.warp import half_rank
+from lamcts.observations import Observations
+from lamcts.samplers.parts.record import from_json, to_json
+from lamcts.spaces import Choice, Space
+from lamcts.spaces.parameters import Parameters
+from lamcts.types import Floats
+
+WORDS = Space([Choice(list("abcd")) for _ in range(5)])
+
+
+def add(seen: Observations, space: Space, n: int, seed: int = 0, failing: bool = False) -> None:
+    """Add `n` rows; where `failing`, those whose first parameter takes its first option fail."""
+    x = space.sample(n, np.random.default_rng(seed))
+    y = np.square(x - 0.3).sum(1)
+    if failing:
+        y[x[:, 0] > 0] = np.nan
+    seen.append(x, y, np.full(n, np.nan), np.full(n, -1), np.full(n, -1))
+
+
+def modelled(
+    space: Space, n: int, failing: bool = False, state: DiscreteModelState | None = None
+) -> tuple[Observations, DiscreteModel, Surrogate]:
+    seen = Observations(space.dim)
+    add(seen, space, n, failing=failing)
+    model = DiscreteModel(seen, Parameters(space), HammingPrior(), state or DiscreteModelState())
+    assert seen.best is not None
+    return seen, model, model.update(seen.best)
+
+
+@pytest.mark.parametrize("name", list(SPACES))
+def test_it_is_the_process_over_the_warped_losses_of_all_rows(name: str) -> None:
+    seen, model, surrogate = modelled(SPACES[name], 15)
+    inputs = model.coding(model._parameters.codes(seen.x))
+    hyper = hyper_of(np.array(model.state.theta), model.coding.categories)
+    anew = HammingPosterior(inputs, half_rank(seen.y), hyper, model.coding.owner)
+    assert np.array_equal(surrogate.losses.moments(inputs)[0], anew.moments(inputs)[0])
+    assert surrogate.best == pytest.approx(anew.fitted().min())
+    assert surrogate.valid is None
+    mean, variance = anew.moments(inputs)
+    expected = log_expected_improvement(mean, np.sqrt(variance), surrogate.best)
+    assert np.allclose(surrogate.value(inputs), expected)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_row_is_enough(n: int) -> None:
+    _, model, surrogate = modelled(WORDS, n)
+    inputs = model.coding(model._parameters.draw(20, np.random.default_rng(1)))
+    assert np.isfinite(surrogate.value(inputs)).all()
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_a_restored_model_goes_on_bit_for_bit(failing: bool) -> None:
+    for n in (3, 20, 45):
+        seen, model, surrogate = modelled(WORDS, n, failing)
+        saved = json.dumps(to_json(model.state))
+        state = from_json(DiscreteModelState, json.loads(saved))
+        copy = DiscreteModel(seen, Parameters(WORDS), HammingPrior(), state)
+        assert json.dumps(to_json(copy.state)) == saved
+        at = model.coding(model._parameters.draw(30, np.random.default_rng(1)))
+        assert seen.best is not None
+        assert np.array_equal(copy.update(seen.best).value(at), surrogate.value(at))
+        for more in range(3):
+            add(seen, WORDS, 1, seed=n + more, failing=failing)
+            assert np.array_equal(copy.update(seen.best).value(at), model.update(seen.best).value(at))
+        assert to_json(copy.state) == to_json(model.state)
+
+
+@pytest.mark.parametrize(("n", "every"), [(20, REFIT[0][1]), (60, REFIT[1][1]), (130, REFIT[2][1])])
+def test_a_refit_is_due_after_so_many_new_rows(n: int, every: int) -> None:
+    seen, model, _ = modelled(WORDS, n)
+    assert seen.best is not None
+    before = list(model.state.theta)
+    for more in range(1, every + 1):
+        add(seen, WORDS, 1, seed=more)
+        model.update(seen.best)
+        assert (model.state.theta == before) == (more < every)
+    assert model.state.fitted == n + every
+
+
+def test_what_looks_like_failures_is_worth_less_and_the_rest_as_much_as_before() -> None:
+    _, model, surrogate = modelled(WORDS, 40, failing=True)
+    assert surrogate.valid is not None
+    z = np.unique(model._parameters.draw(200, np.random.default_rng(1)), axis=0)
+    inputs, fails = model.coding(z), z[:, 0] == 0
+    without = surrogate._replace(valid=None).value(inputs)
+    price = surrogate.value(inputs) - without
+    assert np.median(price[fails]) < np.log(0.4)
+    assert np.median(price[~fails]) > np.log(0.8)
+    assert price.max() <= 0.0
+    assert price.min() >= np.log(LEAST_VALID) - 1e-12
+
+
+def test_failures_are_no_losses_to_the_process() -> None:
+    seen, _, surrogate = modelled(WORDS, 40, failing=True)
+    assert len(surrogate.losses.y) == len(seen.good) < 40
+    assert surrogate.valid is not None
+    assert surrogate.valid.y.tolist() == [1.0] * len(seen.good) + [0.0] * (40 - len(seen.good))
+
+
+@pytest.mark.parametrize("failing", [False, True])
+@pytest.mark.parametrize("name", ["mixed", "numbers", "switched"])
+def test_slopes_are_those_of_finite_differences(name: str, failing: bool) -> None:
+    _, model, surrogate = modelled(SPACES[name], 15)
+    if failing:
+        z = model._parameters.draw(12, np.random.default_rng(2))
+        y = (z[:, -2] > 0.5).astype(float)
+        surrogate = surrogate._replace(
+            valid=HammingPosterior(model.coding(z), y, surrogate.losses.hyper, model.coding.owner)
+        )
+    at = model.coding(model._parameters.draw(6, np.random.default_rng(1)))
+    loss, slope = surrogate.slope(at)
+    assert np.allclose(loss, -surrogate.value(at))
+    for k in range(len(at)):
+
+        def value(numbers: Floats, k: int = k) -> float:
+            return float(surrogate.slope(Inputs(at.hot[[k]], numbers[None]))[0][0])
+
+        assert np.allclose(slope_of(value, at.numbers[k]), slope[k], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_believed_points_are_worth_little_and_their_neighbours_less(failing: bool) -> None:
+    _, model, surrogate = modelled(WORDS, 25, failing)
+    z = model._parameters.draw(200, np.random.default_rng(1))
+    inputs = model.coding(z)
+    before = surrogate.value(inputs)
+    top = z[[int(before.argmax())]]
+    new = surrogate.believing(model.coding(top))
+    assert new.value(model.coding(top))[0] < before.max() - 1.0
+    assert new.best <= surrogate.best
+    assert (new.value(inputs) <= before + 1e-6).all()
+    assert new.valid is surrogate.valid
