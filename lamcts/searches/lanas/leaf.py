@@ -1,0 +1,124 @@
+"""Draws inside the leaf that the tree selects: what LaNAS does there (thesis 4.2.2). Letters: n rows, d coordinates."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lamcts.rng import derive
+from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
+from lamcts.searches.alphax.ridge import Model
+from lamcts.types import Floats, Rows, whole_number
+
+if TYPE_CHECKING:
+    from lamcts.observations import Observations
+    from lamcts.regions.region import Region
+
+FIRST, BLOCK = 1024, 8192  # draws of the whole space at a time, the first and then (untuned)
+LOOKED = 16  # draws inside that are looked up at a time: one is wanted, and to tell a network by its graph takes long
+
+
+@dataclass(frozen=True)
+class Leaf(LocalSampler):
+    """Draw from the whole space until a draw is fresh and inside: uniform in the leaf (pi_rand of the thesis).
+
+    With a model it is pi_bayes: of some draws inside, the one of the highest expected improvement. A meta-DNN's error
+    is taken to be the same everywhere, so that this is the one of the best prediction.
+
+    model: what predicts from the rows of the whole space: an object with `fit`, such as `searches.alphax.Ridge()` or
+        `lamcts.neural.metadnn.MetaDnn()` (None: no model); paper: none, or the meta-DNN.
+    candidates: draws inside that the model compares (500; points); untuned; paper: not stated.
+    refit: results between two fits of the model (50; rows); as the tree of LaNAS.
+    draws: of the whole space at most, before a leaf counts as spent and the part above it is drawn from (65,536;
+        points); untuned; paper: none.
+    """
+
+    model: Model | None = None
+    candidates: int = 500
+    refit: int = 50
+    draws: int = 65_536
+
+    def __post_init__(self) -> None:
+        for name in ("candidates", "refit", "draws"):
+            whole_number(getattr(self, name), f"Leaf: {name}")
+
+    def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_LeafSession":
+        return _LeafSession(self, region, seen, _Progress(rng, seen.best_row(region.rows), int(rng.integers(2**63))))
+
+
+@dataclass
+class _Progress(Progress):
+    seed: int  # of the model's fits
+
+
+class _LeafSession(LocalSession[Leaf, _Progress]):
+    def __init__(self, settings: Leaf, region: "Region", seen: "Observations", progress: _Progress) -> None:
+        super().__init__(settings, region, seen, progress)
+        self._learnt = 0
+        self._predict: Any = None
+
+    def ask(self, n: int) -> Proposal:
+        batch = Batch(self.region, self.seen, n)
+        if self.settings.model is None or len(self.seen.good) < self.settings.refit:
+            self._draw(batch)
+        else:
+            self._choose(batch)
+        return Proposal(batch.x, [None] * len(batch.x))
+
+    def _draw(self, batch: Batch) -> None:
+        for x in self._inside():
+            for i in range(0, len(x), LOOKED):
+                batch.take(x[i : i + LOOKED])
+                if not batch.open:
+                    return
+
+    def _choose(self, batch: Batch) -> None:
+        """Take the best predicted of the draws."""
+        found = [np.empty((0, self.seen.dim))]
+        for x in self._inside():
+            found.append(x)
+            if sum(map(len, found)) >= self.settings.candidates:
+                break
+        x = np.vstack(found)[: self.settings.candidates]
+        x = x[np.argsort(-self._predicted(x), kind="stable")] if len(x) else x
+        for i in range(0, len(x), LOOKED):
+            batch.take(x[i : i + LOOKED])
+            if not batch.open:
+                return
+
+    def _inside(self) -> Iterator[Floats]:
+        """Yield draws inside the region, block by block; of a space of few points all those inside, shuffled."""
+        space, drawn, size = self.region.space, 0, FIRST
+        if self._rows is not None:
+            inside = self._rows[self.region.contains(self._rows)]
+            yield inside[self.progress.rng.permutation(len(inside))]
+            return
+        while drawn < self.settings.draws:
+            x = space.sample(min(size, self.settings.draws - drawn), self.progress.rng)
+            drawn, size = drawn + len(x), BLOCK
+            yield x[self.region.contains(x)]
+
+    @cached_property
+    def _rows(self) -> Floats | None:
+        """Return all points of a space that has no more than there would be draws, None of any other."""
+        space: Any = self.region.space
+        rows: Floats | None = space.rows() if space.size <= self.settings.draws and hasattr(space, "rows") else None
+        return rows
+
+    def _predicted(self, x: Floats) -> Floats:
+        """Return what the model of the rows up to the last round expects of `x` [n, d], higher is better, [n]."""
+        whole = len(self.seen.good) // self.settings.refit * self.settings.refit
+        if whole != self._learnt:
+            rows: Rows = self.seen.good[:whole]
+            model: Any = self.settings.model
+            self._learnt = whole
+            self._predict = model.fit(self.seen.x[rows], _ranks(self.seen.y[rows]), derive(self.progress.seed, whole))
+        predicted: Floats = self._predict(x)
+        return predicted
+
+
+def _ranks(losses: Floats) -> Floats:
+    """Return places in [0, 1], 1 for the lowest loss: a scale that fits a model whatever the objective."""
+    return 1 - losses.argsort(kind="stable").argsort(kind="stable") / max(len(losses) - 1, 1)

@@ -1,0 +1,45 @@
+"""LaNAS as settings of the optimiser: what `lamcts.Optimizer`, `lamcts.minimize` and `lamcts.maximize` take."""
+
+import math
+from typing import Any
+
+from lamcts import LatentTree
+from lamcts.searches.alphax.ridge import Model
+from lamcts.searches.lanas.leaf import Leaf
+from lamcts.tree import Linear
+from lamcts.types import whole_number
+
+HEIGHT, FIRST, SELECTS = 8, 200, 50  # thesis 4.3.1
+SHARE = 0.1  # of the largest value, for c (thesis 4.3.1, "Hyper-parameters tuning")
+UNIT = 2 * math.sqrt(2)  # LatentTree's bound has 2 cp sqrt(2 log n / m), (4.3) has c sqrt(log n / m)
+
+
+def published(
+    largest: float = 100.0,
+    *,
+    height: int = HEIGHT,
+    first: int = FIRST,
+    selects: int = SELECTS,
+    share: float = SHARE,
+    model: Model | None = None,
+) -> dict[str, Any]:
+    """Return LaNAS as the thesis has it: raw values, linear splits that nobody checks, uniform draws in the leaf.
+
+    Ask for one point at a time: each select counts the results before it (alg. 5). A node of fewer than four rows,
+    or of equal ones, is a leaf above the tree's height: there is nothing to learn a split from.
+
+    largest: the largest value that there can be (100.0, accuracies in per cent; in the objective's unit).
+    height: splits on every path (8; splits); thesis 4.3.1; the code published with it: 4.
+    first: random points to begin with (200; points); thesis 4.3.1; the published code: 10.
+    selects: results after which the tree is learned anew (50; results); thesis 4.3.1; the published code: 20.
+    share: of `largest`, c in (4.3) (0.1); thesis 4.3.1; the published code: 0.28 by its bound, of 1.
+    model: see `Leaf` (None: uniform draws); the thesis compares both (fig. 4.5).
+    """
+    if not 0 < largest < math.inf:
+        raise ValueError(f"lanas: expected a largest value above 0, got {largest!r}: 100.0 for accuracies in per cent")
+    splitter = Linear(min_share=0.0, check=None)
+    cp = share * largest / UNIT
+    tree = LatentTree(
+        height=height, refit=whole_number(selects, "lanas: selects"), values="raw", cp=cp, splitter=splitter
+    )
+    return {"tree": tree, "sampler": Leaf(model=model, refit=selects), "n_init": first, "design": "uniform"}
