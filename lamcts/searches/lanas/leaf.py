@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from lamcts.regions.region import Region
 
 FIRST, BLOCK = 1024, 8192  # draws of the whole space at a time, the first and then (untuned)
+LISTED = 500_000  # points of a space up to which all are looked at, once for each part of the tree (untuned)
+KEPT = 600  # parts whose points are remembered: some trees of 255 (untuned)
+MOST, MANY = 20_000, 100_000  # points of a part that are gone through; of more, as many draws of them (untuned)
 LOOKED = 16  # draws inside that are looked up at a time: one is wanted, and to tell a network by its graph takes long
 
 
@@ -89,11 +92,10 @@ class _LeafSession(LocalSession[Leaf, _Progress]):
                 return
 
     def _inside(self) -> Iterator[Floats]:
-        """Yield draws inside the region, block by block; of a space of few points all those inside, shuffled."""
+        """Yield draws inside the region, block by block; of a space whose points are listed all inside, shuffled."""
         space, drawn, size = self.region.space, 0, FIRST
-        if self._rows is not None:
-            inside = self._rows[self.region.contains(self._rows)]
-            yield inside[self.progress.rng.permutation(len(inside))]
+        if self._listed is not None:
+            yield self._listed.shuffled(self.region.steps, self.progress.rng)
             return
         while drawn < self.settings.draws:
             x = space.sample(min(size, self.settings.draws - drawn), self.progress.rng)
@@ -101,11 +103,10 @@ class _LeafSession(LocalSession[Leaf, _Progress]):
             yield x[self.region.contains(x)]
 
     @cached_property
-    def _rows(self) -> Floats | None:
-        """Return all points of a space that has no more than there would be draws, None of any other."""
+    def _listed(self) -> "_Listed | None":
         space: Any = self.region.space
-        rows: Floats | None = space.rows() if space.size <= self.settings.draws and hasattr(space, "rows") else None
-        return rows
+        rows = space.rows() if space.size <= LISTED and hasattr(space, "rows") else None
+        return None if rows is None else _Listed(rows)
 
     def _predicted(self, x: Floats) -> Floats:
         """Return what the model of the rows up to the last round expects of `x` [n, d], higher is better, [n]."""
@@ -117,6 +118,32 @@ class _LeafSession(LocalSession[Leaf, _Progress]):
             self._predict = model.fit(self.seen.x[rows], _ranks(self.seen.y[rows]), derive(self.progress.seed, whole))
         predicted: Floats = self._predict(x)
         return predicted
+
+
+class _Listed:
+    """All points of a space, x [n, d], and which of them lie in the parts that the tree has now."""
+
+    def __init__(self, x: Floats) -> None:
+        self.x = x
+        self._inside: dict[Any, tuple[Rows, Any]] = {}  # by path; with its steps, so that no new split has an old id
+
+    def shuffled(self, steps: tuple[Any, ...], rng: np.random.Generator) -> Floats:
+        """Return the points at the end of a path in random order; where there are more, `MOST` of them."""
+        rows = self._rows(steps)
+        return self.x[rng.permutation(rows)[:MOST] if len(rows) <= MANY else rows[rng.integers(len(rows), size=MOST)]]
+
+    def _rows(self, steps: tuple[Any, ...]) -> Rows:
+        """Return the rows at the end of a path. Splits stay the same objects until the tree is learned anew."""
+        path = tuple((id(split), good) for split, good in steps)  # a split of anybody's may have no hash
+        if path not in self._inside:
+            if len(self._inside) >= KEPT:
+                self._inside.clear()
+            rows = self._rows(steps[:-1]) if steps else np.arange(len(self.x))
+            if steps:
+                split, good = steps[-1]
+                rows = rows[split.good(self.x[rows]) == good]
+            self._inside[path] = rows, steps
+        return self._inside[path][0]
 
 
 def _ranks(losses: Floats) -> Floats:
