@@ -23,7 +23,7 @@ import numpy as np
 import lamcts
 from benchmarks import cells
 from benchmarks.harness import script
-from benchmarks.harness.search import Search
+from benchmarks.harness.search import Enough, Search
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import versions
@@ -34,6 +34,7 @@ from lamcts.searches import lanas
 from lamcts.searches.alphax import Ridge
 
 MARKS = (100, 150, 500, 1000, 2000, 5000)
+REPEATS = 10  # evaluations for each sample of the cap, after which a peer that repeats itself is stopped
 MADE_UP = 2000  # cells of --smoke
 
 
@@ -135,13 +136,13 @@ def run(case: Case) -> Counted:
     objective = Counted(of_encodings() if inner else of_cells(case.data), case.cap)
     try:
         if case.method in PEERS:
-            native.load(PEERS[case.method])(Search(objective, case.seed, 10**9))
+            native.load(PEERS[case.method])(Search(objective, case.seed, REPEATS * case.cap))
         settings = PUBLISHED[SPACES[case.method]]
         optimizer = lamcts.Optimizer(objective.space, maximize=True, seed=case.seed, **settings)
         while True:
             (trial,) = optimizer.ask()
             optimizer.tell(trial, objective(trial.point))
-    except Reached:
+    except (Reached, Enough):
         return objective
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class Leaf(LocalSampler):
         `lamcts.neural.metadnn.MetaDnn()` (None: no model); paper: none, or the meta-DNN.
     candidates: draws inside that the model compares (500; points); untuned; paper: not stated.
     refit: results between two fits of the model (50; rows); as the tree of LaNAS.
-    draws: of the whole space at most, before a leaf counts as spent and the part above it is drawn from (65,536;
+    draws: of the whole space at most, before a leaf counts as spent and the part above it is drawn from (65536;
         points); untuned; paper: none.
     """
 
@@ -48,19 +49,13 @@ class Leaf(LocalSampler):
             whole_number(getattr(self, name), f"Leaf: {name}")
 
     def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_LeafSession":
-        return _LeafSession(self, region, seen, _Progress(rng, seen.best_row(region.rows), int(rng.integers(2**63))))
+        return _LeafSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
 
 
-@dataclass
-class _Progress(Progress):
-    seed: int  # of the model's fits
-
-
-class _LeafSession(LocalSession[Leaf, _Progress]):
-    def __init__(self, settings: Leaf, region: "Region", seen: "Observations", progress: _Progress) -> None:
+class _LeafSession(LocalSession[Leaf, Progress]):
+    def __init__(self, settings: Leaf, region: "Region", seen: "Observations", progress: Progress) -> None:
         super().__init__(settings, region, seen, progress)
-        self._learnt = 0
-        self._predict: Any = None
+        self._shared = SHARED.setdefault(seen, _Shared(settings, region.space))
 
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)
@@ -85,7 +80,7 @@ class _LeafSession(LocalSession[Leaf, _Progress]):
             if sum(map(len, found)) >= self.settings.candidates:
                 break
         x = np.vstack(found)[: self.settings.candidates]
-        x = x[np.argsort(-self._predicted(x), kind="stable")] if len(x) else x
+        x = x[np.argsort(-self._shared.predicted(self.seen, x), kind="stable")] if len(x) else x
         for i in range(0, len(x), LOOKED):
             batch.take(x[i : i + LOOKED])
             if not batch.open:
@@ -94,30 +89,43 @@ class _LeafSession(LocalSession[Leaf, _Progress]):
     def _inside(self) -> Iterator[Floats]:
         """Yield draws inside the region, block by block; of a space whose points are listed all inside, shuffled."""
         space, drawn, size = self.region.space, 0, FIRST
-        if self._listed is not None:
-            yield self._listed.shuffled(self.region.steps, self.progress.rng)
+        if self._shared.listed is not None:
+            yield self._shared.listed.shuffled(self.region.steps, self.progress.rng)
             return
         while drawn < self.settings.draws:
             x = space.sample(min(size, self.settings.draws - drawn), self.progress.rng)
             drawn, size = drawn + len(x), BLOCK
             yield x[self.region.contains(x)]
 
+
+class _Shared:
+    """What the searches of one run have in common, as each leaf has its own: the list of points, and the model."""
+
+    def __init__(self, settings: Leaf, space: Any) -> None:
+        self._settings, self._space = settings, space
+        self._learnt, self._predict = 0, None
+
     @cached_property
-    def _listed(self) -> "_Listed | None":
-        space: Any = self.region.space
+    def listed(self) -> "_Listed | None":
+        space = self._space
         rows = space.rows() if space.size <= LISTED and hasattr(space, "rows") else None
         return None if rows is None else _Listed(rows)
 
-    def _predicted(self, x: Floats) -> Floats:
+    def predicted(self, seen: "Observations", x: Floats) -> Floats:
         """Return what the model of the rows up to the last round expects of `x` [n, d], higher is better, [n]."""
-        whole = len(self.seen.good) // self.settings.refit * self.settings.refit
+        whole = len(seen.good) // self._settings.refit * self._settings.refit
         if whole != self._learnt:
-            rows: Rows = self.seen.good[:whole]
-            model: Any = self.settings.model
+            rows: Rows = seen.good[:whole]
+            model: Any = self._settings.model
+            # the seed is no search's own: whichever asks first, after a resume too, the model is the same
+            self._predict = model.fit(seen.x[rows], _ranks(seen.y[rows]), derive(0, whole))
             self._learnt = whole
-            self._predict = model.fit(self.seen.x[rows], _ranks(self.seen.y[rows]), derive(self.progress.seed, whole))
-        predicted: Floats = self._predict(x)
+        fitted: Any = self._predict
+        predicted: Floats = fitted(x)
         return predicted
+
+
+SHARED: WeakKeyDictionary["Observations", _Shared] = WeakKeyDictionary()
 
 
 class _Listed:

@@ -28,7 +28,7 @@ def published(
     Ask for one point at a time: each select counts the results before it (alg. 5). A node of fewer than four rows,
     or of equal ones, is a leaf above the tree's height: there is nothing to learn a split from.
 
-    largest: the largest value that there can be (100.0, accuracies in per cent; in the objective's unit).
+    largest: the largest value that there can be (100.0; in the objective's unit): that of accuracies in per cent.
     height: splits on every path (8; splits); thesis 4.3.1; the code published with it: 4.
     first: random points to begin with (200; points); thesis 4.3.1; the published code: 10.
     selects: results after which the tree is learned anew (50; results); thesis 4.3.1; the published code: 20.
