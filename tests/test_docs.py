@@ -52,6 +52,7 @@ SETTINGS = [
     MetaDnn,
     AlphaX,
     lanas.Leaf,
+    lanas.improved,
     lanas.published,
     Assign,
     BuildCells,

@@ -114,7 +114,7 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     what.add_argument("--dataset", help="what the networks were trained on, where the table has several")
     what.add_argument("--guide", help="the value that is searched, where the table has several, such as val or test")
     how = one.add_argument_group("the search")
-    line = "auto, lanas, alphax, evolution, local or random (default: auto)"
+    line = "auto, lanas, lanas-published, alphax, evolution, local or random (default: auto)"
     how.add_argument("--search", default="auto", metavar="NAME", help=line)
     how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows)")
     _course(one, how)

@@ -54,8 +54,11 @@ def _auto(space: "Space") -> dict[str, Any]:
     return {"sampler": samplers.make(samplers.AUTO, space), "tree": "auto"}
 
 
-def _lanas(space: "Space") -> dict[str, Any]:
-    settings: dict[str, Any] = import_module("lamcts.searches.lanas").published()
+def _lanas(variant: str) -> Callable[["Space"], dict[str, Any]]:
+    def settings(space: "Space") -> dict[str, Any]:
+        made: dict[str, Any] = getattr(import_module("lamcts.searches.lanas"), variant)()
+        return made
+
     return settings
 
 
@@ -70,7 +73,8 @@ def _alone(name: str) -> Callable[["Space"], dict[str, Any]]:
 
 SEARCHES: dict[str, Callable[["Space"], dict[str, Any]]] = {
     samplers.AUTO: _auto,
-    "lanas": _lanas,
+    "lanas": _lanas("improved"),
+    "lanas-published": _lanas("published"),
     "alphax": _alphax,
     "evolution": _alone("mutate"),
     "local": _alone("hillclimb"),
