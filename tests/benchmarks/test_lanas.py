@@ -48,5 +48,5 @@ def test_the_figure_draws_how_far_the_best_is_after_each_sample(monkeypatch, tmp
     assert all(far[np.searchsorted(figure.SAMPLES, n)] == value for n, value in at.items() if n in figure.SAMPLES)
     assert (np.diff(figure.by_chance(np.linspace(0, 1, 100_000))) <= 0).all()
     monkeypatch.setattr(sys, "argv", ["lanas", "--rows", str(tmp_path / "none.csv")])
-    with pytest.raises(SystemExit, match="run benchmarks.lanas first"):
+    with pytest.raises(SystemExit, match=r"run benchmarks\.lanas first"):
         figure.main()
