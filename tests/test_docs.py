@@ -26,6 +26,7 @@ from lamcts.objectives.control.mujoco.gait import Gait, gait
 from lamcts.objectives.synthetic import synthetic
 from lamcts.samplers import REGISTRY
 from lamcts.samplers.auto import Auto
+from lamcts.searches import lanas
 from lamcts.searches.alphax import AlphaX, Assign, BuildCells, Ridge
 from lamcts.study.options import Settings
 from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear
@@ -50,6 +51,9 @@ SETTINGS = [
     *OBJECTIVES,
     MetaDnn,
     AlphaX,
+    lanas.Leaf,
+    lanas.improved,
+    lanas.published,
     Assign,
     BuildCells,
     Ridge,

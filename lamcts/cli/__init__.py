@@ -1,4 +1,4 @@
-"""The command `lamcts`: run, list, show, plot. Mistakes of the user are one line on stderr and exit code 2."""
+"""The command `lamcts`: run, nas, list, show, plot. Mistakes of the user are one line on stderr and exit code 2."""
 
 import argparse
 import sys
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     root = _Parser(prog="lamcts", description="Black-box optimisation that learns where to search.", allow_abbrev=False)
     commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
-    for add in (_run, _list, _show, _plot):
+    for add in (_run, _nas, _list, _show, _plot):
         one = add(commands)
         one.add_argument("--traceback", action="store_true", help="show where an error came from")
         one.set_defaults(name=one.prog.split()[-1])
@@ -79,6 +79,16 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows; your own: 200)")
     how.add_argument("--sampler", default="auto", help="local search inside a region (default: auto)")
     how.add_argument("--no-tree", action="store_true", help="search the whole space with the sampler alone")
+    out = _course(one, how)
+    out.add_argument(
+        "--check", type=int, default=CHECK_EPISODES, metavar="N", help="score the best policy on N new episodes"
+    )
+    one.set_defaults(command=_late("lamcts.cli.run", "run"))
+    return one
+
+
+def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGroup:
+    """Add what every search takes, and return the group of what is written."""
     how.add_argument("--seed", type=int, default=0, help="governs every draw (default: 0)")
     how.add_argument("--batch", type=int, default=1, help="points asked for at a time (default: 1)")
     how.add_argument("--workers", type=int, default=1, help="processes that evaluate (default: 1)")
@@ -89,12 +99,26 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     out = one.add_argument_group("what is written")
     out.add_argument("--out", metavar="DIR", help="folder for all files (default: named after objective and seed)")
     out.add_argument("--journal", metavar="FILE", help="the record to go on from (default: DIR/journal.db)")
-    out.add_argument(
-        "--check", type=int, default=CHECK_EPISODES, metavar="N", help="score the best policy on N new episodes"
-    )
     out.add_argument("--no-plot", action="store_true", help="draw no figure")
     out.add_argument("--quiet", action="store_true", help="no progress")
-    one.set_defaults(command=_late("lamcts.cli.run", "run"))
+    return out
+
+
+def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
+    line = "search a published table of networks; the same command again goes on where it stopped"
+    one = commands.add_parser("nas", help=line, description=line + ".", allow_abbrev=False)
+    what = one.add_argument_group("the networks")
+    what.add_argument("--space", required=True, metavar="NAME", help="nasbench101, nasbench201, nasbench-macro, ...")
+    line = "the table's file or its folder (default: the folder that LAMCTS_DATA names)"
+    what.add_argument("--table", metavar="PATH", help=line)
+    what.add_argument("--dataset", help="what the networks were trained on, where the table has several")
+    what.add_argument("--guide", help="the value that is searched, where the table has several, such as val or test")
+    how = one.add_argument_group("the search")
+    line = "auto, lanas, lanas-published, alphax, evolution, local or random (default: auto)"
+    how.add_argument("--search", default="auto", metavar="NAME", help=line)
+    how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows)")
+    _course(one, how)
+    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False)
     return one
 
 

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,32 +11,40 @@ import numpy as np
 
 from lamcts import samplers
 from lamcts.cli import INTERRUPTED
-from lamcts.cli.given import FILES, given
+from lamcts.cli.given import FILES, Given, given
 from lamcts.cli.screen import complain, number, say
 from lamcts.errors import JournalError, MissingExtra
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.values import plain
 
 if TYPE_CHECKING:
-    from lamcts.samplers.base import Sampler
     from lamcts.study import Study
 
 JOURNAL = "journal.db"
 RESULT = "result.json"
+Finish = Callable[[argparse.Namespace, Any, "Study", Any, Path, dict[str, Any]], int]
 
 
 def run(args: argparse.Namespace) -> int:
     if args.check < 0:
         raise ValueError(f"--check: expected a number of episodes of at least 0, got {args.check}; 0 leaves it out")
     wanted = given(args)
+    sampler = samplers.make(args.sampler, wanted.objective.space)
+    return carry_out(args, wanted, {"sampler": sampler, "tree": None if args.no_tree else "auto"}, _finish)
+
+
+def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], finish: Finish) -> int:
+    """Search, going on where a journal stopped, and return the exit code of `finish`, which writes what was found.
+
+    how: settings of the search, as `lamcts.Optimizer` takes them.
+    """
     objective, settings = wanted.objective, wanted.settings
-    sampler = samplers.make(args.sampler, objective.space)
     folder = Path(args.out or folder_name(args, wanted.short, settings))
-    journal = None if args.journal is None and not sampler.resumable else Path(args.journal or folder / JOURNAL)
+    journal = None if args.journal is None and not how["sampler"].resumable else Path(args.journal or folder / JOURNAL)
     about: dict[str, Any] = {"objective": wanted.name, "settings": settings}
     if hasattr(objective, "rollouts"):
         about |= {"episodes": objective.rollouts, "threshold": objective.threshold}
-    study = _study(args, objective, sampler, wanted.budget if args.budget is None else args.budget, journal, about)
+    study = _study(args, objective, how, wanted.budget if args.budget is None else args.budget, journal, about)
     done = 0 if journal is None else done_in(journal, about)
     folder.mkdir(parents=True, exist_ok=True)
     budget = f"{study.settings.budget} evaluations" + (f", {done} of them done" if done else "")
@@ -44,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         say(f"no journal: {args.sampler} cannot go on from where it stopped")
     start = _start(objective, args.check, args.seed)
     result = study.solve()
-    code = _finish(args, objective, study, result, folder, about | start)
+    code = finish(args, objective, study, result, folder, about | start)
     if result.status == "interrupted":
         say("the same command begins again" if journal is None else "the same command goes on from here")
         return INTERRUPTED
@@ -87,7 +96,7 @@ def _comparable(what: Any) -> Any:
 def _study(
     args: argparse.Namespace,
     objective: Any,
-    sampler: "Sampler",
+    how: dict[str, Any],
     budget: int,
     journal: Path | None,
     about: dict[str, Any],
@@ -100,8 +109,7 @@ def _study(
         objective.maximize,
         budget,
         seed=args.seed,
-        sampler=sampler,
-        tree=None if args.no_tree else "auto",
+        **how,
         batch=args.batch,
         workers=args.workers,
         target=args.target,
@@ -136,7 +144,7 @@ def _finish(
     write_json(folder / RESULT, found)
     written = [RESULT]
     if not args.no_plot:
-        written += _draw(study, objective, values, folder, about)
+        written += draw(study, objective, values, folder, about)
     say(f"written to {folder}{os.sep}: {', '.join(written)}")
     return 0
 
@@ -158,7 +166,7 @@ def _check(who: str, objective: Any, x: Any, episodes: int, seed: int) -> dict[s
     return result
 
 
-def _draw(study: "Study", objective: Any, values: Any, folder: Path, about: dict[str, Any]) -> list[str]:
+def draw(study: "Study", objective: Any, values: Any, folder: Path, about: dict[str, Any]) -> list[str]:
     """Draw the course of the run, the tree, and the partition where it is flat; return the names of the files."""
     from lamcts import plot
     from lamcts.cli.look import figure_of

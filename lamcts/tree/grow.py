@@ -42,6 +42,8 @@ class LatentTree:
         on the unit of the values; paper: "raw".
     height: splits on every path, as far as rows allow; `leaf_size` is not used then (None: as `leaf_size` says;
         splits); paper: LaNAS has such a tree (ch. 4), LA-MCTS (ch. 5) has not.
+    refit: rows after which the whole tree is learned anew, from all rows by then; it keeps its splits in between
+        (None: each node by itself, when it has grown by half; rows); paper: LaNAS 50, LA-MCTS 1.
     max_depth: most splits on a path (32; splits); untuned; paper: none.
     room: rows that the region round a search of scope "incumbent" keeps (4; rows for each dimension): a tighter one
         would cut its trust region; untuned; paper: none, the search stays in its leaf.
@@ -53,6 +55,7 @@ class LatentTree:
     selector: Literal["ucb", "greedy"] = "ucb"
     values: Literal["ranks", "raw"] = "ranks"
     height: int | None = None
+    refit: int | None = None
     max_depth: int = 32
     room: int = 4
 
@@ -67,6 +70,8 @@ class LatentTree:
             raise ValueError(f"LatentTree: expected values ranks or raw, got {self.values!r}")
         if self.height is not None and self.height < 1:
             raise ValueError(f"LatentTree: expected a height of at least 1 or None, got {self.height}")
+        if self.refit is not None and self.refit < 1:
+            raise ValueError(f"LatentTree: expected a refit of at least 1 row or None, got {self.refit}")
         if self.max_depth < 0:
             raise ValueError(f"LatentTree: expected a max_depth of at least 0, got {self.max_depth}")
         if self.room < 0:
@@ -94,10 +99,12 @@ class LatentTree:
         return follow(root, x, self.room * len(x))
 
     def fit_size(self, n: int) -> int:
-        """Return m, how many of a node's `n` rows its split is fitted on; 0: it stays a leaf."""
+        """Return m, how many of the `n` rows that a node may learn from its split is fitted on; 0: it stays a leaf."""
         size = float(2 * self.leaf_size if self.height is None else LEAST_ROWS)
         if n < size:
             return 0
+        if self.refit is not None:
+            return n
         while int(size * GROWTH) <= n:
             size *= GROWTH
         return int(size)
@@ -107,6 +114,7 @@ class _Moment(NamedTuple):
     """What a root and the nodes below it show: the state of `seen` when the root was asked for."""
 
     n: int  # number of rows seen
+    learned: int  # splits are learned from rows below this number
     utility: Floats  # [n], nan for failures
 
 
@@ -134,15 +142,26 @@ class IncrementalTree:
     def __init__(self, tree: LatentTree, space: Space, seen: Observations, seed: int) -> None:
         self._tree, self._space, self._seen, self._seed = tree, space, seen, seed
         self._depth = tree.max_depth if tree.height is None else tree.height
-        self._root = _Place()
+        self._root, self._learned = _Place(), 0  # the second of use with `refit` alone
 
     def root(self) -> Node:
         """Return the root over all rows seen by now. It and its kids stay as they are when further rows arrive."""
         seen = self._seen
         utilities = np.full(len(seen), np.nan)
         utilities[seen.good] = (utility.ranks if self._tree.values == "ranks" else utility.raw)(seen.y[seen.good])
+        if self._tree.refit is not None:
+            self._relearn(self._tree.refit)
         self._root.rows = seen.good
-        return self._node(self._root, _Moment(len(seen), utilities), seen.pending_x(), ())
+        learned = len(seen) if self._tree.refit is None else self._learned
+        return self._node(self._root, _Moment(len(seen), learned, utilities), seen.pending_x(), ())
+
+    def _relearn(self, refit: int) -> None:
+        """Forget all splits where `refit` more rows have come since they were learned."""
+        good = self._seen.good
+        whole = len(good) // refit * refit
+        learned = int(good[whole - 1]) + 1 if whole else 0
+        if learned != self._learned:
+            self._root, self._learned = _Place(), learned
 
     def select(self, rng: np.random.Generator) -> Region:
         """Return the region of the leaf that the selector leads to now; `rng` breaks ties."""
@@ -163,7 +182,8 @@ class IncrementalTree:
 
     def _expand(self, node: Node, place: _Place, at: _Moment, path: tuple[int, ...]) -> tuple[Split, Node, Node] | None:
         """Return the node's split and kids, brought up to date as far as this moment needs."""
-        m = self._tree.fit_size(len(node.rows)) if len(path) < self._depth else 0
+        usable = int(np.searchsorted(node.rows, at.learned))
+        m = self._tree.fit_size(usable) if len(path) < self._depth else 0
         if not m:
             return None
         fitted = place.fitted

@@ -8,6 +8,7 @@ from benchmarks import (
     fill_region,
     gp_speed,
     growth,
+    lanas,
     lookups,
     metadnn,
     own_time,
@@ -72,6 +73,7 @@ def test_a_run_that_failed_leaves_no_row_and_is_wanted_again(tmp_path):
         ("lookups", lookups.COLUMNS),
         ("metadnn", metadnn.COLUMNS),
         ("alphax", alphax.COLUMNS),
+        ("lanas", lanas.COLUMNS),
     ],
 )
 def test_rows_that_are_committed_have_the_columns_that_are_written_today(name, columns):

@@ -49,7 +49,12 @@ def shape(root: Node) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("tree", [LatentTree(), SMALL, LatentTree.lanas(5), LatentTree(values="raw")], ids=repr)
+RELEARNED = LatentTree(height=4, refit=50, splitter=Linear(min_share=0.0, check=None))
+
+
+@pytest.mark.parametrize(
+    "tree", [LatentTree(), SMALL, LatentTree.lanas(5), LatentTree(values="raw"), RELEARNED], ids=repr
+)
 def test_every_row_lies_in_the_region_of_its_node_and_in_one_kid(tree: LatentTree) -> None:
     seen = observed(points(300, 5))
     root = grown(tree, seen)
@@ -124,6 +129,46 @@ def test_the_tree_and_the_selection_see_the_order_of_values_alone(change: Any) -
 def test_a_node_is_fitted_on_the_largest_size_of_a_geometric_row() -> None:
     sizes = [LatentTree(leaf_size=20).fit_size(n) for n in (39, 40, 59, 60, 89, 90, 134, 135, 202, 1000)]
     assert sizes == [0, 40, 40, 60, 60, 90, 90, 135, 202, 683]
+
+
+def splits(root: Node) -> list[Any]:
+    return [node.split for node in walk(root) if node.split]
+
+
+def test_a_tree_with_refit_keeps_its_splits_until_so_many_rows_have_come_and_learns_all_anew_then() -> None:
+    x = points(300, 3)
+    seen = observed(x[:249])
+    growth = RELEARNED.incremental(Box(0, 1, dim=3), seen, 0)
+    first = splits(growth.root())
+    assert len(first) == 15
+    append(seen, x[249:250], bowl(x[249:250]))
+    second = splits(growth.root())
+    assert not set(second) & set(first)
+    append(seen, x[250:299], bowl(x[250:299]))
+    root = growth.root()
+    assert splits(root) == second  # the same objects
+    assert len(root.rows) == sum(len(node.rows) for node in walk(root) if not node.kids) == 299
+
+
+def test_what_grew_row_by_row_with_refit_equals_what_is_grown_from_nothing() -> None:
+    x = points(170, 3)
+    seen = observed(x[:0])
+    growth = RELEARNED.incremental(Box(0, 1, dim=3), seen, 0)
+    for i in range(len(x)):
+        append(seen, x[i : i + 1], bowl(x[i : i + 1]))
+        root = growth.root()
+        assert bool(root.kids) == (i + 1 >= 50)
+    assert shape(root) == shape(grown(RELEARNED, observed(x)))
+
+
+def test_an_old_root_with_refit_keeps_its_splits_when_the_tree_is_learned_anew() -> None:
+    x = points(100, 3)
+    seen = observed(x[:60])
+    growth = RELEARNED.incremental(Box(0, 1, dim=3), seen, 0)
+    old = growth.root()
+    append(seen, x[60:], bowl(x[60:]))
+    growth.root()
+    assert shape(old) == shape(grown(RELEARNED, observed(x[:60])))
 
 
 def test_splits_are_fitted_only_where_somebody_looks() -> None:
@@ -241,6 +286,7 @@ def test_extreme_values_and_widths_never_raise(d: int, scale: float) -> None:
         ({"selector": "best"}, "selector ucb or greedy, got 'best'"),
         ({"values": "mean"}, "values ranks or raw"),
         ({"height": 0}, "height of at least 1"),
+        ({"refit": 0}, "refit of at least 1 row or None, got 0"),
         ({"max_depth": -1}, "max_depth of at least 0"),
     ],
 )

@@ -1,0 +1,52 @@
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks import cells, lanas
+from benchmarks.figures import lanas as figure
+from lamcts.nas import NasBench101
+from lamcts.nas.graph_hash import pruned
+
+
+def test_the_variables_of_a_cell_are_those_of_the_space():
+    space, found = NasBench101(), cells.made_up(60, 5)
+    for row, x in enumerate(lanas.variables(found)):
+        v = int(found.vertices[row])
+        ops = tuple(int(found.operations[row]) // 3**t % 3 for t in range(v - 2))
+        cell = pruned(int(found.edges[row]), ops)
+        assert len(cell.before) == v
+        point = space.point(cell)
+        assert x[:21].tolist() == [float(point[name]) for name in space.edges]
+        kinds = x[21:].reshape(5, 3)
+        assert kinds[: v - 2].argmax(1).tolist() == list(ops) and not kinds[v - 2 :].any()
+
+
+@pytest.mark.parametrize("method", ["lanas", "lanas, bayes linear", "lanas as its code"])
+def test_the_search_of_made_up_cells_finds_the_best_and_its_curve_ends_there(method):
+    row, _ = lanas.measure(method=method, data="made up", cap=2000, seed=2)
+    best = lanas.of_cells("made up").optimum
+    assert row["reached_at"] == row["samples"] < 1000
+    pairs = [pair.split(":") for pair in row["curve"].split()]
+    assert (int(pairs[-1][0]), float(pairs[-1][1])) == (row["samples"], pytest.approx(best, abs=1e-4))
+    assert [float(value) for _, value in pairs] == sorted(float(value) for _, value in pairs)
+
+
+def test_cells_that_come_again_are_free_and_the_cap_ends_a_run():
+    problem = lanas.Problem(None, lambda point: point % 10, lambda point: point % 3, 99)
+    counted = lanas.Counted(problem, cap=3)
+    for point in (0, 3, 6, 4, 7):
+        counted(point)
+    assert counted.better == [(1, 0), (1, 3), (1, 6), (2, 7)] and counted.best(1) == 6
+    with pytest.raises(lanas.Reached):
+        counted(2)
+
+
+def test_the_figure_draws_how_far_the_best_is_after_each_sample(monkeypatch, tmp_path):
+    far = figure.regret("1:80.0 12:93.0 100:94.0", 94.0)
+    at = {10: 14.0, 12: 1.0, 5000: figure.FLOOR}
+    assert all(far[np.searchsorted(figure.SAMPLES, n)] == value for n, value in at.items() if n in figure.SAMPLES)
+    assert (np.diff(figure.by_chance(np.linspace(0, 1, 100_000))) <= 0).all()
+    monkeypatch.setattr(sys, "argv", ["lanas", "--rows", str(tmp_path / "none.csv")])
+    with pytest.raises(SystemExit, match=r"run benchmarks\.lanas first"):
+        figure.main()

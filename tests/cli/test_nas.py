@@ -1,0 +1,90 @@
+import json
+
+import pytest
+from commands import said
+
+from lamcts.nas import formats
+from tests.nas import made_up
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LAMCTS_DATA", raising=False)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Return a folder with a small table of cells of NAS-Bench-101, and one of NAS-Bench-Macro."""
+    folder = tmp_path_factory.mktemp("tables")
+    made_up.write(folder, formats.NASBENCH101, made_up.nasbench101())
+    made_up.write(folder, formats.MACRO, made_up.macro())
+    return str(folder)
+
+
+QUICK = ["--quiet", "--no-plot"]
+
+
+def test_a_search_prints_the_best_network_and_leaves_result_journal_and_pictures(capsys, tmp_path, table):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    options = ["--space", "nasbench-macro", "--table", table, "--search", "random", "--budget", "20", "--out", "here"]
+    code, out, err = said(capsys, "nas", *options, "--quiet")
+    assert (code, err) == (0, "")
+    result = json.loads((tmp_path / "here" / "result.json").read_text())
+    best = result["best"]
+    text = best["text"]
+    assert len(text) == 8 and set(text) <= set("012") and text in out
+    place = int(text, 3)  # the made-up table's values grow with the row
+    assert best["value"] == pytest.approx(50 + 40 * place / 6560, abs=1e-4)
+    assert result["reported"]["test_accuracy_percent"] == best["value"] and result["also"] == {"params": place}
+    assert best["optimum"] == pytest.approx(90) and "the table's best is 90" in out
+    assert result["search"] == "random" and result["evaluations"] == 20
+    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == [
+        "best.png",
+        "journal.db",
+        "network.png",
+        "result.json",
+    ]
+    assert (tmp_path / "here" / "network.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("search", ["auto", "alphax", "evolution", "local", "random"])
+def test_every_search_goes_on_where_it_stopped_and_ends_as_one_run(capsys, tmp_path, table, search):
+    options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", search, *QUICK]
+    assert said(capsys, *options, "--budget", "12", "--out", "two")[0] == 0
+    code, out, _ = said(capsys, *options, "--budget", "30", "--out", "two")
+    assert code == 0 and "30 evaluations, 12 of them done" in out
+    assert said(capsys, *options, "--budget", "30", "--out", "one")[0] == 0
+    one, two = (json.loads((tmp_path / name / "result.json").read_text()) for name in ("one", "two"))
+    assert one == two and one["evaluations"] == 30
+
+
+def test_lanas_begins_with_its_random_networks_and_says_so_where_the_budget_has_no_room(capsys, tmp_path, table):
+    options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", "lanas", *QUICK]
+    code, _, err = said(capsys, *options, "--budget", "200")
+    assert code == 2 and "more than the 200 random networks that lanas begins with, got 200" in err
+    assert said(capsys, *options, "--budget", "210", "--out", "here")[0] == 0
+    assert json.loads((tmp_path / "here" / "result.json").read_text())["evaluations"] == 210
+
+
+def test_cells_of_a_keyed_table_are_searched_by_their_graph_until_none_is_left(capsys, tmp_path, table):
+    options = ["--space", "nasbench101", "--table", table, "--search", "random", "--out", "here"]
+    code, out, _ = said(capsys, "nas", *options, "--budget", "5", *QUICK)
+    assert code == 0 and '"matrix"' in out and "trainable_params" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--space", "nasbench-makro"], "did you mean 'nasbench-macro'?"),
+        (["--space", "ackley"], "expected one of nasbench-graph, nasbench-macro"),
+        (["--space", "nasbench-macro", "--search", "evolutoin"], "did you mean 'evolution'?"),
+        (["--space", "nasbench-macro"], "pass table=FILE, or set LAMCTS_DATA"),
+        (["--space", "nasbench-macro", "--table", "nowhere.npz"], "got no file at nowhere.npz"),
+        (["--space", "nasbench-macro", "--dataset", "cifar10"], "--dataset: expected none"),
+        ([], "--space"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(capsys, options, message):
+    code, _, err = said(capsys, "nas", *options)
+    assert code == 2 and err.count("\n") == 1 and message in err
