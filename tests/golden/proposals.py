@@ -114,6 +114,7 @@ def run(case: Case) -> Run:
         waiting = [pair for pair in waiting if pair[0] > turn]
         if turn % max(40 // case.batch, 1) == 0:
             x = space.sample(2, np.random.default_rng(turn))
+            x = np.array([row for row in x if not any(np.array_equal(row, late.x) for _, late in waiting)])
             opt.tell_points([space.decode(row) for row in x], [loss(row) for row in x])
         if turn == POINTS // case.batch // 2:
             state = opt.state_dict()
