@@ -67,6 +67,13 @@ def test_lanas_begins_with_its_random_networks_and_says_so_where_the_budget_has_
     assert json.loads((tmp_path / "here" / "result.json").read_text())["evaluations"] == 210
 
 
+@pytest.mark.parametrize("search", ["auto", "random"])
+def test_a_budget_of_nothing_is_refused_in_one_line(capsys, table, search):
+    options = ["--space", "nasbench-macro", "--table", table, "--search", search, "--budget", "0"]
+    code, _, err = said(capsys, "nas", *options)
+    assert code == 2 and err == "lamcts nas: budget: expected a whole number of at least 1, got 0\n"
+
+
 def test_cells_of_a_keyed_table_are_searched_by_their_graph_until_none_is_left(capsys, tmp_path, table):
     options = ["--space", "nasbench101", "--table", table, "--search", "random", "--out", "here"]
     code, out, _ = said(capsys, "nas", *options, "--budget", "5", *QUICK)
