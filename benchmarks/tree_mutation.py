@@ -29,7 +29,7 @@ from lamcts.tree import KMeansSvm, Linear
 
 KEY = ("problem", "tree", "budget", "seed")
 COLUMNS = (*KEY, "area", "regret", "reached", "ms_an_evaluation", "versions")
-FIRST = 20  # evaluations that do not count: the initial design and a little more (shared/mixed.md)
+FIRST = 20  # evaluations that do not count: the initial design and a little more (untuned)
 LEAST = 1e-12  # area of a pair's run that found the optimum at once: no quotient by 0
 NONE = "none"
 TREES: dict[str, lamcts.LatentTree | None] = {
