@@ -1,4 +1,4 @@
-"""Tables of trained networks out of LAMCTS_DATA: readers as small as can be, until the package has its own."""
+"""Tables of trained networks out of LAMCTS_DATA: readers as small as can be, apart from those of the package."""
 
 import os
 from functools import cache

@@ -36,7 +36,7 @@ def nas(args: argparse.Namespace) -> int:
     args.sampler = args.search  # what the folder is named after
     how = make(objective.space)
     given = Given(objective, row.name, row.name, settings, max(row.budget, FIRST_SHARE * how.get("n_init", 0)))
-    if args.budget is not None and args.budget <= how.get("n_init", 0):
+    if "n_init" in how and args.budget is not None and args.budget <= how["n_init"]:
         got = f"the {how['n_init']} random networks that {args.search} begins with, got {args.budget}"
         raise ValueError(f"--budget: expected more than {got}: raise it, or leave it out")
     return carry_out(args, given, how, _finish)

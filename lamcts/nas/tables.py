@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 FOLDER = "LAMCTS_DATA"  # the environment variable that names the folder of the tables
 KEPT = 8  # tables in memory at a time: the largest takes 10 MB
 NUMBERS, TEXT = "iuf", "U"  # kinds of arrays
+CURE = "the file is damaged, or of another table"
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -89,8 +90,9 @@ def _loaded(file: str, form: Format) -> dict[str, NDArray[Any]]:
                 raise ValueError("a single array")
             return {name: held[name] for name in held.files if name in known}
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        why = "no arrays of numbers or texts" if "pickle" in str(error) else error  # numpy's advice is to run its code
         raise ValueError(
-            f"{file}: expected the table {form.file} as numpy writes it (.npz), got a damaged file or another: {error}"
+            f"{file}: expected the table {form.file} as numpy writes it (.npz), got a damaged file or another: {why}"
         ) from None
 
 
@@ -103,7 +105,7 @@ def _check(name: str, array: NDArray[Any], wanted: Array, lengths: dict[str, int
         for side, length in zip(wanted.shape, array.shape, strict=True)
     )
     if not fits or not array.size:
-        raise ValueError(f"{name}: expected shape ({shown}) with {lengths}, got {array.shape}: the file is damaged")
+        raise ValueError(f"{name}: expected shape ({shown}) with {lengths}, got {array.shape}: {CURE}")
     if wanted.end is not None:
         _check_range(name, array, wanted.end)
 
@@ -111,7 +113,7 @@ def _check(name: str, array: NDArray[Any], wanted: Array, lengths: dict[str, int
 def _check_range(name: str, array: NDArray[Any], end: int) -> None:
     if array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= end:
         got = f"{array.dtype} from {array.min()} to {array.max()}"
-        raise ValueError(f"{name}: expected whole numbers from 0 to {end - 1}, got {got}: the file is damaged")
+        raise ValueError(f"{name}: expected whole numbers from 0 to {end - 1}, got {got}: {CURE}")
 
 
 def one_of(value: str, allowed: Any, name: str) -> int:

@@ -20,7 +20,7 @@ from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node
 from lamcts.tree.select import follow, greedy, ucb
 from lamcts.tree.splits import LEAST_ROWS, KMeansSvm, Splitter, thin
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Rows, whole_number
 
 GROWTH = 1.5  # a split is refitted when its node has grown by half: log n fits a node (untuned; paper: at every ask)
 ROUTED = 2_000_000  # numbers of x copied at once when rows are sorted into the kids: 16 MB
@@ -70,8 +70,7 @@ class LatentTree:
             raise ValueError(f"LatentTree: expected values ranks or raw, got {self.values!r}")
         if self.height is not None and self.height < 1:
             raise ValueError(f"LatentTree: expected a height of at least 1 or None, got {self.height}")
-        if self.refit is not None and self.refit < 1:
-            raise ValueError(f"LatentTree: expected a refit of at least 1 row or None, got {self.refit}")
+        whole_number(self.refit, "LatentTree: refit", optional=True)
         if self.max_depth < 0:
             raise ValueError(f"LatentTree: expected a max_depth of at least 0, got {self.max_depth}")
         if self.room < 0:

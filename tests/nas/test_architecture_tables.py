@@ -48,6 +48,10 @@ def test_a_file_with_pickles_is_not_opened(tmp_path):
     np.savez(tmp_path / "pickled.npz", ops=np.array([{"a": 1}], object))
     with pytest.raises(ValueError, match="damaged file or another"):
         objectives.make("nasbench-macro", table=tmp_path / "pickled.npz")
+    (tmp_path / "text.npz").write_text("no archive")
+    for name in ("pickled", "text"):  # numpy's own words advise to run what is in the file
+        with pytest.raises(ValueError, match=f"{name}.npz: expected the table .* no arrays of numbers or texts$"):
+            objectives.make("nasbench-macro", table=tmp_path / f"{name}.npz")
     np.save(tmp_path / "one.npy", np.zeros(3))
     with pytest.raises(ValueError, match="damaged file or another"):
         objectives.make("nasbench-macro", table=tmp_path / "one.npy")
@@ -55,7 +59,10 @@ def test_a_file_with_pickles_is_not_opened(tmp_path):
 
 CHANGED = {
     "no operations": ({"ops": None}, "expected an array 'ops'"),
-    "too few layers": ({"ops": np.zeros((6561, 7), int)}, r"ops: expected shape \(N, 8\)"),
+    "too few layers": (
+        {"ops": np.zeros((6561, 7), int)},
+        r"ops: expected shape \(N, 8\) .* damaged, or of another table$",
+    ),
     "an unknown operation": (
         {"ops": np.full((6561, 8), 3)},
         "expected whole numbers from 0 to 2, got int64 from 3 to 3",
@@ -63,7 +70,7 @@ CHANGED = {
     "broken numbers": ({"ops": np.full((6561, 8), 0.5)}, "expected whole numbers from 0 to 2"),
     "fewer values than networks": ({"test_acc": np.zeros((9, 3))}, r"test_acc: expected shape \(N, 3\)"),
     "texts": ({"test_acc": np.full((6561, 3), "93")}, "test_acc: expected numbers"),
-    "a network twice": ({"ops": np.zeros((6561, 8), int)}, "expected one row a network, got rows 0, 1|rows"),
+    "a network twice": ({"ops": np.zeros((6561, 8), int)}, r"expected one row a network, got rows \[0, 1\]"),
     "no values": ({"test_acc": np.full((6561, 3), np.nan)}, "none that is finite"),
     "no rows": ({"ops": np.zeros((0, 8), int), "test_acc": np.zeros((0, 3))}, "expected shape"),
 }

@@ -3,6 +3,8 @@ import pytest
 
 import lamcts
 from lamcts import testing
+from lamcts.samplers import HillClimb
+from lamcts.samplers.auto import Auto
 from lamcts.searches import lanas
 from lamcts.searches.alphax import Ridge
 
@@ -25,6 +27,13 @@ def run(evaluations, **settings):
 @pytest.mark.parametrize("model", [None, Ridge()], ids=["drawn", "chosen"])
 def test_draws_in_a_leaf_keep_the_contract_of_samplers(model):
     testing.check_sampler(lanas.Leaf(model=model, refit=10, candidates=50))
+
+
+def test_leaves_of_different_settings_in_one_run_each_have_their_own_model():
+    arms = (HillClimb(), lanas.Leaf(refit=10), lanas.Leaf(model=Ridge(), refit=10))
+    opt = run(60, sampler=Auto(arms), tree=None)
+    asked = {trial.note[0] for trial in opt.ask(12)}
+    assert asked >= {1, 2}
 
 
 def test_the_published_settings_are_those_of_the_thesis():

@@ -286,7 +286,8 @@ def test_extreme_values_and_widths_never_raise(d: int, scale: float) -> None:
         ({"selector": "best"}, "selector ucb or greedy, got 'best'"),
         ({"values": "mean"}, "values ranks or raw"),
         ({"height": 0}, "height of at least 1"),
-        ({"refit": 0}, "refit of at least 1 row or None, got 0"),
+        ({"refit": 0}, "refit: expected None or a whole number of at least 1, got 0"),
+        ({"refit": 2.5}, "refit: expected None or a whole number of at least 1, got 2.5"),
         ({"max_depth": -1}, "max_depth of at least 0"),
     ],
 )

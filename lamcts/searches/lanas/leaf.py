@@ -55,7 +55,7 @@ class Leaf(LocalSampler):
 class _LeafSession(LocalSession[Leaf, Progress]):
     def __init__(self, settings: Leaf, region: "Region", seen: "Observations", progress: Progress) -> None:
         super().__init__(settings, region, seen, progress)
-        self._shared = SHARED.setdefault(seen, _Shared(settings, region.space))
+        self._shared = SHARED.setdefault(seen, {}).setdefault(repr(settings), _Shared(settings, region.space))
 
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)
@@ -125,7 +125,7 @@ class _Shared:
         return predicted
 
 
-SHARED: WeakKeyDictionary["Observations", _Shared] = WeakKeyDictionary()
+SHARED: WeakKeyDictionary["Observations", dict[str, _Shared]] = WeakKeyDictionary()  # of each run by the settings
 
 
 class _Listed:
