@@ -105,7 +105,8 @@ class DiscreteModel:
         inputs = good.joined(self._inputs(failed))
         y = np.concatenate([np.ones(len(good)), np.zeros(len(failed))])
         if due or not self.state.valid:
-            self.state.valid = self._fit(inputs, y, self.state.valid)
+            some = np.linspace(0, len(y) - 1, min(len(y), FIT_ROWS)).astype(np.int64)  # of both: the first succeeded
+            self.state.valid = self._fit(inputs.at(some), y[some], self.state.valid)
         return HammingPosterior(
             inputs, y, hyper_of(np.array(self.state.valid), self.coding.categories), self.coding.owner
         )
@@ -118,8 +119,8 @@ class DiscreteModel:
     def _fit(self, inputs: Inputs, y: Floats, start: list[float]) -> list[float]:
         begin = np.array(start) if start else None
         if len(y) > FIT_ROWS:
-            best = np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
-            inputs, y = inputs.at(best), y[best]
+            some = np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
+            inputs, y = inputs.at(some), y[some]
         theta: list[float] = fit(inputs, y, self.coding.owner, self._prior, begin, ITERATIONS).tolist()
         return theta
 

@@ -39,7 +39,7 @@ def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, A
     """
     missing = [name for name in settings["foreign"] if name not in given]
     if missing:
-        what = f"{missing[0]}: {settings['foreign'][missing[0]]} is not of lamcts, so no file holds it"
+        what = f"{missing[0]}: {settings['foreign'][missing[0]]} is none that a file can hold"
         raise ValueError(f"{what}; pass load(path, {missing[0]}=...)")
     make = {"space": built, "sampler": from_plain, "tree": from_plain}
     try:

@@ -142,3 +142,18 @@ def test_believed_points_are_worth_little_and_their_neighbours_less(failing: boo
     assert new.best <= surrogate.best
     assert (new.value(inputs) <= before + 1e-6).all()
     assert new.valid is surrogate.valid
+
+
+def test_what_fails_is_learned_from_both_kinds_where_there_are_more_rows_than_a_fit_takes() -> None:
+    space = Space({f"c{i}": Choice(["a", "b", "c", "d"]) for i in range(6)})
+    parameters, rng = Parameters(space), np.random.default_rng(0)
+    x = space.sample(400, rng)
+    z = parameters.codes(x)
+    bad = z[:, 0] < 3
+    seen = Observations(space.dim)
+    y = np.where(bad, np.nan, z.sum(1))
+    seen.append(x, y, np.full(400, np.nan), np.full(400, -1), np.full(400, -1))
+    model = DiscreteModel(seen, parameters, HammingPrior(), DiscreteModelState())
+    model.update(int(seen.best or 0))
+    weights = model.state.valid[: len(space.members)]  # logarithms
+    assert weights[0] > max(weights[1:]) + 1.0

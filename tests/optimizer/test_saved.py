@@ -147,9 +147,9 @@ def test_parts_of_ones_own_are_named_given_again_and_compared(tmp_path: Path) ->
     space = Space({"a": Choice([(1, 2), (3,)]), "b": Float(0, 1)})
     opt = busy(space, sampler=Mine(), tree=None)
     opt.save(tmp_path / "run")
-    with pytest.raises(ValueError, match=r"space: .* is not of lamcts, so no file holds it; pass load\(path, space"):
+    with pytest.raises(ValueError, match=r"space: .* is none that a file can hold; pass load\(path, space"):
         Optimizer.load(tmp_path / "run")
-    with pytest.raises(ValueError, match=r"sampler: Mine\(\) is not of lamcts"):
+    with pytest.raises(ValueError, match=r"sampler: Mine\(\) is none that a file"):
         Optimizer.load(tmp_path / "run", space=space)
     with pytest.raises(ValueError, match="sampler differs from the saved run's"):
         Optimizer.load(tmp_path / "run", space=space, sampler="uniform")
