@@ -105,8 +105,7 @@ class DiscreteModel:
         inputs = good.joined(self._inputs(failed))
         y = np.concatenate([np.ones(len(good)), np.zeros(len(failed))])
         if due or not self.state.valid:
-            some = np.linspace(0, len(y) - 1, min(len(y), FIT_ROWS)).astype(np.int64)  # of both: the first succeeded
-            self.state.valid = self._fit(inputs.at(some), y[some], self.state.valid)
+            self.state.valid = self._fit(inputs, y, self.state.valid, spread=True)
         return HammingPosterior(
             inputs, y, hyper_of(np.array(self.state.valid), self.coding.categories), self.coding.owner
         )
@@ -116,10 +115,12 @@ class DiscreteModel:
         every = next(step for most, step in REFIT if n < most)
         return not self.state.theta or n - self.state.fitted >= every
 
-    def _fit(self, inputs: Inputs, y: Floats, start: list[float]) -> list[float]:
-        begin = np.array(start) if start else None
-        if len(y) > FIT_ROWS:
-            some = np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
+    def _fit(self, inputs: Inputs, y: Floats, start: list[float], spread: bool = False) -> list[float]:
+        """Return the most likely hyper-parameters; of many rows to the best, or, if `spread`, to some of both kinds."""
+        begin, n = np.array(start) if start else None, len(y)
+        if n > FIT_ROWS:
+            even = np.rint(np.linspace(0, n - 1, FIT_ROWS)).astype(np.int64)
+            some = even if spread else np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
             inputs, y = inputs.at(some), y[some]
         theta: list[float] = fit(inputs, y, self.coding.owner, self._prior, begin, ITERATIONS).tolist()
         return theta

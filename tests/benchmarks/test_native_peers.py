@@ -160,5 +160,10 @@ def test_evolution_comes_in_both_published_settings():
 def test_names_of_ours_carry_sampler_and_tree():
     assert native.find("lamcts turbo, no tree").settings == {"sampler": "turbo", "tree": None}
     assert native.find("lamcts bo").settings == {"sampler": "bo"}
-    with pytest.raises(ValueError, match="expected a method out of lamcts, random"):
+    with pytest.raises(ValueError, match=r"expected a method out of lamcts, .*random"):
         native.find("smac")
+
+
+def test_a_setting_of_the_prior_can_be_named():
+    sampler = native.find("lamcts exchange weight=2.4").settings["sampler"]
+    assert sampler.prior.weight == 2.4

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from benchmarks.harness.search import Search
+from lamcts.models.hamming_fit import HammingPrior
 from lamcts.samplers import Exchange
 
 Run = Callable[[Search], None]
@@ -45,13 +46,20 @@ NATIVE = {
     "optuna gp": Native("optuna", "gp", "Optuna's Gaussian process", "optuna"),
     "forest": Native("forest", "search", "a stand-in for SMAC: ten trees of scikit-learn, expected improvement"),
 }
+PRIOR = re.compile(r"lamcts exchange (?P<name>[a-z_]+)=(?P<value>[\d.e-]+)")  # one setting of its prior
 OURS = re.compile(r"lamcts (?P<sampler>[\w:]+)(?P<tree>, no tree)?")
 
 
 def find(name: str) -> Native:
-    """Return a method by name; "lamcts SAMPLER" and "lamcts SAMPLER, no tree" name any sampler of ours."""
+    """Return a method by name; "lamcts SAMPLER" and "lamcts SAMPLER, no tree" name any sampler of ours.
+
+    "lamcts exchange weight=2.4" is the default with another setting of its prior: for the tune set.
+    """
     if name in NATIVE:
         return NATIVE[name]
+    if prior := PRIOR.fullmatch(name):
+        made = Exchange(prior=HammingPrior(**{prior["name"]: float(prior["value"])}))
+        return Native("ours", "search", "exchanges with another prior", settings={"sampler": made})
     if ours := OURS.fullmatch(name):
         tree = {"tree": None} if ours["tree"] else {}
         return Native("ours", "search", "one of our samplers", settings={"sampler": ours["sampler"], **tree})
