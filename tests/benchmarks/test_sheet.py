@@ -5,6 +5,7 @@ import pytest
 
 from benchmarks import (
     alphax,
+    discrete,
     fill_region,
     gp_speed,
     growth,
@@ -16,6 +17,7 @@ from benchmarks import (
     split_gap,
     steps,
     swimmer,
+    tree_mutation,
     tuning,
 )
 from benchmarks.harness import script, sheet
@@ -72,6 +74,9 @@ def test_a_run_that_failed_leaves_no_row_and_is_wanted_again(tmp_path):
         ("tuning", tuning.COLUMNS),
         ("lookups", lookups.COLUMNS),
         ("metadnn", metadnn.COLUMNS),
+        ("discrete", discrete.COLUMNS),
+        ("lanas", lanas.COLUMNS),
+        ("tree_mutation", tree_mutation.COLUMNS),
         ("alphax", alphax.COLUMNS),
         ("lanas", lanas.COLUMNS),
     ],
