@@ -87,17 +87,26 @@ def all_names() -> list[str]:
 
 def missing(name: str) -> str:
     """Return the package that method `name` needs and has not, "" where nothing is missing."""
-    package = find(name).package
-    return package if package and importlib.util.find_spec(package) is None else ""
+    return absent(find(name).package)
 
 
 def load(name: str) -> Run:
     """Return the method as a function of a `Search`; ImportError says which package is missing."""
     peer = find(name)
-    if package := missing(name):
+    return loaded(name, f"benchmarks.peers.{peer.module}", peer.function, peer.package, peer.settings)
+
+
+def absent(package: str) -> str:
+    """Return a package if it is named and not installed, else ""."""
+    return package if package and importlib.util.find_spec(package) is None else ""
+
+
+def loaded(name: str, module: str, function: str, package: str, settings: Mapping[str, Any]) -> Run:
+    """Return a function of a module with its settings, for the method of a name; ImportError without its package."""
+    if absent(package):
         raise ImportError(f"method {name!r} needs the package {package!r}: pip install 'lamcts[peers]'")
-    function = getattr(importlib.import_module(f"benchmarks.peers.{peer.module}"), peer.function)
-    return lambda search: function(search, **peer.settings)
+    run = getattr(importlib.import_module(module), function)
+    return lambda search: run(search, **settings)
 
 
 def checkouts(name: str) -> str:

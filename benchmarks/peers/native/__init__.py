@@ -4,18 +4,14 @@ Those of `benchmarks.peers` see the unit cube. A method goes on until `Search` r
 may also return early, where it has seen the whole space. A new one is one file and one row.
 """
 
-import importlib
-import importlib.util
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from benchmarks.harness.search import Search
+from benchmarks.peers import Run, absent, loaded
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.samplers import Exchange
-
-Run = Callable[[Search], None]
 
 
 class Native(NamedTuple):
@@ -68,14 +64,10 @@ def find(name: str) -> Native:
 
 def missing(name: str) -> str:
     """Return the package that method `name` needs and has not, "" where nothing is missing."""
-    package = find(name).package
-    return package if package and importlib.util.find_spec(package) is None else ""
+    return absent(find(name).package)
 
 
 def load(name: str) -> Run:
     """Return the method as a function of a `Search`; ImportError says which package is missing."""
     native = find(name)
-    if package := missing(name):
-        raise ImportError(f"method {name!r} needs the package {package!r}: pip install 'lamcts[peers]'")
-    function = getattr(importlib.import_module(f"benchmarks.peers.native.{native.module}"), native.function)
-    return lambda search: function(search, **native.settings)
+    return loaded(name, f"benchmarks.peers.native.{native.module}", native.function, native.package, native.settings)
