@@ -4,6 +4,7 @@ import os
 import random
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # torch reads the first of them too
@@ -12,6 +13,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # no test may open a window
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+
+from tests.nas import made_up  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +25,15 @@ def _the_global_generators_stay_untouched() -> Iterator[None]:
     after = _generators()
     for name in before:  # torch is watched from the first test that finds it loaded
         assert after[name] == before[name], f"something drew from, or seeded, the global generator of {name}"
+
+
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with small made-up tables in the form of the published ones."""
+    folder = tmp_path_factory.mktemp("tables")
+    for form, make in made_up.MADE.items():
+        made_up.write(folder, form, make())
+    return folder
 
 
 def _generators() -> dict[str, Any]:

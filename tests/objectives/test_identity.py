@@ -14,6 +14,11 @@ CHANGED = {"noise": 0.5, "rollouts": 2, "seeds": "fresh", "base_seed": 5, "initi
 CHANGED |= {"rotate": 4, "moments": "running", "episode_steps": 7}
 
 
+@pytest.fixture(autouse=True)
+def _made_up_tables(monkeypatch, tables):
+    monkeypatch.setenv("LAMCTS_DATA", str(tables))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_fingerprint_is_json_and_changes_with_every_setting_that_changes_values(name):
     settings = base.entry(name).settings
