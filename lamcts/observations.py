@@ -6,6 +6,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.outcomes.dominance import DominanceNumbers
+from lamcts.outcomes.standing import FAILED, OK, feasible, placed, standing
 from lamcts.types import Floats, Rows
 
 CAPACITY = 16  # rows that there is room for at first; it doubles
@@ -15,39 +17,57 @@ MOST_IDENTITIES = 100_000  # that are kept: some 20 MB (untuned)
 
 
 class Columns(NamedTuple):
-    """Rows of observations: x [n, d] in the unit cube; [n] the losses y (nan: failed), seconds, trials, sources."""
+    """Rows of observations: x [n, d] in the unit cube; losses f [n, m] (nan: failed, or not run), excesses g [n, c] of the
+    constraints (nan: not measured), kinds [n]; [n] seconds, trials, sources.
+    """
 
     x: Floats
-    y: Floats
+    f: Floats
     seconds: Floats
     trial: Rows
     source: Rows
+    g: Floats
+    kind: Rows
+
+    @property
+    def y(self) -> Floats:
+        """The first losses, [n]."""
+        return self.f[:, 0]
 
 
 class Observations:
     """Finished evaluations in order of arrival, one row each, and the pending points.
 
-    Columns (read-only views): `x` [n, d] in the unit cube, `y` [n] the loss (lower is better, nan for a
-    failed evaluation), `seconds` [n] (nan where unknown), `trial` [n] the trial's number (-1: a point
+    Columns (read-only views): `x` [n, d] in the unit cube, `f` [n, m] the losses (lower is better, nan for a
+    failed evaluation), `g` [n, c] by how much each constraint is broken (at most 0: kept), `kind` [n] (standing.py),
+    `seconds` [n] (nan where unknown), `trial` [n] the trial's number (-1: a point
     nobody asked for), `source` [n] the sampler session that asked (-1: initial design or user).
-    A row is never changed or removed. With `repeat`, points may come again and every point counts as fresh.
+    `y` [n] is what rows are compared by: the loss where there is one and no constraint, else the standing, which
+    changes as rows come; nan for a row that failed. A row is never changed or removed. With `repeat`, points may come again and every point counts as fresh.
     `identity` says which points are the same thing, and which are none (`spaces/keyed.py`): it maps x [d] to what equal
     points share, None to what no point is worth. Left out, points are the same if they are equal.
     """
 
-    def __init__(self, dim: int, repeat: bool = False, identity: Identity | None = None) -> None:
+    def __init__(
+        self, dim: int, repeat: bool = False, identity: Identity | None = None, losses: int = 1, constraints: int = 0
+    ) -> None:
         self.dim, self.repeat = dim, repeat
+        self.plain = losses == 1 and not constraints  # one column, by which rows are compared as they are
         self._identity = identity
         self._identities: dict[bytes, Hashable | None] = {}  # by point: what it takes may cost more than to look it up
         self._n = 0
         self._x = np.empty((CAPACITY, dim))
-        self._y = np.empty(CAPACITY)
+        self._f = np.empty((CAPACITY, losses))
+        self._g = np.empty((CAPACITY, constraints))
+        self._kind = np.empty(CAPACITY, np.int64)
         self._seconds = np.empty(CAPACITY)
         self._trial = np.empty(CAPACITY, np.int64)
         self._source = np.empty(CAPACITY, np.int64)
         self._good = np.empty(CAPACITY, np.int64)
         self._n_good = 0
         self._best: int | None = None
+        self._stand: Floats = np.empty(0)  # of the first rows, where there are several columns
+        self._dominated = DominanceNumbers(losses)  # of the feasible rows
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
         self._every: dict[Hashable, Floats] | None = (
             None  # the points of a finite space, once someone asked what is left
@@ -64,7 +84,30 @@ class Observations:
 
     @property
     def y(self) -> Floats:
-        return _frozen(self._y[: self._n])
+        return _frozen(self._f[: self._n, 0] if self.plain else self._standing()[:])
+
+    @property
+    def f(self) -> Floats:
+        return _frozen(self._f[: self._n])
+
+    @property
+    def g(self) -> Floats:
+        return _frozen(self._g[: self._n])
+
+    @property
+    def kind(self) -> Rows:
+        return _frozen(self._kind[: self._n])
+
+    @property
+    def feasible(self) -> NDArray[np.bool_]:
+        """Which rows were evaluated and keep all constraints, [n]."""
+        return feasible(self.f, self.g, self.kind)
+
+    def standing(self, rows: Rows) -> Floats:
+        """Return what some rows [k] are compared by among themselves, [k]; other rows have no say in it."""
+        if self.plain:
+            return np.asarray(self._f[rows, 0])
+        return standing(self._f[rows], self._g[rows], self._kind[rows])
 
     @property
     def seconds(self) -> Floats:
@@ -80,42 +123,78 @@ class Observations:
 
     @property
     def good(self) -> Rows:
-        """Rows whose evaluation succeeded, in order of arrival."""
+        """Rows that can be compared, in order of arrival: those that succeeded, and checks that found something."""
         return _frozen(self._good[: self._n_good])
 
     @property
     def best(self) -> int | None:
-        """The row of the lowest loss (the earliest of equals), or None before the first success."""
-        return self._best
+        """The row of the lowest `y` (the earliest of equals), or None before the first success."""
+        if self.plain or not self._n_good:
+            return self._best
+        return int(self.good[np.argmin(self.y[self.good])])
+
+    @property
+    def front(self) -> Rows:
+        """The feasible rows that no other feasible row dominates, in order of arrival."""
+        good = np.flatnonzero(self.feasible)
+        return good[self.y[good] == 0.0] if not self.plain else good[self.y[good] == self.y[good].min(initial=np.inf)]
 
     def best_row(self, rows: Iterable[int], current: int | None = None) -> int | None:
-        """Return the row of the lowest loss of `current` and `rows` (the first of equals), None without a success."""
-        rows = np.fromiter(rows, np.int64)
-        rows = rows[np.isfinite(self._y[rows])]
+        """Return the row of the lowest `y` of `current` and `rows` (the first of equals), None without a success."""
+        rows, y = np.fromiter(rows, np.int64), self.y
+        rows = rows[np.isfinite(y[rows])]
         if not len(rows):
             return current
-        best = int(rows[np.argmin(self._y[rows])])
-        return best if current is None or self._y[best] < self._y[current] else current
+        best = int(rows[np.argmin(y[rows])])
+        return best if current is None or y[best] < y[current] else current
 
-    def append(self, x: Floats, y: Floats, seconds: Floats, trial: Rows, source: Rows) -> Rows:
-        """Add rows and return their numbers. `x` [k, d]; the others [k]; non-finite `y` is stored as nan."""
+    def append(
+        self,
+        x: Floats,
+        f: Floats,
+        seconds: Floats,
+        trial: Rows,
+        source: Rows,
+        g: Floats | None = None,
+        kind: Rows | None = None,
+    ) -> Rows:
+        """Add rows and return their numbers.
+
+        x [k, d], f [k, m] (or [k], where m is 1), g [k, c] (None: not measured), the others [k]. A loss that is not
+        finite is stored as nan; its row has failed, where `kind` says nothing else.
+        """
         k = len(x)
         self._reserve(self._n + k)
         new = slice(self._n, self._n + k)
         self._x[new], self._seconds[new], self._trial[new], self._source[new] = x, seconds, trial, source
-        self._y[new] = np.where(np.isfinite(y), y, np.nan)
+        f = np.asarray(f, float).reshape(k, self._f.shape[1])
+        self._f[new] = np.where(np.isfinite(f), f, np.nan)
+        self._g[new] = np.nan if g is None else g
+        self._kind[new] = np.where(np.isfinite(f).all(1), OK, FAILED) if kind is None else kind
         rows = np.arange(self._n, self._n + k)
         self._n += k
-        good = rows[np.isfinite(self._y[new])]
-        self._good[self._n_good : self._n_good + len(good)] = good
-        self._n_good += len(good)
-        if len(good):
-            leader = int(good[np.argmin(self._y[good])])
-            if self._best is None or self._y[leader] < self._y[self._best]:
-                self._best = leader
+        self._compare(rows)
         for point in self._x[new]:
             self._count(point, 1)
         return rows
+
+    def _compare(self, rows: Rows) -> None:
+        """Take note of which new rows can be compared, and of the best of one column."""
+        good = rows[placed(self._g[rows], self._kind[rows])]
+        self._good[self._n_good : self._n_good + len(good)] = good
+        self._n_good += len(good)
+        if not self.plain:
+            kept = rows[feasible(self._f[rows], self._g[rows], self._kind[rows])]
+            self._dominated.append(self._f[kept])
+        elif len(good):
+            leader = int(good[np.argmin(self._f[good, 0])])
+            if self._best is None or self._f[leader, 0] < self._f[self._best, 0]:
+                self._best = leader
+
+    def _standing(self) -> Floats:
+        if len(self._stand) != self._n:
+            self._stand = standing(self.f, self.g, self.kind, self._dominated.numbers)
+        return self._stand
 
     def columns(self, first: int = 0) -> Columns:
         """Return copies of the columns from row `first` on."""
@@ -200,11 +279,11 @@ class Observations:
                 self._left[key] = self._every[key]
 
     def _reserve(self, n: int) -> None:
-        size = len(self._y)
+        size = len(self._kind)
         if n <= size:
             return
         size = max(n, 2 * size)
-        for name in ("_x", "_y", "_seconds", "_trial", "_source", "_good"):
+        for name in ("_x", "_f", "_g", "_kind", "_seconds", "_trial", "_source", "_good"):
             old = getattr(self, name)
             new = np.empty((size, *old.shape[1:]), old.dtype)
             new[: len(old)] = old

@@ -16,7 +16,7 @@ from lamcts.journal.fingerprint import compare, plain
 from lamcts.journal.place import MEMORY, Lock, inspect_header, named, resolved
 from lamcts.journal.recorded import Recorded, load
 from lamcts.journal.table import pack
-from lamcts.journal.tables import LEADERS, WIDTHS, Check
+from lamcts.journal.tables import LEADERS, Check, widths_of
 from lamcts.optimizer.state import Delta
 
 
@@ -124,8 +124,7 @@ class Journal:
             tables.put_rows(db, delta)
             tables.put_pending(db, delta, self._sampler)
             tables.put_searches(db, delta, self._sampler)
-            if delta.best is not None:
-                LEADERS.put(db, [(delta.best[0], pack(plain(delta.best[1]), "point"))])
+            LEADERS.put(db, ((row, pack(plain(point), "point")) for row, point in delta.leaders))
             tables.put_meta(db, {"core": vars(delta.core)} | ({} if memory is None else {"memory": memory}))
             tables.put_events(db, tables.events_of(delta))
         self.mark, self._started = until, True
@@ -189,5 +188,5 @@ def _meta(fingerprint: dict[str, Any], about: dict[str, Any] | None) -> dict[str
         "about": plain(about or {}),
         "version": metadata.version("lamcts"),
         "created": created,
-        "widths": WIDTHS,
+        "widths": widths_of(fingerprint),
     }

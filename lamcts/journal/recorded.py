@@ -4,11 +4,18 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lamcts.journal import tables
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import Check
 from lamcts.observations import Columns
+from lamcts.optimizer.records import front_of
 from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
+from lamcts.outcomes.front import Front
+from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.standing import feasible, standing
 from lamcts.spaces.base import Space
 from lamcts.types import Floats, Rows
 
@@ -36,7 +43,7 @@ class Recorded:
 
     @property
     def n(self) -> int:
-        return len(self.columns.y)
+        return len(self.columns.x)
 
     @property
     def x(self) -> Floats:
@@ -44,9 +51,14 @@ class Recorded:
         return self.columns.x
 
     @property
+    def goals(self) -> Goals:
+        """The objectives and constraints of the run."""
+        return Goals.from_signature(self.fingerprint, self.maximize)
+
+    @property
     def y(self) -> Floats:
-        """The losses, [n], nan for failures."""
-        return self.columns.y
+        """What rows are compared by, [n]: the losses where there is one and no constraint; nan for failures."""
+        return standing(self.columns.f, self.columns.g, self.columns.kind)
 
     @property
     def seconds(self) -> Floats:
@@ -66,16 +78,32 @@ class Recorded:
 
     @property
     def values(self) -> Floats:
-        """The values in the user's sign, [n], nan for failures."""
-        return -self.y if self.maximize else self.y
+        """The values of the first objective in the user's sign, [n], nan for failures."""
+        return self.goals.signs[0] * self.columns.y
+
+    @property
+    def feasible(self) -> NDArray[np.bool_]:
+        """Which rows were evaluated and keep all constraints, [n]."""
+        return feasible(self.columns.f, self.columns.g, self.columns.kind)
 
     @property
     def best(self) -> tuple[Any, float, int] | None:
-        """The best point (JSON values in the user's units), its value in the user's sign, and its row."""
-        if not self.leaders:
+        """The best point (JSON values in the user's units), its value in the user's sign, and its row.
+
+        With several objectives, the first of those that no other one is better than.
+        """
+        y = self.y
+        if not self.leaders or np.isnan(y).all():
             return None
-        row, point = self.leaders[-1]
-        return point, float(self.values[row]), row
+        row = int(np.nanargmin(y))
+        return dict(self.leaders).get(row), float(self.values[row]), row
+
+    @property
+    def front(self) -> Front:
+        """The feasible evaluations that no other one dominates, with points as JSON values in the user's units."""
+        points, goals, y = dict(self.leaders), self.goals, self.y
+        rows = np.flatnonzero(self.feasible & (y == np.nanmin(y, initial=np.inf)))
+        return front_of(goals, self.columns, rows, [points.get(int(row)) for row in rows])
 
     def points(self, space: Space) -> list[Any]:
         """Return the points in the user's units; `space` is the run's."""
@@ -103,10 +131,10 @@ class Recorded:
 def load(db: sqlite3.Connection, path: str) -> Recorded:
     """Read a whole journal of the present format; JournalError where anything is not as it was written."""
     meta = tables.read_meta(db, path)
-    columns, failures = tables.read_rows(db, path, meta["widths"])
-    times, asks = tables.read_events(db, path, len(columns.y))
+    columns, failures = tables.read_rows(db, path, meta)
+    times, asks = tables.read_events(db, path, len(columns.x))
     core = meta.get("core")
-    if core is None and (len(columns.y) or asks):
+    if core is None and (len(columns.x) or asks):
         raise damaged(path, "expected an entry core, got none beside rows and events")
     return Recorded(
         path=path,
@@ -120,8 +148,8 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         failures=failures,
         pending=tables.read_pending(db, path),
         searches=tables.read_searches(db, path),
-        leaders=tables.read_leaders(db, path, len(columns.y)),
-        checks=tables.read_checks(db, path, len(columns.y)),
+        leaders=tables.read_leaders(db, path, len(columns.x)),
+        checks=tables.read_checks(db, path, len(columns.x)),
         times=times,
         asks=asks,
         memory=meta.get("memory"),

@@ -24,10 +24,18 @@ from lamcts.journal.table import (
 )
 from lamcts.observations import Columns
 from lamcts.optimizer.state import Delta, SearchState, Waiting
-from lamcts.types import Floats
+from lamcts.outcomes.standing import FAILED, KINDS, OK
+from lamcts.types import Floats, Rows
 
-KINDS = ("ok", "failed", "pruned", "checked")  # what became of a row; the last two are not written yet
-WIDTHS = {"losses": 1, "constraints": 0}  # numbers of a row before its seconds
+WIDTHS = {"losses": 1, "constraints": 0}  # numbers of a row before its seconds, where a run says nothing else
+
+
+def widths_of(fingerprint: dict[str, Any]) -> dict[str, int]:
+    """Return how many losses and constraints the rows of a run have."""
+    if "objectives" not in fingerprint:
+        return WIDTHS
+    return {"losses": len(fingerprint["objectives"]), "constraints": len(fingerprint["constraints"])}
+
 
 # What there is one of: fingerprint, core, about, version, created, widths, perhaps memory; JSON values ----------------
 META = Table("meta", "key TEXT PRIMARY KEY, value TEXT NOT NULL", "key", ") WITHOUT ROWID")
@@ -68,38 +76,49 @@ def put_rows(db: sqlite3.Connection, delta: Delta) -> None:
     ROWS.put(
         db,
         (
-            (row, int(trial), int(source), "ok" if np.isfinite(y) else "failed", numbers, delta.failures.get(row), None)
-            for row, trial, source, y, numbers in zip(
-                range(first, first + len(c.y)), c.trial, c.source, c.y, map(pack_numbers, _numbers(c)), strict=True
+            (row, int(trial), int(source), KINDS[kind], numbers, delta.failures.get(row), None)
+            for row, trial, source, kind, numbers in zip(
+                range(first, first + len(c.x)), c.trial, c.source, c.kind, map(pack_numbers, _numbers(c)), strict=True
             )
         ),
     )
 
 
 def _numbers(columns: Columns) -> Floats:
-    return np.column_stack([columns.y, columns.seconds, columns.x])  # [n, 2 + d]
+    return np.column_stack([columns.f, columns.g, columns.seconds, columns.x])  # [n, m + c + 1 + d]
 
 
-def read_rows(db: sqlite3.Connection, path: str, widths: dict[str, Any]) -> tuple[Columns, dict[int, str]]:
-    """Return the rows, and what went wrong in those that failed."""
-    if widths != WIDTHS:
-        raise damaged(path, f"expected rows of one loss and no constraints, got {widths}")
+def read_rows(db: sqlite3.Connection, path: str, meta: dict[str, Any]) -> tuple[Columns, dict[int, str]]:
+    """Return the rows, and what went wrong in those that failed; `meta` has the run's fingerprint and widths."""
+    widths = widths_of(meta["fingerprint"])
+    if meta["widths"] != widths:
+        raise damaged(path, f"expected rows of {widths['losses']} losses and {widths['constraints']} constraints")
     found = ROWS.read(db, path)
     in_sequence(path, "rows", [row[0] for row in found])
     if not all(row[3] in KINDS for row in found):
         raise damaged(path, f"rows: expected kinds of {', '.join(KINDS)}")
-    columns = columns_of(path, [(row[1], row[2], row[4]) for row in found])
-    return columns, {row[0]: str(row[5]) for row in found if row[5] is not None}
+    columns = columns_of(path, [(row[1], row[2], row[4]) for row in found], **widths)
+    return columns._replace(kind=_kinds(path, [row[3] for row in found], columns)), {row[0]: str(row[5]) for row in found if row[5] is not None}
 
 
-def columns_of(path: str, rows: list[tuple[Any, Any, Any]]) -> Columns:
-    """Return (trial, source, numbers) of each row as columns."""
-    numbers = matrix(path, "rows", [row[2] for row in rows], least=2)  # [n, 2 + d]
-    in_cube(path, "rows", numbers[:, 2:])
-    if np.isinf(numbers[:, 0]).any():
+def _kinds(path: str, words: list[str], columns: Columns) -> Rows:
+    kind = np.array([KINDS.index(word) for word in words], np.int64)
+    if (np.isfinite(columns.f).all(1) != (kind == OK)).any():
+        raise damaged(path, "rows: expected finite losses of those that succeeded, and of no others")
+    return kind
+
+
+def columns_of(path: str, rows: list[tuple[Any, Any, Any]], losses: int = 1, constraints: int = 0) -> Columns:
+    """Return (trial, source, numbers) of each row as columns; what has no finite losses has failed."""
+    at = losses + constraints
+    numbers = matrix(path, "rows", [row[2] for row in rows], least=at + 1)  # [n, m + c + 1 + d]
+    in_cube(path, "rows", numbers[:, at + 1 :])
+    if np.isinf(numbers[:, :at]).any():
         raise damaged(path, "rows hold an infinite loss")
     trial, source = (integers(path, name, [row[i] for row in rows]) for i, name in enumerate(("trial", "source")))
-    return Columns(numbers[:, 2:], numbers[:, 0], numbers[:, 1], trial, source)
+    f = numbers[:, :losses]
+    kind = np.where(np.isfinite(f).all(1), OK, FAILED)
+    return Columns(numbers[:, at + 1 :], f, numbers[:, at], trial, source, numbers[:, losses:at], kind)
 
 
 # Trials that are out; x: float64 [d]; note: what the search that asked wants back ------------------------------------

@@ -1,5 +1,6 @@
 """Ask and tell. The loop is in `optimizer.py`."""
 
-from lamcts.optimizer.optimizer import Best, Optimizer
+from lamcts.optimizer.optimizer import Optimizer
+from lamcts.optimizer.records import Best
 
 __all__ = ["Best", "Optimizer"]

@@ -3,14 +3,14 @@
 import os
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from lamcts import samplers
 from lamcts.errors import Exhausted
 from lamcts.observations import Observations
-from lamcts.optimizer import saved
+from lamcts.optimizer import records, saved
 from lamcts.optimizer.arguments import (
     check_fingerprint,
     checked_sampler,
@@ -21,10 +21,13 @@ from lamcts.optimizer.arguments import (
 )
 from lamcts.optimizer.design import Design, Kind, encoded
 from lamcts.optimizer.placement import REASONS, place
+from lamcts.optimizer.records import Best
 from lamcts.optimizer.sessions import LocalSearches
 from lamcts.optimizer.settings import PARTS, arguments_of, design_of, settings_of
 from lamcts.optimizer.state import FORMAT, Core, Delta, Mark, State, check_consistent
 from lamcts.optimizer.trials import Told, Trials
+from lamcts.outcomes.front import Front
+from lamcts.outcomes.goals import Goals
 from lamcts.regions.fill import draw_unseen, nothing_left
 from lamcts.regions.region import Region
 from lamcts.rng import Purpose, restore, save, stream
@@ -34,14 +37,6 @@ from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
 from lamcts.trial import Trial
 from lamcts.types import whole_number
-
-
-class Best(NamedTuple):
-    """The best evaluation so far, in the user's units and sign; `trial` is -1 for a point nobody asked for."""
-
-    point: Any
-    value: float
-    trial: int
 
 
 class Optimizer:
@@ -58,6 +53,10 @@ class Optimizer:
     design: its kind ("sobol"; or "lhs", "uniform"); untuned; paper: TuRBO's is "lhs".
     x0: a point, or several, to evaluate first; they count in `n_init` (None; points of the space).
     repeat: whether points may be proposed again, which is useful only under noise (False).
+    objectives: names, a dict of names and "min" or "max", or how many there are (None: one).
+    constraints: texts such as "stress <= 250" or "gap == 0 +- 1e-3", or how many numbers there are that have to be at
+        most 0 (None: none).
+    reference: a number for each objective, which the front's hypervolume is measured from and no search uses (None).
     """
 
     def __init__(
@@ -72,10 +71,14 @@ class Optimizer:
         design: Kind = "sobol",
         x0: Any = None,
         repeat: bool = False,
+        objectives: Any = None,
+        constraints: Any = None,
+        reference: Any = None,
         **unknown: Any,
     ) -> None:
         refuse_unknown(unknown, ("space", *(Optimizer.__init__.__kwdefaults__ or ())), "Optimizer")
         self.space, self.maximize, self.repeat = checked_space(space), bool(maximize), bool(repeat)
+        self.goals = Goals.of(self.maximize, objectives, constraints, reference)
         self.seed = checked_seed(seed)
         self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else checked_sampler(sampler)
         self.tree = checked_tree(tree)
@@ -83,13 +86,14 @@ class Optimizer:
         self._begin()
 
     def _begin(self) -> None:
-        self.seen = Observations(self.space.dim, self.repeat, identity_of(self.space))
+        widths = len(self.goals.objectives), len(self.goals.constraints)
+        self.seen = Observations(self.space.dim, self.repeat, identity_of(self.space), *widths)
         self.failures: dict[int, str] = {}  # row -> what went wrong
         self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search
         self._designed = 0  # points of the design that were issued or skipped
         self._growth = self.tree.incremental(self.space, self.seen, self.seed) if self.tree else None
         self._searches = LocalSearches(self.sampler, self.seen, self.seed)
-        self._trials = Trials(self.space, self.seen, self.seed)
+        self._trials = Trials(self.space, self.seen, self.seed, self.goals)
         self._rng = stream(self.seed, Purpose.SELECT)
 
     # The loop -------------------------------------------------------------------------------------------------------
@@ -122,30 +126,37 @@ class Optimizer:
         self.placements[where.why] += 1
         return proposal, search
 
-    def tell(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any = None) -> None:
+    def tell(
+        self, trials: Trial | Sequence[Trial], values: Any, seconds: Any = None, *, constraints: Any = None
+    ) -> None:
         """Take the values of some pending trials, in any order.
 
         A value of None, nan, infinity or an exception says that the evaluation failed; such a trial may be told
         once more with a value. `seconds`: what each evaluation took. Nothing is taken in if anything is wrong; a
         search that raises on its results is ended with a RuntimeWarning, and the results stay.
+
+        With several objectives or constraints a value is a dict by name, or numbers in the order of the objectives;
+        `constraints` the same of the quantities that constraints bound. A value of None beside them says that the
+        point was checked and not run.
         """
-        self._take(self._trials.told(trials, values, seconds, self.maximize))
+        self._take(self._trials.told(trials, values, constraints, seconds))
 
     def _take(self, told: Told) -> None:
         """What was told -> rows -> the searches that asked."""
-        rows = self.seen.append(told.x, told.losses, told.seconds, told.numbers, told.sources)
-        self.failures |= {int(row): text for row, text in zip(rows, told.messages, strict=True) if text is not None}
+        f, g, kind, messages = told.outcome
+        rows = self.seen.append(told.x, f, told.seconds, told.numbers, told.sources, g, kind)
+        self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
         self._searches.tell(self._trials.settle(told, rows))
 
     # The same in other words ----------------------------------------------------------------------------------------
 
-    def tell_point(self, point: Any, value: Any) -> None:
+    def tell_point(self, point: Any, value: Any, constraints: Any = None) -> None:
         """Take the value of a point that nobody asked for; equal to a pending trial's point, it closes that trial."""
-        self.tell_points([point], [value])
+        self.tell_points([point], [value], None if constraints is None else [constraints])
 
-    def tell_points(self, points: Sequence[Any], values: Sequence[Any]) -> None:
+    def tell_points(self, points: Sequence[Any], values: Sequence[Any], constraints: Any = None) -> None:
         """Take many points and their values at once (warm start). Nothing is taken in if anything is wrong."""
-        self._take(self._trials.told_points(points, values, self.maximize))
+        self._take(self._trials.told_points(points, values, constraints))
 
     def forget(self, trial: Trial) -> None:
         """Drop a pending trial that will never be told, such as one whose worker is lost."""
@@ -157,12 +168,16 @@ class Optimizer:
 
     @property
     def best(self) -> Best:
-        """The best evaluation so far; RuntimeError before the first success."""
-        row = self.seen.best
-        if row is None:
-            raise RuntimeError("best: no evaluation has succeeded yet; tell a finite value first")
-        value = float(self.seen.y[row])
-        return Best(self.space.decode(self.seen.x[row]), -value if self.maximize else value, int(self.seen.trial[row]))
+        """The best evaluation so far, the least infeasible before a feasible one; RuntimeError before the first success.
+
+        With several objectives no evaluation is the best: RuntimeError, and `front` has those that none is better than.
+        """
+        return records.best(self.space, self.seen, self.goals)
+
+    @property
+    def front(self) -> Front:
+        """The feasible evaluations that no other one dominates, by the first objective; empty before the first."""
+        return records.front(self.space, self.seen, self.goals)
 
     @property
     def n_init(self) -> int:
@@ -196,7 +211,7 @@ class Optimizer:
             "seed": self.seed,
             "design": self.design.signature(),
             "repeat": self.repeat,
-        }
+        } | self.goals.signature()
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything that goes on bit for bit after a restart, as JSON values and plain arrays."""
@@ -213,7 +228,7 @@ class Optimizer:
         """
         if isinstance(theirs := (state if isinstance(state, dict) else {}).get("fingerprint"), dict):
             check_fingerprint(theirs, self.fingerprint())  # first: a space of another width has other columns
-        self.restore(State.of(state, self.space.dim))
+        self.restore(State.of(state, self.space.dim, self.seen.f.shape[1], self.seen.g.shape[1]))
 
     def restore(self, state: State) -> None:
         """Take over a state as `load_state_dict` does: what a journal has recorded."""
@@ -230,7 +245,7 @@ class Optimizer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write settings and state into one file; `Optimizer.load(path)` goes on from it. No pickle is in it."""
-        rest = {"maximize": self.maximize, "seed": self.seed, "repeat": self.repeat}
+        rest = {"maximize": self.maximize, "seed": self.seed, "repeat": self.repeat, "goals": self.goals.arguments()}
         saved.write(path, settings_of(self.space, self.sampler, self.tree, self.design, **rest), self._state())
 
     @classmethod
@@ -261,7 +276,10 @@ class Optimizer:
             searches=self._searches.states(since),
             ended=sorted(since.known.keys() - self._searches.live.keys()),
             core=self._core(),
-            best=None if best is None or best == since.best else (best, self.space.decode(self.seen.x[best])),
+            leaders=[
+                (int(row), self.space.decode(self.seen.x[row]))
+                for row in records.leaders(self.seen, since.best, since.rows)
+            ],
         )
 
     def _core(self) -> Core:

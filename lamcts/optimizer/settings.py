@@ -46,7 +46,7 @@ def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, A
         parts = {name: given[name] if name in given else make[name](settings[name]) for name in PARTS}
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected settings that this lamcts knows, got those of another version ({error})") from None
-    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")}
+    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | settings.get("goals", {})
 
 
 def design_of(settings: dict[str, Any], space: Any) -> Design:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.observations import Columns
+from lamcts.outcomes.standing import KINDS, OK
 from lamcts.spaces.values import brief
 from lamcts.types import Floats
 
@@ -72,15 +73,18 @@ class State:
         }
 
     @classmethod
-    def of(cls, state: Any, dim: int) -> "State":
-        """Return the state that `to_dict` made; ValueError for anything else."""
+    def of(cls, state: Any, dim: int, losses: int = 1, constraints: int = 0) -> "State":
+        """Return the state that `to_dict` made of points of `dim` numbers, with so many losses and constraints.
+
+        ValueError for anything else.
+        """
         try:
             if state["format"] != FORMAT:
                 raise ValueError(f"format {state['format']!r}, this lamcts takes {FORMAT}")
             return cls(
                 fingerprint=dict(state["fingerprint"]),
                 core=Core(**state["core"]),
-                columns=_columns(state["columns"], dim),
+                columns=_columns(state["columns"], dim, losses, constraints),
                 failures={int(row): str(message) for row, message in state["failures"].items()},
                 pending=[_waiting(trial, dim) for trial in state["pending"]],
                 searches={int(number): SearchState(**search) for number, search in state["searches"].items()},
@@ -91,11 +95,13 @@ class State:
             ) from None
 
 
-def _columns(columns: Any, dim: int) -> Columns:
+def _columns(columns: Any, dim: int, losses: int, constraints: int) -> Columns:
     x = np.asarray(columns["x"], float).reshape(-1, dim)
-    floats = {name: np.asarray(columns[name], float).reshape(len(x)) for name in ("y", "seconds")}
-    numbers = {name: np.asarray(columns[name], np.int64).reshape(len(x)) for name in ("trial", "source")}
-    return Columns(x, floats["y"], floats["seconds"], numbers["trial"], numbers["source"])
+    n = len(x)
+    f = np.asarray(columns["f"], float).reshape(n, losses)
+    g = np.asarray(columns["g"], float).reshape(n, constraints)
+    numbers = {name: np.asarray(columns[name], np.int64).reshape(n) for name in ("trial", "source", "kind")}
+    return Columns(x, f, np.asarray(columns["seconds"], float).reshape(n), **numbers, g=g)
 
 
 def _waiting(trial: Any, dim: int) -> Waiting:
@@ -115,13 +121,15 @@ def _said(error: Exception) -> str:
 def check_consistent(state: State, designed: int, reasons: Collection[str]) -> None:
     """Raise ValueError where parts of a state contradict each other; `designed` points are in the initial design."""
     core, columns = state.core, state.columns
-    n, told = len(columns.y), set(columns.trial.tolist())
+    n, told = len(columns.x), set(columns.trial.tolist())
     out = [trial.id for trial in state.pending]
     x = np.vstack([columns.x, *(trial.x[None] for trial in state.pending)])
     rows = [*state.failures, *core.converged]
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
-        "losses below infinity": not np.isinf(columns.y).any(),
+        "losses and constraints below infinity": not (np.isinf(columns.f).any() or np.isinf(columns.g).any()),
+        "kinds of rows that are known": bool(np.isin(columns.kind, range(len(KINDS))).all()),
+        "losses of the rows that succeeded": bool((np.isfinite(columns.f).all(1) == (columns.kind == OK)).all()),
         f"between 0 and {designed} points of the design": _whole(core.designed) and 0 <= core.designed <= designed,
         "fewer trials told and out than issued": _whole(core.trials) and max([*told, *out], default=-1) < core.trials,
         "each pending trial once, and not told": len({*out}) == len(out) and not told & {*out},
@@ -167,4 +175,4 @@ class Delta:
     searches: dict[int, SearchState]  # those that changed, with the new entries of their logs
     ended: list[int]
     core: Core
-    best: tuple[int, Any] | None  # the best row and its point in the user's units, where it is another than before
+    leaders: list[tuple[int, Any]]  # rows that are the best, or on the front, and were not, with their points

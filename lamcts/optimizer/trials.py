@@ -1,14 +1,17 @@
 """Trials: which are out, which were told as failed and may still be mended, and what may be told of them."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lamcts.observations import Observations
-from lamcts.optimizer.losses import as_list, losses_of, many, seconds_of
+from lamcts.optimizer.losses import as_list, many, seconds_of
 from lamcts.optimizer.sessions import Result
+from lamcts.optimizer.several import Taken, taken
 from lamcts.optimizer.state import Waiting
+from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.standing import OK
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import Space
 from lamcts.trial import Trial
@@ -16,15 +19,14 @@ from lamcts.types import Floats, Rows
 
 
 class Told(NamedTuple):
-    """Results, checked, and not yet taken in: points x [k, d], losses [k] (nan: failed), what failed, seconds [k].
+    """Results, checked, and not yet taken in: points x [k, d], what came of them, seconds [k].
 
     `trials` [k] are the trials that they belong to; None for a point that nobody asked for.
     """
 
     trials: list[Trial | None]
     x: Floats
-    losses: Floats
-    messages: list[str | None]
+    outcome: Taken
     seconds: Floats
 
     @property
@@ -41,8 +43,8 @@ class Told(NamedTuple):
 class Trials:
     """The trials of a run by number. `seen` hears of those that are out."""
 
-    def __init__(self, space: Space, seen: Observations, seed: int) -> None:
-        self._space, self._seen, self._seed = space, seen, seed
+    def __init__(self, space: Space, seen: Observations, seed: int, goals: Goals) -> None:
+        self._space, self._seen, self._seed, self._goals = space, seen, seed, goals
         self.pending: dict[int, Trial] = {}
         self.late: dict[int, Trial] = {}  # told as failed: a late worker may still bring a value
         self.issued = 0
@@ -61,32 +63,42 @@ class Trials:
         self._seen.expect(trial.id, x)
         return trial
 
-    def told(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any, maximize: bool) -> Told:
+    def told(self, trials: Trial | Sequence[Trial], values: Any, constraints: Any, seconds: Any) -> Told:
         """Check everything that `tell` was given, and change nothing; ValueError says what is wrong."""
+        single = isinstance(trials, Trial)
         trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
-        values, times = as_list(values, len(trials), "values"), seconds_of(seconds, len(trials))
+        n, times = len(trials), seconds_of(seconds, len(trials))
+        values, held = self._told_of(values, n, "values", single), self._told_of(constraints, n, "constraints", single)
         own = [self.own_record(trial) for trial in trials]
         numbers = [trial.id for trial in own]
         if len(set(numbers)) < len(numbers):
             raise ValueError(f"tell: expected each trial once in a call, got the numbers {numbers}")
-        losses, messages = losses_of(values, maximize)
-        for trial, message in zip(own, messages, strict=True):
-            if trial.id in self.late and message is not None:
-                raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")
-        return Told([*own], self._matrix([trial.x for trial in own]), losses, messages, times)
+        outcome = taken(values, held, self._goals)
+        for trial, kind, message in zip(own, outcome.kind, outcome.messages, strict=True):
+            if trial.id in self.late and kind != OK:
+                got = message or "none"
+                raise ValueError(f"trial {trial.id} was told as failed or checked already: expected a value now, got {got}")
+        return Told([*own], self._matrix([trial.x for trial in own]), outcome, times)
 
-    def told_points(self, points: Any, values: Any, maximize: bool) -> Told:
+    def _told_of(self, given: Any, n: int, name: str, single: bool) -> list[Any]:
+        """Return a list with what was told of each of `n` trials; of a single trial, all that was given."""
+        if single and not self._goals.plain and given is not None and not _holds_one(given):
+            return [given]
+        return as_list(given, n, name)
+
+    def told_points(self, points: Any, values: Any, constraints: Any) -> Told:
         """The same for points of anybody: one that equals the point of a pending trial belongs to it."""
         points = many(points, "tell_points: expected points")
         codes = [self._space.encode(point) for point in points]
-        losses, messages = losses_of(as_list(values, len(points), "values"), maximize)
+        n = len(points)
+        outcome = taken(as_list(values, n, "values"), as_list(constraints, n, "constraints"), self._goals)
         pending: dict[bytes, list[Trial]] = {}  # several have one code where repeats are allowed
         for trial in self.pending.values():
             pending.setdefault(self._code(trial).tobytes(), []).append(trial)
         here = (pending.get(code.tobytes()) for code in codes)
         trials = [same.pop() if same else None for same in here]  # the latest first
         x = [code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)]
-        return Told(trials, self._matrix(x), losses, messages, np.full(len(x), np.nan))
+        return Told(trials, self._matrix(x), outcome, np.full(len(x), np.nan))
 
     def _code(self, trial: Trial) -> Floats:
         """Return the code of a trial's point; its own x may differ in the last bit, and its point is the user's."""
@@ -112,11 +124,11 @@ class Trials:
 
     def settle(self, told: Told, rows: Rows) -> list[Result]:
         """Close the told trials, and return what is to be handed to the searches that asked: first results only."""
-        known = [(t, int(row), text) for t, row, text in zip(told.trials, rows, told.messages, strict=True) if t]
+        known = [(t, int(row), kind) for t, row, kind in zip(told.trials, rows, told.outcome.kind, strict=True) if t]
         first = [Result(trial.session, trial.note, row) for trial, row, _ in known if trial.id in self.pending]
         self.close([trial for trial, *_ in known if trial.id in self.pending])
-        for trial, _, message in known:
-            if message is None:
+        for trial, _, kind in known:
+            if kind == OK:
                 self.late.pop(trial.id, None)
             else:
                 self.late[trial.id] = trial
@@ -139,10 +151,15 @@ class Trials:
         self.issued = issued
         for waiting in pending:
             self._remember(waiting)
-        trial, y = self._seen.trial, self._seen.y
-        late = set(trial[~np.isfinite(y)].tolist()) - set(trial[np.isfinite(y)].tolist()) - {-1}
+        trial, done = self._seen.trial, self._seen.kind == OK
+        late = set(trial[~done].tolist()) - set(trial[done].tolist()) - {-1}
         for row in np.flatnonzero(np.isin(trial, list(late))):
             x = np.array(self._seen.x[row])
             self.late[int(trial[row])] = Trial(
                 int(trial[row]), self._space.decode(x), x, session=int(self._seen.source[row])
             )
+
+
+def _holds_one(given: Any) -> bool:
+    """Return whether this is a list of one thing, told of one trial."""
+    return hasattr(given, "__len__") and not isinstance(given, (str, bytes, Mapping)) and len(given) == 1

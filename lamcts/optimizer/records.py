@@ -1,0 +1,68 @@
+"""What was found, in the user's words: the best evaluation, and the front of several objectives."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.observations import Columns, Observations
+from lamcts.outcomes.front import Front, FrontPoint
+from lamcts.outcomes.goals import Goals
+from lamcts.spaces.base import Space
+from lamcts.types import Rows
+
+
+class Best(NamedTuple):
+    """The best evaluation so far, in the user's units and sign; `trial` is -1 for a point nobody asked for.
+
+    `constraints` says by name how far beyond its bound each is (at most 0: kept; nan: not measured), `violation` is the
+    sum of those that are broken.
+    """
+
+    point: Any
+    value: float
+    trial: int
+    feasible: bool = True
+    violation: float = 0.0
+    constraints: dict[str, float] = {}  # never changed
+
+
+def best(space: Space, seen: Observations, goals: Goals) -> Best:
+    """Return the best evaluation; RuntimeError where there is none."""
+    if len(goals.objectives) > 1:
+        raise RuntimeError("best: there are several objectives; `front` has the evaluations that none is better than")
+    row = seen.best
+    if row is None:
+        raise RuntimeError("best: no evaluation has succeeded yet; tell a finite value first")
+    value = float(goals.signs[0] * seen.f[row, 0])
+    kept = bool(seen.feasible[row])
+    violation = float(np.nansum(np.maximum(seen.g[row], 0.0)))
+    return Best(space.decode(seen.x[row]), value, int(seen.trial[row]), kept, violation, _excesses(seen, goals, row))
+
+
+def front(space: Space, seen: Observations, goals: Goals) -> Front:
+    """Return the feasible evaluations that no other one dominates."""
+    rows = seen.front
+    return front_of(goals, seen, rows, [space.decode(seen.x[row]) for row in rows])
+
+
+def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: list[Any]) -> Front:
+    """Return some rows with their points as a front."""
+    made = []
+    for row, point in zip(rows, points, strict=True):
+        values = dict(zip(goals.names, map(float, goals.signs * columns.f[row]), strict=True))
+        made.append(FrontPoint(point, values, int(columns.trial[row]), _excesses(columns, goals, int(row))))
+    senses = {goal.name: "max" if goal.maximize else "min" for goal in goals.objectives}
+    reference = None if goals.reference is None else dict(zip(goals.names, goals.reference, strict=True))
+    return Front(made, senses, reference)
+
+
+def _excesses(columns: Observations | Columns, goals: Goals, row: int) -> dict[str, float]:
+    return dict(zip(map(str, goals.constraints), map(float, columns.g[row]), strict=True))
+
+
+def leaders(seen: Observations, best_before: int | None, first: int) -> Rows:
+    """Return the rows that a reader without the space needs the points of: best, or on the front, since row `first`."""
+    if seen.f.shape[1] > 1 and len(front := seen.front):
+        return front[front >= first]
+    best = seen.best
+    return np.array([] if best is None or best == best_before else [best], np.int64)

@@ -1,0 +1,69 @@
+"""Several columns as one number, for a search that knows no more: the same for a row whenever it is looked at.
+
+What a search models or replays must not change under it, as the standing of a row does when others come. So each search
+has a number of its own: its weights of the objectives, and units that are those of the rows there were when it began.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lamcts.observations import Observations
+from lamcts.outcomes.standing import feasible, placed
+from lamcts.types import Floats, Rows
+
+SUM_SHARE = 0.05  # of the weighted sum beside the weighted maximum: Knowles (ParEGO, 2006)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """weights [m]; low, spread [m]: least losses and their usual distance from them; unit [c]: usual excesses."""
+
+    weights: list[float]
+    low: list[float]
+    spread: list[float]
+    unit: list[float]
+
+    def of(self, f: Floats, g: Floats, kind: Rows) -> Floats:
+        """Return the number of each row, [n], lower is better, nan for one without a standing.
+
+        Feasible rows lie in (-1, 1) by the augmented weighted Chebyshev distance of their losses, infeasible ones in
+        [2, 3) by the sum of their excesses.
+        """
+        weighted = np.array(self.weights) * ((f - self.low) / self.spread)  # [n, m]
+        far = weighted.max(1) + SUM_SHARE * weighted.sum(1)
+        over = (np.maximum(np.where(np.isnan(g), np.inf, g), 0.0) / self.unit).sum(1)
+        over = np.where(np.isfinite(over), over / (1 + over), 1.0)
+        number = np.where(feasible(f, g, kind), far / (1 + np.abs(far)), 2 + over)
+        return np.where(placed(g, kind), number, np.nan)
+
+
+def scale_of(seen: Observations, weights: Floats) -> Scale:
+    """Return the scale of a search that begins now."""
+    f = seen.f[seen.feasible] if seen.feasible.any() else seen.f[np.isfinite(seen.f).all(1)]
+    low = f.min(0) if len(f) else np.zeros(f.shape[1])
+    spread = np.median(f, 0) - low if len(f) else np.ones(f.shape[1])
+    broken = [column[column > 0] for column in seen.g.T]
+    unit = [float(np.median(own)) if len(own) else 1.0 for own in broken]
+    return Scale(weights.tolist(), low.tolist(), np.where(spread > 0, spread, 1.0).tolist(), unit)
+
+
+class OneNumber(Observations):
+    """What has been seen, with a number of its own in place of the standing; all else is the same, and grows with it."""
+
+    def __init__(self, seen: Observations, scale: Scale) -> None:
+        self._seen, self._scale = seen, scale
+        self._number = np.empty(0)  # of the first rows
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._seen, name)  # the columns, the pending points, and what they are made of
+
+    @property
+    def y(self) -> Floats:
+        if (known := len(self._number)) < len(self._seen):
+            new = self._scale.of(self.f[known:], self.g[known:], self.kind[known:])
+            self._number = np.concatenate([self._number, new])
+        return self._number
+
+    def standing(self, rows: Rows) -> Floats:
+        return self.y[rows]
