@@ -1,0 +1,1 @@
+"""What evaluations come to: goals, and how rows with several columns compare. Losses inside: lower is better."""
