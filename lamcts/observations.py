@@ -17,8 +17,8 @@ MOST_IDENTITIES = 100_000  # that are kept: some 20 MB (untuned)
 
 
 class Columns(NamedTuple):
-    """Rows of observations: x [n, d] in the unit cube; losses f [n, m] (nan: failed, or not run), excesses g [n, c] of the
-    constraints (nan: not measured), kinds [n]; [n] seconds, trials, sources.
+    """Rows of observations: x [n, d] in the unit cube; losses f [n, m] (nan: failed, or not run), excesses g [n, c] of
+    the constraints (nan: not measured), kinds [n]; [n] seconds, trials, sources.
     """
 
     x: Floats
@@ -43,7 +43,8 @@ class Observations:
     `seconds` [n] (nan where unknown), `trial` [n] the trial's number (-1: a point
     nobody asked for), `source` [n] the sampler session that asked (-1: initial design or user).
     `y` [n] is what rows are compared by: the loss where there is one and no constraint, else the standing, which
-    changes as rows come; nan for a row that failed. A row is never changed or removed. With `repeat`, points may come again and every point counts as fresh.
+    changes as rows come; nan for a row that failed. A row is never changed or removed. With `repeat`, points may
+    come again and every point counts as fresh.
     `identity` says which points are the same thing, and which are none (`spaces/keyed.py`): it maps x [d] to what equal
     points share, None to what no point is worth. Left out, points are the same if they are equal.
     """
@@ -101,7 +102,7 @@ class Observations:
     @property
     def feasible(self) -> NDArray[np.bool_]:
         """Which rows were evaluated and keep all constraints, [n]."""
-        return feasible(self.f, self.g, self.kind)
+        return feasible(self.g, self.kind)
 
     def standing(self, rows: Rows) -> Floats:
         """Return what some rows [k] are compared by among themselves, [k]; other rows have no say in it."""
@@ -136,8 +137,10 @@ class Observations:
     @property
     def front(self) -> Rows:
         """The feasible rows that no other feasible row dominates, in order of arrival."""
-        good = np.flatnonzero(self.feasible)
-        return good[self.y[good] == 0.0] if not self.plain else good[self.y[good] == self.y[good].min(initial=np.inf)]
+        good: Rows = np.flatnonzero(self.feasible)
+        level = self.y[good]
+        first: Rows = good[level == level.min(initial=np.inf)]
+        return first
 
     def best_row(self, rows: Iterable[int], current: int | None = None) -> int | None:
         """Return the row of the lowest `y` of `current` and `rows` (the first of equals), None without a success."""
@@ -184,7 +187,7 @@ class Observations:
         self._good[self._n_good : self._n_good + len(good)] = good
         self._n_good += len(good)
         if not self.plain:
-            kept = rows[feasible(self._f[rows], self._g[rows], self._kind[rows])]
+            kept = rows[feasible(self._g[rows], self._kind[rows])]
             self._dominated.append(self._f[kept])
         elif len(good):
             leader = int(good[np.argmin(self._f[good, 0])])

@@ -79,12 +79,13 @@ class Recorded:
     @property
     def values(self) -> Floats:
         """The values of the first objective in the user's sign, [n], nan for failures."""
-        return self.goals.signs[0] * self.columns.y
+        values: Floats = self.goals.signs[0] * self.columns.y
+        return values
 
     @property
     def feasible(self) -> NDArray[np.bool_]:
         """Which rows were evaluated and keep all constraints, [n]."""
-        return feasible(self.columns.f, self.columns.g, self.columns.kind)
+        return feasible(self.columns.g, self.columns.kind)
 
     @property
     def best(self) -> tuple[Any, float, int] | None:

@@ -98,7 +98,9 @@ def read_rows(db: sqlite3.Connection, path: str, meta: dict[str, Any]) -> tuple[
     if not all(row[3] in KINDS for row in found):
         raise damaged(path, f"rows: expected kinds of {', '.join(KINDS)}")
     columns = columns_of(path, [(row[1], row[2], row[4]) for row in found], **widths)
-    return columns._replace(kind=_kinds(path, [row[3] for row in found], columns)), {row[0]: str(row[5]) for row in found if row[5] is not None}
+    return columns._replace(kind=_kinds(path, [row[3] for row in found], columns)), {
+        row[0]: str(row[5]) for row in found if row[5] is not None
+    }
 
 
 def _kinds(path: str, words: list[str], columns: Columns) -> Rows:

@@ -162,13 +162,13 @@ class Optimizer:
         """Drop a pending trial that will never be told, such as one whose worker is lost."""
         trial = self._trials.own_record(trial)
         if trial.id in self._trials.late:
-            raise ValueError(f"trial {trial.id} was told as failed: it is not pending any more")
+            raise ValueError(f"trial {trial.id} was told as failed or checked: it is not pending any more")
         self._trials.close([trial])
         self._searches.forget(trial.session, trial.note)
 
     @property
     def best(self) -> Best:
-        """The best evaluation so far, the least infeasible before a feasible one; RuntimeError before the first success.
+        """The best evaluation so far, before a feasible one the least infeasible; RuntimeError before any success.
 
         With several objectives no evaluation is the best: RuntimeError, and `front` has those that none is better than.
         """

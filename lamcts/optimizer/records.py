@@ -1,5 +1,7 @@
 """What was found, in the user's words: the best evaluation, and the front of several objectives."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +25,7 @@ class Best(NamedTuple):
     trial: int
     feasible: bool = True
     violation: float = 0.0
-    constraints: dict[str, float] = {}  # never changed
+    constraints: Mapping[str, float] = MappingProxyType({})
 
 
 def best(space: Space, seen: Observations, goals: Goals) -> Best:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.observations import Columns
 from lamcts.optimizer.state import State
 
 MAGIC = "lamcts optimizer"
+COLUMN = "column "  # what the names of the arrays of rows begin with
 
 
 def write(path: str | os.PathLike[str], settings: dict[str, Any], state: State) -> None:
@@ -22,7 +22,7 @@ def write(path: str | os.PathLike[str], settings: dict[str, Any], state: State) 
     if place.is_dir():
         raise ValueError(f"save: expected the path of a file, got {os.fsdecode(path)!r}, which is a folder")
     content = state.to_dict()
-    arrays = {f"column {name}": content["columns"][name] for name in Columns._fields}
+    arrays = {f"{COLUMN}{name}": column for name, column in content["columns"].items()}
     arrays["pending"] = np.array([trial.pop("x") for trial in content["pending"]])
     try:
         text = json.dumps({"file": MAGIC, "settings": settings, "state": content | {"columns": None}})
@@ -51,7 +51,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
         if text["file"] != MAGIC:
             raise ValueError(f"it is {text['file']!r}")
         state = text["state"]
-        state["columns"] = {name: arrays[f"column {name}"] for name in Columns._fields}
+        state["columns"] = {
+            name.removeprefix(COLUMN): array for name, array in arrays.items() if name.startswith(COLUMN)
+        }
         for trial, x in zip(state["pending"], arrays["pending"], strict=True):
             trial["x"] = x
         return text["settings"], state

@@ -12,6 +12,7 @@ from lamcts.optimizer.state import Mark, SearchState
 from lamcts.regions.region import Region
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler, Session
+from lamcts.samplers.scalarised import fitting
 from lamcts.types import Floats
 
 MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)
@@ -42,7 +43,7 @@ class LocalSearches:
     """
 
     def __init__(self, sampler: Sampler, seen: Observations, seed: int) -> None:
-        self.sampler, self.seen, self.seed = sampler, seen, seed
+        self.sampler, self.seen, self.seed = fitting(sampler, seen), seen, seed
         self.live: dict[int, Search] = {}
         self.converged: list[int] = []  # rows at which searches have converged
         self.next = 0

@@ -46,7 +46,8 @@ def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, A
         parts = {name: given[name] if name in given else make[name](settings[name]) for name in PARTS}
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected settings that this lamcts knows, got those of another version ({error})") from None
-    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | settings.get("goals", {})
+    goals: dict[str, Any] = settings.get("goals", {})
+    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals
 
 
 def design_of(settings: dict[str, Any], space: Any) -> Design:

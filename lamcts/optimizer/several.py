@@ -15,7 +15,7 @@ from lamcts.types import Floats, array_of, number_of
 
 
 class Taken(NamedTuple):
-    """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong in those that failed."""
+    """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong where one failed."""
 
     f: Floats
     g: Floats
@@ -47,7 +47,7 @@ def _refuse(constraints: Sequence[Any], goals: Goals) -> None:
     given = [held for held in constraints if held is not None]
     if given:
         raise ValueError(
-            f"constraints: expected none, since this optimizer was given no constraints, got {safe_repr(given[0]):.60}; "
+            f"constraints: expected none, since this optimizer was given none, got {safe_repr(given[0]):.60}; "
             "name them: Optimizer(space, constraints=['stress <= 250'])"
         )
 
@@ -72,7 +72,9 @@ def _one(value: Any, held: Any, goals: Goals) -> tuple[Floats, Floats, int, str 
     return goals.losses(numbers), goals.excesses(numbers), OK, None
 
 
-def _failed(found: Mapping[str, float | None], goals: Goals, message: str | None) -> tuple[Floats, Floats, int, str | None]:
+def _failed(
+    found: Mapping[str, float | None], goals: Goals, message: str | None
+) -> tuple[Floats, Floats, int, str | None]:
     return np.full(len(goals.names), np.nan), goals.excesses(_numbers(found)), FAILED, message
 
 

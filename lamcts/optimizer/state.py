@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.observations import Columns
-from lamcts.outcomes.standing import KINDS, OK
+from lamcts.outcomes.standing import FAILED, KINDS, OK
 from lamcts.spaces.values import brief
 from lamcts.types import Floats
 
@@ -66,7 +66,7 @@ class State:
             "format": FORMAT,
             "fingerprint": self.fingerprint,
             "core": dict(vars(self.core)),
-            "columns": {name: np.array(column) for name, column in self.columns._asdict().items()},
+            "columns": _arrays(self.columns),
             "failures": {str(row): message for row, message in self.failures.items()},
             "pending": [dict(vars(trial)) for trial in self.pending],
             "searches": {str(number): dict(vars(search)) for number, search in self.searches.items()},
@@ -95,13 +95,22 @@ class State:
             ) from None
 
 
+def _arrays(columns: Columns) -> dict[str, Any]:
+    """Return the columns by name; where there is one loss and no constraint it is `y`, and says which rows failed."""
+    arrays = {name: np.array(column) for name, column in columns._asdict().items()}
+    if columns.f.shape[1] == 1 and not columns.g.shape[1]:
+        return {name: arrays[name] for name in ("x", "seconds", "trial", "source")} | {"y": np.array(columns.y)}
+    return arrays
+
+
 def _columns(columns: Any, dim: int, losses: int, constraints: int) -> Columns:
     x = np.asarray(columns["x"], float).reshape(-1, dim)
-    n = len(x)
-    f = np.asarray(columns["f"], float).reshape(n, losses)
-    g = np.asarray(columns["g"], float).reshape(n, constraints)
-    numbers = {name: np.asarray(columns[name], np.int64).reshape(n) for name in ("trial", "source", "kind")}
-    return Columns(x, f, np.asarray(columns["seconds"], float).reshape(n), **numbers, g=g)
+    n, plain = len(x), losses == 1 and not constraints
+    f = np.asarray(columns["y" if plain else "f"], float).reshape(n, losses)
+    g = np.empty((n, 0)) if plain else np.asarray(columns["g"], float).reshape(n, constraints)
+    kind = np.where(np.isfinite(f[:, 0]), OK, FAILED) if plain else np.asarray(columns["kind"], np.int64).reshape(n)
+    trial, source = (np.asarray(columns[name], np.int64).reshape(n) for name in ("trial", "source"))
+    return Columns(x, f, np.asarray(columns["seconds"], float).reshape(n), trial, source, g, kind)
 
 
 def _waiting(trial: Any, dim: int) -> Waiting:

@@ -11,7 +11,7 @@ from lamcts.optimizer.sessions import Result
 from lamcts.optimizer.several import Taken, taken
 from lamcts.optimizer.state import Waiting
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import OK
+from lamcts.outcomes.standing import CHECKED, OK
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import Space
 from lamcts.trial import Trial
@@ -46,7 +46,7 @@ class Trials:
     def __init__(self, space: Space, seen: Observations, seed: int, goals: Goals) -> None:
         self._space, self._seen, self._seed, self._goals = space, seen, seed, goals
         self.pending: dict[int, Trial] = {}
-        self.late: dict[int, Trial] = {}  # told as failed: a late worker may still bring a value
+        self.late: dict[int, Trial] = {}  # told as failed, or checked: a late worker may still bring a value
         self.issued = 0
 
     def issue(self, x: Floats, session: int, note: Any) -> Trial:
@@ -75,10 +75,13 @@ class Trials:
             raise ValueError(f"tell: expected each trial once in a call, got the numbers {numbers}")
         outcome = taken(values, held, self._goals)
         for trial, kind, message in zip(own, outcome.kind, outcome.messages, strict=True):
-            if trial.id in self.late and kind != OK:
-                got = message or "none"
-                raise ValueError(f"trial {trial.id} was told as failed or checked already: expected a value now, got {got}")
+            if trial.id in self.late and kind != OK and not self._was_checked(trial):
+                raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")
         return Told([*own], self._matrix([trial.x for trial in own]), outcome, times)
+
+    def _was_checked(self, trial: Trial) -> bool:
+        """Return whether only the constraints of a trial that was told are known: it may still be run, and fail."""
+        return bool(self._seen.kind[self._seen.trial == trial.id][-1] == CHECKED)
 
     def _told_of(self, given: Any, n: int, name: str, single: bool) -> list[Any]:
         """Return a list with what was told of each of `n` trials; of a single trial, all that was given."""

@@ -33,7 +33,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Constraint:
-    """What the quantity `name` has to keep to: `relation` ("<=", ">=" or "==") and `bound`, an equality to `tolerance`."""
+    """What quantity `name` has to keep to: `relation` ("<=", ">=" or "==") and `bound`, an equality to `tolerance`."""
 
     name: str
     relation: str = "<="
@@ -46,12 +46,15 @@ class Constraint:
         found = WORDS.fullmatch(words) if isinstance(words, str) else None
         if found is None:
             raise ValueError(
-                f"constraints: expected 'name <= number', '>=' or 'name == number +- tolerance', got {safe_repr(words):.60}"
+                "constraints: expected 'name <= number', 'name >= number' or 'name == number +- tolerance', "
+                f"got {safe_repr(words):.60}"
             )
         name, sign, bound, tolerance = found.groups()
         relation = RELATIONS[sign]
         if (tolerance is None) == (relation == "=="):
-            cure = "give it a tolerance, such as 'gap == 0 +- 1e-3'" if tolerance is None else "only '==' has a tolerance"
+            cure = (
+                "give it a tolerance, such as 'gap == 0 +- 1e-3'" if tolerance is None else "only '==' has a tolerance"
+            )
             raise ValueError(f"constraints: {words!r}: {cure}")
         made = cls(name, relation, float(bound), float(tolerance or 0.0))
         if not (math.isfinite(made.bound) and made.tolerance >= 0):
@@ -86,7 +89,9 @@ class Goals:
     reference: tuple[float, ...] | None = None
 
     @classmethod
-    def of(cls, maximize: bool = False, objectives: Any = None, constraints: Any = None, reference: Any = None) -> "Goals":
+    def of(
+        cls, maximize: bool = False, objectives: Any = None, constraints: Any = None, reference: Any = None
+    ) -> "Goals":
         """Return the goals of a user's words; ValueError says what was expected of which.
 
         objectives: None for one; a number of them; names; or a dict of names and "min" or "max". `maximize`: the sense
@@ -136,7 +141,8 @@ class Goals:
 
     def losses(self, values: Mapping[str, float]) -> Floats:
         """Return the losses [m] of values by name."""
-        return self.signs * np.array([values[name] for name in self.names])
+        losses: Floats = self.signs * np.array([values[name] for name in self.names])
+        return losses
 
     def excesses(self, values: Mapping[str, float]) -> Floats:
         """Return by how much values by name break each constraint, [c]; nan where its quantity is not there."""
@@ -152,7 +158,9 @@ def _objectives(given: Any, maximize: bool) -> tuple[Objective, ...]:
     if given is None:
         return (Objective("value", maximize),)
     if isinstance(given, Mapping):
-        return tuple(Objective(_name(name, "objectives"), _sense(name, sense)) for name, sense in given.items()) or _none()
+        return (
+            tuple(Objective(_name(name, "objectives"), _sense(name, sense)) for name, sense in given.items()) or _none()
+        )
     if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
         return tuple(Objective(_name(name, "objectives"), maximize) for name in given) or _none()
     n = whole_number(given, "objectives: names, a dict of names and senses, or how many there are")

@@ -11,12 +11,12 @@ from lamcts.outcomes.dominance import dominance_numbers
 from lamcts.types import Floats
 
 Mask = NDArray[np.bool_]
-OK, FAILED, CHECKED = 0, 1, 2  # kinds of rows: evaluated; failed; its constraints are known, its objectives were not run
+OK, FAILED, CHECKED = 0, 1, 2  # kinds of rows: evaluated; failed; only its constraints are known
 KINDS = ("ok", "failed", "checked")
 
 
-def feasible(f: Floats, g: Floats, kind: NDArray[np.int64]) -> Mask:
-    """Return which rows were evaluated and keep all constraints, [n]; f [n, m], g [n, c]: an unknown one is not kept."""
+def feasible(g: Floats, kind: NDArray[np.int64]) -> Mask:
+    """Return which rows were evaluated and keep all constraints (one not measured is not kept), [n]; g [n, c]."""
     return np.asarray((kind == OK) & (g <= 0).all(1))
 
 
@@ -48,7 +48,7 @@ def standing(f: Floats, g: Floats, kind: NDArray[np.int64], dominated: NDArray[n
     """
     if f.shape[1] == 1 and not g.shape[1]:
         return np.array(f[:, 0])
-    good, here = feasible(f, g, kind), placed(g, kind)
+    good, here = feasible(g, kind), placed(g, kind)
     level = np.full(len(f), np.nan)
     if f.shape[1] == 1:
         level[good] = f[good, 0]

@@ -8,7 +8,7 @@ space: the next valley along a parameter lies outside any region round the prese
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from lamcts.samplers.parts.bandit import AdaptiveAllocation, AllocationState
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.scalarised import fitting
 from lamcts.types import Rows
 
 GOOD = 0.25  # share of rows that are better than the one that gains are measured by (untuned)
@@ -42,6 +43,7 @@ class Auto(LocalSampler):
     memory: how long gains are remembered (60; evaluations, to fade to 1 / e); untuned.
     """
 
+    several: ClassVar[bool] = True
     arms: tuple[Sampler, ...]
     least: float = 0.07
     base: float = 0.15
@@ -57,7 +59,7 @@ class Auto(LocalSampler):
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_AutoSession":
         own = rng.spawn(len(self.arms))
-        arms = [arm.start(region, seen, stream) for arm, stream in zip(self.arms, own, strict=True)]
+        arms = [fitting(arm, seen).start(region, seen, stream) for arm, stream in zip(self.arms, own, strict=True)]
         k = len(arms)
         incumbent = seen.best_row([arm.incumbent for arm in arms if arm.incumbent is not None])
         progress = _Progress(rng, incumbent, len(seen), [0] * k, [0] * k, AllocationState.of(k))
@@ -91,7 +93,7 @@ class _AutoSession(LocalSession[Auto, _Progress]):
             if start == progress.starts[a]:
                 logs[a].append(entry)
         saved = zip(self.settings.arms, state["arms"], logs, strict=True)
-        arms = [arm.restore(own, kept, self.region, self.seen) for arm, own, kept in saved]
+        arms = [fitting(arm, self.seen).restore(own, kept, self.region, self.seen) for arm, own, kept in saved]
         session = _AutoSession(self.settings, self.region, self.seen, progress, arms)
         session.log = list(log)
         return session
@@ -176,6 +178,8 @@ class _AutoSession(LocalSession[Auto, _Progress]):
         arm = self.arms[a]
         if self.incumbent is None or arm.incumbent == self.incumbent or (a and arm.done):
             return
+        if self.seen.f.shape[1] > 1:  # each goes its own way along the front
+            return
         if (recenter := getattr(arm, "recenter", None)) is not None:
             recenter(self.incumbent)
 
@@ -198,9 +202,10 @@ class _AutoSession(LocalSession[Auto, _Progress]):
 
         Done at an ask, not at a tell: only then is the region sure to be the same after a resume.
         """
-        for a, arm in enumerate(self.arms):
-            if a and arm.done and arm.incumbent != self.incumbent:
-                self.arms[a] = self.settings.arms[a].start(self.region, self.seen, child(self.progress.rng))
+        for a, session in enumerate(self.arms):
+            if a and session.done and session.incumbent != self.incumbent:
+                arm = fitting(self.settings.arms[a], self.seen)
+                self.arms[a] = arm.start(self.region, self.seen, child(self.progress.rng))
                 self.progress.starts[a] += 1
                 self._logged[a] = 0
                 self._share_incumbent(a)

@@ -1,7 +1,7 @@
 """First-improvement local search: one parameter of the best point at a time, until no neighbour is better."""
 
 from dataclasses import dataclass
-from typing import get_args
+from typing import ClassVar, get_args
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class HillClimb(LocalSampler):
         "incumbent": at those in the tree's region round the best point. "selected": the tree selects its region, and so
         which search goes on, anew at each ask. Reasoned, not measured; paper: it has no tree.
     """
+
+    several: ClassVar[bool] = True
 
     patience: int | None = None
     scope: Scope = "space"

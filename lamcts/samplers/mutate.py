@@ -1,6 +1,7 @@
 """Regularised evolution (Real et al. 2019, arXiv 1802.01548) inside a region: discrete and mixed spaces, no model."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ class Mutate(LocalSampler):
         budgets of 1,000 and more.
     sample: of them, how many are drawn for each child; the best is its parent (5; results); untuned; paper: 25.
     """
+
+    several: ClassVar[bool] = True
 
     population: int = 20
     sample: int = 5

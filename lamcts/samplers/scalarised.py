@@ -17,7 +17,10 @@ CORNERS = 0.25  # chance that a lineage looks at one objective alone: the ends o
 
 def fitting(sampler: Sampler, seen: Observations) -> Sampler:
     """Return a sampler for what is seen: itself, or one that shows it one number in place of several columns."""
-    return sampler if seen.plain or getattr(sampler, "several", False) else Scalarised(sampler)
+    if seen.plain or getattr(sampler, "several", False):
+        return sampler
+    scalarised: Sampler = Scalarised(sampler)
+    return scalarised
 
 
 @dataclass(frozen=True)
@@ -33,20 +36,19 @@ class Scalarised:
     def resumable(self) -> bool:
         return self.inner.resumable
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_Lineage":
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
         scale = scale_of(seen, _weights(seen.f.shape[1], child(rng)))
         return _Lineage(self.inner.start(region, OneNumber(seen, scale), rng), scale)
 
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> "_Lineage":
+    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Session:
         scale = Scale(**state["scale"])
         return _Lineage(self.inner.restore(state["inner"], log, region, OneNumber(seen, scale)), scale)
 
 
 def _weights(m: int, rng: np.random.Generator) -> Floats:
     """Return weights [m] of sum 1: one objective alone, or evenly from the simplex."""
-    if rng.random() < CORNERS:
-        return np.eye(m)[rng.integers(m)]
-    return rng.dirichlet(np.ones(m))
+    weights: Floats = np.eye(m)[rng.integers(m)] if rng.random() < CORNERS else rng.dirichlet(np.ones(m))
+    return weights
 
 
 class _Lineage:
@@ -54,10 +56,12 @@ class _Lineage:
 
     def __init__(self, inner: Session, scale: Scale) -> None:
         self.inner, self.scale = inner, scale
+        self.log = inner.log  # the same list: it only grows
 
-    @property
-    def log(self) -> list[Any]:
-        return self.inner.log
+    def __getattr__(self, name: str) -> Any:
+        if name == "inner":
+            raise AttributeError(name)
+        return getattr(self.inner, name)  # what only some searches can, such as `recenter`
 
     @property
     def incumbent(self) -> int | None:

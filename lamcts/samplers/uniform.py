@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +22,8 @@ class Uniform(LocalSampler):
 
     As LaNAS proposes inside the leaf that it selects (thesis 4.2.2, its pi_rand).
     """
+
+    several: ClassVar[bool] = True
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_UniformSession":
         progress = _Progress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**63)))

@@ -34,7 +34,7 @@ class Scale:
         far = weighted.max(1) + SUM_SHARE * weighted.sum(1)
         over = (np.maximum(np.where(np.isnan(g), np.inf, g), 0.0) / self.unit).sum(1)
         over = np.where(np.isfinite(over), over / (1 + over), 1.0)
-        number = np.where(feasible(f, g, kind), far / (1 + np.abs(far)), 2 + over)
+        number = np.where(feasible(g, kind), far / (1 + np.abs(far)), 2 + over)
         return np.where(placed(g, kind), number, np.nan)
 
 
@@ -49,7 +49,7 @@ def scale_of(seen: Observations, weights: Floats) -> Scale:
 
 
 class OneNumber(Observations):
-    """What has been seen, with a number of its own in place of the standing; all else is the same, and grows with it."""
+    """What has been seen, with a number of its own in place of the standing; all else is the same and grows with it."""
 
     def __init__(self, seen: Observations, scale: Scale) -> None:
         self._seen, self._scale = seen, scale

@@ -1,7 +1,7 @@
 """What local searches share: settings that start sessions, and sessions whose progress is a record."""
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -66,7 +66,13 @@ class LocalSession(Generic[Settings, P]):
 
 
 class LocalSampler:
-    """Base of frozen settings: what `start` begins, a `LocalSession`, `restore` goes on with."""
+    """Base of frozen settings: what `start` begins, a `LocalSession`, `restore` goes on with.
+
+    `several`: whether its searches look at several columns themselves, or compare rows by their standing alone; others
+    are shown one number (scalarised.py).
+    """
+
+    several: ClassVar[bool] = False
 
     @property
     def resumable(self) -> bool:
