@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from lamcts.cli.screen import complain
+from lamcts.cli.screen import complain, in_options
 from lamcts.errors import LamctsError
 from lamcts.text import safe_text
 
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.traceback:
             raise
         what = "not enough memory, ask for less: " if isinstance(error, MemoryError) else ""
-        complain(f"lamcts {args.name}", what + safe_text(error))
+        complain(f"lamcts {args.name}", what + in_options(safe_text(error), args.options))
         return USER_MISTAKE
 
 
@@ -44,7 +44,8 @@ def parser() -> argparse.ArgumentParser:
     for add in (_run, _nas, _list, _show, _plot):
         one = add(commands)
         one.add_argument("--traceback", action="store_true", help="show where an error came from")
-        one.set_defaults(name=one.prog.split()[-1])
+        options = {action.dest: action.option_strings[0] for action in one._actions if action.option_strings}
+        one.set_defaults(name=one.prog.split()[-1], options=options)
     return root
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts import objectives, samplers
+from lamcts.cli.given import option
 from lamcts.cli.screen import number, say, span, table
 from lamcts.optimizer.placement import tree_share
 
@@ -26,7 +27,7 @@ def list_names(args: argparse.Namespace) -> int:
     say("objectives (lamcts run NAME)")
     rows = []
     for name, row in objectives.names().items():
-        takes = " ".join(f"--{setting.replace('_', '-')}" for setting in row.settings if setting != "base_seed")
+        takes = " ".join(option(setting) for setting in row.settings if setting != "base_seed")
         rows.append([name, f"{row.budget} evaluations", takes, row.line + _missing(row.extra if row.missing else None)])
     table(rows)
     say()

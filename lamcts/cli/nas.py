@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts import objectives, samplers
-from lamcts.cli.given import Given
+from lamcts.cli.given import Given, settings_of
 from lamcts.cli.run import RESULT, carry_out, draw, write_json
 from lamcts.cli.screen import complain, number, say, table
 from lamcts.errors import MissingExtra
@@ -28,9 +28,7 @@ SETTINGS = ("dataset", "guide")  # of tables, as options, besides the place of t
 def nas(args: argparse.Namespace) -> int:
     names = [name for name, row in objectives.names().items() if row.build.__module__.startswith("lamcts.nas.")]
     row = objectives.entry(_one_of("--space", args.space, names))
-    settings = {name: value for name in SETTINGS if (value := getattr(args, name)) is not None}
-    for name in settings.keys() - row.settings.keys():
-        raise ValueError(f"--{name}: expected none, as {row.name} has one only, got {settings[name]!r}: leave it out")
+    settings = settings_of(args, row, SETTINGS)
     make = SEARCHES[_one_of("--search", args.search, list(SEARCHES))]
     objective = objectives.make(row.name, table=args.table, **settings)
     args.sampler = args.search  # what the folder is named after

@@ -101,16 +101,17 @@ def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
     ("argv", "message"),
     [
         (["run", "akley"], "did you mean 'ackley'"),
-        (["run", "ackley", "--rollouts", "3"], "it takes dim, shift, rotate, noise"),
+        (["run", "ackley", "--rollouts", "3"], "expected none, as ackley takes --dim, --shift, --rotate, --noise"),
         (["run", "ackley", "--sampler", "tubro"], "did you mean 'turbo'"),
-        (["run", "ackley", "--dim", "0"], "at least 1"),
+        (["run", "ackley", "--dim", "0"], "lamcts run: expected --dim of at least 1"),
         (["run", "ackley", "--dim", "99999999999"], "not enough memory, ask for less: Unable to allocate"),
         (["run", "ackley", "--check", "-4"], "--check: expected a number of episodes of at least 0, got -4"),
         (["run", "\x1b[31m"], r"got '\x1b[31m'"),
         (["run", "ackley", "\x1b[31m"], r"unrecognized arguments: \x1b[31m"),
         (["run", "ackley", "--dim", "many"], "invalid int value: 'many'"),
         (["run", "ackley", "--shift", "far"], "a whole number or 'reference', got 'far'"),
-        (["run", "ackley", "--budget", "0", "--sampler", "uniform"], "budget"),
+        (["run", "ackley", "--budget", "0", "--sampler", "uniform"], "lamcts run: --budget: expected a whole number"),
+        (["show", "out: x"], "no journal at out: x"),
         (["run", "ackley", "--bugdet", "3"], "unrecognized arguments: --bugdet 3"),
         (["run"], "expected an objective, got none"),
         (["rum"], "invalid choice: 'rum'"),
@@ -326,7 +327,7 @@ def test_a_sampler_that_cannot_go_on_runs_without_a_journal(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "message"), [("--shift", "expected shift as a seed of at least 0"), ("--seed", "seed: expected a whole")]
+    ("option", "message"), [("--shift", "expected --shift as a seed of at least 0"), ("--seed", "--seed: expected a")]
 )
 def test_a_negative_seed_is_refused_before_anything_is_written(capsys, tmp_path, option, message):
     code, _, err = said(capsys, "run", "ackley", "--dim", "2", "--budget", "2", option, "-3", *QUICK)

@@ -72,7 +72,7 @@ def test_lanas_begins_with_its_random_networks_and_says_so_where_the_budget_has_
 def test_a_budget_of_nothing_is_refused_in_one_line(capsys, table, search):
     options = ["--space", "nasbench-macro", "--table", table, "--search", search, "--budget", "0"]
     code, _, err = said(capsys, "nas", *options)
-    assert code == 2 and err == "lamcts nas: budget: expected a whole number of at least 1, got 0\n"
+    assert code == 2 and err == "lamcts nas: --budget: expected a whole number of at least 1, got 0\n"
 
 
 def test_cells_of_a_keyed_table_are_searched_and_said_by_their_graph(capsys, tmp_path, table):
@@ -90,9 +90,10 @@ def test_cells_of_a_keyed_table_are_searched_and_said_by_their_graph(capsys, tmp
         (["--space", "nasbench-makro"], "did you mean 'nasbench-macro'?"),
         (["--space", "ackley"], "expected one of nasbench-graph, nasbench-macro"),
         (["--space", "nasbench-macro", "--search", "evolutoin"], "did you mean 'evolution'?"),
-        (["--space", "nasbench-macro"], "pass table=FILE, or set LAMCTS_DATA"),
+        (["--space", "nasbench-macro"], "pass --table FILE, or set LAMCTS_DATA"),
         (["--space", "nasbench-macro", "--table", "nowhere.npz"], "got no file at nowhere.npz"),
         (["--space", "nasbench-macro", "--dataset", "cifar10"], "--dataset: expected none"),
+        (["--space", "nasbench201", "--dataset", "mnist"], "lamcts nas: --dataset: expected one of cifar10, "),
         ([], "--space"),
     ],
 )
