@@ -4,23 +4,18 @@ import argparse
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lamcts import objectives, samplers
 from lamcts.cli.given import Given, settings_of
-from lamcts.cli.run import RESULT, carry_out, draw, write_json
-from lamcts.cli.screen import complain, number, say, table
-from lamcts.errors import MissingExtra
-from lamcts.spaces.values import plain
+from lamcts.cli.run import carry_out
+from lamcts.cli.screen import number, table
 
 if TYPE_CHECKING:
     from lamcts.spaces.base import Space
-    from lamcts.study import Study
 
-PICTURE = "network.png"
 FIRST_SHARE = 5  # evaluations of a first run, at least, for each random one that a search begins with (untuned)
 SETTINGS = ("dataset", "guide")  # of tables, as options, besides the place of the table itself
 
@@ -37,7 +32,7 @@ def nas(args: argparse.Namespace) -> int:
     if "n_init" in how and args.budget is not None and args.budget <= how["n_init"]:
         got = f"the {how['n_init']} random networks that {args.search} begins with, got {args.budget}"
         raise ValueError(f"--budget: expected more than {got}: raise it, or leave it out")
-    return carry_out(args, given, how, _finish)
+    return carry_out(args, given, how, _report)
 
 
 def _one_of(option: str, name: str, known: list[str]) -> str:
@@ -80,27 +75,13 @@ SEARCHES: dict[str, Callable[["Space"], dict[str, Any]]] = {
 }
 
 
-def _finish(
-    args: argparse.Namespace, objective: Any, study: "Study", result: Any, folder: Path, about: dict[str, Any]
-) -> int:
-    """Write what was found, say it, and return the exit code."""
-    if result.x is None:
-        complain("lamcts nas", f"no evaluation succeeded: {result.message}")
-        return 1
-    say(result.message + (f"; the tree {result.tree}" if result.tree else ""))
-    values = np.asarray(result.history.values, float)
-    leader = int(np.nanargmax(values)) + 1
-    found = {**about, "search": args.search, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
-    found["best"] = {"value": float(result.fun), "evaluation": leader, "point": plain(result.x)}
-    found["best"] |= {"text": objective.architectures.text(result.x), "optimum": objective.optimum}
+def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """Say what the best network is, and return what was found with all that its table knows."""
+    best = found["best"] | {"text": objective.architectures.text(result.x), "optimum": objective.optimum}
+    found = found | {"search": args.search, "best": best}
     found |= {"reported": objective.report(result.x), "also": objective.also(result.x)}
     _say(found)
-    write_json(folder / RESULT, plain_numbers(found))
-    written = [RESULT]
-    if not args.no_plot:
-        written += draw(study, objective, values, folder, about) + _picture(objective, result.x, folder)
-    say(f"written to {folder}: {', '.join(written)}")
-    return 0
+    return plain_numbers(found)
 
 
 def plain_numbers(found: dict[str, Any]) -> dict[str, Any]:
@@ -115,14 +96,3 @@ def _say(found: dict[str, Any]) -> None:
     rows = [["network", best["text"]], ["searched", f"{number(best['value'])} {of}"]]
     rows += [[name, number(value)] for name, value in found["reported"].items()]
     table(rows + [[name, number(value)] for name, value in found["also"].items() if not np.isnan(value)])
-
-
-def _picture(objective: Any, point: Any, folder: Path) -> list[str]:
-    """Draw the best network; return the name of the file, none where the extra is not there: `draw` has said so."""
-    from lamcts import plot
-
-    try:
-        plot.cells(objective.architectures, point).savefig(folder / PICTURE)
-    except MissingExtra:
-        return []
-    return [PICTURE]
