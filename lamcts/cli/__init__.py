@@ -110,10 +110,7 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     one = commands.add_parser("nas", help=line, description=line + ".", allow_abbrev=False)
     what = one.add_argument_group("the networks")
     what.add_argument("--space", required=True, metavar="NAME", help="nasbench101, nasbench201, nasbench-macro, ...")
-    line = "the table's file or its folder (default: the folder that LAMCTS_DATA names)"
-    what.add_argument("--table", metavar="PATH", help=line)
-    what.add_argument("--dataset", help="what the networks were trained on, where the table has several")
-    what.add_argument("--guide", help="the value that is searched, where the table has several, such as val or test")
+    _tables(one)
     how = one.add_argument_group("the search")
     line = "auto, lanas, lanas-published, alphax, evolution, local or random (default: auto)"
     how.add_argument("--search", default="auto", metavar="NAME", help=line)

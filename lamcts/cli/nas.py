@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import Space
 
 FIRST_SHARE = 5  # evaluations of a first run, at least, for each random one that a search begins with (untuned)
-SETTINGS = ("dataset", "guide")  # of tables, as options, besides the place of the table itself
+SETTINGS = ("dataset", "guide", "vertices", "keyed", "latency", "robustness")  # as options, besides the table's place
 
 
 def nas(args: argparse.Namespace) -> int:

@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pytest
 from commands import said
 
@@ -84,6 +85,30 @@ def test_cells_of_a_keyed_table_are_searched_and_said_by_their_graph(capsys, tmp
     assert best["value"] == objective(objective.architectures.parse(best["text"])) == objective(best["point"])
 
 
+def test_cells_of_few_vertices_are_searched_and_keys_left_out_where_one_says_so(capsys, tmp_path, table):
+    options = ["--space", "nasbench101", "--table", table, "--search", "random", "--vertices", "3", "--no-keyed"]
+    code, out, _ = said(capsys, "nas", *options, "--budget", "5", *QUICK)
+    assert code == 0 and "into nasbench101-vertices3-keyedFalse-random-seed0" in out
+    result = json.loads((tmp_path / "nasbench101-vertices3-keyedFalse-random-seed0" / "result.json").read_text())
+    assert result["settings"] == {"vertices": 3, "keyed": False} and result["best"]["point"].keys() == {
+        *("edge_0_1", "edge_0_2", "edge_1_2", "op_1"),
+    }
+
+
+def test_second_values_come_from_a_table_of_their_own(capsys, tmp_path):
+    ops = made_up.nasbench201()["ops"]
+    devices = {"devices": np.array(["pixel2"]), "latency_ms": np.full((len(ops), 1), 7.5)}
+    attacks = {"ops": ops, "attacks": np.array(["fgsm"]), "robust_acc_x10": np.full((len(ops), 1), 305)}
+    made_up.write(tmp_path, formats.NASBENCH201, made_up.nasbench201())
+    made_up.write(tmp_path, formats.LATENCY201, devices)
+    made_up.write(tmp_path, formats.ROBUSTNESS201, attacks)
+    options = ["--space", "nasbench201", "--table", ".", "--latency", ".", "--robustness", ".", "--keyed"]
+    code, out, _ = said(capsys, "nas", *options, "--search", "random", "--budget", "5", "--out", "here", *QUICK)
+    also = json.loads((tmp_path / "here" / "result.json").read_text())["also"]
+    assert code == 0 and "pixel2_measured_ms" in out
+    assert (also["pixel2_measured_ms"], also["fgsm_percent"]) == (7.5, 30.5)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -94,6 +119,7 @@ def test_cells_of_a_keyed_table_are_searched_and_said_by_their_graph(capsys, tmp
         (["--space", "nasbench-macro", "--table", "nowhere.npz"], "got no file at nowhere.npz"),
         (["--space", "nasbench-macro", "--dataset", "cifar10"], "--dataset: expected none"),
         (["--space", "nasbench201", "--dataset", "mnist"], "lamcts nas: --dataset: expected one of cifar10, "),
+        (["--space", "transnas", "--vertices", "5"], "--vertices: expected none, as transnas takes --keyed"),
         ([], "--space"),
     ],
 )
