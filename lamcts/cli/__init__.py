@@ -114,7 +114,10 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     how = one.add_argument_group("the search")
     line = "auto, lanas, lanas-published, alphax, evolution, local or random (default: auto)"
     how.add_argument("--search", default="auto", metavar="NAME", help=line)
-    how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows)")
+    line = "evaluations in all (default: as `lamcts list` shows, 1000 for lanas)"
+    how.add_argument("--budget", type=int, help=line)
+    line = "random networks to begin with (default: the search's own, for lanas 200, at most a fifth of the budget)"
+    how.add_argument("--first", type=int, metavar="N", help=line)
     _course(one, how)
     one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False)
     return one
@@ -133,7 +136,7 @@ def _tables(one: _Parser) -> None:
 
 
 def _list(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
-    line = "list objectives and samplers, and what they need"
+    line = "list objectives, samplers and searches, and what they need"
     one = commands.add_parser("list", help=line, description=line + ".", allow_abbrev=False)
     one.set_defaults(command=_late("lamcts.cli.look", "list_names"))
     return one

@@ -23,7 +23,9 @@ MOST_SHOWN = 24  # coordinates of a point on the screen
 
 
 def list_names(args: argparse.Namespace) -> int:
-    """Write every objective and sampler, one line each."""
+    """Write every objective, sampler and search of networks, one line each."""
+    from lamcts.cli.nas import SEARCHES
+
     say("objectives (lamcts run NAME)")
     rows = []
     for name, row in objectives.names().items():
@@ -34,6 +36,9 @@ def list_names(args: argparse.Namespace) -> int:
     say("samplers (lamcts run ... --sampler NAME)")
     absent = {name: extra for name, extra in LIBRARIES.items() if find_spec(extra) is None}
     table([[name, line + _missing(absent.get(name))] for name, line in samplers.names().items()])
+    say()
+    say("searches (lamcts nas ... --search NAME)")
+    table([[name, search.line] for name, search in SEARCHES.items()])
     if find_spec("matplotlib") is None:
         say()
         say(f"figures{_missing('plot')}")

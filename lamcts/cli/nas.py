@@ -4,14 +4,15 @@ import argparse
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lamcts import objectives, samplers
 from lamcts.cli.given import Given, settings_of
-from lamcts.cli.run import carry_out
-from lamcts.cli.screen import number, table
+from lamcts.cli.run import carry_out, journal_of
+from lamcts.cli.screen import number, say, table
 
 if TYPE_CHECKING:
     from lamcts.spaces.base import Space
@@ -24,15 +25,44 @@ def nas(args: argparse.Namespace) -> int:
     names = [name for name, row in objectives.names().items() if row.build.__module__.startswith("lamcts.nas.")]
     row = objectives.entry(_one_of("--space", args.space, names))
     settings = settings_of(args, row, SETTINGS)
-    make = SEARCHES[_one_of("--search", args.search, list(SEARCHES))]
+    search = SEARCHES[_one_of("--search", args.search, list(SEARCHES))]
     objective = objectives.make(row.name, table=args.table, **settings)
     args.sampler = args.search  # what the folder is named after
-    how = make(objective.space)
+    how = search.settings(objective.space)
     given = Given(objective, row.name, row.name, settings, max(row.budget, FIRST_SHARE * how.get("n_init", 0)))
-    if "n_init" in how and args.budget is not None and args.budget <= how["n_init"]:
-        got = f"the {how['n_init']} random networks that {args.search} begins with, got {args.budget}"
-        raise ValueError(f"--budget: expected more than {got}: raise it, or leave it out")
-    return carry_out(args, given, how, _report)
+    return carry_out(args, given, how | _first(args, given, how), _report)
+
+
+def _first(args: argparse.Namespace, given: Given, how: dict[str, Any]) -> dict[str, int]:
+    """Return how many random networks a search begins with; nothing where the optimizer is to say.
+
+    A run that goes on began with as many as it did, whatever its budget is by now.
+    """
+    budget = given.budget if args.budget is None else args.budget
+    if args.first is not None:
+        if args.first < 1 or args.first >= budget:
+            raise ValueError(f"--first: expected from 1 to below the budget of {budget}, got {args.first}")
+        return {"n_init": args.first}
+    begun, own = _begun_with(journal_of(args, given)), how.get("n_init", 0)
+    if begun is not None:
+        return {"n_init": begun}
+    if own <= budget / FIRST_SHARE:
+        return {}
+    first = max(1, budget // FIRST_SHARE)
+    say(f"{args.search} begins with {first} random networks, a fifth of the budget, not {own} (or give --first)")
+    return {"n_init": first}
+
+
+def _begun_with(journal: Path) -> int | None:
+    """Return how many points the design of a recorded run has, None where there is no run."""
+    from lamcts.journal import Journal
+    from lamcts.journal.place import inspect_header
+
+    if not inspect_header(str(journal)):
+        return None
+    design = Journal.read(journal).fingerprint.get("design")
+    found = design.get("n_init") if isinstance(design, dict) else None
+    return found if isinstance(found, int) else None
 
 
 def _one_of(option: str, name: str, known: list[str]) -> str:
@@ -41,6 +71,13 @@ def _one_of(option: str, name: str, known: list[str]) -> str:
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"{option}: expected one of {', '.join(known)}, got {name!r}{hint}")
     return name
+
+
+class Search(NamedTuple):
+    """A way to search: what it is, in a line, and its settings for a space, as `lamcts.Optimizer` takes them."""
+
+    line: str
+    settings: Callable[["Space"], dict[str, Any]]
 
 
 def _auto(space: "Space") -> dict[str, Any]:
@@ -64,14 +101,14 @@ def _alone(name: str) -> Callable[["Space"], dict[str, Any]]:
     return lambda space: {"sampler": samplers.make(name, space), "tree": None}
 
 
-SEARCHES: dict[str, Callable[["Space"], dict[str, Any]]] = {
-    samplers.AUTO: _auto,
-    "lanas": _lanas("improved"),
-    "lanas-published": _lanas("published"),
-    "alphax": _alphax,
-    "evolution": _alone("mutate"),
-    "local": _alone("hillclimb"),
-    "random": _alone("uniform"),
+SEARCHES = {
+    samplers.AUTO: Search("the default of `lamcts run`: a Gaussian process over the choices, inside a tree", _auto),
+    "lanas": Search("LaNAS with a linear model in the leaves of its tree", _lanas("improved")),
+    "lanas-published": Search("LaNAS as published: uniform draws in the leaves", _lanas("published")),
+    "alphax": Search("AlphaX: tree search over the moves that build a network", _alphax),
+    "evolution": Search("regularised evolution, without a tree", _alone("mutate")),
+    "local": Search("local search, without a tree", _alone("hillclimb")),
+    "random": Search("uniform draws", _alone("uniform")),
 }
 
 

@@ -39,8 +39,8 @@ def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], repo
     how: settings of the search, as `lamcts.Optimizer` takes them.
     """
     objective, settings = wanted.objective, wanted.settings
-    folder = Path(args.out or folder_name(args, wanted.short, settings))
-    journal = None if args.journal is None and not how["sampler"].resumable else Path(args.journal or folder / JOURNAL)
+    folder = folder_of(args, wanted)
+    journal = None if args.journal is None and not how["sampler"].resumable else journal_of(args, wanted)
     about: dict[str, Any] = {"objective": wanted.name, "settings": settings}
     if hasattr(objective, "rollouts"):
         about |= {"episodes": objective.rollouts, "threshold": objective.threshold}
@@ -60,13 +60,20 @@ def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], repo
     return code
 
 
-def folder_name(args: argparse.Namespace, objective: str, settings: dict[str, Any]) -> str:
+def journal_of(args: argparse.Namespace, wanted: Given) -> Path:
+    """Return where the record of a run is, or will be."""
+    return Path(args.journal or folder_of(args, wanted) / JOURNAL)
+
+
+def folder_of(args: argparse.Namespace, wanted: Given) -> Path:
     """Return the folder of a run: one for each objective, its settings, and how it is searched."""
-    named = {name: Path(value).stem if name in FILES else value for name, value in settings.items()}
-    parts = [objective, *(f"{name}{value}" for name, value in named.items())]
+    if args.out:
+        return Path(args.out)
+    named = {name: Path(value).stem if name in FILES else value for name, value in wanted.settings.items()}
+    parts = [wanted.short, *(f"{name}{value}" for name, value in named.items())]
     parts += [args.sampler.replace(":", "-")] if args.sampler != samplers.AUTO else []
     parts += ["notree"] if args.no_tree else []
-    return "-".join([*parts, f"seed{args.seed}"])
+    return Path("-".join([*parts, f"seed{args.seed}"]))
 
 
 def done_in(journal: Path, about: dict[str, Any]) -> int:

@@ -9,6 +9,7 @@ from commands import said
 
 from lamcts import objectives
 from lamcts.cli import main
+from lamcts.cli.nas import SEARCHES
 from lamcts.cli.screen import number, span
 from lamcts.journal import Journal
 from lamcts.objectives import base
@@ -145,6 +146,15 @@ def test_list_names_everything_with_a_line(capsys):
     assert code == 0
     for name in ("ackley", "swimmer", "hopper", "turbo", "cma", "uniform"):
         assert any(line.split()[0] == name and len(line.split()) > 3 for line in out.splitlines() if line.strip())
+
+
+def test_list_names_the_searches_of_networks_and_so_does_help(capsys):
+    _, listed, _ = said(capsys, "list")
+    _, helped, _ = said(capsys, "nas", "--help")
+    told = listed.split("searches (lamcts nas")[1]
+    for name, search in SEARCHES.items():
+        assert [line.split(maxsplit=1)[1] for line in told.splitlines() if line.split()[:1] == [name]] == [search.line]
+        assert name in helped
 
 
 def test_every_option_that_list_shows_is_one_that_run_takes(capsys):

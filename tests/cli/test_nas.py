@@ -5,6 +5,7 @@ import pytest
 from commands import said
 
 from lamcts import objectives
+from lamcts.journal import Journal
 from lamcts.nas import formats
 from tests.nas import made_up
 
@@ -61,12 +62,33 @@ def test_every_search_goes_on_where_it_stopped_and_ends_as_one_run(capsys, tmp_p
     assert one == two and one["evaluations"] == 30
 
 
-def test_lanas_begins_with_its_random_networks_and_says_so_where_the_budget_has_no_room(capsys, tmp_path, table):
+def evaluated(folder):
+    """Return how many evaluations a run made, and the size of its design."""
+    design = Journal.read(folder / "journal.db").fingerprint["design"]
+    return json.loads((folder / "result.json").read_text())["evaluations"], design["n_init"]
+
+
+def test_lanas_begins_with_fewer_random_networks_where_the_budget_is_small_and_says_so(capsys, tmp_path, table):
     options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", "lanas", *QUICK]
-    code, _, err = said(capsys, *options, "--budget", "200")
-    assert code == 2 and "more than the 200 random networks that lanas begins with, got 200" in err
-    assert said(capsys, *options, "--budget", "210", "--out", "here")[0] == 0
-    assert json.loads((tmp_path / "here" / "result.json").read_text())["evaluations"] == 210
+    code, out, err = said(capsys, *options, "--budget", "40", "--out", "here")
+    assert (code, err) == (0, "") and "lanas begins with 8 random networks, a fifth of the budget, not 200" in out
+    assert evaluated(tmp_path / "here") == (40, 8)
+    code, out, _ = said(capsys, *options, "--budget", "60", "--out", "here")
+    assert code == 0 and "40 of them done" in out and "random networks" not in out
+    assert evaluated(tmp_path / "here") == (60, 8)
+
+
+@pytest.mark.parametrize("search", ["lanas", "auto"])
+def test_the_random_networks_to_begin_with_are_an_option_that_a_run_that_goes_on_need_not_repeat(
+    capsys, tmp_path, table, search
+):
+    options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", search, *QUICK]
+    code, out, _ = said(capsys, *options, "--budget", "20", "--first", "15", "--out", "here")
+    assert code == 0 and "random networks" not in out and evaluated(tmp_path / "here") == (20, 15)
+    assert said(capsys, *options, "--budget", "25", "--out", "here")[0] == 0
+    assert evaluated(tmp_path / "here") == (25, 15)
+    code, _, err = said(capsys, *options, "--budget", "15", "--first", "15")
+    assert code == 2 and "--first: expected from 1 to below the budget of 15, got 15" in err
 
 
 @pytest.mark.parametrize("search", ["auto", "random"])
