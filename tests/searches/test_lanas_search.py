@@ -93,7 +93,7 @@ def test_it_goes_on_bit_for_bit_from_a_file(tmp_path):
     settings = lanas.published(first=100, selects=50, model=Ridge())
     opt = run(170, **settings)
     opt.save(tmp_path / "run.npz")
-    again = lamcts.Optimizer.load(tmp_path / "run.npz", sampler=settings["sampler"])
+    again = lamcts.Optimizer.load(tmp_path / "run.npz")
     for _ in range(60):
         (one,), (two,) = opt.ask(), again.ask()
         np.testing.assert_array_equal(one.x, two.x)
