@@ -1,11 +1,10 @@
 """`lamcts nas`: search a table of networks, and leave the best one, its picture and the record in a folder."""
 
 import argparse
-from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -30,11 +29,13 @@ def nas(args: argparse.Namespace) -> int:
     args.sampler = args.search  # what the folder is named after
     how = search.settings(objective.space)
     given = Given(objective, row.name, row.name, settings, max(row.budget, FIRST_SHARE * how.get("n_init", 0)))
-    return carry_out(args, given, how | _first(args, given, how), _report)
+    if (first := _first(args, given, how.get("n_init", 0))) is not None:
+        how = search.settings(objective.space, first)
+    return carry_out(args, given, how, _report)
 
 
-def _first(args: argparse.Namespace, given: Given, how: dict[str, Any]) -> dict[str, int]:
-    """Return how many random networks a search begins with; nothing where the optimizer is to say.
+def _first(args: argparse.Namespace, given: Given, own: int) -> int | None:
+    """Return how many random networks a search begins with, None where that is its own affair.
 
     A run that goes on began with as many as it did, whatever its budget is by now.
     """
@@ -42,15 +43,13 @@ def _first(args: argparse.Namespace, given: Given, how: dict[str, Any]) -> dict[
     if args.first is not None:
         if args.first < 1 or args.first >= budget:
             raise ValueError(f"--first: expected from 1 to below the budget of {budget}, got {args.first}")
-        return {"n_init": args.first}
-    begun, own = _begun_with(journal_of(args, given)), how.get("n_init", 0)
-    if begun is not None:
-        return {"n_init": begun}
-    if own <= budget / FIRST_SHARE:
-        return {}
+        return int(args.first)
+    begun = _begun_with(journal_of(args, given))
+    if begun is not None or own <= budget / FIRST_SHARE:
+        return begun
     first = max(1, budget // FIRST_SHARE)
     say(f"{args.search} begins with {first} random networks, a fifth of the budget, not {own} (or give --first)")
-    return {"n_init": first}
+    return first
 
 
 def _begun_with(journal: Path) -> int | None:
@@ -74,31 +73,49 @@ def _one_of(option: str, name: str, known: list[str]) -> str:
 
 
 class Search(NamedTuple):
-    """A way to search: what it is, in a line, and its settings for a space, as `lamcts.Optimizer` takes them."""
+    """A way to search: what it is, in a line, and what is set for a space and a number of random networks at first."""
 
     line: str
-    settings: Callable[["Space"], dict[str, Any]]
+    settings: "Settings"
 
 
-def _auto(space: "Space") -> dict[str, Any]:
-    return {"sampler": samplers.make(samplers.AUTO, space), "tree": "auto"}
+class Settings(Protocol):
+    """Makes settings as `lamcts.Optimizer` takes them; None: as many random networks as the search has by itself."""
+
+    def __call__(self, space: "Space", first: int | None = None) -> dict[str, Any]: ...
 
 
-def _lanas(variant: str) -> Callable[["Space"], dict[str, Any]]:
-    def settings(space: "Space") -> dict[str, Any]:
-        made: dict[str, Any] = getattr(import_module("lamcts.searches.lanas"), variant)()
+def _auto(space: "Space", first: int | None = None) -> dict[str, Any]:
+    return {"sampler": samplers.make(samplers.AUTO, space), "tree": "auto"} | _begun(first)
+
+
+def _lanas(variant: str) -> Settings:
+    """Return the settings of LaNAS, whose rounds are as long beside its first networks as in the thesis.
+
+    Of 50 results each, they would outlast a small budget, and nothing would be learned.
+    """
+
+    def settings(space: "Space", first: int | None = None) -> dict[str, Any]:
+        from lamcts.searches.lanas import settings as lanas
+
+        own = {} if first is None else {"first": first, "selects": max(1, first * lanas.SELECTS // lanas.FIRST)}
+        made: dict[str, Any] = getattr(lanas, variant)(**own)
         return made
 
     return settings
 
 
-def _alphax(space: "Space") -> dict[str, Any]:
-    return {"sampler": import_module("lamcts.searches.alphax").AlphaX(), "tree": None}
+def _alphax(space: "Space", first: int | None = None) -> dict[str, Any]:
+    return {"sampler": import_module("lamcts.searches.alphax").AlphaX(), "tree": None} | _begun(first)
 
 
-def _alone(name: str) -> Callable[["Space"], dict[str, Any]]:
+def _alone(name: str) -> Settings:
     """Return the settings of a sampler that searches the whole space, without a tree."""
-    return lambda space: {"sampler": samplers.make(name, space), "tree": None}
+    return lambda space, first=None: {"sampler": samplers.make(name, space), "tree": None} | _begun(first)
+
+
+def _begun(first: int | None) -> dict[str, Any]:
+    return {} if first is None else {"n_init": first}
 
 
 SEARCHES = {

@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -76,6 +77,16 @@ def test_lanas_begins_with_fewer_random_networks_where_the_budget_is_small_and_s
     code, out, _ = said(capsys, *options, "--budget", "60", "--out", "here")
     assert code == 0 and "40 of them done" in out and "random networks" not in out
     assert evaluated(tmp_path / "here") == (60, 8)
+
+
+@pytest.mark.parametrize("search", ["lanas", "lanas-published"])
+def test_lanas_learns_its_tree_on_a_small_budget_too(capsys, tmp_path, table, search):
+    options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", search, *QUICK]
+    code, out, _ = said(capsys, *options, "--budget", "40", "--out", "here")
+    chosen = re.search(r"the tree chose (\d+) of", out)
+    assert code == 0 and chosen is not None and int(chosen[1]) > 20
+    fingerprint = Journal.read(tmp_path / "here" / "journal.db").fingerprint
+    assert "refit=2," in fingerprint["tree"] and "refit=2," in fingerprint["sampler"]
 
 
 @pytest.mark.parametrize("search", ["lanas", "auto"])
