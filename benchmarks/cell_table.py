@@ -15,7 +15,7 @@ import lamcts
 from benchmarks import cells
 from lamcts.searches.alphax import BuildCells
 
-NODES = 6
+NODES = 6  # of the cells that AlphaX searched (thesis, fig. 3.6)
 Key = tuple[int, int, int]
 
 

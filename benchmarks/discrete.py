@@ -33,10 +33,11 @@ from benchmarks.peers import native
 
 Floats = NDArray[np.float64]
 
-MARKS = (10, 20, 30, 60, 100, 150, 200, 300)
-AREAS = (100, 300)
+MARKS = (10, 20, 30, 60, 100, 150, 200, 300)  # evaluations after which regret is kept: closer where it falls fast
+AREAS = (100, 300)  # evaluations: the budgets of the tables
 BEFORE_AREA = 10  # evaluations that no area counts: any method's random start
 WARM = 48  # evaluations of a run before the run, which loads what the method loads
+# Where --methods names none: the default, and one peer of each kind.
 PEERS = ("lamcts", "random", "local search", "evolution", "tpe")
 
 

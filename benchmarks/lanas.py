@@ -33,7 +33,7 @@ from lamcts.neural.metadnn import MetaDnn
 from lamcts.searches import lanas
 from lamcts.searches.alphax import Ridge
 
-MARKS = (100, 150, 500, 1000, 2000, 5000)
+MARKS = (100, 150, 500, 1000, 2000, 5000)  # samples: 150 is what papers on tables show, 5,000 the cap
 REPEATS = 10  # evaluations for each sample of the cap, after which a peer that repeats itself is stopped
 MADE_UP = 2000  # cells of --smoke
 

@@ -26,6 +26,7 @@ from benchmarks.harness.versions import versions
 from lamcts import objectives
 from lamcts.nas import formats
 
+# All tables that are objectives.
 NAMES = ("nasbench101", "nasbench201", "nasbench-macro", "transnas", "nasbench-graph")
 KEY = ("table", "what", "points")
 COLUMNS = (*KEY, "rows", "per_second", "microseconds", "versions")

@@ -31,7 +31,8 @@ KEY = ("problem", "tree", "budget", "seed")
 COLUMNS = (*KEY, "area", "regret", "reached", "ms_an_evaluation", "versions")
 FIRST = 20  # evaluations that do not count: the initial design and a little more (untuned)
 LEAST = 1e-12  # area of a pair's run that found the optimum at once: no quotient by 0
-NONE = "none"
+NONE = "none"  # the row that each tree is compared with
+# LaNAS' regression splits and the package's own, each with its defaults.
 TREES: dict[str, lamcts.LatentTree | None] = {
     "linear": lamcts.LatentTree(splitter=Linear()),
     "default": lamcts.LatentTree(),

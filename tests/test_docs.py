@@ -165,6 +165,12 @@ def means(text, default):
         return text == type(default).__name__
 
 
+@pytest.mark.parametrize("pattern", ["notebooks/*.ipynb", "examples/*.py"])
+def test_the_page_of_examples_names_all_there_are(pattern):
+    page, found = (ROOT / "docs" / "examples.md").read_text(), sorted(ROOT.glob(pattern))
+    assert found and not [path.name for path in found if path.relative_to(ROOT).as_posix() not in page]
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.name)
 def test_a_notebook_comes_without_outputs(path):
     cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]

@@ -24,6 +24,7 @@ def beale(a: float, b: float) -> float:
 
 
 Part = Callable[[float, float], float]
+# What each category chooses, and the weights of the third: those of the paper.
 FIRST: tuple[Part, ...] = (rosenbrock, camel, beale)
 SECOND: tuple[Part, ...] = (rosenbrock, camel, beale, beale, beale)
 THIRD: tuple[tuple[float, Part], ...] = ((5, camel), (2, rosenbrock), (2, beale), (3, beale), (3, beale))

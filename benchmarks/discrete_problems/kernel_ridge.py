@@ -11,8 +11,9 @@ from benchmarks.discrete_problems.base import Discrete, Point
 from lamcts import Bool, Choice, Float, Int, Space
 
 Floats = NDArray[np.float64]
-FOLDS = 5
+FOLDS = 5  # of the cross-validation: part of the problem's definition
 BOUND = 53.5  # below the lowest seen, 53.80, after some thousand evaluations: regret is measured from here
+# Of the columns, before the components; and what compares two rows.
 SCALES = ("none", "deviation", "range")
 KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid")
 

@@ -12,7 +12,7 @@ from benchmarks.discrete_problems.base import Discrete, Point
 from lamcts import Bool, Choice, Space
 
 Floats = NDArray[np.float64]
-STAGES, CHAINS = 25, 100
+STAGES, CHAINS = 25, 100  # of both papers
 SEED = 2018  # of the chains: part of the problem's definition
 START, SPREAD = 30.0, 17 / 3  # b of the first share, and of the spread at each stage
 ALLOWED = 0.1  # the share above which a chain counts as infested

@@ -14,6 +14,7 @@ from benchmarks.harness.sheet import RESULTS
 from lamcts import Bool, Choice, Int, Space
 
 FILE = RESULTS / "svm_digits.npz"
+# Steps of 10, or of 2 in what is counted: as many settings as a core fits in minutes (untuned).
 SPACE = Space(
     {
         "roots": Bool(),  # of the pixels
@@ -27,6 +28,7 @@ SPACE = Space(
         "offset": Choice([0.0, 1.0], ordered=True),
     }
 )
+# Which parameters a kernel has.
 USES = {"linear": (), "rbf": ("gamma",), "sigmoid": ("gamma", "offset"), "poly": ("gamma", "offset", "degree")}
 
 

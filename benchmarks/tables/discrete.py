@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 OURS = "lamcts"
 FIRST = 10  # what is shown of smaller budgets
-SHOWN, AREA_AT = (30, 100, 300), (300, 100)
+SHOWN, AREA_AT = (30, 100, 300), (300, 100)  # evaluations: columns, and the area until the first within the budget
 LEAST = 1e-3  # of the larger of two areas: below it both are none, so that no ratio is infinite
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from lamcts.cli.screen import complain
+from lamcts.cli.screen import complain, in_options
 from lamcts.errors import LamctsError
 from lamcts.text import safe_text
 
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.traceback:
             raise
         what = "not enough memory, ask for less: " if isinstance(error, MemoryError) else ""
-        complain(f"lamcts {args.name}", what + safe_text(error))
+        complain(f"lamcts {args.name}", what + in_options(safe_text(error), args.options))
         return USER_MISTAKE
 
 
@@ -44,7 +44,8 @@ def parser() -> argparse.ArgumentParser:
     for add in (_run, _nas, _list, _show, _plot):
         one = add(commands)
         one.add_argument("--traceback", action="store_true", help="show where an error came from")
-        one.set_defaults(name=one.prog.split()[-1])
+        options = {action.dest: action.option_strings[0] for action in one._actions if action.option_strings}
+        one.set_defaults(name=one.prog.split()[-1], options=options)
     return root
 
 
@@ -109,14 +110,14 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     one = commands.add_parser("nas", help=line, description=line + ".", allow_abbrev=False)
     what = one.add_argument_group("the networks")
     what.add_argument("--space", required=True, metavar="NAME", help="nasbench101, nasbench201, nasbench-macro, ...")
-    line = "the table's file or its folder (default: the folder that LAMCTS_DATA names)"
-    what.add_argument("--table", metavar="PATH", help=line)
-    what.add_argument("--dataset", help="what the networks were trained on, where the table has several")
-    what.add_argument("--guide", help="the value that is searched, where the table has several, such as val or test")
+    _tables(one)
     how = one.add_argument_group("the search")
     line = "auto, lanas, lanas-published, alphax, evolution, local or random (default: auto)"
     how.add_argument("--search", default="auto", metavar="NAME", help=line)
-    how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows)")
+    line = "evaluations in all (default: as `lamcts list` shows, 1000 for lanas)"
+    how.add_argument("--budget", type=int, help=line)
+    line = "random networks to begin with (default: the search's own, for lanas 200, at most a fifth of the budget)"
+    how.add_argument("--first", type=int, metavar="N", help=line)
     _course(one, how)
     one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False)
     return one
@@ -135,7 +136,7 @@ def _tables(one: _Parser) -> None:
 
 
 def _list(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
-    line = "list objectives and samplers, and what they need"
+    line = "list objectives, samplers and searches, and what they need"
     one = commands.add_parser("list", help=line, description=line + ".", allow_abbrev=False)
     one.set_defaults(command=_late("lamcts.cli.look", "list_names"))
     return one

@@ -54,10 +54,24 @@ def given(args: argparse.Namespace) -> Given:
 
 
 def _registered(args: argparse.Namespace) -> Given:
-    settings = {name: value for name in SETTINGS if (value := getattr(args, name)) is not None}
     row = objectives.entry(args.objective)
+    settings = settings_of(args, row, SETTINGS)
     _refuse(args, OWN, f"file.py:function or --command, and {args.objective!r} has its own")
     return Given(objectives.make(args.objective, **settings), row.name, row.name, settings, row.budget)
+
+
+def settings_of(args: argparse.Namespace, row: objectives.Entry, names: Sequence[str]) -> dict[str, Any]:
+    """Return those settings of an objective that were typed; ValueError for one that it does not take."""
+    settings = {name: value for name in names if (value := getattr(args, name)) is not None}
+    if unknown := [name for name in settings if name not in row.settings]:
+        takes = ", ".join(option(name) for name in names if name in row.settings)
+        raise ValueError(f"{option(unknown[0])}: expected none, as {row.name} takes {takes}: leave it out")
+    return settings
+
+
+def option(name: str) -> str:
+    """Return what a user types for a setting."""
+    return f"--{name.replace('_', '-')}"
 
 
 def _function(args: argparse.Namespace) -> Given:
@@ -87,7 +101,7 @@ def _command(args: argparse.Namespace) -> Given:
 def _refuse(args: argparse.Namespace, names: Sequence[str], where: str) -> None:
     for name in names:
         if getattr(args, name) is not None:
-            raise ValueError(f"--{name.replace('_', '-')}: expected only with {where}: leave it out")
+            raise ValueError(f"{option(name)}: expected only with {where}: leave it out")
 
 
 def _leading(words: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts import objectives, samplers
+from lamcts.cli.given import option
 from lamcts.cli.screen import number, say, span, table
 from lamcts.optimizer.placement import tree_share
 
@@ -22,17 +23,22 @@ MOST_SHOWN = 24  # coordinates of a point on the screen
 
 
 def list_names(args: argparse.Namespace) -> int:
-    """Write every objective and sampler, one line each."""
+    """Write every objective, sampler and search of networks, one line each."""
+    from lamcts.cli.nas import SEARCHES
+
     say("objectives (lamcts run NAME)")
     rows = []
     for name, row in objectives.names().items():
-        takes = " ".join(f"--{setting.replace('_', '-')}" for setting in row.settings if setting != "base_seed")
+        takes = " ".join(option(setting) for setting in row.settings if setting != "base_seed")
         rows.append([name, f"{row.budget} evaluations", takes, row.line + _missing(row.extra if row.missing else None)])
     table(rows)
     say()
     say("samplers (lamcts run ... --sampler NAME)")
     absent = {name: extra for name, extra in LIBRARIES.items() if find_spec(extra) is None}
     table([[name, line + _missing(absent.get(name))] for name, line in samplers.names().items()])
+    say()
+    say("searches (lamcts nas ... --search NAME)")
+    table([[name, search.line] for name, search in SEARCHES.items()])
     if find_spec("matplotlib") is None:
         say()
         say(f"figures{_missing('plot')}")

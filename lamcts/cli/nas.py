@@ -1,45 +1,67 @@
 """`lamcts nas`: search a table of networks, and leave the best one, its picture and the record in a folder."""
 
 import argparse
-from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from lamcts import objectives, samplers
-from lamcts.cli.given import Given
-from lamcts.cli.run import RESULT, carry_out, draw, write_json
-from lamcts.cli.screen import complain, number, say, table
-from lamcts.errors import MissingExtra
-from lamcts.spaces.values import plain
+from lamcts.cli.given import Given, settings_of
+from lamcts.cli.run import carry_out, journal_of
+from lamcts.cli.screen import number, say, table
 
 if TYPE_CHECKING:
     from lamcts.spaces.base import Space
-    from lamcts.study import Study
 
-PICTURE = "network.png"
 FIRST_SHARE = 5  # evaluations of a first run, at least, for each random one that a search begins with (untuned)
-SETTINGS = ("dataset", "guide")  # of tables, as options, besides the place of the table itself
+SETTINGS = ("dataset", "guide", "vertices", "keyed", "latency", "robustness")  # as options, besides the table's place
 
 
 def nas(args: argparse.Namespace) -> int:
     names = [name for name, row in objectives.names().items() if row.build.__module__.startswith("lamcts.nas.")]
     row = objectives.entry(_one_of("--space", args.space, names))
-    settings = {name: value for name in SETTINGS if (value := getattr(args, name)) is not None}
-    for name in settings.keys() - row.settings.keys():
-        raise ValueError(f"--{name}: expected none, as {row.name} has one only, got {settings[name]!r}: leave it out")
-    make = SEARCHES[_one_of("--search", args.search, list(SEARCHES))]
+    settings = settings_of(args, row, SETTINGS)
+    search = SEARCHES[_one_of("--search", args.search, list(SEARCHES))]
     objective = objectives.make(row.name, table=args.table, **settings)
     args.sampler = args.search  # what the folder is named after
-    how = make(objective.space)
+    how = search.settings(objective.space)
     given = Given(objective, row.name, row.name, settings, max(row.budget, FIRST_SHARE * how.get("n_init", 0)))
-    if "n_init" in how and args.budget is not None and args.budget <= how["n_init"]:
-        got = f"the {how['n_init']} random networks that {args.search} begins with, got {args.budget}"
-        raise ValueError(f"--budget: expected more than {got}: raise it, or leave it out")
-    return carry_out(args, given, how, _finish)
+    if (first := _first(args, given, how.get("n_init", 0))) is not None:
+        how = search.settings(objective.space, first)
+    return carry_out(args, given, how, _report)
+
+
+def _first(args: argparse.Namespace, given: Given, own: int) -> int | None:
+    """Return how many random networks a search begins with, None where that is its own affair.
+
+    A run that goes on began with as many as it did, whatever its budget is by now.
+    """
+    budget = given.budget if args.budget is None else args.budget
+    if args.first is not None:
+        if args.first < 1 or args.first >= budget:
+            raise ValueError(f"--first: expected from 1 to below the budget of {budget}, got {args.first}")
+        return int(args.first)
+    begun = _begun_with(journal_of(args, given))
+    if begun is not None or own <= budget / FIRST_SHARE:
+        return begun
+    first = max(1, budget // FIRST_SHARE)
+    say(f"{args.search} begins with {first} random networks, a fifth of the budget, not {own} (or give --first)")
+    return first
+
+
+def _begun_with(journal: Path) -> int | None:
+    """Return how many points the design of a recorded run has, None where there is no run."""
+    from lamcts.journal import Journal
+    from lamcts.journal.place import inspect_header
+
+    if not inspect_header(str(journal)):
+        return None
+    design = Journal.read(journal).fingerprint.get("design")
+    found = design.get("n_init") if isinstance(design, dict) else None
+    return found if isinstance(found, int) else None
 
 
 def _one_of(option: str, name: str, known: list[str]) -> str:
@@ -50,59 +72,70 @@ def _one_of(option: str, name: str, known: list[str]) -> str:
     return name
 
 
-def _auto(space: "Space") -> dict[str, Any]:
-    return {"sampler": samplers.make(samplers.AUTO, space), "tree": "auto"}
+class Search(NamedTuple):
+    """A way to search: what it is, in a line, and what is set for a space and a number of random networks at first."""
+
+    line: str
+    settings: "Settings"
 
 
-def _lanas(variant: str) -> Callable[["Space"], dict[str, Any]]:
-    def settings(space: "Space") -> dict[str, Any]:
-        made: dict[str, Any] = getattr(import_module("lamcts.searches.lanas"), variant)()
+class Settings(Protocol):
+    """Makes settings as `lamcts.Optimizer` takes them; None: as many random networks as the search has by itself."""
+
+    def __call__(self, space: "Space", first: int | None = None) -> dict[str, Any]: ...
+
+
+def _auto(space: "Space", first: int | None = None) -> dict[str, Any]:
+    return {"sampler": samplers.make(samplers.AUTO, space), "tree": "auto"} | _begun(first)
+
+
+def _lanas(variant: str) -> Settings:
+    """Return the settings of LaNAS, whose rounds are as long beside its first networks as in the thesis.
+
+    Of 50 results each, they would outlast a small budget, and nothing would be learned.
+    """
+
+    def settings(space: "Space", first: int | None = None) -> dict[str, Any]:
+        from lamcts.searches.lanas import settings as lanas
+
+        own = {} if first is None else {"first": first, "selects": max(1, first * lanas.SELECTS // lanas.FIRST)}
+        made: dict[str, Any] = getattr(lanas, variant)(**own)
         return made
 
     return settings
 
 
-def _alphax(space: "Space") -> dict[str, Any]:
-    return {"sampler": import_module("lamcts.searches.alphax").AlphaX(), "tree": None}
+def _alphax(space: "Space", first: int | None = None) -> dict[str, Any]:
+    return {"sampler": import_module("lamcts.searches.alphax").AlphaX(), "tree": None} | _begun(first)
 
 
-def _alone(name: str) -> Callable[["Space"], dict[str, Any]]:
+def _alone(name: str) -> Settings:
     """Return the settings of a sampler that searches the whole space, without a tree."""
-    return lambda space: {"sampler": samplers.make(name, space), "tree": None}
+    return lambda space, first=None: {"sampler": samplers.make(name, space), "tree": None} | _begun(first)
 
 
-SEARCHES: dict[str, Callable[["Space"], dict[str, Any]]] = {
-    samplers.AUTO: _auto,
-    "lanas": _lanas("improved"),
-    "lanas-published": _lanas("published"),
-    "alphax": _alphax,
-    "evolution": _alone("mutate"),
-    "local": _alone("hillclimb"),
-    "random": _alone("uniform"),
+def _begun(first: int | None) -> dict[str, Any]:
+    return {} if first is None else {"n_init": first}
+
+
+SEARCHES = {
+    samplers.AUTO: Search("the default of `lamcts run`: a Gaussian process over the choices, inside a tree", _auto),
+    "lanas": Search("LaNAS with a linear model in the leaves of its tree", _lanas("improved")),
+    "lanas-published": Search("LaNAS as published: uniform draws in the leaves", _lanas("published")),
+    "alphax": Search("AlphaX: tree search over the moves that build a network", _alphax),
+    "evolution": Search("regularised evolution, without a tree", _alone("mutate")),
+    "local": Search("local search, without a tree", _alone("hillclimb")),
+    "random": Search("uniform draws", _alone("uniform")),
 }
 
 
-def _finish(
-    args: argparse.Namespace, objective: Any, study: "Study", result: Any, folder: Path, about: dict[str, Any]
-) -> int:
-    """Write what was found, say it, and return the exit code."""
-    if result.x is None:
-        complain("lamcts nas", f"no evaluation succeeded: {result.message}")
-        return 1
-    say(result.message + (f"; the tree {result.tree}" if result.tree else ""))
-    values = np.asarray(result.history.values, float)
-    leader = int(np.nanargmax(values)) + 1
-    found = {**about, "search": args.search, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
-    found["best"] = {"value": float(result.fun), "evaluation": leader, "point": plain(result.x)}
-    found["best"] |= {"text": objective.architectures.text(result.x), "optimum": objective.optimum}
+def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """Say what the best network is, and return what was found with all that its table knows."""
+    best = found["best"] | {"text": objective.architectures.text(result.x), "optimum": objective.optimum}
+    found = found | {"search": args.search, "best": best}
     found |= {"reported": objective.report(result.x), "also": objective.also(result.x)}
     _say(found)
-    write_json(folder / RESULT, plain_numbers(found))
-    written = [RESULT]
-    if not args.no_plot:
-        written += draw(study, objective, values, folder, about) + _picture(objective, result.x, folder)
-    say(f"written to {folder}: {', '.join(written)}")
-    return 0
+    return plain_numbers(found)
 
 
 def plain_numbers(found: dict[str, Any]) -> dict[str, Any]:
@@ -117,14 +150,3 @@ def _say(found: dict[str, Any]) -> None:
     rows = [["network", best["text"]], ["searched", f"{number(best['value'])} {of}"]]
     rows += [[name, number(value)] for name, value in found["reported"].items()]
     table(rows + [[name, number(value)] for name, value in found["also"].items() if not np.isnan(value)])
-
-
-def _picture(objective: Any, point: Any, folder: Path) -> list[str]:
-    """Draw the best network; return the name of the file, none where the extra is not there: `draw` has said so."""
-    from lamcts import plot
-
-    try:
-        plot.cells(objective.architectures, point).savefig(folder / PICTURE)
-    except MissingExtra:
-        return []
-    return [PICTURE]

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +12,17 @@ import numpy as np
 
 from lamcts import samplers
 from lamcts.cli import INTERRUPTED
+from lamcts.cli.found import leave
 from lamcts.cli.given import FILES, Given, given
-from lamcts.cli.screen import complain, number, say
-from lamcts.errors import JournalError, MissingExtra
+from lamcts.cli.screen import number, say
+from lamcts.errors import JournalError
 from lamcts.rng import Purpose, derive
-from lamcts.spaces.values import plain
 
 if TYPE_CHECKING:
     from lamcts.study import Study
 
 JOURNAL = "journal.db"
-RESULT = "result.json"
-Finish = Callable[[argparse.Namespace, Any, "Study", Any, Path, dict[str, Any]], int]
+Report = Callable[[argparse.Namespace, Any, Any, dict[str, Any]], dict[str, Any]]  # options, objective, result, found
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,17 +30,17 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--check: expected a number of episodes of at least 0, got {args.check}; 0 leaves it out")
     wanted = given(args)
     sampler = samplers.make(args.sampler, wanted.objective.space)
-    return carry_out(args, wanted, {"sampler": sampler, "tree": None if args.no_tree else "auto"}, _finish)
+    return carry_out(args, wanted, {"sampler": sampler, "tree": None if args.no_tree else "auto"}, _report)
 
 
-def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], finish: Finish) -> int:
-    """Search, going on where a journal stopped, and return the exit code of `finish`, which writes what was found.
+def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], report: Report) -> int:
+    """Search, going on where a journal stopped, leave what was found in a folder, and return the exit code.
 
     how: settings of the search, as `lamcts.Optimizer` takes them.
     """
     objective, settings = wanted.objective, wanted.settings
-    folder = Path(args.out or folder_name(args, wanted.short, settings))
-    journal = None if args.journal is None and not how["sampler"].resumable else Path(args.journal or folder / JOURNAL)
+    folder = folder_of(args, wanted)
+    journal = None if args.journal is None and not how["sampler"].resumable else journal_of(args, wanted)
     about: dict[str, Any] = {"objective": wanted.name, "settings": settings}
     if hasattr(objective, "rollouts"):
         about |= {"episodes": objective.rollouts, "threshold": objective.threshold}
@@ -53,20 +53,27 @@ def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], fini
         say(f"no journal: {args.sampler} cannot go on from where it stopped")
     start = _start(objective, args.check, args.seed)
     result = study.solve()
-    code = finish(args, objective, study, result, folder, about | start)
+    code = leave(args, study, result, folder, about | start, partial(report, args, objective))
     if result.status == "interrupted":
         say("the same command begins again" if journal is None else "the same command goes on from here")
         return INTERRUPTED
     return code
 
 
-def folder_name(args: argparse.Namespace, objective: str, settings: dict[str, Any]) -> str:
+def journal_of(args: argparse.Namespace, wanted: Given) -> Path:
+    """Return where the record of a run is, or will be."""
+    return Path(args.journal or folder_of(args, wanted) / JOURNAL)
+
+
+def folder_of(args: argparse.Namespace, wanted: Given) -> Path:
     """Return the folder of a run: one for each objective, its settings, and how it is searched."""
-    named = {name: Path(value).stem if name in FILES else value for name, value in settings.items()}
-    parts = [objective, *(f"{name}{value}" for name, value in named.items())]
+    if args.out:
+        return Path(args.out)
+    named = {name: Path(value).stem if name in FILES else value for name, value in wanted.settings.items()}
+    parts = [wanted.short, *(f"{name}{value}" for name, value in named.items())]
     parts += [args.sampler.replace(":", "-")] if args.sampler != samplers.AUTO else []
     parts += ["notree"] if args.no_tree else []
-    return "-".join([*parts, f"seed{args.seed}"])
+    return Path("-".join([*parts, f"seed{args.seed}"]))
 
 
 def done_in(journal: Path, about: dict[str, Any]) -> int:
@@ -121,32 +128,18 @@ def _study(
     )
 
 
-def _finish(
-    args: argparse.Namespace, objective: Any, study: "Study", result: Any, folder: Path, about: dict[str, Any]
-) -> int:
-    """Write what was found, say it, and return the exit code."""
-    if result.x is None:
-        complain("lamcts run", f"no evaluation succeeded: {result.message}")
-        return 1
-    say(result.message + (f"; the tree {result.tree}" if result.tree else ""))
-    values = np.asarray(result.history.values, float)
-    leader = int(np.nanargmax(values) if objective.maximize else np.nanargmin(values))
-    best = {"value": float(result.fun), "evaluation": leader + 1}
-    found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message, "tree": result.tree}
-    found["best"] = {**best, "point": plain(result.x)}
-    say(f"best {number(best['value'])} at evaluation {best['evaluation']} of {result.nfev}")
+def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """Say what is the best value, and return what was found with the policy, scored again."""
+    best = found["best"]
+    say(f"best {number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}")
+    found = found | {"tree": result.tree}
     if hasattr(objective, "policy"):
         if "memory" in result:
             objective = objective.recalling(result.memory)
         found["policy"] = objective.policy(result.x)
         if args.check > 0:
             found["check"] = _check("the same policy", objective, result.x, args.check, args.seed)
-    write_json(folder / RESULT, found)
-    written = [RESULT]
-    if not args.no_plot:
-        written += draw(study, objective, values, folder, about)
-    say(f"written to {folder}{os.sep}: {', '.join(written)}")
-    return 0
+    return found
 
 
 def _start(objective: Any, episodes: int, seed: int) -> dict[str, Any]:
@@ -164,32 +157,3 @@ def _check(who: str, objective: Any, x: Any, episodes: int, seed: int) -> dict[s
     result = {"episodes": episodes, "mean": float(returns.mean()), "sd": float(returns.std(ddof=min(1, episodes - 1)))}
     say(f"{who} on {episodes} new episodes: mean {number(result['mean'])}, sd {number(result['sd'])}")
     return result
-
-
-def draw(study: "Study", objective: Any, values: Any, folder: Path, about: dict[str, Any]) -> list[str]:
-    """Draw the course of the run, the tree, and the partition where it is flat; return the names of the files."""
-    from lamcts import plot
-    from lamcts.cli.look import figure_of
-
-    try:
-        course = figure_of(about, values, objective.maximize, study.settings.target)
-    except MissingExtra as error:
-        say(f"no figure: {error}")
-        return []
-    figures = {"reward.png" if about.get("episodes") else "best.png": course}
-    if study.optimizer.tree is not None:
-        figures["tree.png"] = plot.tree(study.optimizer)
-        if objective.space.dim <= 2:
-            # a grid of calls: only of what evaluates many at once, never of a program
-            function = objective if hasattr(objective, "many") else None
-            figures["partition.png"] = plot.partition(study.optimizer, function=function)
-    for name, figure in figures.items():
-        figure.savefig(folder / name)
-    return list(figures)
-
-
-def write_json(path: Path, values: dict[str, Any]) -> None:
-    """Write all of it or nothing: a reader never meets half a file."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(values, indent=2) + "\n")
-    part.replace(path)

@@ -1,8 +1,9 @@
 """What the commands write to the screen, and how."""
 
 import math
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lamcts.text import visible
 
@@ -16,6 +17,16 @@ def say(line: str = "") -> None:
 def complain(who: str, what: str) -> None:
     """Write what is wrong as one line to stderr."""
     sys.stderr.write(visible(f"{who}: {' '.join(what.split())}") + "\n")
+
+
+def in_options(text: str, options: Mapping[str, str]) -> str:
+    """Return an error of the package in the words of the command line: `--dataset: expected` for `dataset: expected`.
+
+    options: what the user types for each argument. What he typed himself, further on in the text, stays as it is.
+    """
+    names = "|".join(map(re.escape, options))
+    text = re.sub(rf"^(expected )?({names})(?=:| of | as )", lambda at: f"{at[1] or ''}{options[at[2]]}", text)
+    return re.sub(rf"\bpass ({names})=", lambda at: f"pass {options[at[1]]} ", text, count=1)
 
 
 def number(value: float) -> str:

@@ -27,7 +27,9 @@ from lamcts.types import Floats
 Path = str | os.PathLike[str] | None
 Numbers = NDArray[Any]
 PERCENT = 100.0  # of a share
+PROTEINS = "proteins"  # has a table of its own, of fewer operations
 TEST_IMAGES = 29952  # of NAS-Bench-101: 9,984 in each of three runs (`test_acc_x29952`)
+GRAPHS = ("cora", "citeseer", "pubmed", "cs", "physics", "photo", "computers", "arxiv", PROTEINS)  # of the paper
 BUDGET = 150  # evaluations of a first run: what papers on these tables show
 
 
@@ -42,12 +44,13 @@ def nasbench101(
     guide: "test" or "val", the accuracy that is searched ("test"); "val" where the table has it.
     keyed: isomorphic cells count as one, and invalid ones are never proposed (True); else they fail.
     """
-    arrays, space = read(formats.NASBENCH101, table), NasBench101(vertices)
+    one_of(guide, ("test", "val"), "guide")  # before the table: who has none yet sees the mistake too
+    space, arrays = NasBench101(vertices), read(formats.NASBENCH101, table)
     kept = np.flatnonzero(arrays["num_vertices"] <= vertices)
     sizes, bits, ops = (arrays[name][kept] for name in ("num_vertices", "adjacency_bits", "ops_base3"))
     measured = {name: values[kept] for name, values in _accuracies(arrays).items()}
     if f"{guide}_accuracy_percent" not in measured:
-        raise ValueError(f"guide: expected 'test', or 'val' where the table has it, got {guide!r}")
+        raise ValueError(f"guide: expected 'test', or 'val' where the table has it, got {guide!r}: this one has none")
     others = {n: arrays[n][kept] for n in ("trainable_params", "training_time_s") if n in arrays}
     codes = np.asarray(arrays["hash64"][kept], np.uint64)
     searched, settings = measured[f"{guide}_accuracy_percent"], {"vertices": vertices, "guide": guide}
@@ -133,12 +136,13 @@ def nasbench_graph(
     table: the file or its folder (None: the folder that LAMCTS_DATA names).
     keyed: isomorphic networks count as one (True), as they do in the table.
     """
+    one_of(guide, ("valid", "test"), "guide")  # before the table: who has none yet sees the mistake too
+    one_of(dataset, GRAPHS, "dataset")
     arrays = read(formats.GRAPH, table)
-    one_of(guide, ("valid", "test"), "guide")
     if tuple(arrays["op_names"].tolist()) != GRAPH_OPERATIONS:
         raise ValueError(f"op_names: expected {', '.join(GRAPH_OPERATIONS)}, got {', '.join(arrays['op_names'])}")
     columns = _of_dataset(arrays, dataset)
-    space = NasBenchGraph(FOR_PROTEINS if dataset == "proteins" else GRAPH_OPERATIONS)
+    space = NasBenchGraph(FOR_PROTEINS if dataset == PROTEINS else GRAPH_OPERATIONS)
     reported = {f"{name}_performance_percent": PERCENT * columns[f"{name}_perf"] for name in ("test", "valid")}
     others = {"latency_s": columns["latency_s"], "mparams": columns["mparams"]}
     codes = columns["hash"].astype(np.int64)
@@ -150,9 +154,9 @@ def nasbench_graph(
 def _of_dataset(arrays: Arrays, dataset: str) -> dict[str, Floats]:
     """Return the columns of a data set [N], the hashes with them."""
     proteins = {name.removeprefix("proteins_"): arrays[name] for name in arrays if name.startswith("proteins_")}
-    known = [*arrays["datasets"], *(["proteins"] if proteins else [])]
+    known = [*arrays["datasets"], *([PROTEINS] if proteins else [])]
     place = one_of(dataset, known, "dataset")
-    if dataset == "proteins":
+    if dataset == PROTEINS:
         return {name: values.astype(float) for name, values in proteins.items()}
     names = ("valid_perf", "test_perf", "latency_s", "mparams")
     return {"hash": arrays["hash"], **{name: arrays[name][:, place].astype(float) for name in names}}

@@ -14,6 +14,8 @@ from lamcts.objectives.base import register
 from lamcts.types import Floats
 
 CIFAR10, IMAGENET16 = "cifar10", "ImageNet16-120"
+DATASETS = (CIFAR10, "cifar100", IMAGENET16)  # of the paper
+VALIDATION = {CIFAR10: "cifar10_val_acc_200", IMAGENET16: "imagenet16_val_acc_200"}  # none on cifar100
 UNITS = {"latency": "ms", "energy": "mj"}  # of the metrics of HW-NAS-Bench, by their last word
 UNKNOWN = -1  # what HW-NAS-Bench has for a network that could not be measured
 TENTHS = 10.0  # in which the table of robustness holds per cent
@@ -42,6 +44,7 @@ def nasbench201(
     robustness: file or folder of the CIFAR-10 accuracies under 32 attacks, for `also` (None: left out).
     keyed: cells that compute the same count as one (False: all were trained, each has a row).
     """
+    _check(dataset, guide)
     arrays, space = read(formats.NASBENCH201, table), NasBench201()
     place = one_of(dataset, arrays["datasets"], "dataset")
     if tuple(arrays["op_names"].tolist()) != OPERATIONS:
@@ -54,18 +57,28 @@ def nasbench201(
     return of_places(space, arrays, searched, reported, others, keyed, {"dataset": dataset, "guide": guide})
 
 
+def _check(dataset: str, guide: str) -> None:
+    """Raise ValueError for settings that no table has: who has none yet sees the mistake too."""
+    one_of(dataset, DATASETS, "dataset")
+    one_of(guide, GUIDES, "guide")
+    if guide == "val" and dataset not in VALIDATION:
+        raise _no_values(dataset, guide)
+
+
 def _guide(arrays: Arrays, dataset: str, place: int, guide: str) -> Floats:
     """Return the searched values [N]; ValueError where the table has none for the data set."""
-    one_of(guide, GUIDES, "guide")
     whole = {"test": "test_acc_200", "val12": "val_acc_12", "test12": "test_acc_12"}
-    validation = {CIFAR10: "cifar10_val_acc_200", IMAGENET16: "imagenet16_val_acc_200"}
-    name = whole.get(guide) or validation.get(dataset, "")
+    name = whole.get(guide) or VALIDATION[dataset]
     if name not in arrays:
-        raise ValueError(
-            f"guide: expected values of {guide!r} for {dataset} in the table, got none: try 'val12' or 'test'"
-        )
+        raise _no_values(dataset, guide)
     values = arrays[name].astype(float)
     return values[:, place] if guide in whole else values
+
+
+def _no_values(dataset: str, guide: str) -> ValueError:
+    return ValueError(
+        f"guide: expected values of {guide!r} for {dataset} in the table, got none: try 'val12' or 'test'"
+    )
 
 
 def _costs(arrays: Arrays, dataset: str, place: int) -> dict[str, Floats]:

@@ -10,7 +10,8 @@ from lamcts.optimizer.design import Design
 from lamcts.samplers import REGISTRY
 from lamcts.spaces.described import built, described
 
-# Classes of frozen settings, and where they are: a file may name these, and no others.
+# Classes of frozen settings, and where they are: a file may name these, and no others. Those of whole searches stand
+# above this part, which imports them only where a file has them.
 MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
     "Auto": "lamcts.samplers.auto",
     "LatentTree": "lamcts.tree.grow",
@@ -20,6 +21,12 @@ MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
     "Prior": "lamcts.models.fit",
     "ModelBudget": "lamcts.models.local",
     "HammingPrior": "lamcts.models.hamming_fit",
+    "Leaf": "lamcts.searches.lanas.leaf",
+    "AlphaX": "lamcts.searches.alphax.sampler",
+    "Assign": "lamcts.searches.alphax.actions",
+    "BuildCells": "lamcts.searches.alphax.cells",
+    "Ridge": "lamcts.searches.alphax.ridge",
+    "MetaDnn": "lamcts.neural.metadnn.settings",
 }
 PARTS = ("space", "sampler", "tree")
 

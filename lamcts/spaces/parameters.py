@@ -4,7 +4,7 @@ Letters: n rows, d coordinates, p parameters. A row of codes z [p] holds one num
 option where it is a category, else its coordinate in [0, 1].
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -39,6 +39,7 @@ class Parameters:
     def __init__(self, space: Space) -> None:
         self.space = space
         found = list(_described(space))
+        self._masks = tuple(_masks(space))
         self._parts = [one.part for one in found]
         self._owners = [one.owner for one in found]
         self.levels: tuple[Floats | None, ...] = tuple(one.levels for one in found)
@@ -59,8 +60,8 @@ class Parameters:
 
     @property
     def conditional(self) -> bool:
-        """Whether the space says which parameters are active."""
-        return hasattr(_bare(self.space), "active")
+        """Whether the space, or one inside it, says which parameters are active."""
+        return bool(self._masks)
 
     @property
     def count(self) -> int:
@@ -92,8 +93,11 @@ class Parameters:
         return self.space.snap(x)
 
     def active(self, z: Floats) -> Mask:
-        """Return which parameters have a say in the rows of codes `z` [n, p], [n, p]: all, where the space says no."""
-        return np.asarray(_bare(self.space).active(z), bool) if self.conditional else np.ones(z.shape, bool)
+        """Return which parameters have a say in the rows of codes `z` [n, p], [n, p]: those that no space rules out."""
+        result = np.ones(z.shape, bool)
+        for part, active in self._masks:
+            result[:, part] &= np.asarray(active(z[:, part]), bool)
+        return result
 
     def valid(self, i: int, values: Floats) -> Floats:
         """Return the valid codes nearest to some values of [0, 1] for parameter `i`, which has no list of levels."""
@@ -124,6 +128,16 @@ def _bare(space: Any) -> Any:
     while hasattr(space, "inner"):
         space = space.inner
     return space
+
+
+def _masks(space: Any, start: int = 0) -> Iterator[tuple[slice, Callable[[Floats], Any]]]:
+    """Yield what says which parameters are active, of a space and of all inside it, each with its parameters."""
+    space = _bare(space)
+    if hasattr(space, "active"):
+        yield slice(start, start + len(list(_described(space)))), space.active
+    for member in space.members if isinstance(space, ProductSpace) else ():
+        yield from _masks(member, start)
+        start += len(list(_described(member)))
 
 
 def _described(space: Any) -> Iterator[_Parameter]:

@@ -9,6 +9,8 @@ import pytest
 from benchmarks import discrete_problems as dp
 from benchmarks.discrete_problems import bits, categories, stages, tables
 from lamcts import Bool, Choice, Float, Int, Keyed, Space
+from lamcts.nas import formats
+from tests.nas import made_up
 
 PACKAGED = ("nb101", "nb101-keyed", "nb-graph")  # their own tests are the package's
 UNKNOWN = ("pest", "kernel-ridge", "labs50")  # nobody knows a best point of them
@@ -149,10 +151,16 @@ def test_a_pesticide_that_is_used_often_is_cheaper_and_weaker():
     assert problem(always) != problem(always | {"s00": 0}) != problem(always | {"s24": 0})
 
 
-def test_operations_on_no_path_are_idle():
-    assert tables.busy((2, 0, 0, 3, 1, 2)) == (2, 0, 0, 3, 1, 0)  # nothing reaches the third node
-    assert tables.busy((2, 3, 1, 0, 0, 2)) == (2, 3, 1, 0, 0, 2)
-    assert tables.busy((2, 3, 1, 0, 0, 0)) == (0, 0, 0, 0, 0, 0)  # and nothing the output
+def test_a_network_of_a_problem_has_the_value_of_its_row_and_one_without_a_row_fails(monkeypatch, tmp_path):
+    monkeypatch.setenv("LAMCTS_DATA", str(tmp_path))
+    made_up.write(tmp_path, formats.TRANSNAS, made_up.transnas())
+    made_up.write(tmp_path, formats.MACRO, made_up.macro())
+    macro, transnas = tables.macro(), tables.transnas()
+    assert macro(dict.fromkeys(macro.space.names, "identity")) == 50 and macro(macro.best) == macro.optimum == 90
+    assert set(macro.best.values()) == {"k5 e6"}
+    assert transnas(transnas.best) == transnas.optimum == 50
+    assert transnas(transnas.best | {"0->2": "conv3x3"}) == 50  # an idle operation: nothing leads on from there
+    assert math.isnan(transnas(dict.fromkeys(transnas.space.names, "none")))
 
 
 def test_what_lacks_is_said(monkeypatch, tmp_path):

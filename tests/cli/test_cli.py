@@ -9,6 +9,7 @@ from commands import said
 
 from lamcts import objectives
 from lamcts.cli import main
+from lamcts.cli.nas import SEARCHES
 from lamcts.cli.screen import number, span
 from lamcts.journal import Journal
 from lamcts.objectives import base
@@ -101,16 +102,17 @@ def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
     ("argv", "message"),
     [
         (["run", "akley"], "did you mean 'ackley'"),
-        (["run", "ackley", "--rollouts", "3"], "it takes dim, shift, rotate, noise"),
+        (["run", "ackley", "--rollouts", "3"], "expected none, as ackley takes --dim, --shift, --rotate, --noise"),
         (["run", "ackley", "--sampler", "tubro"], "did you mean 'turbo'"),
-        (["run", "ackley", "--dim", "0"], "at least 1"),
+        (["run", "ackley", "--dim", "0"], "lamcts run: expected --dim of at least 1"),
         (["run", "ackley", "--dim", "99999999999"], "not enough memory, ask for less: Unable to allocate"),
         (["run", "ackley", "--check", "-4"], "--check: expected a number of episodes of at least 0, got -4"),
         (["run", "\x1b[31m"], r"got '\x1b[31m'"),
         (["run", "ackley", "\x1b[31m"], r"unrecognized arguments: \x1b[31m"),
         (["run", "ackley", "--dim", "many"], "invalid int value: 'many'"),
         (["run", "ackley", "--shift", "far"], "a whole number or 'reference', got 'far'"),
-        (["run", "ackley", "--budget", "0", "--sampler", "uniform"], "budget"),
+        (["run", "ackley", "--budget", "0", "--sampler", "uniform"], "lamcts run: --budget: expected a whole number"),
+        (["show", "out: x"], "no journal at out: x"),
         (["run", "ackley", "--bugdet", "3"], "unrecognized arguments: --bugdet 3"),
         (["run"], "expected an objective, got none"),
         (["rum"], "invalid choice: 'rum'"),
@@ -144,6 +146,15 @@ def test_list_names_everything_with_a_line(capsys):
     assert code == 0
     for name in ("ackley", "swimmer", "hopper", "turbo", "cma", "uniform"):
         assert any(line.split()[0] == name and len(line.split()) > 3 for line in out.splitlines() if line.strip())
+
+
+def test_list_names_the_searches_of_networks_and_so_does_help(capsys):
+    _, listed, _ = said(capsys, "list")
+    _, helped, _ = said(capsys, "nas", "--help")
+    told = listed.split("searches (lamcts nas")[1]
+    for name, search in SEARCHES.items():
+        assert [line.split(maxsplit=1)[1] for line in told.splitlines() if line.split()[:1] == [name]] == [search.line]
+        assert name in helped
 
 
 def test_every_option_that_list_shows_is_one_that_run_takes(capsys):
@@ -326,7 +337,7 @@ def test_a_sampler_that_cannot_go_on_runs_without_a_journal(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "message"), [("--shift", "expected shift as a seed of at least 0"), ("--seed", "seed: expected a whole")]
+    ("option", "message"), [("--shift", "expected --shift as a seed of at least 0"), ("--seed", "--seed: expected a")]
 )
 def test_a_negative_seed_is_refused_before_anything_is_written(capsys, tmp_path, option, message):
     code, _, err = said(capsys, "run", "ackley", "--dim", "2", "--budget", "2", option, "-3", *QUICK)

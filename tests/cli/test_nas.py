@@ -1,9 +1,12 @@
 import json
+import re
 
+import numpy as np
 import pytest
 from commands import said
 
 from lamcts import objectives
+from lamcts.journal import Journal
 from lamcts.nas import formats
 from tests.nas import made_up
 
@@ -60,19 +63,50 @@ def test_every_search_goes_on_where_it_stopped_and_ends_as_one_run(capsys, tmp_p
     assert one == two and one["evaluations"] == 30
 
 
-def test_lanas_begins_with_its_random_networks_and_says_so_where_the_budget_has_no_room(capsys, tmp_path, table):
+def evaluated(folder):
+    """Return how many evaluations a run made, and the size of its design."""
+    design = Journal.read(folder / "journal.db").fingerprint["design"]
+    return json.loads((folder / "result.json").read_text())["evaluations"], design["n_init"]
+
+
+def test_lanas_begins_with_fewer_random_networks_where_the_budget_is_small_and_says_so(capsys, tmp_path, table):
     options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", "lanas", *QUICK]
-    code, _, err = said(capsys, *options, "--budget", "200")
-    assert code == 2 and "more than the 200 random networks that lanas begins with, got 200" in err
-    assert said(capsys, *options, "--budget", "210", "--out", "here")[0] == 0
-    assert json.loads((tmp_path / "here" / "result.json").read_text())["evaluations"] == 210
+    code, out, err = said(capsys, *options, "--budget", "40", "--out", "here")
+    assert (code, err) == (0, "") and "lanas begins with 8 random networks, a fifth of the budget, not 200" in out
+    assert evaluated(tmp_path / "here") == (40, 8)
+    code, out, _ = said(capsys, *options, "--budget", "60", "--out", "here")
+    assert code == 0 and "40 of them done" in out and "random networks" not in out
+    assert evaluated(tmp_path / "here") == (60, 8)
+
+
+@pytest.mark.parametrize("search", ["lanas", "lanas-published"])
+def test_lanas_learns_its_tree_on_a_small_budget_too(capsys, tmp_path, table, search):
+    options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", search, *QUICK]
+    code, out, _ = said(capsys, *options, "--budget", "40", "--out", "here")
+    chosen = re.search(r"the tree chose (\d+) of", out)
+    assert code == 0 and chosen is not None and int(chosen[1]) > 20
+    fingerprint = Journal.read(tmp_path / "here" / "journal.db").fingerprint
+    assert "refit=2," in fingerprint["tree"] and "refit=2," in fingerprint["sampler"]
+
+
+@pytest.mark.parametrize("search", ["lanas", "auto"])
+def test_the_random_networks_to_begin_with_are_an_option_that_a_run_that_goes_on_need_not_repeat(
+    capsys, tmp_path, table, search
+):
+    options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", search, *QUICK]
+    code, out, _ = said(capsys, *options, "--budget", "20", "--first", "15", "--out", "here")
+    assert code == 0 and "random networks" not in out and evaluated(tmp_path / "here") == (20, 15)
+    assert said(capsys, *options, "--budget", "25", "--out", "here")[0] == 0
+    assert evaluated(tmp_path / "here") == (25, 15)
+    code, _, err = said(capsys, *options, "--budget", "15", "--first", "15")
+    assert code == 2 and "--first: expected from 1 to below the budget of 15, got 15" in err
 
 
 @pytest.mark.parametrize("search", ["auto", "random"])
 def test_a_budget_of_nothing_is_refused_in_one_line(capsys, table, search):
     options = ["--space", "nasbench-macro", "--table", table, "--search", search, "--budget", "0"]
     code, _, err = said(capsys, "nas", *options)
-    assert code == 2 and err == "lamcts nas: budget: expected a whole number of at least 1, got 0\n"
+    assert code == 2 and err == "lamcts nas: --budget: expected a whole number of at least 1, got 0\n"
 
 
 def test_cells_of_a_keyed_table_are_searched_and_said_by_their_graph(capsys, tmp_path, table):
@@ -84,15 +118,41 @@ def test_cells_of_a_keyed_table_are_searched_and_said_by_their_graph(capsys, tmp
     assert best["value"] == objective(objective.architectures.parse(best["text"])) == objective(best["point"])
 
 
+def test_cells_of_few_vertices_are_searched_and_keys_left_out_where_one_says_so(capsys, tmp_path, table):
+    options = ["--space", "nasbench101", "--table", table, "--search", "random", "--vertices", "3", "--no-keyed"]
+    code, out, _ = said(capsys, "nas", *options, "--budget", "5", *QUICK)
+    assert code == 0 and "into nasbench101-vertices3-keyedFalse-random-seed0" in out
+    result = json.loads((tmp_path / "nasbench101-vertices3-keyedFalse-random-seed0" / "result.json").read_text())
+    assert result["settings"] == {"vertices": 3, "keyed": False} and result["best"]["point"].keys() == {
+        *("edge_0_1", "edge_0_2", "edge_1_2", "op_1"),
+    }
+
+
+def test_second_values_come_from_a_table_of_their_own(capsys, tmp_path):
+    ops = made_up.nasbench201()["ops"]
+    devices = {"devices": np.array(["pixel2"]), "latency_ms": np.full((len(ops), 1), 7.5)}
+    attacks = {"ops": ops, "attacks": np.array(["fgsm"]), "robust_acc_x10": np.full((len(ops), 1), 305)}
+    made_up.write(tmp_path, formats.NASBENCH201, made_up.nasbench201())
+    made_up.write(tmp_path, formats.LATENCY201, devices)
+    made_up.write(tmp_path, formats.ROBUSTNESS201, attacks)
+    options = ["--space", "nasbench201", "--table", ".", "--latency", ".", "--robustness", ".", "--keyed"]
+    code, out, _ = said(capsys, "nas", *options, "--search", "random", "--budget", "5", "--out", "here", *QUICK)
+    also = json.loads((tmp_path / "here" / "result.json").read_text())["also"]
+    assert code == 0 and "pixel2_measured_ms" in out
+    assert (also["pixel2_measured_ms"], also["fgsm_percent"]) == (7.5, 30.5)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--space", "nasbench-makro"], "did you mean 'nasbench-macro'?"),
         (["--space", "ackley"], "expected one of nasbench-graph, nasbench-macro"),
         (["--space", "nasbench-macro", "--search", "evolutoin"], "did you mean 'evolution'?"),
-        (["--space", "nasbench-macro"], "pass table=FILE, or set LAMCTS_DATA"),
+        (["--space", "nasbench-macro"], "pass --table FILE, or set LAMCTS_DATA"),
         (["--space", "nasbench-macro", "--table", "nowhere.npz"], "got no file at nowhere.npz"),
         (["--space", "nasbench-macro", "--dataset", "cifar10"], "--dataset: expected none"),
+        (["--space", "nasbench201", "--dataset", "mnist"], "lamcts nas: --dataset: expected one of cifar10, "),
+        (["--space", "transnas", "--vertices", "5"], "--vertices: expected none, as transnas takes --keyed"),
         ([], "--space"),
     ],
 )

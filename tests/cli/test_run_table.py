@@ -46,6 +46,28 @@ def test_a_run_goes_on_when_its_table_has_moved(capsys, tmp_path):
     assert json.loads((tmp_path / "mine" / "result.json").read_text())["evaluations"] == 12
 
 
+def test_the_best_network_is_drawn(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    options = ["--table", "data", "--sampler", "uniform", "--budget", "5", "--quiet", "--out", "here"]
+    code, out, _ = said(capsys, "run", "nasbench201", *options)
+    assert code == 0 and "best.png, tree.png, network.png" in out
+    assert (tmp_path / "here" / "network.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_missing_table_is_one_line_that_says_where_it_comes_from(capsys):
     code, _, err = said(capsys, "run", "nasbench-macro", "--no-keyed", *QUICK)
     assert code == 2 and err.count("\n") == 1 and "https://github.com/xiusu/NAS-Bench-Macro" in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["nasbench201", "--dataset", "mnist"], "lamcts run: --dataset: expected one of cifar10, "),
+        (["nasbench101", "--vertices", "9"], "lamcts run: --vertices: expected a whole number from 2 to 7"),
+        (["transnas"], "pass --table FILE, or set LAMCTS_DATA"),
+        (["transnas", "--guide", "test"], "--guide: expected none, as transnas takes --table, --keyed"),
+    ],
+)
+def test_mistakes_are_told_in_the_options_that_were_typed(capsys, argv, message):
+    code, _, err = said(capsys, "run", *argv)
+    assert code == 2 and err.count("\n") == 1 and message in err

@@ -70,6 +70,23 @@ def test_a_setting_that_the_table_lacks_is_refused(make):
         make("nasbench-graph", dataset="proteins")
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("nasbench101", {"guide": "valid"}, "guide: expected one of test, val, got 'valid'"),
+        ("nasbench101", {"vertices": 9}, "vertices: expected a whole number from 2 to 7, got 9"),
+        ("nasbench201", {"dataset": "mnist"}, "dataset: expected one of cifar10, .*, ImageNet16-120, got 'mnist'"),
+        ("nasbench201", {"guide": "train"}, "guide: expected one of test, val, val12, test12, got 'train'"),
+        ("nasbench201", {"dataset": "cifar100", "guide": "val"}, "guide: expected values of 'val' for cifar100"),
+        ("nasbench-graph", {"dataset": "mnist"}, "dataset: expected one of cora, .*, proteins, got 'mnist'"),
+        ("nasbench-graph", {"guide": "val"}, "guide: expected one of valid, test, got 'val'"),
+    ],
+)
+def test_a_wrong_setting_is_told_to_who_has_no_table_too(name, settings, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        objectives.make(name, table=tmp_path / "nowhere.npz", **settings)
+
+
 def test_nasbench201_searches_one_value_and_reports_another(make):
     plain, guided = make("nasbench201"), make("nasbench201", guide="val")
     assert plain.optimum == 90 and guided.optimum == 89

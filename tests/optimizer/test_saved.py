@@ -17,9 +17,11 @@ import pytest
 import lamcts
 from lamcts import samplers
 from lamcts.models.hamming_fit import HammingPrior
+from lamcts.neural.metadnn import MetaDnn
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.settings import arguments_of, from_plain, plain, settings_of
 from lamcts.samplers import Auto, Coordinate, Exchange, GpBo, Quadratic, Turbo, Uniform
+from lamcts.searches import alphax, lanas
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Product, Space
 from lamcts.spaces.described import built, described
 from lamcts.tree import KMeansSvm, LatentTree, Linear
@@ -89,6 +91,9 @@ def test_a_space_that_a_file_cannot_hold_is_not_described() -> None:
         LatentTree(cp=0.3, splitter=KMeansSvm(y_weight=(None, 2.0), check=None)),
         LatentTree.lanas(height=3),
         LatentTree(splitter=Linear()),
+        lanas.Leaf(model=MetaDnn("multistage", hidden=(8, 4), cuts=(0.5, 0.9)), draws=99),
+        alphax.AlphaX(actions=alphax.Assign(parts=4), model=alphax.Ridge(2.0), dispatch="best"),
+        alphax.AlphaX(actions=alphax.BuildCells(nodes=5)),
         None,
     ],
     ids=repr,

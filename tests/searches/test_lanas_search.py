@@ -65,6 +65,17 @@ def test_the_model_chooses_the_best_predicted_of_the_draws():
     assert opt.seen.y[100] < np.quantile(opt.seen.y[:100], 0.02)  # losses
 
 
+def test_what_is_known_takes_no_place_among_the_candidates():
+    space = lamcts.Space({name: lamcts.Choice(range(15)) for name in "ab"})
+    sampler = lanas.Leaf(model=Ridge(), candidates=5)
+    opt = lamcts.Optimizer(space, seed=0, n_init=20, tree=None, sampler=sampler)
+    for count in range(225):
+        (trial,) = opt.ask()
+        # -1: of the design, or a draw of anywhere, as the leaf had no new point to give
+        assert (trial.session == -1) == (count < 20), f"after {count} results"
+        opt.tell(trial, float(trial.point["a"] + trial.point["b"]))
+
+
 def test_points_lie_in_the_region_that_was_selected_while_it_has_any_that_are_new():
     opt = run(200, **lanas.published(first=100, selects=50))
     every, inside = DIGITS.rows(), 0
@@ -82,7 +93,7 @@ def test_it_goes_on_bit_for_bit_from_a_file(tmp_path):
     settings = lanas.published(first=100, selects=50, model=Ridge())
     opt = run(170, **settings)
     opt.save(tmp_path / "run.npz")
-    again = lamcts.Optimizer.load(tmp_path / "run.npz", sampler=settings["sampler"])
+    again = lamcts.Optimizer.load(tmp_path / "run.npz")
     for _ in range(60):
         (one,), (two,) = opt.ask(), again.ask()
         np.testing.assert_array_equal(one.x, two.x)

@@ -108,6 +108,24 @@ def test_a_space_with_a_key_has_the_parameters_of_the_space_inside() -> None:
     assert not keyed.active(z).all()
 
 
+@pytest.mark.parametrize("inner", [SWITCHED, Keyed(SWITCHED, str, "text")], ids=["bare", "keyed"])
+def test_a_conditional_space_inside_another_still_says_which_of_its_parameters_are_active(inner: Any) -> None:
+    parameters = Parameters(Space({"rate": Float(0, 1), "first": inner, "deep": Space([Bool(), SWITCHED])}))
+    z = parameters.draw(40, np.random.default_rng(0))
+    expected = np.ones(z.shape, bool)
+    expected[:, 2], expected[:, 6] = z[:, 1] == 1.0, z[:, 5] == 1.0
+    assert parameters.conditional and np.array_equal(parameters.active(z), expected)
+    assert not expected[:, 2].all() and not expected[:, 6].all()
+
+
+def test_a_parameter_is_active_where_the_spaces_around_it_say_so_and_its_own_does() -> None:
+    parameters = Parameters(Switched([Bool(), Int(0, 4), SWITCHED]))
+    z = parameters.draw(40, np.random.default_rng(0))
+    expected = np.ones(z.shape, bool)
+    expected[:, 1], expected[:, 3] = z[:, 0] == 1.0, z[:, 2] == 1.0
+    assert np.array_equal(parameters.active(z), expected)
+
+
 def test_all_parameters_have_a_say_where_the_space_says_nothing() -> None:
     parameters = Parameters(MIXED)
     assert not parameters.conditional

@@ -13,8 +13,8 @@ from lamcts.spaces.exchanges import exchanges
 from lamcts.types import Floats
 
 TREES = 10  # SMAC's; all columns at every split and leaves of one row, as there
-RANDOM_SHARE = 0.2
-STARTS, DRAWS, ROUNDS = 10, 1000, 10
+RANDOM_SHARE = 0.2  # of the proposals; SMAC's
+STARTS, DRAWS, ROUNDS = 10, 1000, 10  # of the climbs: as many starts as SMAC; draws and rounds untuned
 FIRST, FIRST_SHARE = 20, 0.25  # initial points; SMAC's 10 a parameter, at most a quarter of the budget, find less early
 PERCENTILE, TINY = 5, 1e-10  # SMAC's scale of losses
 FLOOR = 1e-10  # of the variance: trees that agree say nothing about how sure they are

@@ -73,18 +73,26 @@ class _LeafSession(LocalSession[Leaf, Progress]):
                     return
 
     def _choose(self, batch: Batch) -> None:
-        """Take the best predicted of the draws."""
-        found = [np.empty((0, self.seen.dim))]
-        for x in self._inside():
-            found.append(x)
-            if sum(map(len, found)) >= self.settings.candidates:
-                break
-        x = np.vstack(found)[: self.settings.candidates]
+        """Take the best predicted of the draws that are new."""
+        x = self._candidates()
         x = x[np.argsort(-self._shared.predicted(self.seen, x), kind="stable")] if len(x) else x
         for i in range(0, len(x), LOOKED):
             batch.take(x[i : i + LOOKED])
             if not batch.open:
                 return
+
+    def _candidates(self) -> Floats:
+        """Return as many new draws inside as the model compares, [k, d], fewer where there are no more.
+
+        What is known, or no network, takes no place: else a part of which most is known would count as spent.
+        """
+        most, found = self.settings.candidates, [np.empty((0, self.seen.dim))]
+        for x in self._inside():
+            for i in range(0, len(x), most):
+                found.append(x[i : i + most][self.seen.unseen(x[i : i + most])])
+                if sum(map(len, found)) >= most:
+                    return np.vstack(found)[:most]
+        return np.vstack(found)
 
     def _inside(self) -> Iterator[Floats]:
         """Yield draws inside the region, block by block; of a space whose points are listed all inside, shuffled."""

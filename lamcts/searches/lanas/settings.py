@@ -15,7 +15,9 @@ RIDGE = Ridge()  # with its own default
 UNIT = 2 * math.sqrt(2)  # LatentTree's bound has 2 cp sqrt(2 log n / m), (4.3) has c sqrt(log n / m)
 
 
-def improved(largest: float = 100.0, *, first: int = FIRST, model: Model = RIDGE) -> dict[str, Any]:
+def improved(
+    largest: float = 100.0, *, first: int = FIRST, selects: int = SELECTS, model: Model = RIDGE
+) -> dict[str, Any]:
     """Return what one would use today: the tree as published, and of each leaf the network of the best prediction.
 
     A linear regression of all results so far, one a run, says which: where the tree's splits say that a leaf is good,
@@ -23,9 +25,10 @@ def improved(largest: float = 100.0, *, first: int = FIRST, model: Model = RIDGE
 
     largest: as in `published` (100.0; in the objective's unit).
     first: random points to begin with (200; points): as published.
+    selects: results after which the tree and the model are learned anew (50; results): as published.
     model: what predicts (Ridge(); see `Leaf`): a linear regression, in milliseconds.
     """
-    return published(largest, first=first, model=model)
+    return published(largest, first=first, selects=selects, model=model)
 
 
 def published(
