@@ -103,8 +103,8 @@ def tension_spring(permute: int | None = None) -> Problem:
         _tension_spring,
         {"weight": "min"},
         ("deflection >= 1", "shear <= 1", "surge >= 1", "diameter <= 1.5"),
-        optimum=0.0126652328,
-        at=np.array([0.0516890613, 0.3567177448, 11.28896572]),
+        optimum=0.0126652327883,
+        at=np.array([0.05168906108277482, 0.3567177397997143, 11.288965751597306]),
     ).permuted(permute)
 
 
