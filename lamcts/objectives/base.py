@@ -4,7 +4,7 @@ import difflib
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -41,8 +41,35 @@ class Objective(Protocol):
     def optimum(self) -> float | None:
         """The best value possible, None where nobody knows."""
 
-    def __call__(self, point: Any, *, seed: int | None = None) -> float:
-        """Return the value at `point`. The same seed gives the same noise; None draws fresh noise."""
+    def __call__(self, point: Any, *, seed: int | None = None) -> float | dict[str, float]:
+        """Return the value at `point`, or, of one that is `Measured`, its quantities by name.
+
+        The same seed gives the same noise; None draws fresh noise.
+        """
+
+
+class Measured(Objective, Protocol):
+    """An objective whose calls return a dict: quantities by name, of which some are sought and some bounded.
+
+    `maximize` has no say in it (False); `optimum` is the best value that a point within the constraints has, None
+    where there are several objectives.
+    """
+
+    @property
+    def objectives(self) -> Mapping[str, str]:
+        """Which quantities are sought, by name: "min" or "max"."""
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """Which are bounded: texts "NAME <= NUMBER", "NAME >= NUMBER" or "NAME == NUMBER +- TOLERANCE"."""
+
+    @property
+    def reference(self) -> Mapping[str, float] | None:
+        """The point that hypervolumes are measured from, by name of an objective; None where there is none."""
+
+    @property
+    def hypervolume(self) -> float | None:
+        """The largest hypervolume that is known, None where nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +103,11 @@ Build = TypeVar("Build", bound=Callable[..., Objective])
 _MODULES = (
     *(f"lamcts.objectives.{name}" for name in ("synthetic.synthetic", "control.mujoco", "control.lunar")),
     *(f"lamcts.objectives.{name}" for name in ("control.rover", "control.push")),
+    *(
+        f"lamcts.objectives.constrained.{name}"
+        for name in ("ackley", "keane", "g", "engineering", "welded_beam", "plane")
+    ),
+    *(f"lamcts.objectives.pareto.{name}" for name in ("zdt", "dtlz", "branin_currin", "plane", "design")),
     *(f"lamcts.nas.{name}" for name in ("published", "published201")),
 )
 _entries: dict[str, Entry] = {}

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from lamcts.objectives import Objective
+from lamcts.testing import measured
 from lamcts.testing.contract import expect, watched
+from lamcts.testing.measured import measures
 
 TRIES = 1000  # draws of so many points, until enough of them have a key
+ROUNDING = 1e-9  # by how much a value may beat the optimum, as a share of it (of 1 if that is less)
 POINTS = 4  # at which an objective is called: one evaluation may take seconds
 
 
@@ -33,19 +36,18 @@ def _says_what_it_is(objective: Objective, seed: int) -> None:
     expect(x.shape == (1, space.dim), "space: a space, whose sample(1, rng) has shape [1, dim]", x.shape)
     optimum = objective.optimum
     expect(optimum is None or math.isfinite(optimum), "optimum: a finite number, or None", optimum)
+    if measures(objective):
+        measured.says_what_it_measures(objective)
 
 
 def _repeats_itself(objective: Objective, seed: int) -> None:
     """The same point and seed give the same value, whatever was evaluated in between; the point stays as it was."""
     points = _proposed(objective, np.random.default_rng([seed, 2]))
     kept = copy.deepcopy(points)
-    first = [_value(objective, point, seed + i) for i, point in enumerate(points)]
-    again = [_value(objective, points[i], seed + i) for i in reversed(range(len(points)))][::-1]
-    expect(
-        all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(first, again, strict=True)),
-        "the same values from the same points and seeds",
-        f"{first} and then {again}",
-    )
+    first = [_values(objective, point, seed + i) for i, point in enumerate(points)]
+    again = [_values(objective, points[i], seed + i) for i in reversed(range(len(points)))][::-1]
+    same = all(_same(a[name], b[name]) for a, b in zip(first, again, strict=True) for name in a)
+    expect(same, "the same values from the same points and seeds", f"{first} and then {again}")
     expect(repr(points) == repr(kept), "points left as they were", "changed")
     _unbeaten(objective, first)
 
@@ -67,22 +69,36 @@ def _starts_well(objective: Objective, seed: int) -> None:
         return
     x = objective.space.encode(objective.x0)
     expect(np.shape(x) == (objective.space.dim,), "x0: a point of the space", np.shape(x))
-    value = _value(objective, objective.x0, seed)
-    expect(math.isfinite(value), "x0: a point with a finite value", value)
-    _unbeaten(objective, [value])
+    values = _values(objective, objective.x0, seed)
+    expect(all(map(math.isfinite, values.values())), "x0: a point with a finite value", values)
+    _unbeaten(objective, [values])
 
 
-def _value(objective: Objective, point: Any, seed: int) -> float:
-    value = objective(point, seed=seed)
-    expect(isinstance(value, float), "a value of type float", type(value).__name__)
-    return value
+def _values(objective: Objective, point: Any, seed: int) -> dict[str, float]:
+    """Return what a call gives by name; of a plain objective a value that has none."""
+    found: Any = objective(point, seed=seed)
+    if not measures(objective):
+        expect(isinstance(found, float), "a value of type float", type(found).__name__)
+        return {"": found}
+    needed = measured.names(objective)
+    expect(isinstance(found, dict) and needed <= set(found), f"a dict with {', '.join(sorted(needed))}", found)
+    expect(all(isinstance(value, float) for value in found.values()), "values of type float", found)
+    return dict(found)
 
 
-def _unbeaten(objective: Objective, values: list[float]) -> None:
-    """Check that no value is better than the optimum, rounding aside."""
+def _same(a: float, b: float) -> bool:
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
+def _unbeaten(objective: Objective, found: list[dict[str, float]]) -> None:
+    """Check that no value is better than the optimum, rounding aside; with constraints none that keeps them."""
     if objective.optimum is None:
         return
-    sign = -1.0 if objective.maximize else 1.0
-    best, optimum = min(sign * value for value in values), sign * objective.optimum
-    expect(best >= optimum - 1e-9 * max(1.0, abs(optimum)), f"values no better than the optimum {objective.optimum}",
-           sign * best)  # fmt: skip
+    name, sense = "", "max" if objective.maximize else "min"
+    if measures(objective):
+        ((name, sense),) = objective.objectives.items()
+        found = [values for values in found if measured.within(objective, values)]
+    sign = -1.0 if sense == "max" else 1.0
+    best, optimum = min((sign * values[name] for values in found), default=math.inf), sign * objective.optimum
+    unbeaten = best >= optimum - ROUNDING * max(1.0, abs(optimum))
+    expect(unbeaten, f"values no better than the optimum {objective.optimum}", sign * best)

@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -320,6 +320,81 @@ def test_an_objective_need_not_score_points_without_a_key() -> None:
     check_objective(Halved())
     with pytest.raises(ContractError, match="a key for some of"):
         check_objective(Keyless())
+
+
+class Fenced(Bowl):
+    """A correct objective of a quantity that is sought and one that is bounded: the bowl outside of a circle."""
+
+    objectives: ClassVar[Any] = {"depth": "min"}
+    constraints: Any = ("radius >= 0.5",)
+    reference: ClassVar[Any] = None
+    hypervolume: float | None = None
+    optimum: float | None = 0.25
+    x0 = None
+
+    def __call__(self, point: Any, *, seed: int | None = None) -> Any:
+        return {"depth": float(np.sum(np.square(point))), "radius": float(np.linalg.norm(point))}
+
+
+class Unfenced(Fenced):
+    def __call__(self, point: Any, *, seed: int | None = None) -> Any:
+        return {"depth": 1.0}
+
+
+class Lone(Fenced):
+    def __call__(self, point: Any, *, seed: int | None = None) -> Any:
+        return 1.0
+
+
+class Senseless(Fenced):
+    objectives: ClassVar[Any] = {"depth": "minimise"}
+
+
+class Garbled(Fenced):
+    constraints = ("radius > 0.5",)
+
+
+class Boundless(Fenced):
+    constraints = ("radius == 0.5",)
+
+
+class Unreachable(Fenced):
+    optimum = 10.0
+
+
+class Split(Fenced):
+    objectives: ClassVar[Any] = {"depth": "min", "radius": "max"}
+
+
+class Unmeasured(Fenced):
+    hypervolume = 3.0
+
+
+class Elsewhere(Fenced):
+    reference: ClassVar[Any] = {"width": 1.0}
+
+
+FENCED = {
+    Unfenced: "a dict with depth, radius",
+    Lone: "a dict with depth, radius",
+    Senseless: "a dict of names to 'min' or 'max'",
+    Garbled: "texts like 'stress <= 250'",
+    Boundless: "gap == 0 \\+- 0.001",
+    Unreachable: "no better than the optimum",
+    Split: "optimum: None with several objectives",
+    Unmeasured: "hypervolume: None, or",
+    Elsewhere: "reference: a number for each of depth",
+}
+
+
+def test_an_objective_of_several_quantities_holds_the_contract() -> None:
+    check_objective(Fenced())
+
+
+@pytest.mark.parametrize("kind", FENCED)
+def test_a_broken_objective_of_several_quantities_is_caught(kind: type[Fenced]) -> None:
+    with pytest.raises(ContractError, match=FENCED[kind]):
+        check_objective(kind())
 
 
 @pytest.mark.parametrize("kind", OBJECTIVES)

@@ -1,0 +1,1 @@
+"""Problems with one objective and constraints, whose best feasible value is known."""

@@ -1,0 +1,39 @@
+"""Ackley's function in a half-space and a ball, as in Eriksson and Poloczek 2021 (SCBO); moved or turned."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lamcts.objectives.base import register
+from lamcts.objectives.identity import digest
+from lamcts.objectives.problem import Problem
+from lamcts.objectives.synthetic import formulas, synthetic
+from lamcts.types import Floats
+
+
+@register(
+    "ackley-constrained", "Ackley between a plane and a sphere, feasible share 2e-5 in 10-D; minimum 0", budget=200
+)
+def ackley_constrained(dim: int = 10, shift: Any = None, rotate: Any = None) -> Problem:
+    """Ackley on [-5, 10]^dim within sum <= 0 and length <= 5; the minimum lies on the first constraint.
+
+    dim: how many parameters (10); SCBO.
+    shift, rotate: as of `ackley` (None: neither); the constraints move and turn with the function.
+    """
+    placed = synthetic.ackley(dim, shift, rotate)
+    return Problem(
+        "ackley-constrained",
+        placed.space,
+        partial(_ackley, placed.centre, placed.rotation),
+        {"value": "min"},
+        ("sum <= 0", "length <= 5"),
+        optimum=0.0,
+        at=placed.centre,
+        settings={"placed": digest(placed.centre, placed.rotation)},
+    )
+
+
+def _ackley(centre: Floats, rotation: Floats | None, x: Floats) -> dict[str, Floats]:
+    u = x - centre if rotation is None else (x - centre) @ rotation.T  # [n, d]
+    return {"value": formulas.ackley(u), "sum": u.sum(1), "length": np.linalg.norm(u, axis=1)}

@@ -1,0 +1,1 @@
+"""Problems with several objectives: fronts that are known, and designs from engineering."""

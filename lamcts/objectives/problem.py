@@ -1,0 +1,96 @@
+"""A problem of several quantities: objectives, and what constraints bound, from formulas on a box.
+
+Letters: n points, d parameters.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lamcts.objectives.identity import digest
+from lamcts.spaces.box import Box
+from lamcts.types import Floats
+
+Quantities = Callable[[Floats], dict[str, Floats]]  # of points x [n, d]: each quantity [n], by its name
+AWAY = (0.2, 0.8)  # between which a seed moves what lies at an edge or in the centre of [0, 1]: far from both
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Quantities of a point of a box, of which some are objectives and some are bounded.
+
+    name: what it is called.
+    space: the box.
+    formula: from points x [n, d] to all quantities [n] by name, in their own units.
+    objectives: which quantities are sought, by name: "min" or "max".
+    constraints: which are bounded (none): texts "NAME <= NUMBER", "NAME >= NUMBER" or "NAME == NUMBER +- TOLERANCE".
+    optimum: the best value that a point within the constraints has (None: unknown, or several objectives).
+    at: where it is had, [d] (None: unknown); within the constraints but for rounding.
+    reference: the point that hypervolumes are measured from, by name of an objective (None: none).
+    hypervolume: the largest that is known (None: unknown).
+    order: which parameter of the formula stands where, [d] (None: as they come).
+    settings: what tells it from others of its name (none; JSON values).
+    """
+
+    name: str
+    space: Box
+    formula: Quantities
+    objectives: Mapping[str, str]
+    constraints: tuple[str, ...] = ()
+    optimum: float | None = None
+    at: Floats | None = None
+    reference: Mapping[str, float] | None = None
+    hypervolume: float | None = None
+    order: NDArray[np.int64] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    maximize = False
+    x0 = None
+
+    def __call__(self, point: ArrayLike, *, seed: int | None = None) -> dict[str, float]:
+        """Return all quantities at `point`. There is no noise: `seed` has no say."""
+        return {name: float(values[0]) for name, values in self.many(np.asarray(point, float)[None]).items()}
+
+    def many(self, points: ArrayLike) -> dict[str, Floats]:
+        """Return all quantities of `points` [n, d], each as [n]."""
+        x = np.asarray(points, float)
+        if x.ndim != 2 or x.shape[1] != self.space.dim:
+            raise ValueError(f"expected points of shape [n, {self.space.dim}], got {list(x.shape)}")
+        if self.order is not None:
+            x = x[:, np.argsort(self.order)]
+        return self.formula(x)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        return {"function": self.name, "dim": self.space.dim, "order": digest(self.order), **self.settings}
+
+    def permuted(self, seed: int | None) -> "Problem":
+        """Return the problem with its parameters in an order drawn by `seed`; None leaves them."""
+        if seed is None:
+            return self
+        order = np.random.default_rng(checked_seed("permute", seed)).permutation(self.space.dim)
+        space = Box(self.space.low[order], self.space.high[order])
+        at = None if self.at is None else self.at[order]
+        return replace(self, space=space, at=at, order=order)
+
+
+def checked_seed(what: str, seed: Any) -> int:
+    """Return a seed; ValueError for what is none."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"expected {what} as None or a seed, a whole number of at least 0, got {seed!r}")
+    return int(seed)
+
+
+def moved(shift: Any, usual: float, dim: int) -> Floats:
+    """Return the places [dim] in [0, 1] that a seed draws, those given as a vector, or the `usual` one for None."""
+    if shift is None:
+        return np.full(dim, usual)
+    if isinstance(shift, (int, np.integer)) or np.ndim(shift) == 0:
+        return np.random.default_rng(checked_seed("shift", shift)).uniform(*AWAY, dim)
+    places = np.asarray(shift, float)
+    if places.shape != (dim,) or not ((places >= 0) & (places <= 1)).all():
+        raise ValueError(f"expected shift as None, a seed or {dim} places in [0, 1], got {shift!r}")
+    return places
