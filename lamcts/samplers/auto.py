@@ -25,10 +25,8 @@ from lamcts.samplers.scalarised import fitting
 from lamcts.types import Floats, Rows
 
 GOOD = 0.25  # share of rows that are better than the one that gains are measured by (untuned)
-MOST, LEAST = (
-    float(np.finfo(float).max),
-    float(np.finfo(float).tiny),
-)  # differences of losses near them overflow, or vanish
+MOST = float(np.finfo(float).max)  # differences of losses near it overflow
+LEAST = float(np.finfo(float).tiny)  # a gain is not nothing, however small
 ROUNDS = 3  # times that points are asked for in place of those that two methods both propose (untuned)
 
 
