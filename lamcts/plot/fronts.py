@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.front import knee
+from lamcts.outcomes.front import knee, signs_of
 from lamcts.plot.canvas import BEST, FAINT, SELECTED, VALUES, page, sheet, styled, titled
 from lamcts.types import Floats
 
@@ -46,11 +46,6 @@ class Evaluations(NamedTuple):
     def order(self) -> Floats:
         """The number of each evaluation, from 1, [n]."""
         return np.arange(1.0, len(self.values) + 1)
-
-
-def signs_of(senses: Mapping[str, str]) -> Floats:
-    """Return what turns values into losses, [m]."""
-    return np.array([-1.0 if sense == "max" else 1.0 for sense in senses.values()])
 
 
 def front(values: Any, senses: Mapping[str, str], *, feasible: Any = None, title: str = "The front") -> "Figure":

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamcts.outcomes.front import Front
+from lamcts.outcomes.front import Front, signs_of
 from lamcts.outcomes.hypervolume import default_reference, hypervolume_so_far
 from lamcts.plot.canvas import BEST, COLOURS, FAINT, page, sheet, styled, titled
-from lamcts.plot.fronts import Evaluations, signs_of
+from lamcts.plot.fronts import Evaluations
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def violation(
 def _reference(given: Any, shown: Evaluations, losses: Floats) -> Floats | None:
     """Return the reference [m] in the user's units; None where none is given and nothing is feasible."""
     if given is not None:
-        checked = Front([], {name: "max" if s == "max" else "min" for name, s in shown.senses.items()}, given).reference
+        checked = Front([], shown.senses, given).reference
         return np.array(list((checked or {}).values()))
     return signs_of(shown.senses) * default_reference(losses) if shown.front.any() else None
 

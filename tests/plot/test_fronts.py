@@ -89,13 +89,13 @@ def test_parallel_axes_have_the_better_end_above():
 
 
 def test_the_hypervolume_is_drawn_after_each_evaluation():
-    figure = plot.hypervolume(VALUES, SENSES, feasible=FEASIBLE, reference={"range": 0, "cost": 10})
+    figure = plot.hypervolume(VALUES, SENSES, feasible=FEASIBLE, reference={"range": 2, "cost": 10})
     (line,) = figure.axes[0].get_lines()
     losses = np.where(FEASIBLE[:, None], VALUES * [1, -1], np.nan)
-    expected = [hypervolume(losses[: i + 1], [10, 0]) for i in range(len(VALUES))]
+    expected = [hypervolume(losses[: i + 1], [10, -2]) for i in range(len(VALUES))]
     np.testing.assert_allclose(line.get_ydata(), expected)
     np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 9))
-    assert expected[0] == 210 and "measured from cost 10, range 0" in texts(figure)
+    assert expected[0] == 7 * 28 and "measured from cost 10, range 2" in texts(figure)
 
 
 def test_the_hypervolume_says_which_reference_it_took():
@@ -105,7 +105,7 @@ def test_the_hypervolume_says_which_reference_it_took():
 
 
 def test_the_violation_falls_to_zero_and_the_value_begins_there():
-    figure = plot.violation([4, np.nan, 2, 3, -1, 0, 5], [9, 9, 9, 9, 7, 6, 1], y="cost")
+    figure = plot.violation([4, np.nan, 2, 3, 0, -1, 5], [9, 9, 9, 9, 7, 6, 1], y="cost")
     above, below = figure.axes
     assert labelled(above, "least so far").get_ydata().tolist() == [4, 4, 2, 2]
     assert labelled(above, "each infeasible evaluation").get_offsets()[:, 0].tolist() == [1, 3, 4, 7]
