@@ -49,16 +49,16 @@ class ColumnsSurrogate(NamedTuple):
 
     def _improvement(self, inputs: Inputs) -> Floats:
         moments = [process.moments(inputs) for process in self.objectives]
-        if len(moments) == 1:
-            return log_expected_improvement(moments[0][0], np.sqrt(moments[0][1]), float(self.front.min()))
-        mean = np.stack([own for own, _ in moments], axis=1)
-        sd = np.stack([np.sqrt(variance) for _, variance in moments], axis=1)
+        mean: Floats = np.stack([own for own, _ in moments], axis=1)  # [m, k]
+        sd: Floats = np.stack([np.sqrt(variance) for _, variance in moments], axis=1)
+        if mean.shape[1] == 1:
+            return log_expected_improvement(mean[:, 0], sd[:, 0], float(self.front.min()))
         return np.log(np.maximum(expected_hypervolume(mean, sd, self.front), LEAST))
 
     def slope(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """Return the negative of `value` [m], and its slope along the numbers [m, q], by differences."""
         value = self.value(inputs)
-        gradient = np.empty(inputs.numbers.shape)
+        gradient: Floats = np.empty(inputs.numbers.shape)
         for j in range(gradient.shape[1]):
             moved = inputs.numbers.copy()
             moved[:, j] += STEP

@@ -21,7 +21,7 @@ MIXED = lamcts.Space(
 def test_the_expected_gain_in_hypervolume_is_the_mean_over_draws(m):
     rng = np.random.default_rng(0)
     front, mean, sd = rng.random((6, m)), rng.random((5, m)) - 0.2, 0.05 + 0.4 * rng.random((5, m))
-    draws = mean[:, None] + sd[:, None] * rng.standard_normal((5, 40_000, m))
+    draws = mean[:, None] + sd[:, None] * rng.standard_normal((5, 200_000, m))
     reference = default_reference(front)
     expected = [improvement(own, front, reference).mean() for own in draws]
     assert expected_hypervolume(mean, sd, front) == pytest.approx(expected, rel=0.02)
@@ -116,4 +116,4 @@ def test_searches_over_discrete_parameters_go_on_bit_for_bit_and_beat_chance(sam
     if len(opt.goals.names) == 1:
         assert opt.best.feasible and opt.best.value <= chance.best.value
     elif sampler in ("exchange", "auto"):
-        assert opt.front.hypervolume([40, 20]) > chance.front.hypervolume([40, 20])
+        assert opt.front.hypervolume([12, 12]) > chance.front.hypervolume([12, 12])
