@@ -38,7 +38,7 @@ from lamcts.searches.alphax import Ridge
 
 MARKS = (100, 150, 500, 1000, 2000, 5000)
 REPEATS = 10  # evaluations for each sample of the cap, after which a peer that repeats itself is stopped
-MADE_UP = 2000  # cells of --smoke
+MADE_UP = 2000  # cells of --smoke, of which those with equal edges fall together
 TABLES = ("nasbench101", "nasbench-macro")
 
 
@@ -177,7 +177,7 @@ def measure(**fields: Any) -> Result:
 
 
 def main() -> None:
-    given = script.parser(__doc__, "lanas.csv", "two methods on 2,000 made-up cells")
+    given = script.parser(__doc__, "lanas.csv", "two methods on made-up cells")
     script.many(given, "0-9")
     default = ["lanas", "lanas, bayes meta-DNN", "lanas (encodings)", *PEERS]
     given.add_argument("--methods", nargs="+", default=default, choices=METHODS)

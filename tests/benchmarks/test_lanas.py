@@ -6,6 +6,7 @@ import pytest
 import lamcts
 from benchmarks import cells, lanas
 from benchmarks.figures import lanas as figure
+from benchmarks.figures import leaves
 from benchmarks.harness.sheet import Sheet
 from lamcts.nas import NasBench101
 from lamcts.nas.graph_hash import pruned
@@ -82,3 +83,25 @@ def test_a_table_of_layers_is_searched_to_its_best_network(method, monkeypatch):
     monkeypatch.setattr(lanas, "of_encodings", lambda data: made)
     found = lanas.run(lanas.Case(method, "nasbench-macro", 729, 0))
     assert found.better[-1][1] == best and len(found.seen) < 729
+
+
+def test_the_reference_sorts_all_cells_into_leaves_the_better_ones_first():
+    reference = leaves.grown("made up")
+    assert sum(map(len, reference.values())) == lanas.of_cells("made up").space.size
+    means = [reference[path].mean() for path in sorted(reference, reverse=True)]
+    assert len(means) == 16 and means[0] == max(means) and means[-1] == min(means)
+    assert reference["1" * leaves.HEIGHT].max() == lanas.of_cells("made up").optimum
+
+
+def test_the_leaves_of_a_search_hold_all_its_samples_and_draw_near_the_reference():
+    (first, *_, last) = leaves.searched("made up", 0, 500)
+    assert (first.samples, last.samples) == (200, 500)
+    assert sum(map(len, last.leaves.values())) == 500
+    best, worst = last.leaves["1111"], last.leaves["0000"]
+    assert best.mean() > worst.mean() and len(best) > len(worst)
+
+
+def test_the_divergence_is_none_between_equal_distributions_and_finite_where_the_reference_is_empty():
+    a, b = leaves.shares(np.array([79.0, 81.0])), leaves.shares(np.array([94.0]))
+    assert a[0] == a.max() == 0.5 and leaves.divergence(a, a) == 0.0
+    assert leaves.divergence(b, a) == pytest.approx(np.log(1 / leaves.LEAST))
