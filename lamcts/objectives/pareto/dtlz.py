@@ -69,7 +69,9 @@ def c2_dtlz2(dim: int = DIM, objectives: int = 2, shift: Any = None) -> Problem:
     )
 
 
-C2_DTLZ2 = 0.40005659  # of two objectives: the integral along the three arcs, which a test does again
+C2_DTLZ2 = (
+    0.4000566682  # of two objectives: the integral along three arcs, which a test does again; BoTorch has 0.39964
+)
 
 
 def _dtlz(
