@@ -23,6 +23,8 @@ from lamcts.types import Floats
 
 DIM = 12  # of DTLZ2 with 3 objectives in the paper
 RADIUS = 0.2  # of the feasible balls; BoTorch
+# Largest hypervolume for two objectives: the integral along three arcs, which a test does again; BoTorch has 0.39964.
+C2_DTLZ2 = 0.4000566682
 Front = Callable[[Floats, Floats], Floats]  # of positions [n, m - 1] and distances [n, k]: objectives [n, m]
 
 
@@ -67,11 +69,6 @@ def c2_dtlz2(dim: int = DIM, objectives: int = 2, shift: Any = None) -> Problem:
         hypervolume=C2_DTLZ2 if objectives == 2 else None,
         settings=made.settings,
     )
-
-
-C2_DTLZ2 = (
-    0.4000566682  # of two objectives: the integral along three arcs, which a test does again; BoTorch has 0.39964
-)
 
 
 def _dtlz(
