@@ -107,7 +107,7 @@ _MODULES = (
         f"lamcts.objectives.constrained.{name}"
         for name in ("ackley", "keane", "g", "engineering", "welded_beam", "plane")
     ),
-    *(f"lamcts.objectives.pareto.{name}" for name in ("zdt", "dtlz", "branin_currin", "plane", "design")),
+    *(f"lamcts.objectives.pareto.{name}" for name in ("zdt", "dtlz", "branin_currin", "plane", "design", "penicillin")),
     *(f"lamcts.nas.{name}" for name in ("published", "published201", "published_costs")),
 )
 _entries: dict[str, Entry] = {}

@@ -132,6 +132,7 @@ def test_the_disc_of_branin_and_currin_is_all_that_the_constraint_adds():
 # BoTorch 0.18, at the places of `place`
 BOTORCH = {
     "branin-currin": [111.429661601, 5.06130501126],
+    "penicillin": [10.1188042584, 45.3580106744, 314.0],  # the yield there has a minus
     "vehicle-safety": [1684.54099442, 8.2365120832, 0.1401750272],
     "car-side-impact": [31.24127368, 4.076580512, 11.7866080992, 0.076580512],
 }
@@ -185,3 +186,14 @@ def test_a_shift_moves_where_the_front_lies_and_nothing_else(name):
 def test_wrong_settings_say_what_was_expected(name, settings, message):
     with pytest.raises(ValueError, match=message):
         objectives.make(name, **settings)
+
+
+def test_a_fermenter_ends_when_its_tank_is_full():
+    f = objectives.make("penicillin")
+    small = f([60, 10, 298, 10, 0.5, 600, 6])
+    large = f([119, 10, 298, 10, 0.5, 600, 6])
+    assert 1 < large["hours"] < small["hours"] < 2500
+    assert f.many([[60, 10, 298, 10, 0.5, 600, 6], [119, 10, 298, 10, 0.5, 600, 6]])["hours"].tolist() == [
+        small["hours"],
+        large["hours"],
+    ]
