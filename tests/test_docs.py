@@ -16,7 +16,7 @@ import lamcts.testing
 from lamcts.models.fit import Prior
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.models.local import ModelBudget
-from lamcts.nas import published, published201, published_costs
+from lamcts.nas import published, published201, tradeoffs
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.nas.tradeoff import TradeOff
@@ -62,8 +62,8 @@ OBJECTIVES = [
     Function,
 ]
 TABLES = [published.nasbench101, published.nasbench_macro, published.transnas, published.nasbench_graph]
-COSTS = [published_costs.nasbench101_cost, published_costs.nasbench201_cost, published_costs.nasbench_macro_cost]
-COSTS += [published_costs.transnas_cost, published_costs.nasbench_graph_cost, TradeOff]
+COSTS = [tradeoffs.nasbench101_cost, tradeoffs.nasbench201_cost, tradeoffs.nasbench_macro_cost]
+COSTS += [tradeoffs.transnas_cost, tradeoffs.nasbench_graph_cost, TradeOff]
 NAS = [*TABLES, *COSTS, published201.nasbench201, NasBench101, NasBenchGraph]
 SETTINGS = [
     Auto,

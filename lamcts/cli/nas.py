@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 PICTURE = "network.png"
 FIRST_SHARE = 5  # evaluations of a first run, at least, for each random one that a search begins with (untuned)
-TABLES = ("lamcts.nas.published", "lamcts.nas.published201")  # where tables with one value to search are registered
 SETTINGS = ("dataset", "guide")  # of tables, as options, besides the place of the table itself
 
 
 def nas(args: argparse.Namespace) -> int:
-    names = [name for name, row in objectives.names().items() if row.build.__module__ in TABLES]
+    names = [
+        name for name, row in objectives.names().items() if row.build.__module__.startswith("lamcts.nas.published")
+    ]
     row = objectives.entry(_one_of("--space", args.space, names))
     settings = {name: value for name in SETTINGS if (value := getattr(args, name)) is not None}
     for name in settings.keys() - row.settings.keys():
