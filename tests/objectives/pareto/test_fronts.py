@@ -109,10 +109,10 @@ def test_hypervolumes_with_a_closed_form_have_it():
     assert objectives.make("zdt1").hypervolume == pytest.approx(121 - 1 / 3)  # less the integral of 1 - sqrt(t)
     assert objectives.make("zdt2").hypervolume == pytest.approx(121 - 2 / 3)
     assert objectives.make("dtlz2").hypervolume == pytest.approx(1.21 - math.pi / 4)
-    assert objectives.make("dtlz2", objectives=3).hypervolume == pytest.approx(1.331 - math.pi / 6)
-    assert objectives.make("dtlz2", objectives=4).hypervolume == pytest.approx(1.1**4 - math.pi**2 / 32)
+    assert objectives.make("dtlz2", objective_count=3).hypervolume == pytest.approx(1.331 - math.pi / 6)
+    assert objectives.make("dtlz2", objective_count=4).hypervolume == pytest.approx(1.1**4 - math.pi**2 / 32)
     assert objectives.make("dtlz1").hypervolume == pytest.approx(400**2 - 1 / 8, rel=1e-12)
-    assert objectives.make("dtlz1", objectives=3).hypervolume == pytest.approx(400**3 - 1 / 48, rel=1e-12)
+    assert objectives.make("dtlz1", objective_count=3).hypervolume == pytest.approx(400**3 - 1 / 48, rel=1e-12)
 
 
 def test_the_arcs_of_c2_dtlz2_have_a_closed_form():
@@ -127,7 +127,7 @@ def test_the_arcs_of_c2_dtlz2_have_a_closed_form():
     for (_, last), (first, _) in itertools.pairwise(arcs):
         area += (math.sin(first) - math.sin(last)) * (1.1 - math.cos(last))
     assert objectives.make("c2-dtlz2").hypervolume == pytest.approx(area, rel=1e-7)
-    assert objectives.make("c2-dtlz2", objectives=3).hypervolume is None
+    assert objectives.make("c2-dtlz2", objective_count=3).hypervolume is None
 
 
 def test_descents_to_the_least_cost_of_a_beam_find_nearly_all_of_its_front():

@@ -97,7 +97,7 @@ SOURCES = {
 
 
 def make(name, **settings):
-    sizes = {"dim": 6, "objectives": 3} if "dtlz" in name else {"dim": 6} if "zdt" in name else {}
+    sizes = {"dim": 6, "objective_count": 3} if "dtlz" in name else {"dim": 6} if "zdt" in name else {}
     return objectives.make(name, **sizes, **settings)
 
 
@@ -177,7 +177,7 @@ def test_a_shift_moves_where_the_front_lies_and_nothing_else(name):
         ("zdt1", {"dim": 1}, "dim of at least 2"),
         ("zdt2", {"dim": 3, "shift": [0.5]}, "2 places"),
         ("zdt3", {"shift": -1}, "a seed"),
-        ("dtlz2", {"dim": 2, "objectives": 3}, "as many parameters"),
+        ("dtlz2", {"dim": 2, "objective_count": 3}, "as many parameters"),
         ("dtlz7", {"dim": 4, "shift": [0.5, 2.0, 0.5]}, r"in \[0, 1\]"),
         ("g1", {"permute": 1.5}, "permute as None or a seed"),
         ("keane", {"dim": 1}, "at least 2"),
