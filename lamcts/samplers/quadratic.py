@@ -8,6 +8,7 @@ are asked for at a time, most of them are such draws too: the mean's step after 
 """
 
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.batch import Batch, bisect_into, centre, distances
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.constrained_quadratic import ConstrainedProgress, ConstrainedSession
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress, Several
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
 
@@ -52,6 +54,7 @@ class Quadratic(LocalSampler):
     temperature: of the draws (1.0; times the posterior's own deviations); untuned.
     """
 
+    several: ClassVar[Several] = "constraints"
     length: float = 2.0
     length_min: float = 1e-9
     length_max: float = 2.0
@@ -67,7 +70,10 @@ class Quadratic(LocalSampler):
         if not self.temperature >= 0:
             raise ValueError(f"Quadratic: expected a temperature of at least 0, got {self.temperature!r}")
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_QuadraticSession":
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "LocalSession[Quadratic, Any]":
+        if not seen.plain and seen.f.shape[1] == 1:
+            best = seen.best_row(region.rows)
+            return ConstrainedSession(self, region, seen, ConstrainedProgress(rng, best, TrustRegionState(self.length), best))
         progress = _Progress(rng, seen.best_row(region.rows), TrustRegionState(self.length))
         return _QuadraticSession(self, region, seen, progress)
 
