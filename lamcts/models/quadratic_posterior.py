@@ -118,7 +118,7 @@ class Kernel:
         kernel = along * (1.0 + curvature**2 / 2 * along) + LEVEL**2 + bowl**2 / 4 * square * self.squares
         told = solve_triangular(factor.root, kernel, lower=True, check_finite=False)
         own = square * (1.0 + curvature**2 / 2 * square) + LEVEL**2 + bowl**2 / 4 * square**2
-        return float(np.sqrt(max(own - told @ told, 0.0) + noise**2 + remainder**2 / 6 * square**3))
+        return float(np.sqrt(max(own - float(told @ told), 0.0) + noise**2 + remainder**2 / 6 * square**3))
 
 
 class QuadraticPosterior:

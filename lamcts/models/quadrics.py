@@ -1,4 +1,4 @@
-"""Quadratic polynomials of several quantities round one point: the model of `quadratic_posterior.py`, with many columns.
+"""Quadratic polynomials of several quantities round one point: the model of `quadratic_posterior.py` in columns.
 
 All columns share their rows, so one Cholesky factor serves every column at the same hyper-parameters. A few
 choices of these are factorised at a time, and each column takes the one that tells it best: a straight constraint
@@ -80,7 +80,8 @@ class QuadricPosteriors:
         All columns share one draw, each in its own size: so nothing depends on their number or order.
         """
         n, d = self.steps.shape
-        slope, error = temperature * rng.standard_normal(d), temperature * rng.standard_normal(n)
+        slope: Floats = temperature * rng.standard_normal((d,))
+        error: Floats = temperature * rng.standard_normal((n,))
         weights = np.zeros_like(self._weights)
         size = np.sqrt(self._squares)
         for j, place in enumerate(self.places):
@@ -100,7 +101,7 @@ class QuadricPosteriors:
     def deviations(self, s: Floats) -> Floats:
         """Return how far the columns' values at `s` [d] may be from the means, one standard deviation, [k]."""
         shares = {place: self._kernel.deviation(s, place, factor) for place, factor in self._factors.items()}
-        return np.sqrt(self._squares) * np.array([shares.get(place, 0.0) for place in self.places])
+        return np.asarray(np.sqrt(self._squares) * [shares.get(place, 0.0) for place in self.places])
 
 
 def _candidates(places: Sequence[Place | None], rng: np.random.Generator) -> list[Place]:
@@ -110,6 +111,8 @@ def _candidates(places: Sequence[Place | None], rng: np.random.Generator) -> lis
     axis = int(rng.integers(len(GRID)))
     if not known:
         return [*FIRST, *drawn]
-    near = [(*p[:axis], p[axis] + i, *p[axis + 1 :]) for p in known for i in (-1, 1) if 0 <= p[axis] + i < len(GRID[axis])]
+    near = [
+        (*p[:axis], p[axis] + i, *p[axis + 1 :]) for p in known for i in (-1, 1) if 0 <= p[axis] + i < len(GRID[axis])
+    ]
     fresh = [place for place in [*drawn, *near] if place not in known]
     return [*known, *dict.fromkeys(fresh)][: max(MOST_PLACES, len(known))]

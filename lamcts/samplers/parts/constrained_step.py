@@ -13,92 +13,96 @@ from lamcts.models.quadrics import Quadrics
 from lamcts.types import Floats
 
 TINY = 1e-300  # keeps quotients by it finite
+FLATTEST = 1e-3  # slope that a model counts with at least, in those usual for its rows (untuned)
 MEND: Any = {"maxiter": 60, "ftol": 1e-14, "gtol": 1e-10}  # of L-BFGS-B: far finer than a model of so few rows is
-DESCEND: Any = {"maxiter": 60, "ftol": 1e-11}  # of SLSQP
+DESCEND: Any = {"maxiter": 60, "ftol": 1e-11}  # of SLSQP, likewise
 ROUNDING = 1e-7  # by how much SLSQP may break a constraint, in units of its slope
+STIFF = 1e3  # price of what is broken beyond, where steps are compared
+BINDING = 1e-4  # a constraint this near to 0 binds, in units of its slope: above what SLSQP leaves (untuned)
+AT_BOUND = 1e-9  # of the box's half side: a coordinate this near to its bound is held by it
 
 
 class ConstrainedStep:
-    """The problem: the first model is sought, the others are at most minus their margins [k - 1]."""
+    """The problem: the first model is sought, the others are at most minus their `margins` [c], within a box.
+
+    `low <= 0 <= high` [d]; coordinates where both are 0 stay 0. Inside, each model has a unit of its own, its slope.
+    """
 
     def __init__(self, models: Quadrics, margins: Floats, low: Floats, high: Floats) -> None:
-        self.models, self.low, self.high = models, low, high
+        self._models, self._low, self._high = models, low, high
         self._free: NDArray[np.bool_] = high > low
-        slopes = np.linalg.norm(models.gradients[:, self._free], axis=1)
-        self.units = np.maximum(np.maximum(slopes, 1e-3 * models.size), TINY)  # [k]
-        self._offsets = np.concatenate([[-models.level[0]], margins]) / self.units
-        self.allowed = np.zeros(len(margins))
-
-    def at(self, s: Floats) -> Floats:
-        """Return the loss's fall and the constraints' excesses with margins at `s` [d], in their units, [k]."""
-        return np.asarray(self.models.at(s) / self.units + self._offsets)
-
-    def slopes(self, s: Floats) -> Floats:
-        return np.asarray(self.models.slopes(s) / self.units[:, None])
+        steepness = np.linalg.norm(models.gradients[:, self._free], axis=1)
+        self.slopes = np.maximum(np.maximum(steepness, FLATTEST * models.size), TINY)  # [1 + c]
+        self._offsets = np.concatenate([[-models.level[0]], margins]) / self.slopes
+        self._allowed = np.zeros(len(margins))
 
     def solve(self) -> Floats:
         """Return the step [d]."""
-        mended = self._mended(np.clip(np.zeros(len(self.low)), self.low, self.high))
-        self.allowed = np.maximum(self.at(mended)[1:], 0.0)
+        mended = self._mended()
+        self._allowed = np.maximum(self._at(mended)[1:], 0.0)
         return self._lowest(mended)
 
-    def _mended(self, s: Floats) -> Floats:
-        """Return a step that breaks the constraints least, by the sum of squares."""
-        if not (self.at(s)[1:] > 0).any():
-            return s
-        from scipy import optimize
+    def multipliers(self, s: Floats) -> Floats:
+        """Return how much the loss would fall for each unit by which a constraint gave way at the solution `s`, [c].
 
-        def broken(s: Floats) -> tuple[float, Floats]:
-            over = np.maximum(self.at(s)[1:], 0.0)
-            return float(over @ over), 2 * over @ self.slopes(s)[1:]
-
-        minimize: Any = optimize.minimize
-        found = minimize(broken, s, jac=True, method="L-BFGS-B", bounds=self._bounds, options=MEND)
-        return np.asarray(np.clip(found.x, self.low, self.high))
-
-    def _lowest(self, s: Floats) -> Floats:
-        from scipy import optimize
-
-        minimize: Any = optimize.minimize
-        kept = {
-            "type": "ineq",
-            "fun": lambda s: self.allowed - self.at(s)[1:],
-            "jac": lambda s: -self.slopes(s)[1:],
-        }
-        found = minimize(
-            lambda s: self.at(s)[0],
-            s,
-            jac=lambda s: self.slopes(s)[0],
-            method="SLSQP",
-            bounds=self._bounds,
-            constraints=[kept] if len(self.allowed) else [],
-            options=DESCEND,
-        )
-        step = np.clip(found.x, self.low, self.high)
-        good = np.isfinite(step).all() and self.worth(step) <= self.worth(s)
-        return np.asarray(step if good else s)
-
-    def worth(self, s: Floats) -> float:
-        """Return the fall with what is broken beyond the allowed at a stiff price: compares steps."""
-        value = self.at(s)
-        over = np.maximum(value[1:] - self.allowed - ROUNDING, 0.0)
-        return float(value[0] + 1e3 * over.sum())
-
-    @property
-    def _bounds(self) -> Floats:
-        return np.stack([self.low, self.high], axis=1)
-
-    def prices(self, s: Floats) -> Floats:
-        """Return how much the loss would fall for each unit by which a constraint gave way at `s` [d], [k - 1].
-
-        The multipliers of Kuhn and Tucker, by non-negative least squares over the constraints that bind there.
+        Those of Karush, Kuhn and Tucker, by non-negative least squares over the constraints that bind there.
         """
         from scipy.optimize import nnls
 
-        value, slopes = self.at(s), self.slopes(s)
+        value, slopes = self._at(s), self._slopes(s)
         result = np.zeros(len(value) - 1)
-        binding = np.flatnonzero(value[1:] >= self.allowed - 1e-4)
-        inside = self._free & (s > self.low + 1e-9) & (s < self.high - 1e-9)
-        if len(binding) and inside.any():
-            result[binding] = nnls(slopes[1 + binding][:, inside].T, -slopes[0, inside])[0]
+        binding = np.flatnonzero(value[1:] >= self._allowed - BINDING)
+        loose = self._free & (s > self._low + AT_BOUND) & (s < self._high - AT_BOUND)
+        if len(binding) and loose.any():
+            result[binding] = nnls(slopes[1 + binding][:, loose].T, -slopes[0, loose])[0]
         return result
+
+    def _at(self, s: Floats) -> Floats:
+        """Return the loss beside that of step 0, and the excesses with their margins, at `s` [d], [1 + c]."""
+        return np.asarray(self._models.at(s) / self.slopes + self._offsets)
+
+    def _slopes(self, s: Floats) -> Floats:
+        return np.asarray(self._models.slopes(s) / self.slopes[:, None])
+
+    @property
+    def _bounds(self) -> Floats:
+        return np.stack([self._low, self._high], axis=1)
+
+    def _mended(self) -> Floats:
+        """Return a step that breaks the constraints least, by the sum of squares; 0 if that breaks none."""
+        nowhere = np.zeros(len(self._low))
+        if not (self._at(nowhere)[1:] > 0).any():
+            return nowhere
+        from scipy import optimize
+
+        def breach(s: Floats) -> tuple[float, Floats]:
+            over = np.maximum(self._at(s)[1:], 0.0)
+            return float(over @ over), 2 * over @ self._slopes(s)[1:]
+
+        minimize: Any = optimize.minimize
+        found = minimize(breach, nowhere, jac=True, method="L-BFGS-B", bounds=self._bounds, options=MEND)
+        return np.asarray(np.clip(found.x, self._low, self._high))
+
+    def _lowest(self, start: Floats) -> Floats:
+        """Return the lowest step that can be found from `start` [d] within what is allowed."""
+        from scipy import optimize
+
+        within = {"fun": lambda s: self._allowed - self._at(s)[1:], "jac": lambda s: -self._slopes(s)[1:]}
+        minimize: Any = optimize.minimize
+        found = minimize(
+            lambda s: (self._at(s)[0], self._slopes(s)[0]),
+            start,
+            jac=True,
+            method="SLSQP",
+            bounds=self._bounds,
+            constraints=[{"type": "ineq", **within}] if len(self._allowed) else [],
+            options=DESCEND,
+        )
+        step = np.clip(found.x, self._low, self._high)
+        better = np.isfinite(step).all() and self._worth(step) < self._worth(start)
+        return np.asarray(step if better else start)
+
+    def _worth(self, s: Floats) -> float:
+        value = self._at(s)
+        over = np.maximum(value[1:] - self._allowed - ROUNDING, 0.0)
+        return float(value[0] + STIFF * over.sum())
