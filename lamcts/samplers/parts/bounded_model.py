@@ -15,6 +15,9 @@ MARGIN = 1.0  # standard deviations of the models, by which the constraints are 
 # infeasible and crept along the boundary, twice was no better (tuned on the problems of constraints-mo 5.6)
 DEARER = 2.0  # prices of the merit, in the largest multiplier of the models: above 1 it is exact (untuned)
 CHEAPEST = 1.0  # price, in units of the loss's slope for each of the constraint's, where none binds (untuned)
+TAME = (
+    1e3  # usual distances: a value further above the centre's counts as this, so that one does not drown all (untuned)
+)
 MOST = float(np.finfo(float).max)  # of a price in the journal, which has no infinity
 
 
@@ -39,7 +42,7 @@ class BoundedModel:
         rng: np.random.Generator,
     ) -> None:
         steps = (seen.x[rows] - seen.x[row]) / half
-        constraints = [_scaled(seen.g[rows, j]) for j in broken(seen)]
+        constraints = [_scaled(_tamed(seen.g[rows, j], 0.0)) for j in broken(seen)]
         # In an order of their own: the same to the last bit, in whichever the user has named them.
         order = sorted(range(len(constraints)), key=lambda i: constraints[i][0].tolist())
         self.used = broken(seen)[order]
@@ -81,15 +84,24 @@ def _scaled(excess: Floats) -> tuple[Floats, float]:
     return np.ldexp(excess, -scale.exponent) / width, _unit(scale)
 
 
+def _tamed(values: Floats, here: float) -> Floats:
+    """Return values [n] of which none lies further above `here` than so many usual distances from it."""
+    with np.errstate(over="ignore"):
+        way = np.abs(values - here)
+        most = here + TAME * float(np.median(way[way > 0])) if way.any() else np.inf
+    return np.minimum(values, most)
+
+
 def _losses(f: Floats, here: float, steps: Floats, rng: np.random.Generator) -> tuple[Floats, float]:
     """Return losses [n] in their own unit, 0 at the centre, and that unit; those not evaluated as a model has them."""
     known = np.isfinite(f)
     if not known.any():
         return np.zeros(len(f)), 1.0
-    scale = Scale.of(f[known])
-    level = scale.down(np.array([here if np.isfinite(here) else f[known][0]]))
+    here = here if np.isfinite(here) else float(f[known][0])
+    tame = _tamed(f[known], here)
+    scale = Scale.of(tame)
     losses = np.zeros(len(f))
-    losses[known] = scale.down(f[known]) - level
+    losses[known] = scale.down(tame) - scale.down(np.array([here]))
     if not known.all():
         mean = QuadricPosteriors(steps[known], losses[None, known], [None], rng).mean()
         losses[~known] = [mean.at(step)[0] for step in steps[~known]]
