@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lamcts.observations import Observations
 from lamcts.regions.sobol import latin_hypercube, sobol
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import Space, identity_of
@@ -59,6 +60,19 @@ class Design:
             filled = self._space.spread(self._drawn(n, rng)) if n else np.empty((0, dim))
             self._rows = np.vstack([np.array(self.given).reshape(-1, dim), filled])
         return self._rows[start:stop]
+
+    def fresh(self, seen: Observations, used: int, n: int) -> tuple[Floats, int]:
+        """Return at most `n` points that are not known, [k, d], and how many are used up then; `used` are by now.
+
+        None are left once the points used and those that nobody asked for are enough; what was given is always used.
+        """
+        unasked = int(np.count_nonzero(seen.trial == -1))
+        while used + unasked < self.n or used < len(self.given):
+            x = self.rows(used, used + n)
+            used += len(x)
+            if len(x := x[seen.unseen(x)]):
+                return x, used
+        return np.empty((0, self._space.dim)), used
 
     def _drawn(self, n: int, rng: np.random.Generator) -> Floats:
         """Return points of the cube [n, d] that are even in each parameter: all its coordinates are the same."""
