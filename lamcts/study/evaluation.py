@@ -4,11 +4,11 @@ import inspect
 import signal
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from lamcts.text import safe_text
-from lamcts.types import number_of
+from lamcts.types import array_of, number_of
 
 
 class Job(NamedTuple):
@@ -89,13 +89,32 @@ def _handles_stops() -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return one number as a float (a tensor, say, would not travel well), and anything else as it is."""
+    """Return numbers, alone, by name or in a row, as floats, and anything else as it is.
+
+    A tensor, say, would not travel well.
+    """
     if value is None:
         return value
     try:
         return number_of(value)
     except TypeError:
+        if isinstance(value, Mapping):
+            return {name: _plain(each) for name, each in value.items()}
+        if isinstance(value, (list, tuple)) or hasattr(value, "__array__"):
+            return _in_a_row(value)
         return value
+
+
+def _in_a_row(values: Any) -> Any:
+    """Return a row of numbers as a list of floats, and anything else as it is."""
+    try:
+        row = list(values) if isinstance(values, (list, tuple)) else list(array_of(values))
+    except TypeError:  # no row at all
+        return values
+    plain = [None if each is None else _plain(each) for each in row]
+    if not all(each is None or isinstance(each, float) for each in plain):
+        return values
+    return tuple(plain) if isinstance(values, tuple) else plain
 
 
 class Serial:

@@ -5,23 +5,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import Space
 from lamcts.spaces.values import brief
+from lamcts.study.options import Settings
 from lamcts.types import array_of
+
+WORDS = ("objectives", "constraints", "reference")  # what says the goals, of a call or of an objective
 
 
 class Problem(NamedTuple):
-    """A function, the space of its points, and whether higher is better."""
+    """A function, the space of its points, and what is sought and bounded.
+
+    `maximize`: of one objective, whether higher is better.
+    """
 
     f: Callable[..., Any]
     space: Space
     maximize: bool
     x0: Any
     name: str
+    goals: Goals = Goals()
 
 
-def problem_of(f: Any, space: Any, maximize: bool | None, x0: Any) -> Problem:
+def problem_of(
+    f: Any,
+    space: Any,
+    maximize: bool | None,
+    settings: Settings,
+) -> Problem:
     """Return the problem; what is left out (None) is taken from `f` where it is an `Objective`."""
+    x0 = settings.x0
     if not callable(f):
         raise ValueError(f"expected a function of a point, got {type(f).__name__}")
     given = getattr(f, "space", None)
@@ -41,7 +55,31 @@ def problem_of(f: Any, space: Any, maximize: bool | None, x0: Any) -> Problem:
         raise ValueError(f"the objective is there to {wanted}, got {got}; call lamcts.{wanted}")
     if x0 is None and space is given:  # the objective's own start may not fit another space
         x0 = getattr(f, "x0", None)
-    return Problem(f, space_of(space), maximize, x0, _name(f))
+    goals = goals_of(f, maximize, settings)
+    if len(goals.objectives) == 1:
+        maximize = goals.objectives[0].maximize
+    return Problem(f, space_of(space), maximize, x0, _name(f), goals)
+
+
+def goals_of(f: Any, maximize: bool, settings: Settings) -> Goals:
+    """Return what is sought and bounded: as given, else as `f` says; constraints are given beside those of `f`.
+
+    A reference belongs to objectives: where others than its own are given, that of `f` says nothing.
+    """
+    objectives, constraints, reference = (getattr(settings, name) for name in WORDS)
+    own, known, point = (getattr(f, name, None) for name in WORDS)
+    if objectives is None:
+        objectives, reference = own, point if reference is None else reference
+    held = constraints if known is None else known if constraints is None else _both(known, constraints)
+    return Goals.of(maximize, objectives, held, reference)
+
+
+def _both(known: Any, more: Any) -> tuple[Any, ...]:
+    """Return constraints one after the other, each once."""
+    texts = [[held] if isinstance(held, str) else held for held in (known, more)]
+    if any(isinstance(held, (int, np.integer)) for held in texts):
+        raise ValueError(f"constraints: expected texts beside those that the objective has, got {brief(more)}")
+    return tuple(dict.fromkeys(held for given in texts for held in given))
 
 
 def _name(f: Any) -> str:

@@ -47,6 +47,7 @@ def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
         design=settings.design,
         x0=problem.x0,
         repeat=settings.repeat,
+        **({} if problem.goals.plain else problem.goals.arguments()),
     )
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:

@@ -1,6 +1,5 @@
 """A whole run: `minimize`, `maximize`, and `run`, which yields each evaluation. `Study._search` is the loop."""
 
-import math
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator
@@ -11,7 +10,7 @@ import numpy as np
 
 from lamcts.errors import Exhausted
 from lamcts.journal.tables import Check
-from lamcts.optimizer.losses import loss_of
+from lamcts.optimizer.several import taken
 from lamcts.rng import Purpose, derive
 from lamcts.study import progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Serial, Workers
@@ -21,7 +20,7 @@ from lamcts.study.problem import Problem, problem_of
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin
 from lamcts.study.stopping import MESSAGES, Stopping
-from lamcts.study.summary import summarise
+from lamcts.study.summary import evaluated, evaluated_again, summarise
 from lamcts.text import visible
 from lamcts.trial import Trial
 
@@ -76,7 +75,8 @@ class Study:
         self, f: Callable[..., Any], space: Any, maximize: bool | None, budget: int, **options: Unpack[Options]
     ) -> None:
         self.settings = Settings.of(budget, dict(options))
-        self.problem: Problem = problem_of(f, space, maximize, self.settings.x0)
+        self.problem: Problem = problem_of(f, space, maximize, self.settings)
+        self.settings.check_goals(self.problem.goals)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations
         self.memory: Memory | None = None  # what evaluations have learned, where the objective is a learner
@@ -155,8 +155,9 @@ class Study:
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
         self._queue.extend(self.optimizer.pending)  # of an earlier session: the first to be evaluated
         self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
-        self._stopping = Stopping(settings, self.problem.maximize)
-        self._progress = progress.make(settings.progress, settings.budget, self._done + len(self.checks))
+        self._stopping = Stopping(settings, self.problem.goals)
+        done, several = self._done + len(self.checks), len(self.problem.goals.objectives) > 1
+        self._progress = progress.make(settings.progress, settings.budget, done, several)
         if self._progress is not None:
             stack.callback(self._progress.close)
         workers = self._workers()
@@ -204,23 +205,16 @@ class Study:
         if self.memory is not None:
             self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
         self._record()
-        return self._evaluation(row, trial.point, float(self.optimizer.seen.y[row]), self.optimizer.failures.get(row))
+        return evaluated(self.optimizer, row, trial.point, self._done + len(self.checks))
 
     def _note(self, which: tuple[int, int], point: Any, outcome: Outcome) -> Evaluation:
         """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
-        loss, message = loss_of(_value(outcome), self.problem.maximize)
-        check = Check(*which, loss, outcome.seconds, message)
+        told = taken([_value(outcome)], [None], self.problem.goals)
+        check = Check(*which, float(told.f[0, 0]), outcome.seconds, told.messages[0])
         if self._journal is not None:
             self._journal.check(check)
         self.checks.append(check)
-        return self._evaluation(check.row, point, loss, message, check.repeat)
-
-    def _evaluation(self, row: int, point: Any, loss: float, message: str | None, repeat: int = 0) -> Evaluation:
-        seen, sign = self.optimizer.seen, -1.0 if self.problem.maximize else 1.0
-        best = math.nan if seen.best is None else sign * float(seen.y[seen.best])
-        seconds = self.checks[-1].seconds if repeat else float(seen.seconds[row])
-        count = self._done + len(self.checks)
-        return Evaluation(int(seen.trial[row]), point, sign * loss, seconds, message, best, count, repeat)
+        return evaluated_again(self.optimizer, check, point, self._done + len(self.checks))
 
     def _known(self) -> Any:
         """Return what an evaluation that starts now is given of what others have learned."""
