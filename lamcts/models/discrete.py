@@ -32,6 +32,7 @@ class DiscreteModelState:
     theta: list[float] = field(default_factory=list)  # hyper-parameters of the losses; empty: none were fitted
     valid: list[float] = field(default_factory=list)  # those of what fails
     fitted: int = 0  # rows seen at the last fit
+    columns: list[list[float]] = field(default_factory=list)  # those of each column, where there are several
 
 
 class Surrogate(NamedTuple):

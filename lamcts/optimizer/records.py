@@ -8,7 +8,7 @@ import numpy as np
 
 from lamcts.observations import Columns, Observations
 from lamcts.optimizer.state import Mark
-from lamcts.outcomes.front import Front, FrontPoint, Sense
+from lamcts.outcomes.front import Front, FrontPoint
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import Space
 from lamcts.types import Rows
@@ -54,7 +54,7 @@ def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: 
     for row, point in zip(rows, points, strict=True):
         values = dict(zip(goals.names, map(float, goals.signs * columns.f[row]), strict=True))
         made.append(FrontPoint(point, values, int(columns.trial[row]), _excesses(columns, goals, int(row))))
-    senses: dict[str, Sense] = {goal.name: "max" if goal.maximize else "min" for goal in goals.objectives}
+    senses = {goal.name: "max" if goal.maximize else "min" for goal in goals.objectives}
     reference = None if goals.reference is None else dict(zip(goals.names, goals.reference, strict=True))
     return Front(made, senses, reference)
 

@@ -9,7 +9,7 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from lamcts.outcomes.hypervolume import default_reference, hypervolume
 from lamcts.text import safe_repr, shortened
 from lamcts.types import Floats, number_of
 
-Sense = Literal["min", "max"]
 ROUNDING = 1e-9  # of the range of a front: nearer to the plane of its extremes than this is on it
 MOST_LINES = 20  # of points in a repr: what stays readable at a prompt
 
@@ -44,10 +43,10 @@ class Front(Sequence[FrontPoint]):
     """
 
     def __init__(
-        self, points: Sequence[FrontPoint], senses: Mapping[str, Sense], reference: Mapping[str, float] | None = None
+        self, points: Sequence[FrontPoint], senses: Mapping[str, str], reference: Mapping[str, float] | None = None
     ):
         self.senses = dict(senses)
-        self._signs = np.array([-1.0 if sense == "max" else 1.0 for sense in self.senses.values()])
+        self._signs = signs_of(senses)
         f = self._losses(points)
         self._points: list[FrontPoint] = [
             points[i] for i in np.lexsort(f.T[::-1])
@@ -154,6 +153,14 @@ class Front(Sequence[FrontPoint]):
                 f"{safe_repr(reference):.80}"
             )
         return numbers
+
+
+def signs_of(senses: Mapping[str, str]) -> Floats:
+    """Return what turns values in the user's units into losses and back, [m]; ValueError for other words."""
+    for name, sense in senses.items():
+        if sense not in ("min", "max"):
+            raise ValueError(f"senses: expected 'min' or 'max' for {name!r}, got {safe_repr(sense):.60}")
+    return np.array([-1.0 if sense == "max" else 1.0 for sense in senses.values()])
 
 
 def knee(f: Floats) -> int:

@@ -69,6 +69,11 @@ def test_a_reference_has_a_number_for_each_objective(wrong):
         made(reference=wrong)
 
 
+def test_a_sense_is_min_or_max():
+    with pytest.raises(ValueError, match="senses: expected 'min' or 'max' for 'cost', got 'least'"):
+        Front([], {"cost": "least"})
+
+
 def test_an_empty_front_says_what_is_missing():
     front = made([])
     assert len(front) == 0 and front.values.shape == (0, 2)
