@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lamcts.errors import JournalError
 from lamcts.journal.recorded import Recorded
 from lamcts.journal.tables import Check
+from lamcts.outcomes.goals import Goals
 from lamcts.study.learned import Memory
 from lamcts.study.options import Settings
 from lamcts.study.problem import Problem
@@ -47,12 +48,17 @@ def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
         design=settings.design,
         x0=problem.x0,
         repeat=settings.repeat,
-        **({} if problem.goals.plain else problem.goals.arguments()),
+        **_words(problem.goals),
     )
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:
         start.memory = Memory.of(problem.f)
     return start
+
+
+def _words(goals: Goals) -> dict[str, Any]:
+    """Return what an optimizer is told of its goals, but for the sense of one objective."""
+    return {"objectives": goals.names} if goals.plain else goals.arguments()
 
 
 def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
@@ -63,6 +69,8 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
             f"journal: the sampler {optimizer.sampler!r} cannot be resumed; take another, or leave out the journal"
         )
     about = {"objective": problem.name, "budget": int(settings.budget), **(settings.about or {})}
+    if problem.goals.reference is not None:
+        about["reference"] = list(problem.goals.reference)
     journal = stack.enter_context(Journal.open(settings.journal or "", _fingerprint(optimizer, problem), about))
     if not journal.started:
         return Beginning(optimizer, journal)
