@@ -10,7 +10,7 @@ or `lamcts.minimize(f, space, budget=500)`. Importing this package loads numpy a
 from lamcts import samplers
 from lamcts.errors import Exhausted, JournalError, LamctsError, MissingExtra
 from lamcts.optimizer import Best, Optimizer
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Product, Space
+from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Product, Space, Valid
 from lamcts.study import maximize, minimize, run
 from lamcts.tree import LatentTree
 from lamcts.trial import Trial
@@ -35,6 +35,7 @@ __all__ = [
     "Product",
     "Space",
     "Trial",
+    "Valid",
     "maximize",
     "minimize",
     "run",

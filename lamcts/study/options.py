@@ -46,6 +46,8 @@ class Options(TypedDict, total=False):
     objectives: Any
     constraints: Any
     reference: Any
+    valid: "Callable[[Any], Any] | None"
+    check_first: bool
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,9 @@ class Settings:
     objectives, constraints, reference: as in `Optimizer` (None: those of the objective, where it has such attributes;
         `constraints` come beside its own). With several columns the function returns a dict by name, or numbers in
         order: the objectives, then what constraints bound. None for all objectives, beside the others, says that a
-        point was checked and not run.
+        point was checked and not run. `constraints` may also hold SciPy's: see `lamcts.study.bounded`.
+    valid: `valid(point)` says which points are worth proposing (None: all); the others cost no evaluation.
+    check_first: call constraints that are functions before the function, and run it only where they are kept (False).
     batch: how many points are asked for at a time (1; points).
     workers: evaluations at a time, each in a process of its own (None: one, in this process).
     executor: evaluate there instead (None: here): any `concurrent.futures` executor, or a function that makes one;
@@ -100,6 +104,8 @@ class Settings:
     objectives: Any = None
     constraints: Any = None
     reference: Any = None
+    valid: "Callable[[Any], Any] | None" = None
+    check_first: bool = False
 
     @classmethod
     def of(cls, budget: int, options: dict[str, Any]) -> "Settings":
@@ -129,6 +135,8 @@ class Settings:
             raise ValueError(
                 f"noisy: expected True, False or a share of the budget in [0, 0.5], got {brief(self.noisy)}"
             )
+        if self.valid is not None and not callable(self.valid):
+            raise ValueError(f"valid: expected a function of a point, got {brief(self.valid)}")
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback: expected a function of the result so far, got {brief(self.callback)}")
         if self.executor is not None and not (hasattr(self.executor, "submit") or callable(self.executor)):

@@ -169,12 +169,12 @@ class Study:
         if settings.executor is not None:
             from lamcts.study.executors import Shared
 
-            return Shared(self.problem.f, settings.executor, settings.workers)
+            return Shared(self.problem.call, settings.executor, settings.workers)
         if settings.workers is not None and settings.workers > 1:
             from lamcts.study.executors import Processes
 
-            return Processes(self.problem.f, min(settings.workers, settings.budget))
-        return Serial(self.problem.f)
+            return Processes(self.problem.call, min(settings.workers, settings.budget))
+        return Serial(self.problem.call)
 
     def _next(self, workers: Workers) -> Trial | None:
         """Return the next trial to start, or None where the budget has no room or the space no point left."""
@@ -199,7 +199,8 @@ class Study:
     def _tell(self, job: Job, outcome: Outcome) -> Evaluation:
         """Hand a result to the optimizer, and record it."""
         trial: Trial = job.what
-        self.optimizer.tell([trial], [_value(outcome)], [outcome.seconds])
+        held = None if outcome.held is None else [outcome.held]
+        self.optimizer.tell([trial], [_value(outcome)], [outcome.seconds], constraints=held)
         self._done += 1
         row = len(self.optimizer.seen) - 1
         if self.memory is not None:
