@@ -88,7 +88,9 @@ def _named(value: Any, goals: Goals, besides: Container[str]) -> dict[str, float
         return {}
     if isinstance(value, Mapping):
         return _by_name(value, (*goals.names, *goals.quantities), "values")
-    return _in_order(value, goals.names, [name for name in goals.quantities if name not in besides], "values")
+    rest = tuple(name for name in goals.quantities if name not in besides)
+    fits = len(_list(value)) == len(goals.names) + len(rest)
+    return _in_order(value, goals.names, rest if fits else goals.quantities, "values")
 
 
 def _quantities(held: Any, goals: Goals) -> dict[str, float | None]:

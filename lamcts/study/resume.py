@@ -2,7 +2,7 @@
 
 import warnings
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lamcts.errors import JournalError
@@ -76,7 +76,8 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
         return Beginning(optimizer, journal)
     recorded = journal.recorded()
     try:
-        optimizer.restore(recorded.state)
+        # the fingerprints, with the objective's own part, were compared when the journal was opened
+        optimizer.restore(replace(recorded.state, fingerprint=optimizer.fingerprint()))
     except ValueError as error:
         raise JournalError(
             f"the journal {journal.path} holds a state that cannot be taken over ({error}); "
