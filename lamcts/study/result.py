@@ -7,6 +7,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.standing import CHECKED, FAILED, OK, excess, feasible
 from lamcts.spaces.base import Space
@@ -111,6 +112,14 @@ class History:
         return np.asarray(self.kind == FAILED)
 
     @property
+    def failures(self) -> dict[str, list[int]]:
+        """The rows that failed by kind, the most frequent first.
+
+        "timed out", "died" (the process), "invalid point" (`InvalidPoint`), "no number", or "raised" anything else.
+        """
+        return by_kind(self.messages)
+
+    @property
     def checked(self) -> NDArray[np.bool_]:
         """Which were checked and not run, [n]: only their constraints are known."""
         return np.asarray(self.kind == CHECKED)
@@ -139,7 +148,9 @@ class History:
 
     def __repr__(self) -> str:
         kept = "" if self.goals.plain else f"{int(self.feasible.sum())} feasible, "
-        return f"<history of {len(self)} evaluations, {kept}{int(self.failed.sum())} failed>"
+        failures = ", ".join(f"{len(rows)} {kind}" for kind, rows in self.failures.items())
+        why = f" ({failures})" if failures else ""
+        return f"<history of {len(self)} evaluations, {kept}{int(self.failed.sum())} failed{why}>"
 
 
 @dataclass(frozen=True)
