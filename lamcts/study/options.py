@@ -57,9 +57,10 @@ class Settings:
     budget: evaluations in all, failed ones included.
     seed, sampler, tree, x0, n_init, design, repeat: as in `Optimizer`.
     objectives, constraints, reference: as in `Optimizer` (None: those of the objective, where it has such attributes;
-        `constraints` come beside its own). With several columns the function returns a dict by name, or numbers in
-        order: the objectives, then what constraints bound. None for all objectives, beside the others, says that a
-        point was checked and not run. `constraints` may also hold SciPy's: see `lamcts.study.bounded`.
+        `constraints` come beside its own). With several columns the function returns a dict by name, in which other
+        names are ignored, or numbers in order: the objectives, then what constraints bound. None for all objectives,
+        beside the others, says that a point was checked and not run. `constraints` may also hold SciPy's: see
+        `lamcts.study.bounded`.
     valid: `valid(point)` says which points are worth proposing (None: all); the others cost no evaluation.
     check_first: call constraints that are functions before the function, and run it only where they are kept (False).
     batch: how many points are asked for at a time (1; points).

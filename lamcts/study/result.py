@@ -175,6 +175,7 @@ class Result(dict[str, Any]):
     fun: its value in the user's sign (nan if none; with noisy=True the mean of its re-evaluations); with several
         objectives a dict of its values.
     front: with several objectives the evaluations that none is better than, a `Front`: points, values, hypervolume.
+    row: with constraints or several objectives, the row of the history that x was found in, None for none.
     feasible, violation, constraints: with constraints or several objectives, of x: whether it keeps all constraints,
         by how much it breaks them in sum, and by name.
     nfev: evaluations done, those of earlier sessions on the same journal included.

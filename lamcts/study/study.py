@@ -16,7 +16,7 @@ from lamcts.study import progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Serial, Workers
 from lamcts.study.learned import Memory
 from lamcts.study.options import Options, Settings, without_sense
-from lamcts.study.problem import Problem, problem_of
+from lamcts.study.problem import Problem, problem_of, wanted
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin
 from lamcts.study.stopping import MESSAGES, Stopping
@@ -200,7 +200,8 @@ class Study:
         """Hand a result to the optimizer, and record it."""
         trial: Trial = job.what
         held = None if outcome.held is None else [outcome.held]
-        self.optimizer.tell([trial], [_value(outcome)], [outcome.seconds], constraints=held)
+        value = wanted(_value(outcome), self.problem.goals, outcome.held or ())
+        self.optimizer.tell([trial], [value], [outcome.seconds], constraints=held)
         self._done += 1
         row = len(self.optimizer.seen) - 1
         if self.memory is not None:
@@ -210,7 +211,7 @@ class Study:
 
     def _note(self, which: tuple[int, int], point: Any, outcome: Outcome) -> Evaluation:
         """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
-        told = taken([_value(outcome)], [None], self.problem.goals)
+        told = taken([wanted(_value(outcome), self.problem.goals)], [None], self.problem.goals)
         check = Check(*which, float(told.f[0, 0]), outcome.seconds, told.messages[0])
         if self._journal is not None:
             self._journal.check(check)

@@ -65,7 +65,8 @@ def _found(opt: "Optimizer") -> dict[str, Any]:
     if opt.goals.plain:
         return {"x": point, "fun": fun, "success": row is not None}
     kept, violation, constraints = _held(opt, row)
-    found = {"x": point, "fun": fun, "feasible": kept, "violation": violation, "constraints": constraints}
+    found = {"x": point, "fun": fun, "row": row}
+    found |= {"feasible": kept, "violation": violation, "constraints": constraints}
     return found | {"success": kept} | ({"front": opt.front} if len(opt.goals.objectives) > 1 else {})
 
 

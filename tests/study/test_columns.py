@@ -67,6 +67,13 @@ def test_numbers_in_order_are_as_good_as_names(sign: int) -> None:
     assert named.history.constraints.tobytes() == ordered.history.constraints.tobytes()
 
 
+def test_what_is_neither_sought_nor_bounded_may_come_along_but_nothing_may_be_missing() -> None:
+    result = lamcts.minimize(beam, BOX, budget=8, objectives=["cost"], constraints=["range >= 0"], **OPTIONS)
+    assert result.fun == beam(result.x)["cost"] and result.history.goals.quantities == ("range",)
+    with pytest.raises(ValueError, match="unknown name 'stress'"):
+        lamcts.minimize(cheap, BOX, budget=8, objectives=["cost"], constraints=["sterss <= 4"], **OPTIONS)
+
+
 def test_one_objective_by_name_has_its_own_sense() -> None:
     result = lamcts.minimize(lambda p: {"gain": p.sum()}, BOX, budget=10, objectives={"gain": "max"}, **OPTIONS)
     assert result.fun == result.history.values.max() == result.history.best[-1]
