@@ -14,7 +14,7 @@ from lamcts.cli.given import option
 from lamcts.cli.pictures import Course, episodes_of, figure_of, reference_of
 from lamcts.cli.screen import front_text, number, pairs, say, span, table
 from lamcts.optimizer.placement import tree_share
-from lamcts.outcomes.failures import by_kind
+from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.outcomes.standing import CHECKED, FAILED
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _sought(record: "Recorded") -> list[list[str]]:
 
 def _counts(record: "Recorded") -> str:
     failures = by_kind(record.failures)
-    why = f": {', '.join(f'{len(rows)} {kind}' for kind, rows in failures.items())}" if failures else ""
+    why = f": {', '.join(f'{len(rows)} {kind}' for kind, rows in failures.items())}" if {*failures} - {OTHER} else ""
     failed, checked = (int(np.count_nonzero(record.columns.kind == kind)) for kind in (FAILED, CHECKED))
     kept = "" if record.goals.plain else f"{int(record.feasible.sum())} feasible, "
     unrun = f", {checked} checked and not run" if checked else ""
