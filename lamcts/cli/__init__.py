@@ -22,7 +22,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (None: that of the process) and return the exit code."""
-    args = parser().parse_args(argv)
+    args = parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
     command: Callable[[argparse.Namespace], int] = args.command
     try:
         return command(args)
@@ -35,6 +35,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = "not enough memory, ask for less: " if isinstance(error, MemoryError) else ""
         complain(f"lamcts {args.name}", what + in_options(safe_text(error), args.options))
         return USER_MISTAKE
+
+
+def _joined(argv: Sequence[str]) -> list[str]:
+    """Return the words with `--objective -range` as one: its minus is no option's."""
+    words: list[str] = []
+    for word in argv:
+        if words and words[-1] == "--objective" and word.startswith("-") and not word.startswith("--"):
+            words[-1] += f"={word}"
+        else:
+            words.append(word)
+    return words
 
 
 def parser() -> argparse.ArgumentParser:
@@ -75,8 +86,17 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "a .json or .toml file of parameters; or LOW:HIGH, with --dim, for arrays (write --space=-5:10)"
     own.add_argument("--space", metavar="FILE", help=line)
     own.add_argument("--maximize", action="store_true", default=None, help="higher is better (default: lower)")
+    line = "a name that it prints, or returns in a dict, to be as low as can be; -NAME: as high; repeatable"
+    own.add_argument("--objective", dest="objectives", action="append", metavar="NAME", help=line)
+    line = "what has to hold: 'stress<=250', 'gain>=2', 'gap==0+-1e-3'; repeatable"
+    own.add_argument("--constraint", dest="constraints", action="append", metavar="WORDS", help=line)
+    line = "where the front's hypervolume is measured from, for each objective"
+    own.add_argument("--reference", action="append", metavar="NAME=NUMBER", help=line)
     own.add_argument("--timeout", type=float, metavar="SECONDS", help="kill a program that takes longer")
-    own.add_argument("--pattern", metavar="REGEX", help="where the number is (default: the last on the last line)")
+    line = (
+        "where the number is (default: the last on the last line); of several names NAME=REGEX (default: a JSON object)"
+    )
+    own.add_argument("--pattern", action="append", metavar="REGEX", help=line)
     how = one.add_argument_group("the search")
     how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows; your own: 200)")
     how.add_argument("--sampler", default="auto", help="local search inside a region (default: auto)")
@@ -155,6 +175,8 @@ def _show(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "say what a journal holds"
     one = commands.add_parser("show", help=line, description=line + ".", allow_abbrev=False)
     one.add_argument("journal", help="a journal, or the folder of a run")
+    one.add_argument("--front", action="store_true", help="only the evaluations that none is better than, as a table")
+    one.add_argument("--csv", action="store_true", help="with --front: comma-separated, with all digits")
     one.set_defaults(command=_late("lamcts.cli.look", "show"))
     return one
 
@@ -164,6 +186,8 @@ def _plot(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     one = commands.add_parser("plot", help=line, description=line + ".", allow_abbrev=False)
     one.add_argument("journal", help="a journal, or the folder of a run")
     one.add_argument("--out", metavar="FILE", help="where to, .png, .pdf or .svg (default: beside the journal)")
+    line = "best, front, parallel, hypervolume or violation (default: what the run has)"
+    one.add_argument("--kind", choices=("best", "front", "parallel", "hypervolume", "violation"), help=line)
     one.set_defaults(command=_late("lamcts.cli.look", "plot"))
     return one
 

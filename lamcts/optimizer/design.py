@@ -91,6 +91,8 @@ def encoded(space: Space, x0: Any) -> list[Floats]:
     for x in codes:
         if identity is not None and identity(x) is None:
             got = brief(space.decode(x))
+            if hasattr(space, "holds"):
+                raise ValueError(f"x0: expected points that are valid, got {got}; leave it out, or look at the rule")
             raise ValueError(f"x0: expected points that have a key, got {got}, whose key is None; leave it out")
     return codes
 
