@@ -1,7 +1,7 @@
 """What a method sees of a run with constraints or several objectives: losses and excesses of points, and the budget.
 
-It is a `Search` whose evaluations come to quantities by name. A method that thinks in numbers is told the losses f [n, m],
-lower is better, and by how much each constraint is broken, g [n, c], at most 0 where it holds.
+It is a `Search` whose evaluations come to quantities by name. A method that thinks in numbers is told the losses
+f [n, m], lower is better, and by how much each constraint is broken, g [n, c], at most 0 where it holds.
 Letters: n evaluations, m objectives, c constraints, d dimensions.
 """
 

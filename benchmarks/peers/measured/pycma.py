@@ -1,4 +1,4 @@
-"""The augmented Lagrangian of the library `cma` (fmin_con2): from the first point of the design, then anywhere."""
+"""The augmented Lagrangian of the library `cma` (fmin_con2): round the first point of the design, then anywhere."""
 
 import warnings
 
