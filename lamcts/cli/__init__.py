@@ -64,6 +64,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     of.add_argument("--seeds", choices=("fresh", "fixed"), help="new start states in every evaluation, or the same")
     of.add_argument("--moments", metavar="FILE", help="standardise states: running, ars, or a file of mean and std")
     of.add_argument("--episode-steps", type=int, metavar="N", help="control steps after which an episode ends")
+    _problems(of)
     _tables(one)
     own = one.add_argument_group("a function or a program of your own")
     own.add_argument(
@@ -121,6 +122,14 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     _course(one, how)
     one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False)
     return one
+
+
+def _problems(of: "argparse._ArgumentGroup") -> None:
+    of.add_argument("--permute", type=int, metavar="SEED", help="put the parameters in another order")
+    of.add_argument("--continuous", action="store_true", default=None, help="the vessel's sheets have any thickness")
+    of.add_argument("--constrained", action="store_true", default=None, help="the car's loads are constraints")
+    of.add_argument("--objective-count", type=int, metavar="N", help="how many objectives (DTLZ)")
+    of.add_argument("--against", metavar="NAME", help="what a network costs: params, mflops, latency_s, ...")
 
 
 def _tables(one: _Parser) -> None:

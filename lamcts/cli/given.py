@@ -28,6 +28,11 @@ SETTINGS = (
     "keyed",
     "latency",
     "robustness",
+    "against",
+    "permute",
+    "continuous",
+    "constrained",
+    "objective_count",
 )  # of the package's objectives, as options
 FILES = ("moments", "table", "latency", "robustness")  # settings that may be paths: a run is the same wherever they lie
 OWN = ("param", "space", "maximize", "timeout", "pattern")  # of functions and programs

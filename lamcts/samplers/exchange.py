@@ -19,7 +19,7 @@ from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Rows, whole_number
 
-FEWEST_START, MOST_START = 8, 20  # results to begin with, where p + 2 would be fewer or more (untuned)
+FEWEST_START, MOST_START = 8, 12  # results to begin with, where p + 2 would be fewer or more (the most: tuned)
 CLIMBED, MUTATED, CHILDREN, DRAWN = 3, 5, 20, 100  # best rows whose exchanges and mutations are looked at, mutations of
 # each, draws of the whole space (untuned)
 MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
@@ -41,8 +41,8 @@ class Exchange(LocalSampler):
     The kernel is that of Casmopolitan (Wan et al. 2021, arXiv 2102.07188) as a product over categories, the climb that
     of most methods since; ours is their choice and order. Pending points count as if they had come out as expected.
 
-    n_start: results to begin with, those that are there among them (None: p + 2, between 8 and 20, for p parameters;
-        results); untuned; paper: 20.
+    n_start: results to begin with, those that are there among them (None: p + 2, between 8 and 12, for p parameters;
+        results); tuned; paper: 20.
     scope: where it looks ("space"; or "selected"). "space": everywhere. "selected": inside the region that the tree
         selects anew at each ask, with a model of all rows; benchmarks/README.md tells what that does.
     prior: of the kernel's weights, length scales and noise (HammingPrior(); see there).

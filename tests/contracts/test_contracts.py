@@ -61,7 +61,7 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
     "welded-beam": lambda: objectives.make("welded-beam", permute=1),
     "g11": lambda: objectives.make("g11"),
     "zdt3": lambda: objectives.make("zdt3", shift=0),
-    "c2-dtlz2": lambda: objectives.make("c2-dtlz2", objectives=3, shift=1),
+    "c2-dtlz2": lambda: objectives.make("c2-dtlz2", objective_count=3, shift=1),
     "branin": lambda: objectives.make("branin", shift=0, rotate=2),
     "hopper": lambda: objectives.make("hopper", rollouts=1),
     "lunar": lambda: objectives.make("lunar", rollouts=1),
