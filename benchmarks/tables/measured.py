@@ -46,7 +46,7 @@ def grouped(rows: Sequence[Row]) -> Runs:
     found: Runs = defaultdict(lambda: defaultdict(dict))
     for row in sorted(rows, key=lambda row: int(row["budget"])):
         found[row["problem"]][row["method"]][row["seed"]] = row
-    return {problem: dict(methods) for problem, methods in found.items()}
+    return {problem: dict(found[problem]) for problem in mp.ALL if problem in found}
 
 
 def within(cell: Cell, budget: int) -> list[int]:
@@ -103,6 +103,7 @@ def _met(goal: Goal, cell: Cell | None) -> str:
     values = column(cell, "first_feasible") if goal.first else column(cell, f"at_{goal.mark}")
     if goal.log10:
         values = errors(goal.problem, cell, goal.mark)
+        values[values == INFEASIBLE] = np.inf
     median = float(np.median(values))
     return f"**{_digits(median)}**" if goal.met(median) else _digits(median)
 
