@@ -1,6 +1,6 @@
 """How many samples until the best cell of NAS-Bench-101? LaNAS (thesis ch. 4, figs. 4.4 to 4.6) and others.
 
-    python -m benchmarks.lanas [--seeds 0-9] [--jobs 1] [--methods ...] [--cap 5000]
+    python -m benchmarks.lanas [--data nasbench101] [--seeds 0-9] [--jobs 1] [--methods ...] [--cap 5000]
     python -m benchmarks.lanas --table
 
 A sample is a different valid cell, by its graph; cells that come again and points that are no cell are free. The value
@@ -9,7 +9,9 @@ the code of LaNAS took 568 to 4,846 samples, 2,056 in the median. Random search 
 
 Methods search the rows of the table, each as often as any other, as the published code does; "(encodings)": the 26
 variables of the thesis, of which a small cell has many points and the best one few. `curve`: each better value with
-the number of its sample. Rows go to results/lanas.csv; the data's folder is LAMCTS_DATA.
+the number of its sample. `--data nasbench-macro`: the 6,561 networks of NAS-Bench-Macro, of one point each; `--grid`:
+LaNAS of other heights and numbers of selects (fig. 4.6 a). Rows go to results/lanas.csv; the data's folder is
+LAMCTS_DATA.
 """
 
 import statistics
@@ -30,12 +32,14 @@ from benchmarks.harness.versions import versions
 from benchmarks.peers import native
 from lamcts import objectives
 from lamcts.neural.metadnn import MetaDnn
+from lamcts.samplers import Exchange
 from lamcts.searches import lanas
 from lamcts.searches.alphax import Ridge
 
 MARKS = (100, 150, 500, 1000, 2000, 5000)  # samples: 150 is what papers on tables show, 5,000 the cap
 REPEATS = 10  # evaluations for each sample of the cap, after which a peer that repeats itself is stopped
-MADE_UP = 2000  # cells of --smoke
+MADE_UP = 2000  # cells of --smoke, of which those with equal edges fall together
+TABLES = ("nasbench101", "nasbench-macro")
 
 
 class Case(NamedTuple):
@@ -49,13 +53,20 @@ class Case(NamedTuple):
 
 COLUMNS = (*Case._fields, "reached_at", "samples", *(f"best_{m}" for m in MARKS), "own_s", "curve", "versions")
 DNN = MetaDnn("mlp", hidden=(128, 128), epochs=40, batch=128)  # half a second at 1,000 rows
+CODE: dict[str, Any] = {"height": 4, "first": 10, "selects": 20, "share": 0.2 * 2**0.5}  # of the published code
 PUBLISHED: dict[str, dict[str, Any]] = {
+    "lamcts": {},
     "lanas": lanas.published(),
     "lanas, bayes linear": lanas.published(model=Ridge()),
     "lanas, bayes meta-DNN": lanas.published(model=DNN),
     "meta-DNN, no tree": lanas.published(model=DNN) | {"tree": None},
-    "lanas as its code": lanas.published(height=4, first=10, selects=20, share=0.2 * 2**0.5),
+    "lanas as its code": lanas.published(**CODE),
+    "lanas as its code, bayes linear": lanas.published(**CODE, model=Ridge()),
+    "lamcts, exchanges in the leaf": {"sampler": Exchange(scope="selected")},
 }
+HEIGHTS, SELECTS = (4, 6, 8), (20, 50, 100)  # of fig. 4.6 (a), whose own are in a picture alone
+GRID = {(h, s): f"lanas, height {h}, selects {s}" for h in HEIGHTS for s in SELECTS}
+PUBLISHED |= {name: lanas.published(height=h, selects=s) for (h, s), name in GRID.items()}
 SPACES = {f"{name}{where}": name for name in PUBLISHED for where in ("", " (encodings)")}
 PEERS = {"evolution (encodings)": "evolution 100", "local search (encodings)": "local search"}
 METHODS = (*SPACES, *PEERS)
@@ -72,7 +83,9 @@ class Problem(NamedTuple):
 
 @cache
 def of_cells(data: str) -> Problem:
-    """Return the cells of the table as points: their numbers."""
+    """Return the cells of the table as points: their numbers; of NAS-Bench-Macro the layers themselves."""
+    if data == "nasbench-macro":
+        return of_encodings(data)
     found = cells.load() if data == "nasbench101" else cells.made_up(MADE_UP, 6)
     accuracy = 100 * found.accuracy
     space = lamcts.Finite(np.arange(len(accuracy)), features=variables(found))
@@ -80,9 +93,9 @@ def of_cells(data: str) -> Problem:
 
 
 @cache
-def of_encodings() -> Problem:
-    """Return the 26 variables; points that are no cell are never proposed."""
-    f: Any = objectives.make("nasbench101")
+def of_encodings(data: str) -> Problem:
+    """Return the variables of a table; points that are no network are never proposed."""
+    f: Any = objectives.make(data)
     return Problem(f.space, f, f.architectures.key, f.optimum)
 
 
@@ -131,9 +144,8 @@ class Counted:
 
 
 def run(case: Case) -> Counted:
-    """Run one case to its end."""
-    inner = case.method.endswith("(encodings)")
-    objective = Counted(of_encodings() if inner else of_cells(case.data), case.cap)
+    """Run one case to its end: the best network, the cap, or all networks."""
+    objective = Counted(problem(case), case.cap)
     try:
         if case.method in PEERS:
             native.load(PEERS[case.method])(Search(objective, case.seed, REPEATS * case.cap))
@@ -142,14 +154,19 @@ def run(case: Case) -> Counted:
         while True:
             (trial,) = optimizer.ask()
             optimizer.tell(trial, objective(trial.point))
-    except (Reached, Enough):
+    except (Reached, Enough, lamcts.Exhausted):
         return objective
+
+
+def problem(case: Case) -> Problem:
+    """Return what a case searches."""
+    return of_encodings(case.data) if case.method.endswith("(encodings)") else of_cells(case.data)
 
 
 def measure(**fields: Any) -> Result:
     """Return the row of the case with these fields."""
     case = Case(**fields)
-    of_encodings() if case.method.endswith("(encodings)") else of_cells(case.data)  # what is loaded is no own time
+    problem(case)  # what is loaded is no own time
     start = time.process_time()
     found = run(case)
     samples, best = len(found.seen), found.better[-1][1]
@@ -160,24 +177,31 @@ def measure(**fields: Any) -> Result:
 
 
 def main() -> None:
-    given = script.parser(__doc__, "lanas.csv", "two methods on 2,000 made-up cells")
+    given = script.parser(__doc__, "lanas.csv", "two methods on made-up cells")
     script.many(given, "0-9")
     default = ["lanas", "lanas, bayes meta-DNN", "lanas (encodings)", *PEERS]
     given.add_argument("--methods", nargs="+", default=default, choices=METHODS)
     given.add_argument("--cap", type=int, default=5000, help="samples at most")
+    given.add_argument("--data", default=TABLES[0], choices=TABLES)
+    given.add_argument("--grid", action="store_true", help="run the methods of fig. 4.6 (a)")
     given.add_argument("--table", action="store_true", help="print the table of the rows that are there, run nothing")
     arguments = script.parsed(given, seeds=[1], cap=260, methods=["lanas", "lanas, bayes linear"])
-    data = "made up" if arguments.smoke else "nasbench101"
+    data = "made up" if arguments.smoke else arguments.data
+    methods = [*GRID.values()] if arguments.grid else arguments.methods
     sheet = Sheet(arguments.out, Case._fields, COLUMNS)
-    tasks = [Case(name, data, arguments.cap, seed) for seed in arguments.seeds for name in arguments.methods]
+    tasks = [Case(name, data, arguments.cap, seed) for seed in arguments.seeds for name in methods]
     if not arguments.table:
         script.record(tasks, sheet, "benchmarks.lanas:measure", arguments.jobs)
-    show(sheet.rows())
+    mine = [row for row in sheet.rows() if row["data"] == data]
+    for cap in sorted({row["cap"] for row in mine}, key=int):
+        show(cap, [row for row in mine if row["cap"] == cap])
+    print("published with the code: 2056 in the median of 41 runs; random search: 211,812 in expectation")
 
 
-def show(rows: list[dict[str, str]]) -> None:
+def show(cap: str, rows: list[dict[str, str]]) -> None:
     """Print for each method how many samples it takes; runs that end without the target count as their cap."""
-    print(f"\n{'':36}{'runs':>5}{'reached':>8}{'median':>8}{'best_150':>9}{'_1000':>9}{'seconds':>8}")
+    print(f"\nat most {cap} samples")
+    print(f"{'':36}{'runs':>5}{'reached':>8}{'median':>8}{'best_150':>9}{'_1000':>9}{'seconds':>8}")
     for name in METHODS:
         if mine := [row for row in rows if row["method"] == name]:
             median = statistics.median(int(row["samples"]) for row in mine)
@@ -185,7 +209,6 @@ def show(rows: list[dict[str, str]]) -> None:
             best = [statistics.mean(float(row[f"best_{m}"] or "nan") for row in mine) for m in (150, 1000)]
             seconds = statistics.median(float(row["own_s"]) for row in mine)
             print(f"{name:36}{len(mine):5}{reached:8}{median:8.0f}{best[0]:9.3f}{best[1]:9.3f}{seconds:8.0f}")
-    print("published with the code: 2056 in the median of 41 runs; random search: 211,812 in expectation")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ or `lamcts.minimize(f, space, budget=500)`. Importing this package loads numpy a
 """
 
 from lamcts import samplers
-from lamcts.errors import Exhausted, JournalError, LamctsError, MissingExtra
+from lamcts.errors import Exhausted, InvalidPoint, JournalError, LamctsError, MissingExtra
 from lamcts.optimizer import Best, Optimizer
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Product, Space
+from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Product, Space, Valid
 from lamcts.study import maximize, minimize, run
 from lamcts.tree import LatentTree
 from lamcts.trial import Trial
@@ -26,6 +26,7 @@ __all__ = [
     "Finite",
     "Float",
     "Int",
+    "InvalidPoint",
     "JournalError",
     "Keyed",
     "LamctsError",
@@ -35,6 +36,7 @@ __all__ = [
     "Product",
     "Space",
     "Trial",
+    "Valid",
     "maximize",
     "minimize",
     "run",

@@ -13,6 +13,10 @@ class JournalError(LamctsError):
     """A journal is corrupt, foreign, of another format, or of another run."""
 
 
+class InvalidPoint(LamctsError, ValueError):
+    """A point that makes no sense: raise it in the function, and such failures are told apart from crashes."""
+
+
 class MissingExtra(LamctsError, ImportError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 

@@ -70,9 +70,7 @@ class Observations:
         self._stand: Floats = np.empty(0)  # of the first rows, where there are several columns
         self._dominated = DominanceNumbers(losses)  # of the feasible rows
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
-        self._every: dict[Hashable, Floats] | None = (
-            None  # the points of a finite space, once someone asked what is left
-        )
+        self._every: dict[Hashable, Floats] | None = None  # points of a finite space, once someone asked what is left
         self._left: dict[Hashable, Floats] = {}  # of these, the unknown ones
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
 

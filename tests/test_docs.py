@@ -16,13 +16,19 @@ import lamcts.testing
 from lamcts.models.fit import Prior
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.models.local import ModelBudget
-from lamcts.nas import published, published201
+from lamcts.nas import published, published201, tradeoffs
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench_graph import NasBenchGraph
+from lamcts.nas.tradeoff import TradeOff
 from lamcts.neural.metadnn import MetaDnn
 from lamcts.objectives import Command, Function
+from lamcts.objectives.constrained import ackley, engineering, keane, plane
 from lamcts.objectives.control import lunar, push, rover
+from lamcts.objectives.control.mujoco.effort import Effort
 from lamcts.objectives.control.mujoco.gait import Gait, gait
+from lamcts.objectives.pareto import design, dtlz, zdt
+from lamcts.objectives.pareto import plane as pareto_plane
+from lamcts.objectives.problem import Problem
 from lamcts.objectives.synthetic import synthetic
 from lamcts.samplers import REGISTRY
 from lamcts.samplers.auto import Auto
@@ -39,9 +45,26 @@ SHOWN = {
 }
 SAMPLERS = [getattr(import_module(module), name) for module, name, _ in REGISTRY.values()]
 PARTS = [ModelBudget, Prior, HammingPrior, LatentTree, KMeansSvm, Linear, HoldOut]
-OBJECTIVES = [Gait, gait, lunar.Lander, lunar.lunar, rover.Rover, rover.rover, push.Push, push.push, Command, Function]
+OBJECTIVES = [
+    Problem,
+    keane.keane,
+    ackley.ackley_constrained,
+    Effort,
+    Gait,
+    gait,
+    lunar.Lander,
+    lunar.lunar,
+    rover.Rover,
+    rover.rover,
+    push.Push,
+    push.push,
+    Command,
+    Function,
+]
 TABLES = [published.nasbench101, published.nasbench_macro, published.transnas, published.nasbench_graph]
-NAS = [*TABLES, published201.nasbench201, NasBench101, NasBenchGraph]
+COSTS = [tradeoffs.nasbench101_cost, tradeoffs.nasbench201_cost, tradeoffs.nasbench_macro_cost]
+COSTS += [tradeoffs.transnas_cost, tradeoffs.nasbench_graph_cost, TradeOff]
+NAS = [*TABLES, *COSTS, published201.nasbench201, NasBench101, NasBenchGraph]
 SETTINGS = [
     Auto,
     *SAMPLERS,
@@ -92,6 +115,15 @@ def test_every_setting_has_a_line_of_its_own_that_says_its_default(made):
 @pytest.mark.parametrize("build", [synthetic.ackley, synthetic.branin], ids=lambda build: build.__name__)
 def test_what_all_formulas_take_has_a_line_in_their_module(build):
     assert unexplained(build, synthetic.__doc__) == []
+
+
+ROOMS = [engineering.pressure_vessel, plane.townsend, zdt.zdt1, dtlz.c2_dtlz2, pareto_plane.osy]
+ROOMS += [design.car_side_impact]
+
+
+@pytest.mark.parametrize("build", ROOMS, ids=lambda build: build.__name__)
+def test_what_all_problems_of_a_file_take_has_a_line_in_their_module_or_their_own(build):
+    assert unexplained(build, f"{inspect.getmodule(build).__doc__}\n\n{inspect.cleandoc(build.__doc__)}") == []
 
 
 def unexplained(made, docstring):

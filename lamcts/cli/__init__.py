@@ -22,7 +22,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (None: that of the process) and return the exit code."""
-    args = parser().parse_args(argv)
+    args = parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
     command: Callable[[argparse.Namespace], int] = args.command
     try:
         return command(args)
@@ -35,6 +35,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = "not enough memory, ask for less: " if isinstance(error, MemoryError) else ""
         complain(f"lamcts {args.name}", what + in_options(safe_text(error), args.options))
         return USER_MISTAKE
+
+
+def _joined(argv: Sequence[str]) -> list[str]:
+    """Return the words with `--objective -range` as one: its minus is no option's."""
+    words: list[str] = []
+    for word in argv:
+        if words and words[-1] == "--objective" and word.startswith("-") and not word.startswith("--"):
+            words[-1] += f"={word}"
+        else:
+            words.append(word)
+    return words
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,6 +75,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     of.add_argument("--seeds", choices=("fresh", "fixed"), help="new start states in every evaluation, or the same")
     of.add_argument("--moments", metavar="FILE", help="standardise states: running, ars, or a file of mean and std")
     of.add_argument("--episode-steps", type=int, metavar="N", help="control steps after which an episode ends")
+    _problems(of)
     _tables(one)
     own = one.add_argument_group("a function or a program of your own")
     own.add_argument(
@@ -74,8 +86,17 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "a .json or .toml file of parameters; or LOW:HIGH, with --dim, for arrays (write --space=-5:10)"
     own.add_argument("--space", metavar="FILE", help=line)
     own.add_argument("--maximize", action="store_true", default=None, help="higher is better (default: lower)")
+    line = "a name that it prints, or returns in a dict, to be as low as can be; -NAME: as high; repeatable"
+    own.add_argument("--objective", dest="objectives", action="append", metavar="NAME", help=line)
+    line = "what has to hold: 'stress<=250', 'gain>=2', 'gap==0+-1e-3'; repeatable"
+    own.add_argument("--constraint", dest="constraints", action="append", metavar="WORDS", help=line)
+    line = "where the front's hypervolume is measured from, for each objective"
+    own.add_argument("--reference", action="append", metavar="NAME=NUMBER", help=line)
     own.add_argument("--timeout", type=float, metavar="SECONDS", help="kill a program that takes longer")
-    own.add_argument("--pattern", metavar="REGEX", help="where the number is (default: the last on the last line)")
+    line = (
+        "where the number is (default: the last on the last line); of several names NAME=REGEX (default: a JSON object)"
+    )
+    own.add_argument("--pattern", action="append", metavar="REGEX", help=line)
     how = one.add_argument_group("the search")
     how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows; your own: 200)")
     how.add_argument("--sampler", default="auto", help="local search inside a region (default: auto)")
@@ -123,6 +144,14 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     return one
 
 
+def _problems(of: "argparse._ArgumentGroup") -> None:
+    of.add_argument("--permute", type=int, metavar="SEED", help="put the parameters in another order")
+    of.add_argument("--continuous", action="store_true", default=None, help="the vessel's sheets have any thickness")
+    of.add_argument("--constrained", action="store_true", default=None, help="the car's loads are constraints")
+    of.add_argument("--objective-count", type=int, metavar="N", help="how many objectives (DTLZ)")
+    of.add_argument("--against", metavar="NAME", help="what a network costs: params, mflops, latency_s, ...")
+
+
 def _tables(one: _Parser) -> None:
     of = one.add_argument_group("a table of trained networks (each takes those that `lamcts list` shows)")
     of.add_argument("--table", metavar="FILE", help="the table, or its folder (default: the folder LAMCTS_DATA)")
@@ -146,6 +175,8 @@ def _show(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "say what a journal holds"
     one = commands.add_parser("show", help=line, description=line + ".", allow_abbrev=False)
     one.add_argument("journal", help="a journal, or the folder of a run")
+    one.add_argument("--front", action="store_true", help="only the evaluations that none is better than, as a table")
+    one.add_argument("--csv", action="store_true", help="with --front: comma-separated, with all digits")
     one.set_defaults(command=_late("lamcts.cli.look", "show"))
     return one
 
@@ -155,6 +186,8 @@ def _plot(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     one = commands.add_parser("plot", help=line, description=line + ".", allow_abbrev=False)
     one.add_argument("journal", help="a journal, or the folder of a run")
     one.add_argument("--out", metavar="FILE", help="where to, .png, .pdf or .svg (default: beside the journal)")
+    line = "best, front, parallel, hypervolume or violation (default: what the run has)"
+    one.add_argument("--kind", choices=("best", "front", "parallel", "hypervolume", "violation"), help=line)
     one.set_defaults(command=_late("lamcts.cli.look", "plot"))
     return one
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lamcts.cli.pictures import Course, figure_of, kinds
 from lamcts.cli.screen import complain, say
 from lamcts.errors import MissingExtra
 from lamcts.spaces.values import plain
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from lamcts.study import Study
 
 RESULT = "result.json"
+FRONT = "front.csv"
 
 
 def leave(
@@ -35,33 +37,60 @@ def leave(
         complain(f"lamcts {args.name}", f"no evaluation succeeded: {result.message}")
         return 1
     say(result.message + (f"; the tree {result.tree}" if result.tree else ""))
-    values = np.asarray(result.history.values, float)
-    leader = int(np.nanargmax(values) if study.problem.maximize else np.nanargmin(values))
     found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
-    found["best"] = {"value": float(result.fun), "evaluation": leader + 1, "point": plain(result.x)}
+    found["best"] = {"value": result.fun, "evaluation": _row(study, result) + 1, "point": plain(result.x)}
+    found |= _columns(result, found["best"])
     _write_json(folder / RESULT, report(result, found))
-    written = [RESULT] + ([] if args.no_plot else _draw(study, result, values, folder, about))
+    written = [RESULT]
+    if "front" in result:
+        result.front.to_csv(folder / FRONT)
+        written.append(FRONT)
+    written += [] if args.no_plot else _draw(study, result, folder, about)
     say(f"written to {folder}{os.sep}: {', '.join(written)}")
     return 0
 
 
-def _draw(study: "Study", result: Any, values: Any, folder: Path, about: dict[str, Any]) -> list[str]:
+def _row(study: "Study", result: Any) -> int:
+    """Return the row that x was found in."""
+    if study.problem.goals.plain:
+        values = np.asarray(result.history.values, float)
+        return int(np.nanargmax(values) if study.problem.maximize else np.nanargmin(values))
+    return int(result.row)
+
+
+def _columns(result: Any, best: dict[str, Any]) -> dict[str, Any]:
+    """Add to what is said of the best what constraints say, and return what there is to say of the front."""
+    for name in ("feasible", "violation", "constraints"):
+        if name in result:
+            best[name] = result[name]
+    if "front" not in result:
+        return {}
+    rows = [{name: plain(value) for name, value in row.items()} for row in result.front.rows()]
+    return {"front": rows, "reference": result.front.reference}
+
+
+def _draw(study: "Study", result: Any, folder: Path, about: dict[str, Any]) -> list[str]:
     """Draw the course of the run, the tree, the partition where it is flat, and a network; return the files' names."""
     from lamcts import plot
-    from lamcts.cli.look import figure_of
 
     objective: Any = study.problem.f
+    goals = study.problem.goals
+    reference = result.front.reference if "front" in result else None
+    course = Course.of(about, result.history, reference, study.settings.target)
+    figures: dict[str, Any] = {}
     try:
-        course = figure_of(about, values, objective.maximize, study.settings.target)
+        for kind in kinds(course):
+            name = "reward" if kind == "best" and about.get("episodes") else kind
+            figures[f"{name}.png"] = figure_of(course, kind)
     except MissingExtra as error:
         say(f"no figure: {error}")
+    if not figures:
         return []
-    figures = {"reward.png" if about.get("episodes") else "best.png": course}
     if study.optimizer.tree is not None:
         figures["tree.png"] = plot.tree(study.optimizer)
         if objective.space.dim <= 2:
             # a grid of calls: only of what evaluates many at once, never of a program
-            function = objective if hasattr(objective, "many") else None
+            function = objective if hasattr(objective, "many") and goals.plain else None
             figures["partition.png"] = plot.partition(study.optimizer, function=function)
     if hasattr(objective, "architectures"):
         figures["network.png"] = plot.cells(objective.architectures, result.x)
@@ -73,5 +102,14 @@ def _draw(study: "Study", result: Any, values: Any, folder: Path, about: dict[st
 def _write_json(path: Path, values: dict[str, Any]) -> None:
     """Write all of it or nothing: a reader never meets half a file."""
     part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(values, indent=2) + "\n")
+    part.write_text(json.dumps(_numbers(values), indent=2) + "\n")
     part.replace(path)
+
+
+def _numbers(value: Any) -> Any:
+    """Return JSON values with None in place of nan, which JSON has no number for."""
+    if isinstance(value, dict):
+        return {name: _numbers(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_numbers(each) for each in value]
+    return None if isinstance(value, float) and value != value else value

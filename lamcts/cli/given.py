@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 
 from lamcts import objectives
 from lamcts.cli.parameters import space_of
+from lamcts.outcomes.goals import Goals
 
+GOALS = ("objectives", "constraints", "reference")
+TYPED = {"objectives": "--objective", "constraints": "--constraint"}  # what is typed where it is not the setting's name
 SETTINGS = (
     "dim",
     "shift",
@@ -28,9 +31,14 @@ SETTINGS = (
     "keyed",
     "latency",
     "robustness",
+    "against",
+    "permute",
+    "continuous",
+    "constrained",
+    "objective_count",
 )  # of the package's objectives, as options
 FILES = ("moments", "table", "latency", "robustness")  # settings that may be paths: a run is the same wherever they lie
-OWN = ("param", "space", "maximize", "timeout", "pattern")  # of functions and programs
+OWN = ("param", "space", "maximize", "timeout", "pattern", *GOALS)  # of functions and programs
 BUDGET = 200  # evaluations of a first run on a function or a program that nobody here knows (untuned)
 
 
@@ -71,14 +79,14 @@ def settings_of(args: argparse.Namespace, row: objectives.Entry, names: Sequence
 
 def option(name: str) -> str:
     """Return what a user types for a setting."""
-    return f"--{name.replace('_', '-')}"
+    return TYPED.get(name, f"--{name.replace('_', '-')}")
 
 
 def _function(args: argparse.Namespace) -> Given:
     _refuse(args, SETTINGS[1:], "the objectives of `lamcts list`")
     _refuse(args, ["timeout", "pattern"], "--command")
     space = space_of(args.param or [], args.space, args.dim)
-    made = objectives.Function.of(args.objective, space, args.maximize)
+    made = objectives.Function.of(args.objective, space, args.maximize, **_goals(args))
     where, _, name = args.objective.rpartition(":")
     return Given(made, args.objective, _short(f"{Path(where.removesuffix('.py')).name}-{name}"), {})
 
@@ -90,12 +98,50 @@ def _command(args: argparse.Namespace) -> Given:
     space: Any = space_of(args.param or [], args.space, args.dim)
     if space is None:
         raise ValueError("--command: expected its parameters, got none: add --param NAME=RANGE or --space FILE")
-    made = objectives.Command(args.template, space, args.timeout, bool(args.maximize), args.pattern)
+    pattern, goals = _pattern(args), _goals(args)
+    made = objectives.Command(args.template, space, args.timeout, bool(args.maximize), pattern, **goals)
     program = made.words[0]
     if "{" not in program and shutil.which(program) is None:
         raise ValueError(f"--command: expected a program that can be run, got {program!r}: check its path and its mode")
-    settings = {} if args.pattern is None else {"pattern": args.pattern}
+    settings = {} if pattern is None else {"pattern": pattern}
     return Given(made, args.template, _leading(made.words), settings)
+
+
+def _goals(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what is sought and bounded in the words of `Optimizer`, what was not typed left out."""
+    goals: dict[str, Any] = {}
+    if args.objectives:
+        if args.maximize is not None:
+            raise ValueError("--maximize: expected none beside --objective: write a minus before the name, -range")
+        goals["objectives"] = {name.lstrip("-"): "max" if name.startswith("-") else "min" for name in args.objectives}
+    if args.constraints:
+        goals["constraints"] = tuple(args.constraints)
+    if args.reference:
+        goals["reference"] = dict(_named(text, "--reference", "NUMBER, such as cost=10") for text in args.reference)
+        try:
+            goals["reference"] = {name: float(text) for name, text in goals["reference"].items()}
+        except ValueError as error:
+            raise ValueError(f"--reference: expected a number after the name: {error}") from None
+    return goals
+
+
+def _pattern(args: argparse.Namespace) -> Any:
+    """Return the regular expression, or those by name where there are several columns."""
+    if args.pattern is None:
+        return None
+    goals = Goals.of(False, **_goals(args))
+    if len((*goals.names, *goals.quantities)) > 1:
+        return dict(_named(text, "--pattern", "REGEX, such as cost='cost=(\\S+)'") for text in args.pattern)
+    if len(args.pattern) > 1:
+        raise ValueError(f"--pattern: expected one for one number, got {len(args.pattern)}: name them by --objective")
+    return args.pattern[0]
+
+
+def _named(text: str, option: str, rest: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"{option}: expected NAME={rest}, got {text!r}")
+    return name.strip(), value
 
 
 def _refuse(args: argparse.Namespace, names: Sequence[str], where: str) -> None:

@@ -1,6 +1,7 @@
 """`lamcts list`, `lamcts show` and `lamcts plot`: what there is, and what a run has found."""
 
 import argparse
+import csv
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,15 +11,17 @@ import numpy as np
 
 from lamcts import objectives, samplers
 from lamcts.cli.given import option
-from lamcts.cli.screen import number, say, span, table
+from lamcts.cli.pictures import Course, episodes_of, figure_of, reference_of
+from lamcts.cli.screen import front_text, number, pairs, say, span, table
 from lamcts.optimizer.placement import tree_share
+from lamcts.outcomes.failures import OTHER, by_kind
+from lamcts.outcomes.standing import CHECKED, FAILED
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from lamcts.journal.recorded import Recorded
 
 LIBRARIES = {"cma": "cma", "nevergrad": "nevergrad"}  # sampler -> the package it needs and the extra that brings it
+MOST_FAILURES = 8  # messages on the screen (by eye)
 MOST_SHOWN = 24  # coordinates of a point on the screen
 
 
@@ -50,56 +53,113 @@ def _missing(extra: str | None) -> str:
 
 
 def show(args: argparse.Namespace) -> int:
-    """Write what a journal holds."""
+    """Write what a journal holds, or its front alone."""
     record = _read(args.journal)
-    about, failed = record.about, int(np.isnan(record.y).sum())
+    if args.csv and not args.front:
+        raise ValueError("--csv: expected only with --front: add it, or leave this out")
+    if args.front:
+        return _show_front(record, args.csv)
+    about = record.about
     rows = [["journal", f"{record.path} (lamcts {record.version}, {record.created})"]]
     if "objective" in about:
         rows.append(["objective", f"{about['objective']} {_settings(about)}".rstrip()])
-    rows.append(["sense", "maximize" if record.maximize else "minimize"])
+    rows += _sought(record)
     rows += [
         [name, _brief(record.fingerprint[name])] for name in ("sampler", "tree", "seed") if name in record.fingerprint
     ]
-    counts = f"{record.n} finished ({failed} failed), {len(record.pending)} pending"
-    if (episodes := _episodes(about)) is not None:
-        counts += f", {record.n * episodes} episodes"
-    rows.append(["evaluations", counts])
+    rows.append(["evaluations", _counts(record)])
     if record.core is not None and record.fingerprint.get("tree") != "None":
         rows.append(["the tree", tree_share(record.core.placements)])
     if (known := np.isfinite(record.seconds)).any():
         rows.append(["evaluating", span(sum(record.seconds[known].tolist()))])
-    if record.best is not None:
-        point, value, row = record.best
-        rows += [["best", f"{number(value)} at evaluation {row + 1}"], ["point", _point(point)]]
-    for message in dict.fromkeys(record.failures.values()):
-        rows.append(["failure", message])
+    rows += _found(record)
+    messages = list(dict.fromkeys(record.failures.values()))
+    rows += [["failure", message] for message in messages[:MOST_FAILURES]]
+    if len(messages) > MOST_FAILURES:
+        rows.append(["failure", f"... and {len(messages) - MOST_FAILURES} others"])
     table(rows)
+    return 0
+
+
+def _sought(record: "Recorded") -> list[list[str]]:
+    """Return what is sought and bounded."""
+    goals = record.goals
+    if goals.plain:
+        return [["sense", "maximize" if record.maximize else "minimize"]]
+    names = ", ".join(f"{goal.name} ({'max' if goal.maximize else 'min'})" for goal in goals.objectives)
+    bounds = ", ".join(map(str, goals.constraints))
+    return [["objectives", names]] + ([["constraints", bounds]] if bounds else [])
+
+
+def _counts(record: "Recorded") -> str:
+    failures = by_kind(record.failures)
+    why = f": {', '.join(f'{len(rows)} {kind}' for kind, rows in failures.items())}" if {*failures} - {OTHER} else ""
+    failed, checked = (int(np.count_nonzero(record.columns.kind == kind)) for kind in (FAILED, CHECKED))
+    kept = "" if record.goals.plain else f"{int(record.feasible.sum())} feasible, "
+    unrun = f", {checked} checked and not run" if checked else ""
+    counts = f"{record.n} finished ({kept}{failed} failed{why}{unrun}), {len(record.pending)} pending"
+    episodes = episodes_of(record.about)
+    return counts if episodes is None else f"{counts}, {record.n * episodes} episodes"
+
+
+def _found(record: "Recorded") -> list[list[str]]:
+    """Return the best evaluation, or the front and its knee."""
+    goals = record.goals
+    if record.best is None:
+        return []
+    if len(goals.objectives) > 1 and len(front := record.front):
+        knee = front.knee()
+        row = int(np.flatnonzero(record.trial == knee.trial)[0])
+        said = [["front", front_text(front, reference_of(record.about, goals))]]
+        return [*said, ["knee", f"{pairs(knee.values)} at evaluation {row + 1}"], ["point", _point(knee.point)]]
+    point, value, row = record.best
+    where, told = f"at evaluation {row + 1}", "not run" if np.isnan(value) else number(value)
+    if not record.feasible[row]:
+        over = [
+            f"{held} by {number(g)}"
+            for held, g in zip(goals.constraints, record.constraints[row], strict=True)
+            if g > 0
+        ]
+        where += f": infeasible, violation {number(record.violation[row])} ({', '.join(over) or 'not measured'})"
+    lead = "best" if record.feasible[row] else "least infeasible"
+    text = f"{told} {where}" if len(goals.objectives) == 1 else where
+    return [[lead, text], ["point", _point(point)]]
+
+
+def _show_front(record: "Recorded", as_csv: bool) -> int:
+    """Write the front as a table."""
+    if len(record.goals.objectives) == 1:
+        raise ValueError(f"--front: expected a run with several objectives, got one in {record.path}: leave it out")
+    rows = record.front.rows()
+    names = list(dict.fromkeys(name for row in rows for name in row)) or ["trial", *record.goals.names]
+    if as_csv:
+        writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return 0
+    cells = [
+        [number(value) if isinstance(value, float) else str(value) for value in map(row.get, names)] for row in rows
+    ]
+    table([names, *cells])
     return 0
 
 
 def plot(args: argparse.Namespace) -> int:
     """Draw the course of the run in a journal."""
     record = _read(args.journal)
-    path = Path(args.out) if args.out else Path(record.path).with_suffix(".png")
+    name = "" if args.kind is None else f"-{args.kind}"
+    beside = Path(record.path)
+    path = Path(args.out) if args.out else beside.with_name(f"{beside.stem}{name}.png")
     if not record.n:
         raise ValueError(f"expected a journal with evaluations, got none in {record.path}: run first, then plot")
-    figure = figure_of(record.about, record.values, record.maximize)
+    course = Course.of(record.about, record, reference_of(record.about, record.goals))
+    figure = figure_of(course, args.kind)
     try:
         figure.savefig(path)
     except ValueError as error:
         raise ValueError(f"--out: expected a name ending in .png, .pdf or .svg, got {str(path)!r}: {error}") from None
     say(f"written to {path}")
     return 0
-
-
-def figure_of(about: dict[str, Any], values: Any, maximize: bool, target: float | None = None) -> "Figure":
-    """Return the figure of a run: reward against episodes for policies, else the best value so far."""
-    from lamcts import plot
-
-    name, episodes = str(about.get("objective", "")), _episodes(about)
-    if episodes is not None and maximize:
-        return plot.reward(values, episodes=episodes, threshold=_threshold(about), name=name)
-    return plot.best_so_far(values, maximize=maximize, target=target, title=f"{name}: best value so far".lstrip(": "))
 
 
 def _read(path: str) -> "Recorded":
@@ -117,17 +177,6 @@ def _settings(about: dict[str, Any]) -> str:
     if not isinstance(settings, dict):
         return _brief(settings)
     return " ".join(f"{name}={value}" for name, value in settings.items())
-
-
-def _episodes(about: dict[str, Any]) -> int | None:
-    """Return how many episodes an evaluation is, or None where that is not said."""
-    value: Any = about.get("episodes")
-    return value if type(value) is int and 0 < value <= sys.maxsize else None
-
-
-def _threshold(about: dict[str, Any]) -> float | None:
-    value: Any = about.get("threshold")
-    return float(value) if type(value) in (int, float) and abs(value) <= sys.float_info.max else None
 
 
 def _brief(value: Any) -> str:

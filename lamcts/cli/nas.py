@@ -21,7 +21,9 @@ SETTINGS = ("dataset", "guide", "vertices", "keyed", "latency", "robustness")  #
 
 
 def nas(args: argparse.Namespace) -> int:
-    names = [name for name, row in objectives.names().items() if row.build.__module__.startswith("lamcts.nas.")]
+    names = [
+        name for name, row in objectives.names().items() if row.build.__module__.startswith("lamcts.nas.published")
+    ]
     row = objectives.entry(_one_of("--space", args.space, names))
     settings = settings_of(args, row, SETTINGS)
     search = SEARCHES[_one_of("--search", args.search, list(SEARCHES))]

@@ -14,14 +14,16 @@ from lamcts import samplers
 from lamcts.cli import INTERRUPTED
 from lamcts.cli.found import leave
 from lamcts.cli.given import FILES, Given, given
-from lamcts.cli.screen import number, say
+from lamcts.cli.screen import front_text, number, pairs, say
 from lamcts.errors import JournalError
+from lamcts.outcomes.goals import Goals
 from lamcts.rng import Purpose, derive
 
 if TYPE_CHECKING:
     from lamcts.study import Study
 
 JOURNAL = "journal.db"
+WORDS = ("min", "max")
 Report = Callable[[argparse.Namespace, Any, Any, dict[str, Any]], dict[str, Any]]  # options, objective, result, found
 
 
@@ -49,6 +51,11 @@ def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], repo
     folder.mkdir(parents=True, exist_ok=True)
     budget = f"{study.settings.budget} evaluations" + (f", {done} of them done" if done else "")
     say(f"{wanted.name}: {objective.space.dim} coordinates, {budget}, seed {args.seed}, into {folder}{os.sep}")
+    if not study.problem.goals.plain:
+        say(
+            f"seeking {', '.join(f'{goal.name} ({WORDS[goal.maximize]})' for goal in study.problem.goals.objectives)}"
+            + _bounds(study.problem.goals)
+        )
     if journal is None:
         say(f"no journal: {args.sampler} cannot go on from where it stopped")
     start = _start(objective, args.check, args.seed)
@@ -58,6 +65,10 @@ def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], repo
         say("the same command begins again" if journal is None else "the same command goes on from here")
         return INTERRUPTED
     return code
+
+
+def _bounds(goals: Goals) -> str:
+    return f"; {', '.join(map(str, goals.constraints))}" if goals.constraints else ""
 
 
 def journal_of(args: argparse.Namespace, wanted: Given) -> Path:
@@ -130,8 +141,7 @@ def _study(
 
 def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
     """Say what is the best value, and return what was found with the policy, scored again."""
-    best = found["best"]
-    say(f"best {number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}")
+    _say_best(result, found)
     found = found | {"tree": result.tree}
     if hasattr(objective, "policy"):
         if "memory" in result:
@@ -140,6 +150,19 @@ def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[s
         if args.check > 0:
             found["check"] = _check("the same policy", objective, result.x, args.check, args.seed)
     return found
+
+
+def _say_best(result: Any, found: dict[str, Any]) -> None:
+    """Say what the best evaluation is, or the front and its knee."""
+    best, front = found["best"], result.get("front")
+    where = f"at evaluation {best['evaluation']} of {found['evaluations']}"
+    if front:
+        say(f"front of {front_text(front)}")
+        say(f"knee {pairs(best['value'])} {where}")
+    elif front is None and result.success:
+        say(f"best {number(best['value'])} {where}")
+    else:
+        say(f"no feasible point; the least infeasible is {where}, violation {number(best['violation'])}")
 
 
 def _start(objective: Any, episodes: int, seed: int) -> dict[str, Any]:

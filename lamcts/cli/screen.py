@@ -5,6 +5,8 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 
+from lamcts.errors import MissingExtra
+from lamcts.outcomes.front import Front
 from lamcts.text import visible
 
 
@@ -32,6 +34,23 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
 def number(value: float) -> str:
     """Return a value in as many digits as a reader compares."""
     return f"{value:.6g}"
+
+
+def pairs(values: Mapping[str, float]) -> str:
+    """Return values by name in a line."""
+    return ", ".join(f"{name} {number(value)}" for name, value in values.items())
+
+
+def front_text(front: Front, reference: Mapping[str, float] | None = None) -> str:
+    """Return how large a front is, and its hypervolume from a reference (None: its own)."""
+    said = f"{len(front)} point{'' if len(front) == 1 else 's'}"
+    chosen = front.reference if reference is None else reference
+    if chosen is None:
+        return said
+    try:
+        return f"{said}, hypervolume {number(front.hypervolume(chosen))} from {pairs(chosen)}"
+    except MissingExtra as error:
+        return f"{said}; no hypervolume: {error}"
 
 
 def span(seconds: float) -> str:

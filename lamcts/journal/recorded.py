@@ -15,7 +15,7 @@ from lamcts.optimizer.records import front_of
 from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import feasible, standing
+from lamcts.outcomes.standing import excess, feasible, standing
 from lamcts.spaces.base import Space
 from lamcts.types import Floats, Rows
 
@@ -78,9 +78,9 @@ class Recorded:
 
     @property
     def values(self) -> Floats:
-        """The values of the first objective in the user's sign, [n], nan for failures."""
-        values: Floats = self.goals.signs[0] * self.columns.y
-        return values
+        """The values in the user's sign, [n], with several objectives [n, m]; nan for failures."""
+        values: Floats = self.goals.signs * self.columns.f
+        return values if values.shape[1] > 1 else values[:, 0]
 
     @property
     def feasible(self) -> NDArray[np.bool_]:
@@ -88,16 +88,27 @@ class Recorded:
         return feasible(self.columns.g, self.columns.kind)
 
     @property
+    def constraints(self) -> Floats:
+        """How far beyond its bound each constraint of `goals` is, [n, c]: at most 0 where it is kept."""
+        return self.columns.g
+
+    @property
+    def violation(self) -> Floats:
+        """By how much constraints are broken in sum, [n]; nan where none was measured."""
+        return excess(self.columns.g)
+
+    @property
     def best(self) -> tuple[Any, float, int] | None:
         """The best point (JSON values in the user's units), its value in the user's sign, and its row.
 
-        With several objectives, the first of those that no other one is better than.
+        Before a feasible one, the least infeasible. With several objectives, the first of those that no other one is
+        better than, and its first value.
         """
         y = self.y
         if not self.leaders or np.isnan(y).all():
             return None
         row = int(np.nanargmin(y))
-        return dict(self.leaders).get(row), float(self.values[row]), row
+        return dict(self.leaders).get(row), float(self.goals.signs[0] * self.columns.y[row]), row
 
     @property
     def front(self) -> Front:

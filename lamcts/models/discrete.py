@@ -32,6 +32,7 @@ class DiscreteModelState:
     theta: list[float] = field(default_factory=list)  # hyper-parameters of the losses; empty: none were fitted
     valid: list[float] = field(default_factory=list)  # those of what fails
     fitted: int = 0  # rows seen at the last fit
+    columns: list[list[float]] = field(default_factory=list)  # those of each column, where there are several
 
 
 class Surrogate(NamedTuple):
@@ -80,6 +81,7 @@ class DiscreteModel:
         self, seen: Observations, parameters: Parameters, prior: HammingPrior, state: DiscreteModelState
     ) -> None:
         self._seen, self._parameters, self._prior, self.state = seen, parameters, prior, state
+        self._of_losses = prior.beside_reals() if parameters.continuous.any() else prior
         self.coding = Coding(parameters)
 
     def update(self, centre: int) -> Surrogate:
@@ -117,12 +119,12 @@ class DiscreteModel:
 
     def _fit(self, inputs: Inputs, y: Floats, start: list[float], spread: bool = False) -> list[float]:
         """Return the most likely hyper-parameters; of many rows to the best, or, if `spread`, to some of both kinds."""
-        begin, n = np.array(start) if start else None, len(y)
+        begin, n, prior = np.array(start) if start else None, len(y), self._prior if spread else self._of_losses
         if n > FIT_ROWS:
             even = np.rint(np.linspace(0, n - 1, FIT_ROWS)).astype(np.int64)
             some = even if spread else np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
             inputs, y = inputs.at(some), y[some]
-        theta: list[float] = fit(inputs, y, self.coding.owner, self._prior, begin, ITERATIONS).tolist()
+        theta: list[float] = fit(inputs, y, self.coding.owner, prior, begin, ITERATIONS).tolist()
         return theta
 
     def _inputs(self, rows: Rows) -> Inputs:

@@ -67,6 +67,60 @@ class Quadric:
         return result
 
 
+@dataclass(frozen=True)
+class Factor:
+    """The lower Cholesky factor `root` [n, n] of a kernel with its `errors` [n], variances in units of the scale."""
+
+    root: Floats
+    errors: Floats
+
+    def solve(self, values: Floats) -> Floats:
+        """With `K` the kernel and its errors, return `z` such that `K z = values`, [n] or [n, k]."""
+        from scipy.linalg import lapack
+
+        solution: Floats = lapack.dpotrs(self.root, values, lower=1)[0]
+        return solution
+
+    @property
+    def half_log_determinant(self) -> float:
+        return float(np.log(np.diagonal(self.root)).sum())
+
+
+class Kernel:
+    """The covariance of losses at steps [n, d], for any choice of hyper-parameters."""
+
+    def __init__(self, steps: Floats) -> None:
+        self._steps = steps
+        self._products = steps @ steps.T  # [n, n]
+        self.squares = np.einsum("ij,ij->i", steps, steps)  # [n]
+        self._bowls = np.outer(self.squares, self.squares)  # [n, n]
+
+    def factor(self, place: Place, rows: slice = slice(None)) -> Factor | None:
+        """Return the factor for some rows; None where the kernel is singular."""
+        from scipy.linalg import lapack
+
+        curvature, bowl, remainder, noise = (values[at] for values, at in zip(GRID, place, strict=True))
+        products = self._products[rows, rows]
+        kernel = products * (1.0 + curvature**2 / 2 * products) + LEVEL**2
+        kernel += bowl**2 / 4 * self._bowls[rows, rows]
+        errors = noise**2 + remainder**2 / 6 * self.squares[rows] ** 3
+        diagonal = np.arange(len(products))
+        kernel[diagonal, diagonal] += errors + JITTER * kernel[diagonal, diagonal]
+        root, info = lapack.dpotrf(kernel.T, lower=1, clean=0, overwrite_a=1)
+        return None if info else Factor(root, errors)
+
+    def deviation(self, s: Floats, place: Place, factor: Factor) -> float:
+        """Return the standard deviation of a new result at `s` [d], in units of the scale."""
+        from scipy.linalg import solve_triangular
+
+        curvature, bowl, remainder, noise = (values[at] for values, at in zip(GRID, place, strict=True))
+        along, square = self._steps @ s, float(s @ s)
+        kernel = along * (1.0 + curvature**2 / 2 * along) + LEVEL**2 + bowl**2 / 4 * square * self.squares
+        told = solve_triangular(factor.root, kernel, lower=True, check_finite=False)
+        own = square * (1.0 + curvature**2 / 2 * square) + LEVEL**2 + bowl**2 / 4 * square**2
+        return float(np.sqrt(max(own - float(told @ told), 0.0) + noise**2 + remainder**2 / 6 * square**3))
+
+
 class QuadraticPosterior:
     """The posterior given steps [n, d] and losses [n]; the scale of the losses is profiled out.
 
@@ -77,9 +131,7 @@ class QuadraticPosterior:
 
     def __init__(self, steps: Floats, losses: Floats, place: Place | None, rng: np.random.Generator) -> None:
         self.steps, self._losses = steps, losses
-        self._products = steps @ steps.T  # [n, n]
-        self._squares = np.einsum("ij,ij->i", steps, steps)  # [n]
-        self._bowls = np.outer(self._squares, self._squares)  # [n, n]
+        self._kernel = Kernel(steps)
         if place is not None:
             self.place, self._fit = self._climb(place, self._fitted(place), [int(rng.integers(len(GRID)))])
             self._leap(rng)
@@ -110,18 +162,18 @@ class QuadraticPosterior:
         A priori draws of slope and errors are corrected by the rows (Matheron's rule). Level, bowl and curvature are
         not drawn: what they leave open of the slope is left out, so draws scatter somewhat less than the posterior.
         """
-        from scipy.linalg import lapack
-
+        if (factor := self._fit.factor) is None:
+            return self.mean()
         n, d = self.steps.shape
         size = temperature * np.sqrt(self._fit.square)
         slope = size * rng.standard_normal(d)
-        error = size * rng.standard_normal(n) * np.sqrt(self._fit.errors)
-        weights = lapack.dpotrs(self._fit.root, self._losses - self.steps @ slope - error, lower=1)[0]
+        error = size * rng.standard_normal(n) * np.sqrt(factor.errors)
+        weights = factor.solve(self._losses - self.steps @ slope - error)
         return self._quadric(weights, slope)
 
     def _quadric(self, weights: Floats, slope: Floats | float) -> Quadric:
         curvature, bowl = GRID[0][self.place[0]], GRID[1][self.place[1]]
-        isotropic = bowl**2 / 2 * float(weights @ self._squares)
+        isotropic = bowl**2 / 2 * float(weights @ self._kernel.squares)
         return Quadric(slope + self.steps.T @ weights, self.steps, curvature**2 * weights, isotropic)
 
     def _climb(self, place: Place, fit: "_Fit", axes: Iterable[int]) -> tuple[Place, "_Fit"]:
@@ -147,28 +199,18 @@ class QuadraticPosterior:
                 self.place, self._fit = place, fit
 
     def _fitted(self, place: Place, rows: slice = slice(None)) -> "_Fit":
-        from scipy.linalg import lapack
-
-        curvature, bowl, remainder, noise = (values[at] for values, at in zip(GRID, place, strict=True))
-        losses, products = self._losses[rows], self._products[rows, rows]
+        losses = self._losses[rows]
         n = len(losses)
-        kernel = products * (1.0 + curvature**2 / 2 * products) + LEVEL**2
-        kernel += bowl**2 / 4 * self._bowls[rows, rows]
-        errors = noise**2 + remainder**2 / 6 * self._squares[rows] ** 3
-        diagonal = np.arange(n)
-        kernel[diagonal, diagonal] += errors + JITTER * kernel[diagonal, diagonal]
-        root, info = lapack.dpotrf(kernel.T, lower=1, clean=0, overwrite_a=1)
-        if info:
-            return _Fit(-np.inf, errors, root, np.zeros(n), 0.0)
-        weights = lapack.dpotrs(root, losses, lower=1)[0]
+        if (factor := self._kernel.factor(place, rows)) is None:
+            return _Fit(-np.inf, None, np.zeros(n), 0.0)
+        weights = factor.solve(losses)
         square = max(float(losses @ weights) / n, TINY)
-        return _Fit(-0.5 * n * np.log(square) - float(np.log(np.diagonal(root)).sum()), errors, root, weights, square)
+        return _Fit(-0.5 * n * np.log(square) - factor.half_log_determinant, factor, weights, square)
 
 
 @dataclass(frozen=True)
 class _Fit:
     evidence: float  # logarithm, up to a constant
-    errors: Floats  # [n], variances, in units of `square`
-    root: Floats  # [n, n], lower
+    factor: Factor | None  # None: the kernel is singular
     weights: Floats  # [n]
     square: float  # the losses' scale, squared

@@ -15,6 +15,7 @@ from lamcts.nas.nasbench201 import NasBench201
 from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.nas.nasnet import NasNet
 from lamcts.nas.objective import TableObjective
+from lamcts.nas.tradeoff import TradeOff
 from lamcts.nas.transnas import TransNas
 
 __all__ = [
@@ -30,5 +31,6 @@ __all__ = [
     "NasBenchMacro",
     "NasNet",
     "TableObjective",
+    "TradeOff",
     "TransNas",
 ]

@@ -107,8 +107,8 @@ _MODULES = (
         f"lamcts.objectives.constrained.{name}"
         for name in ("ackley", "keane", "g", "engineering", "welded_beam", "plane")
     ),
-    *(f"lamcts.objectives.pareto.{name}" for name in ("zdt", "dtlz", "branin_currin", "plane", "design")),
-    *(f"lamcts.nas.{name}" for name in ("published", "published201")),
+    *(f"lamcts.objectives.pareto.{name}" for name in ("zdt", "dtlz", "branin_currin", "plane", "design", "penicillin")),
+    *(f"lamcts.nas.{name}" for name in ("published", "published201", "tradeoffs")),
 )
 _entries: dict[str, Entry] = {}
 

@@ -26,13 +26,13 @@ class Problem:
     space: the box.
     formula: from points x [n, d] to all quantities [n] by name, in their own units.
     objectives: which quantities are sought, by name: "min" or "max".
-    constraints: which are bounded (none): texts "NAME <= NUMBER", "NAME >= NUMBER" or "NAME == NUMBER +- TOLERANCE".
+    constraints: as in `Measured`: which are bounded, none unless given.
     optimum: the best value that a point within the constraints has (None: unknown, or several objectives).
     at: where it is had, [d] (None: unknown); within the constraints but for rounding.
     reference: the point that hypervolumes are measured from, by name of an objective (None: none).
     hypervolume: the largest that is known (None: unknown).
     order: which parameter of the formula stands where, [d] (None: as they come).
-    settings: what tells it from others of its name (none; JSON values).
+    settings: what tells it from others of its name ({}; JSON values).
     """
 
     name: str

@@ -79,9 +79,9 @@ def checked_tree(tree: LatentTree | str | None) -> LatentTree | None:
 
 def check_fingerprint(theirs: dict[str, Any], ours: dict[str, Any]) -> None:
     """Raise ValueError naming the first field in which a saved run differs from this one."""
-    for name, value in ours.items():
-        if theirs.get(name) != value:
+    for name in {**ours, **theirs}:
+        if theirs.get(name) != ours.get(name):
             raise ValueError(
-                f"{name} differs from the saved run's: expected {theirs.get(name)!r}, got {value!r}; "
+                f"{name} differs from the saved run's: expected {theirs.get(name)!r}, got {ours.get(name)!r}; "
                 "use the settings of the saved run, or start a new one"
             )

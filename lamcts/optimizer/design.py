@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lamcts.observations import Observations
 from lamcts.regions.sobol import latin_hypercube, sobol
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import Space, identity_of
@@ -13,7 +14,8 @@ from lamcts.spaces.values import brief
 from lamcts.types import Floats, whole_number
 
 FEWEST, MOST = 10, 100  # points, where 2 d would be fewer or more (untuned)
-FEWEST_DISCRETE, MOST_DISCRETE = 8, 20  # the same of p + 2, where half of the p parameters are discrete (untuned)
+FEWEST_DISCRETE, MOST_DISCRETE = 8, 12  # the same of p + 2, where half of the p parameters are discrete (tuned: 20 cost
+# pest and ackley53 their first evaluations)
 Kind = Literal["sobol", "lhs", "uniform"]
 Draw = Callable[[int, int, np.random.Generator], Floats]
 
@@ -60,6 +62,19 @@ class Design:
             self._rows = np.vstack([np.array(self.given).reshape(-1, dim), filled])
         return self._rows[start:stop]
 
+    def fresh(self, seen: Observations, used: int, n: int) -> tuple[Floats, int]:
+        """Return at most `n` points that are not known, [k, d], and how many are used up then; `used` are by now.
+
+        None are left once the points used and those that nobody asked for are enough; what was given is always used.
+        """
+        unasked = int(np.count_nonzero(seen.trial == -1))
+        while used + unasked < self.n or used < len(self.given):
+            x = self.rows(used, used + n)
+            used += len(x)
+            if len(x := x[seen.unseen(x)]):
+                return x, used
+        return np.empty((0, self._space.dim)), used
+
     def _drawn(self, n: int, rng: np.random.Generator) -> Floats:
         """Return points of the cube [n, d] that are even in each parameter: all its coordinates are the same."""
         widths = Parameters(self._space).widths
@@ -76,6 +91,8 @@ def encoded(space: Space, x0: Any) -> list[Floats]:
     for x in codes:
         if identity is not None and identity(x) is None:
             got = brief(space.decode(x))
+            if hasattr(space, "holds"):
+                raise ValueError(f"x0: expected points that are valid, got {got}; leave it out, or look at the rule")
             raise ValueError(f"x0: expected points that have a key, got {got}, whose key is None; leave it out")
     return codes
 

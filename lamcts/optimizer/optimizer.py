@@ -5,20 +5,10 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-import numpy as np
-
 from lamcts import samplers
 from lamcts.errors import Exhausted
 from lamcts.observations import Observations
-from lamcts.optimizer import records, saved
-from lamcts.optimizer.arguments import (
-    check_fingerprint,
-    checked_sampler,
-    checked_seed,
-    checked_space,
-    checked_tree,
-    refuse_unknown,
-)
+from lamcts.optimizer import arguments, records, saved
 from lamcts.optimizer.design import Design, Kind, encoded
 from lamcts.optimizer.placement import REASONS, place
 from lamcts.optimizer.records import Best
@@ -49,7 +39,7 @@ class Optimizer:
     tree: how the space is split: a `LatentTree`, or None to search the whole space ("auto": `LatentTree()`).
     seed: one number governs every draw (None: a fresh one, kept in `self.seed`).
     n_init: size of the initial design (None: for d parameters 2 d as TuRBO, between 10 and 100, and where half of them
-        or more are discrete d + 2, between 8 and 20; points); paper: 30.
+        or more are discrete d + 2, between 8 and 12; points); paper: 30.
     design: its kind ("sobol"; or "lhs", "uniform"); untuned; paper: TuRBO's is "lhs".
     x0: a point, or several, to evaluate first; they count in `n_init` (None; points of the space).
     repeat: whether points may be proposed again, which is useful only under noise (False).
@@ -76,18 +66,18 @@ class Optimizer:
         reference: Any = None,
         **unknown: Any,
     ) -> None:
-        refuse_unknown(unknown, ("space", *(Optimizer.__init__.__kwdefaults__ or ())), "Optimizer")
-        self.space, self.maximize, self.repeat = checked_space(space), bool(maximize), bool(repeat)
+        arguments.refuse_unknown(unknown, ("space", *(Optimizer.__init__.__kwdefaults__ or ())), "Optimizer")
+        self.space, self.maximize, self.repeat = arguments.checked_space(space), bool(maximize), bool(repeat)
         self.goals = Goals.of(self.maximize, objectives, constraints, reference)
-        self.seed = checked_seed(seed)
-        self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else checked_sampler(sampler)
-        self.tree = checked_tree(tree)
+        self.seed = arguments.checked_seed(seed)
+        self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else arguments.checked_sampler(sampler)
+        self.tree = arguments.checked_tree(tree)
         self.design = Design(space, design, n_init, encoded(space, x0), self.seed)
         self._begin()
 
     def _begin(self) -> None:
-        widths = len(self.goals.objectives), len(self.goals.constraints)
-        self.seen = Observations(self.space.dim, self.repeat, identity_of(self.space), *widths)
+        self._widths = len(self.goals.objectives), len(self.goals.constraints)
+        self.seen = Observations(self.space.dim, self.repeat, identity_of(self.space), *self._widths)
         self.failures: dict[int, str] = {}  # row -> what went wrong
         self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search
         self._designed = 0  # points of the design that were issued or skipped
@@ -227,14 +217,14 @@ class Optimizer:
         ValueError for a state of other settings, or for anything else: the optimizer is as fresh as before then.
         """
         if isinstance(theirs := (state if isinstance(state, dict) else {}).get("fingerprint"), dict):
-            check_fingerprint(theirs, self.fingerprint())  # first: a space of another width has other columns
-        self.restore(State.of(state, self.space.dim, self.seen.f.shape[1], self.seen.g.shape[1]))
+            arguments.check_fingerprint(theirs, self.fingerprint())  # first: a space of another width has other columns
+        self.restore(State.of(state, self.space.dim, *self._widths))
 
     def restore(self, state: State) -> None:
         """Take over a state as `load_state_dict` does: what a journal has recorded."""
         if len(self.seen) or self._trials.issued or self._designed:
             raise RuntimeError("expected a fresh optimizer, this one was used; make a new one")
-        check_fingerprint(state.fingerprint, self.fingerprint())
+        arguments.check_fingerprint(state.fingerprint, self.fingerprint())
         check_consistent(state, self.design.n, REASONS)
         try:
             self._load(state)
@@ -255,7 +245,7 @@ class Optimizer:
         parts: space, sampler, tree, where they are not of lamcts; they must be those of the saved run.
         ValueError for another file, a damaged one, or other parts.
         """
-        refuse_unknown(parts, PARTS, "Optimizer.load")
+        arguments.refuse_unknown(parts, PARTS, "Optimizer.load")
         settings, state = saved.read(path)
         opt = cls(**arguments_of(settings, parts))
         opt.design = design_of(settings, opt.space)
@@ -276,10 +266,7 @@ class Optimizer:
             searches=self._searches.states(since),
             ended=sorted(since.known.keys() - self._searches.live.keys()),
             core=self._core(),
-            leaders=[
-                (int(row), self.space.decode(self.seen.x[row]))
-                for row in records.leaders(self.seen, since.best, since.rows)
-            ],
+            leaders=records.leaders(self.space, self.seen, since),
         )
 
     def _core(self) -> Core:
@@ -301,13 +288,8 @@ class Optimizer:
 
     def _designed_points(self, n: int) -> tuple[Proposal, int] | None:
         """Return at most `n` points of the initial design that are not known yet; None where it is used up."""
-        unasked = int(np.count_nonzero(self.seen.trial == -1))
-        while self._designed + unasked < self.design.n or self._designed < len(self.design.given):
-            x = self.design.rows(self._designed, self._designed + n)
-            self._designed += len(x)
-            if len(x := x[self.seen.unseen(x)]):
-                return Proposal(x, [None] * len(x)), -1
-        return None
+        x, self._designed = self.design.fresh(self.seen, self._designed, n)
+        return (Proposal(x, [None] * len(x)), -1) if len(x) else None
 
     def _leftovers(self, n: int) -> tuple[Proposal, int]:
         """Return unseen points from anywhere in the space: no search found one near its incumbent."""

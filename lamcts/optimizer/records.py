@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.observations import Columns, Observations
+from lamcts.optimizer.state import Mark
 from lamcts.outcomes.front import Front, FrontPoint
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import Space
@@ -62,9 +63,13 @@ def _excesses(columns: Observations | Columns, goals: Goals, row: int) -> dict[s
     return dict(zip(map(str, goals.constraints), map(float, columns.g[row]), strict=True))
 
 
-def leaders(seen: Observations, best_before: int | None, first: int) -> Rows:
-    """Return the rows that a reader without the space needs the points of: best, or on the front, since row `first`."""
-    if seen.f.shape[1] > 1 and len(front := seen.front):
-        return front[front >= first]
+def leaders(space: Space, seen: Observations, since: Mark) -> list[tuple[int, Any]]:
+    """Return the rows that are the best, or on the front, and were not at a mark, with their points.
+
+    So a reader without the space finds the points of those that matter.
+    """
     best = seen.best
-    return np.array([] if best is None or best == best_before else [best], np.int64)
+    rows = [] if best is None or best == since.best else [best]
+    if seen.f.shape[1] > 1:
+        rows = [int(row) for row in seen.front if row >= since.rows] or rows
+    return [(row, space.decode(seen.x[row])) for row in rows]

@@ -1,7 +1,7 @@
 """What a user's words about one evaluation mean where there are several columns; `losses.py` is this for one."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -56,7 +56,7 @@ def _one(value: Any, held: Any, goals: Goals) -> tuple[Floats, Floats, int, str 
     named = _quantities(held, goals)
     if isinstance(value, BaseException):
         return _failed(named, goals, loss_of(value, False)[1])
-    found = _named(value, goals) | named
+    found = _named(value, goals, named) | named
     f = [found.get(name) for name in goals.names]
     if all(number is None for number in f):
         g = goals.excesses(_numbers(found))
@@ -82,13 +82,15 @@ def _numbers(found: Mapping[str, float | None]) -> dict[str, float]:
     return {name: math.nan if number is None else number for name, number in found.items()}
 
 
-def _named(value: Any, goals: Goals) -> dict[str, float | None]:
-    """Return what was told as the value by name: a dict, one number, or numbers in order."""
+def _named(value: Any, goals: Goals, besides: Container[str]) -> dict[str, float | None]:
+    """Return what was told as the value by name: a dict, one number, or numbers in order, but for those besides."""
     if value is None:
         return {}
     if isinstance(value, Mapping):
         return _by_name(value, (*goals.names, *goals.quantities), "values")
-    return _in_order(value, goals.names, goals.quantities, "values")
+    rest = tuple(name for name in goals.quantities if name not in besides)
+    fits = len(_list(value)) == len(goals.names) + len(rest)
+    return _in_order(value, goals.names, rest if fits else goals.quantities, "values")
 
 
 def _quantities(held: Any, goals: Goals) -> dict[str, float | None]:

@@ -1,8 +1,206 @@
+"""The front: evaluations none of which is better than another in everything, in the user's units; and its knee.
+
+front.knee().point                    # one compromise, if one is wanted
+front.hypervolume({"cost": 10})       # how good the whole is, from a reference point
+front.to_csv("front.csv")
+"""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, overload
+
+import numpy as np
+
+from lamcts.outcomes.dominance import non_dominated
+from lamcts.outcomes.hypervolume import default_reference, hypervolume
+from lamcts.text import safe_repr, shortened
+from lamcts.types import Floats, number_of
+
+ROUNDING = 1e-9  # of the range of a front: nearer to the plane of its extremes than this is on it
+MOST_LINES = 20  # of points in a repr: what stays readable at a prompt
+
+
+@dataclass(frozen=True, eq=False)
 class FrontPoint:
-    def __init__(self, *a):
-        self.point, self.values, self.trial, self.constraints = a
+    """An evaluation on the front: values and constraints by name, in the user's units.
+
+    `trial` is its number, -1 for a point nobody asked for.
+    """
+
+    point: Any
+    values: dict[str, float]
+    trial: int
+    constraints: dict[str, float]
 
 
-class Front(list):
-    def __init__(self, points, senses, reference):
-        super().__init__(points)
+class Front(Sequence[FrontPoint]):
+    """Evaluations that no other one dominates, the best in the first objective first.
+
+    points: the evaluations. senses: "min" or "max" for each objective, by name, in order.
+    reference: where hypervolumes are measured from, by name, in the user's units; None: `reference` of the points.
+    """
+
+    def __init__(
+        self, points: Sequence[FrontPoint], senses: Mapping[str, str], reference: Mapping[str, float] | None = None
+    ):
+        self.senses = dict(senses)
+        self._signs = signs_of(senses)
+        f = self._losses(points)
+        self._points: list[FrontPoint] = [
+            points[i] for i in np.lexsort(f.T[::-1])
+        ]  # by the first objective, then the second, ...
+        self._given = None if reference is None else self._in_order(reference)
+
+    @overload
+    def __getitem__(self, index: int) -> FrontPoint: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Front": ...
+    def __getitem__(self, index: int | slice) -> "FrontPoint | Front":
+        if isinstance(index, slice):
+            return Front(self._points[index], self.senses, self._named(self._given))
+        return self._points[index]
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    @property
+    def values(self) -> Floats:
+        """The values in the user's units, [k, m], in the order of `senses`."""
+        result: Floats = self._signs * self._losses(self._points)
+        return result
+
+    @property
+    def reference(self) -> dict[str, float] | None:
+        """Where `hypervolume` measures from, by name: the given one, or 10 % of the front's range behind its worst.
+
+        None where none was given and the front is empty.
+        """
+        if self._given is None and len(self):
+            return self._named(self._signs * default_reference(self._losses(self._points)))
+        return self._named(self._given)
+
+    def hypervolume(self, reference: Mapping[str, float] | Sequence[float] | None = None) -> float:
+        """Return the volume between the front and a reference, by name or in order; None: from `self.reference`.
+
+        What is to be least has its reference above the points that count, what is to be largest below them.
+        MissingExtra for more than four objectives without moocore.
+        """
+        chosen = self.reference if reference is None else reference
+        if chosen is None:
+            return 0.0
+        return hypervolume(self._losses(self._points), self._signs * self._in_order(chosen))
+
+    def knee(self) -> FrontPoint:
+        """Return the point from which a gain in one objective costs most in the others; see `knee`."""
+        if not len(self):
+            raise RuntimeError("knee: the front is empty, as no feasible evaluation has succeeded yet")
+        row = knee(self._losses(self._points))
+        return self._points[row]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a dict for each point: trial, values, constraints, parameters; a list's parameters are x1, x2, ..."""
+        return [_row(point) for point in self._points]
+
+    def to_csv(self, path: "str | PathLike[str]") -> None:
+        """Write `rows` as a table with a line of names; a parameter that a point does not have stays empty."""
+        rows = self.rows()
+        names = dict.fromkeys(name for row in rows for name in row) or ["trial", *self.senses]
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            table = csv.DictWriter(file, names)
+            table.writeheader()
+            table.writerows(rows)
+
+    def __repr__(self) -> str:
+        senses = ", ".join(f"{name} ({sense})" for name, sense in self.senses.items())
+        return "\n".join([f"<front of {_count(len(self))}: {senses}>", *self._lines()])
+
+    def _lines(self) -> Iterable[str]:
+        """Return a line a point: its values in columns, and itself."""
+        if not len(self):
+            return
+        cells = [list(self.senses), *([f"{value:.6g}" for value in row] for row in self.values)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        middle = self.knee()
+        for row, point in zip(cells[: MOST_LINES + 1], [None, *self._points], strict=False):
+            text = "point" if point is None else shortened(safe_repr(point.point))
+            numbers = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+            yield f"  {numbers}  {text}{'  <- knee' if point is middle else ''}"
+        if len(self) > MOST_LINES:
+            yield f"  ... and {len(self) - MOST_LINES} more"
+
+    def _losses(self, points: Sequence[FrontPoint]) -> Floats:
+        values = np.array([[point.values[name] for name in self.senses] for point in points], float)
+        losses: Floats = self._signs * values.reshape(len(points), len(self.senses))
+        return losses
+
+    def _named(self, numbers: Floats | None) -> dict[str, float] | None:
+        return None if numbers is None else dict(zip(self.senses, map(float, numbers), strict=True))
+
+    def _in_order(self, reference: Mapping[str, float] | Sequence[float]) -> Floats:
+        """Return a reference as numbers [m]; ValueError unless it has a finite one for each objective."""
+        names = list(self.senses)
+        given: Mapping[Any, Any] = reference if isinstance(reference, Mapping) else dict(enumerate(reference))
+        expected: list[Any] = names if isinstance(reference, Mapping) else [*range(len(names))]
+        try:
+            numbers = np.array([number_of(given[key]) for key in expected]) if set(given) == set(expected) else None
+        except TypeError:
+            numbers = None
+        if numbers is None or not np.isfinite(numbers).all():
+            raise ValueError(
+                f"reference: expected a finite number for each of {', '.join(names)}, by name or in order, got "
+                f"{safe_repr(reference):.80}"
+            )
+        return numbers
+
+
+def signs_of(senses: Mapping[str, str]) -> Floats:
+    """Return what turns values in the user's units into losses and back, [m]; ValueError for other words."""
+    for name, sense in senses.items():
+        if sense not in ("min", "max"):
+            raise ValueError(f"senses: expected 'min' or 'max' for {name!r}, got {safe_repr(sense):.60}")
+    return np.array([-1.0 if sense == "max" else 1.0 for sense in senses.values()])
+
+
+def knee(f: Floats) -> int:
+    """Return the row of f [n, m] (lower is better) where the front bends most: the one farthest below its extremes.
+
+    Each column is scaled to the range of the front; the row with the largest distance to the plane through the corners
+    (1, 0, ..., 0) to (0, ..., 0, 1), on the side of the ideal, is the knee. With two columns the corners are the ends
+    of the front (Das, 1999, "On characterizing the knee of the Pareto curve"); with more, the plane of the corners is
+    always there, unlike that of the extreme rows. Ranks would not do: on a front of two columns they all lie on a line.
+    A front that nowhere goes below the plane has no bend; there the row whose worst column is best is taken. Of equals
+    it is the most even one, then the first. Dominated rows and rows that are not finite do not count; ValueError
+    without any other.
+    """
+    f = np.asarray(f, float)
+    on = np.flatnonzero(non_dominated(np.where(np.isfinite(f), f, np.nan)))
+    if not len(on):
+        raise ValueError("knee: expected at least one row of finite numbers, got none")
+    low, high = f[on].min(0), f[on].max(0)
+    scaled = (f[on] - low) / np.where(high > low, high - low, 1.0)  # [rows, m], 0 the best
+    below = 1 - scaled.sum(1)  # sqrt(m) times the distance to the plane
+    bend = np.round(np.maximum(below, 0) / ROUNDING)  # whole numbers: equal up to rounding is equal
+    even = np.round(scaled.max(1) / ROUNDING)
+    return int(on[np.lexsort((even, -bend))[0]])
+
+
+def _row(point: FrontPoint) -> dict[str, Any]:
+    row: dict[str, Any] = {"trial": point.trial, **point.values, **point.constraints}
+    for name, value in _parameters(point.point):
+        row[f"point.{name}" if name in row else name] = value
+    return row
+
+
+def _parameters(point: Any) -> list[tuple[str, Any]]:
+    """Return the parts of a point by name."""
+    if isinstance(point, Mapping):
+        return [(str(name), value) for name, value in point.items()]
+    if isinstance(point, (list, tuple, np.ndarray)):
+        return [(f"x{i + 1}", value) for i, value in enumerate(point)]
+    return [("point", point)]
+
+
+def _count(n: int) -> str:
+    return "1 point" if n == 1 else f"{n} points"

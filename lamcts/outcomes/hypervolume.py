@@ -40,6 +40,18 @@ def hypervolume(f: Floats, reference: Floats) -> float:
     return float(fast(front, ref=reference))
 
 
+def hypervolume_so_far(f: Floats, reference: Floats) -> Floats:
+    """Return the hypervolume of the first row of f [n, m], of the first two, and so on, [n]."""
+    front, volume = np.empty((0, np.shape(f)[1])), 0.0
+    course = np.empty(len(f))
+    for i, row in enumerate(np.asarray(f, float)):
+        if np.isfinite(row).all() and not (front <= row).all(1).any():  # else it adds nothing
+            front = np.concatenate([front[(front < row).any(1)], row[None]])
+            volume = hypervolume(front, reference)
+        course[i] = volume
+    return course
+
+
 def contributions(f: Floats, reference: Floats) -> Floats:
     """Return how much of the hypervolume of f [n, m] each row alone dominates, [n].
 

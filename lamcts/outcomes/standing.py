@@ -25,6 +25,16 @@ def placed(g: Floats, kind: NDArray[np.int64]) -> Mask:
     return np.asarray((kind == OK) | ((kind == CHECKED) & (g > 0).any(1)))
 
 
+def excess(g: Floats) -> Floats:
+    """Return by how much the rows of g [n, c] break constraints in sum, each in its own units, [n].
+
+    What was not measured adds nothing; nan where nothing was.
+    """
+    unknown = np.isnan(g)
+    total: Floats = np.where(unknown, 0.0, np.maximum(g, 0.0)).sum(1)
+    return np.where(unknown.any(1) & unknown.all(1), np.nan, total)
+
+
 def violation(g: Floats) -> Floats:
     """Return the sum over constraints of the rank of each row's violation among all violations of it, [n].
 

@@ -1,8 +1,10 @@
 """Figures (extra: plot). Every function returns a matplotlib Figure and touches no global state of matplotlib."""
 
 from lamcts.plot.curves import best_so_far, reward
+from lamcts.plot.fronts import front, parallel
 from lamcts.plot.leaves import partition
 from lamcts.plot.networks import cells
 from lamcts.plot.nodes import tree
+from lamcts.plot.progress import hypervolume, violation
 
-__all__ = ["best_so_far", "cells", "partition", "reward", "tree"]
+__all__ = ["best_so_far", "cells", "front", "hypervolume", "parallel", "partition", "reward", "tree", "violation"]

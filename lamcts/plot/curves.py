@@ -33,8 +33,12 @@ class Run(NamedTuple):
 def run_of(source: Any, maximize: bool | None = None) -> Run:
     """Return the values of an Optimizer, a study's result, its history, or a plain sequence of values."""
     if hasattr(source, "seen"):
-        return Run(np.asarray(-source.seen.y if source.maximize else source.seen.y), bool(source.maximize))
+        signs, kept = source.goals.signs, source.seen.feasible
+        return Run(_kept(signs * source.seen.f, kept), bool(signs[0] < 0))
     history = getattr(source, "history", source)
+    if hasattr(history, "feasible"):
+        values = history.values if history.values.ndim > 1 else history.values[:, None]  # [n, m]
+        return Run(_kept(values, history.feasible), bool(history.maximize))
     sense = bool(getattr(history, "maximize", False) if maximize is None else maximize)
     values = history["values"] if isinstance(history, Mapping) else getattr(history, "values", history)
     try:
@@ -46,6 +50,13 @@ def run_of(source: Any, maximize: bool | None = None) -> Run:
     return Run(np.where(np.isfinite(column), column, np.nan), sense)
 
 
+def _kept(values: Floats, feasible: Any) -> Floats:
+    """Return the values [n] of one objective, nan where they are not feasible; ValueError for several [n, m]."""
+    if values.shape[1] > 1:
+        raise ValueError("expected one objective, got several: draw `front` or `hypervolume` instead")
+    return np.where(feasible, values[:, 0], np.nan)
+
+
 def best_so_far(
     runs: Any,
     *,
@@ -55,19 +66,20 @@ def best_so_far(
     target: float | None = None,
     target_name: str = "target",
     episodes: int | None = None,
+    lost: str = "failed",
 ) -> "Figure":
     """Draw the best value after each evaluation.
 
     runs: one run (an Optimizer, a result, a sequence of values in the user's sign), or a mapping of labels
     to runs or to lists of runs: a list is drawn as its median with a band between the quartiles.
     maximize: needed for plain values only. target: drawn as a dashed line, called `target_name`.
-    episodes: how many simulated episodes an evaluation takes; the axis counts them then.
+    episodes: how many simulated episodes an evaluation takes; the axis counts them then. lost: what nan is called.
     """
     groups = _groups(runs, maximize)
     figure, axes = sheet()
     for colour, (label, group) in zip(_cycle(len(groups)), groups.items(), strict=True):
         if len(group) == 1:
-            _one(axes, group[0], colour, label, episodes or 1, dots=len(groups) == 1)
+            _one(axes, group[0], colour, label, episodes or 1, lost if len(groups) == 1 else None)
         else:
             _many(axes, group, colour, label, episodes or 1)
     if target is not None:
@@ -110,14 +122,15 @@ def _is_list_of_runs(given: Any) -> bool:
     return isinstance(given, (list, tuple)) and not all(value is None or np.isscalar(value) for value in given)
 
 
-def _one(axes: "Axes", run: Run, colour: str, label: str, scale: int, dots: bool) -> None:
+def _one(axes: "Axes", run: Run, colour: str, label: str, scale: int, lost: str | None) -> None:
+    """Draw a run; `lost`: what its nan are called, None to draw the line alone."""
     x = scale * np.arange(1, len(run.values) + 1)
-    if dots:
+    if lost is not None:
         axes.scatter(x, run.values, s=9, color=FAINT, alpha=0.45, linewidths=0, label="each evaluation")
-        lost = np.isnan(run.values)
-        if lost.any():
+        gone = np.isnan(run.values)
+        if gone.any():
             marks: dict[str, Any] = {"marker": "|", "color": COLOURS[1], "linestyle": "none", "clip_on": False}
-            axes.plot(x[lost], np.zeros(lost.sum()), transform=axes.get_xaxis_transform(), label="failed", **marks)
+            axes.plot(x[gone], np.zeros(gone.sum()), transform=axes.get_xaxis_transform(), label=lost, **marks)
     axes.step(x, run.best, where="post", color=colour, linewidth=2, label=label or "best so far")
 
 

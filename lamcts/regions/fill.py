@@ -102,6 +102,10 @@ def nothing_left(space: Space, seen: Observations) -> str:
     """Return why `draw_unseen` returned none."""
     if not seen.keyed:
         return f"all {space.size:.0f} points of the space have been handed out; repeat=True allows repeats"
+    if hasattr(space, "holds"):
+        return (
+            f"found no valid point that is new, {seen.distinct} are known; valid points are rare, or were all proposed"
+        )
     if seen.repeat:
         return "found no point of the space whose key is not None"
     return f"found no key that is new, {seen.distinct} are known; repeat=True allows repeats"

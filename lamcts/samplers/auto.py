@@ -18,13 +18,15 @@ from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session
 from lamcts.samplers.parts.bandit import AdaptiveAllocation, AllocationState
 from lamcts.samplers.parts.batch import Batch
+from lamcts.samplers.parts.gains import gains
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.samplers.scalarised import fitting
-from lamcts.types import Rows
+from lamcts.types import Floats, Rows
 
 GOOD = 0.25  # share of rows that are better than the one that gains are measured by (untuned)
 MOST = float(np.finfo(float).max)  # differences of losses near it overflow
+LEAST = float(np.finfo(float).tiny)  # a gain is not nothing, however small
 ROUNDS = 3  # times that points are asked for in place of those that two methods both propose (untuned)
 
 
@@ -152,20 +154,24 @@ class _AutoSession(LocalSession[Auto, _Progress]):
             self._share_incumbent(a)
 
     def _credit(self, rows: list[list[int]]) -> None:
-        """Credit each arm with what its rows gained on the incumbent, in units of its distance to a good row."""
-        y, progress = self.seen.y, self.progress
-        best = np.inf if self.incumbent is None else float(y[self.incumbent])
-        gains = np.zeros(len(rows))
+        """Credit each arm with what its rows gained."""
         told = sum(len(own) for own in rows)
-        progress.idle = [idle + told for idle in progress.idle]
+        found = self._gains(rows) if self.seen.plain else gains(self.seen, self.incumbent, rows)
+        idle = zip(self.progress.idle, found, strict=True)
+        self.progress.idle = [0 if gain > 0 else before + told for before, gain in idle]
+        self.shares.credit(found, np.array([float(len(own)) for own in rows]))
+
+    def _gains(self, rows: list[list[int]]) -> Floats:
+        """Return what the rows of each arm gained on the incumbent, in units of its distance to a good row, [k]."""
+        y, best = self.seen.y, np.inf if self.incumbent is None else float(self.seen.y[self.incumbent])
+        gains = np.zeros(len(rows))
         usual = self._usual() if np.isfinite(best) else np.inf
         for a, own in enumerate(rows):
             found = float(np.nanmin(y[own], initial=np.inf)) if own else np.inf
             if found < best < np.inf:
                 gain = min(best - found, MOST)
-                gains[a] = gain / min(max(usual - best, gain), MOST)
-                progress.idle[a] = 0
-        self.shares.credit(gains, np.array([float(len(own)) for own in rows]))
+                gains[a] = max(gain / min(max(usual - best, gain), MOST), LEAST)
+        return gains
 
     def _usual(self) -> float:
         """Return the loss of the row that the share GOOD of all are better than."""
@@ -202,8 +208,9 @@ class _AutoSession(LocalSession[Auto, _Progress]):
 
         Done at an ask, not at a tell: only then is the region sure to be the same after a resume.
         """
+        several = self.seen.f.shape[1] > 1  # then each goes its own way along the front
         for a, session in enumerate(self.arms):
-            if a and session.done and session.incumbent != self.incumbent:
+            if a and session.done and (several or session.incumbent != self.incumbent):
                 arm = fitting(self.settings.arms[a], self.seen)
                 self.arms[a] = arm.start(self.region, self.seen, child(self.progress.rng))
                 self.progress.starts[a] += 1

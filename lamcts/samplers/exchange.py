@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from lamcts.models.discrete import DiscreteModel, DiscreteModelState, Surrogate
+from lamcts.models.discrete_columns import ColumnsSurrogate, DiscreteColumns
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
@@ -18,7 +19,7 @@ from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Rows, whole_number
 
-FEWEST_START, MOST_START = 8, 20  # results to begin with, where p + 2 would be fewer or more (untuned)
+FEWEST_START, MOST_START = 8, 12  # results to begin with, where p + 2 would be fewer or more (the most: tuned)
 CLIMBED, MUTATED, CHILDREN, DRAWN = 3, 5, 20, 100  # best rows whose exchanges and mutations are looked at, mutations of
 # each, draws of the whole space (untuned)
 MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
@@ -30,6 +31,7 @@ SHRINK = 1.5  # of the trust region, and its growth at a gain (untuned; Casmopol
 LOOKS = 64  # candidates at a time that are looked up among the points that are known (untuned)
 PENDING = 200  # most pending points that are believed, the latest: bounds the factor, as in bo.py (untuned)
 PRIOR = HammingPrior()
+AnySurrogate = Surrogate | ColumnsSurrogate
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,14 @@ class Exchange(LocalSampler):
     The kernel is that of Casmopolitan (Wan et al. 2021, arXiv 2102.07188) as a product over categories, the climb that
     of most methods since; ours is their choice and order. Pending points count as if they had come out as expected.
 
-    n_start: results to begin with, those that are there among them (None: p + 2, between 8 and 20, for p parameters;
-        results); untuned; paper: 20.
+    n_start: results to begin with, those that are there among them (None: p + 2, between 8 and 12, for p parameters;
+        results); tuned; paper: 20.
     scope: where it looks ("space"; or "selected"). "space": everywhere. "selected": inside the region that the tree
         selects anew at each ask, with a model of all rows; benchmarks/README.md tells what that does.
     prior: of the kernel's weights, length scales and noise (HammingPrior(); see there).
     """
 
+    several: ClassVar[bool] = True
     n_start: int | None = None
     scope: Literal["space", "selected"] = "space"
     prior: HammingPrior = PRIOR
@@ -74,7 +77,8 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
     def __init__(self, settings: Exchange, region: Region, seen: Observations, progress: _Progress) -> None:
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
-        self.model = DiscreteModel(seen, self.parameters, settings.prior, progress.model)
+        model = DiscreteModel if seen.plain else DiscreteColumns
+        self.model = model(seen, self.parameters, settings.prior, progress.model)
 
     @property
     def scope(self) -> Scope:
@@ -82,13 +86,20 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
 
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)
-        self.progress.incumbent = self.seen.best_row(self.region.rows, self.incumbent)  # from anywhere: a warm start
+        self.progress.incumbent = self._place()
         batch.begin(self.progress.start, self.progress.rng)
         self.progress.start -= len(batch.x)
         if batch.open and self.incumbent is not None:
             self._propose(batch, self.model.update(self.incumbent))
         batch.fill(self.progress.rng)  # nothing fresh among the candidates, or nothing known yet
         return Proposal(batch.x, [None] * len(batch.x))
+
+    def _place(self) -> int | None:
+        """Return the row to search round: the best from anywhere, as after a warm start; any of the front's, of one."""
+        best = self.seen.best_row(self.region.rows, self.incumbent)
+        if self.seen.f.shape[1] == 1 or best is None or not len(front := self.seen.front):
+            return best
+        return int(self.progress.rng.choice(front))
 
     def recenter(self, row: int) -> None:
         """Go on from a row that others found."""
@@ -97,12 +108,13 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
     def tell(self, notes: list[Any], rows: Rows) -> None:
         before, progress = self.incumbent, self.progress
         super().tell(notes, rows)
-        progress.idle = 0 if self.incumbent != before else progress.idle + len(rows)
+        gained = self.incumbent != before or (self.seen.f.shape[1] > 1 and np.isin(rows, self.seen.front).any())
+        progress.idle = 0 if gained else progress.idle + len(rows)
         if progress.idle >= max(PATIENCE, PATIENCE_EACH * self.parameters.count):
             progress.idle = 0
             radius = (self._farthest if progress.radius is None else progress.radius) / SHRINK
             progress.radius = radius if radius >= 1 else None
-        elif self.incumbent != before and progress.radius is not None:
+        elif gained and progress.radius is not None:
             radius = SHRINK * progress.radius
             progress.radius = radius if radius < self._farthest else None
 
@@ -126,7 +138,7 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
         near: Mask = (differ & parameters.units & ~parameters.continuous).sum(1) <= self.progress.radius
         return near
 
-    def _propose(self, batch: Batch, surrogate: Surrogate) -> None:
+    def _propose(self, batch: Batch, surrogate: AnySurrogate) -> None:
         """Take the best candidate of the surrogate that believes in all points that are out, one after the other."""
         out = np.vstack([self.seen.pending_x()[-PENDING:], batch.x])
         while batch.open:
@@ -143,6 +155,7 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
     def _candidates(self) -> Floats:
         """Return codes near the best rows, and from anywhere, [m, p]."""
         rng, rows = self.progress.rng, self.region.rows if len(self.region.rows) else self.seen.good
+        rows = rows if self.seen.plain else rng.permutation(rows)  # the rows of a front are level
         rows = rows[np.argsort(self.seen.y[rows], kind="stable")[:MUTATED]]
         best = self.parameters.codes(self.seen.x[rows])
         near = [exchanges(self.parameters, z, rng) for z in best[:CLIMBED]]
@@ -197,7 +210,7 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
 class _Looked:
     """The codes that a search for the best candidate has looked at, and what they are worth: -inf if not `within`."""
 
-    def __init__(self, surrogate: Surrogate, model: DiscreteModel, within: Callable[[Floats], Mask]) -> None:
+    def __init__(self, surrogate: AnySurrogate, model: DiscreteModel, within: Callable[[Floats], Mask]) -> None:
         self.surrogate, self._model, self._within = surrogate, model, within
         self.z: list[Floats] = []
         self._values: list[Floats] = []

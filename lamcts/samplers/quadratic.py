@@ -8,6 +8,7 @@ are asked for at a time, most of them are such draws too: the mean's step after 
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,9 +16,10 @@ from lamcts.models.quadratic_posterior import Place, QuadraticPosterior
 from lamcts.models.scale import Scale
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
-from lamcts.samplers.base import Proposal, Scope
+from lamcts.samplers.base import Proposal, Scope, Session
 from lamcts.samplers.parts.batch import Batch, bisect_into, centre, distances
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.constrained_quadratic import ConstrainedProgress, ConstrainedSession
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress, Several
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
 
@@ -43,8 +45,8 @@ class Quadratic(LocalSampler):
         a descent, which is superlinear, is reached.
     length_max: side of the box at most (2.0; share of the cube); more would be the same box.
     success_tolerance: batches in a row that improve before the side doubles (2; batches); tuned: 1 was no better.
-    failure_tolerance: evaluations of one box in a row that do not before it halves (6; evaluations); tuned: more was no
-        better, and d / 3 better on rover, worse in 100 dimensions.
+    failure_tolerance: evaluations of one box in a row that do not before it halves (6; evaluations), half of them where
+        there are constraints; tuned: more was no better, and d / 3 better on rover, worse in 100 dimensions.
     rows: most rows in the model, the nearest ones (None: (d + 1)(d + 2), twice the unknowns of a quadratic polynomial,
         and at least 10 d, but at most 500; rows): those within twice the box, those within eight times where they tell
         the near ones better, and 2 d + 1 at least; tuned: with 10 d it never saw the whole curvature; paper: NEWUOA
@@ -52,6 +54,7 @@ class Quadratic(LocalSampler):
     temperature: of the draws (1.0; times the posterior's own deviations); untuned.
     """
 
+    several: ClassVar[Several] = "constraints"
     length: float = 2.0
     length_min: float = 1e-9
     length_max: float = 2.0
@@ -67,9 +70,16 @@ class Quadratic(LocalSampler):
         if not self.temperature >= 0:
             raise ValueError(f"Quadratic: expected a temperature of at least 0, got {self.temperature!r}")
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_QuadraticSession":
-        progress = _Progress(rng, seen.best_row(region.rows), TrustRegionState(self.length))
-        return _QuadraticSession(self, region, seen, progress)
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
+        best, box = seen.best_row(region.rows), TrustRegionState(self.length)
+        if seen.plain or seen.f.shape[1] > 1:
+            return _QuadraticSession(self, region, seen, _Progress(rng, best, box))
+        return ConstrainedSession(self, region, seen, ConstrainedProgress(rng, best, box, best))
+
+    def most_rows(self, d: int, within: int) -> int:
+        """Return how many rows take part in the model of `d` parameters where so many lie within reach."""
+        most = self.rows or min(max(LEAST_ROWS_EACH * d, (d + 1) * (d + 2)), MOST_ROWS)
+        return min(most, max(2 * d + 1, within))
 
 
 @dataclass
@@ -131,7 +141,8 @@ class _QuadraticSession(LocalSession[Quadratic, _Progress]):
         """Return the model of the rows round `centre` [d], None where there are none beside it."""
         good = self.seen.good
         far, off = distances(self.seen, good, centre)
-        first, most = (self._rows(int(np.count_nonzero(off <= reach * half))) for reach in (NEAR, FAR))
+        within = (int(np.count_nonzero(off <= reach * half)) for reach in (NEAR, FAR))
+        first, most = (self.settings.most_rows(self.seen.dim, n) for n in within)
         near = np.arange(len(good))
         if len(good) > most:
             near = np.argpartition(far, most - 1)[:most]
@@ -141,12 +152,6 @@ class _QuadraticSession(LocalSession[Quadratic, _Progress]):
         y = self.seen.y[good[near]]
         losses = Scale.of(y).down(y)
         return self._fitted((self.seen.x[good[near]] - centre) / half, losses - losses[0], first)
-
-    def _rows(self, within: int) -> int:
-        """Return how many rows take part where so many lie within reach."""
-        d = self.seen.dim
-        most = self.settings.rows or min(max(LEAST_ROWS_EACH * d, (d + 1) * (d + 2)), MOST_ROWS)
-        return min(most, max(2 * d + 1, within))
 
     def _fitted(self, steps: Floats, losses: Floats, first: int) -> QuadraticPosterior:
         """Return the model of all steps [n, d] and losses [n], or of the `first` ones if it tells those better."""

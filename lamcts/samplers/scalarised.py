@@ -17,7 +17,8 @@ CORNERS = 0.25  # chance that a lineage looks at one objective alone: the ends o
 
 def fitting(sampler: Sampler, seen: Observations) -> Sampler:
     """Return a sampler for what is seen: itself, or one that shows it one number in place of several columns."""
-    if seen.plain or getattr(sampler, "several", False):
+    own = getattr(sampler, "several", False)
+    if seen.plain or own is True or (own == "constraints" and seen.f.shape[1] == 1):
         return sampler
     scalarised: Sampler = Scalarised(sampler)
     return scalarised

@@ -7,5 +7,19 @@ from lamcts.spaces.finite import Finite
 from lamcts.spaces.keyed import Keyed
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.product import Product, Space
+from lamcts.spaces.valid import Valid
 
-__all__ = ["Bool", "Box", "Choice", "Finite", "Float", "Int", "Keyed", "Parameters", "Product", "Space", "distance"]
+__all__ = [
+    "Bool",
+    "Box",
+    "Choice",
+    "Finite",
+    "Float",
+    "Int",
+    "Keyed",
+    "Parameters",
+    "Product",
+    "Space",
+    "Valid",
+    "distance",
+]

@@ -4,11 +4,12 @@ import inspect
 import signal
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from lamcts.study.bounded import Guarded
 from lamcts.text import safe_text
-from lamcts.types import number_of
+from lamcts.types import array_of, number_of
 
 
 class Job(NamedTuple):
@@ -23,13 +24,15 @@ class Job(NamedTuple):
 class Outcome(NamedTuple):
     """What came of it: the value, or the name and text of the exception; `seconds` is the evaluation's own time.
 
-    `note` is what a learner has seen, None for other functions and where it failed.
+    `note` is what a learner has seen, None for other functions and where it failed. `held`: what constraints bound, by
+    name, where they are functions.
     """
 
     value: Any
     error: tuple[str, str] | None
     seconds: float
     note: Any = None
+    held: dict[str, float] | None = None
 
 
 class Workers(Protocol):
@@ -55,6 +58,7 @@ class Workers(Protocol):
 
 def takes_seed(f: Callable[..., Any]) -> bool:
     """Return whether `f` has a parameter called `seed` that can be passed by name."""
+    f = f.f if isinstance(f, Guarded) else f
     try:
         parameter = inspect.signature(f).parameters.get("seed")
     except (TypeError, ValueError):  # some built-in functions tell nothing
@@ -69,9 +73,14 @@ def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None) ->
     where a handler of the user's may have called it, on a signal that asks this process to end.
     """
     start = time.perf_counter()
-    error = note = None
+    value = error = note = held = None
+    run = True
     try:
-        if memory is not None:
+        if isinstance(f, Guarded):
+            (held, run), f = f.measure(point), f.f
+        if not run:
+            pass  # checked: the function is not run
+        elif memory is not None:
             value, note = f.recall(point, seed=seed, memory=memory)
         else:
             value = f(point, seed=seed) if seeded else f(point)
@@ -79,7 +88,7 @@ def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None) ->
         if isinstance(raised, SystemExit) and _handles_stops():
             raise
         value, error = None, (type(raised).__name__, safe_text(raised))
-    return Outcome(_plain(value), error, time.perf_counter() - start, note)
+    return Outcome(_plain(value), error, time.perf_counter() - start, note, held)
 
 
 def _handles_stops() -> bool:
@@ -89,13 +98,32 @@ def _handles_stops() -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return one number as a float (a tensor, say, would not travel well), and anything else as it is."""
+    """Return numbers, alone, by name or in a row, as floats, and anything else as it is.
+
+    A tensor, say, would not travel well.
+    """
     if value is None:
         return value
     try:
         return number_of(value)
     except TypeError:
+        if isinstance(value, Mapping):
+            return {name: _plain(each) for name, each in value.items()}
+        if isinstance(value, (list, tuple)) or hasattr(value, "__array__"):
+            return _in_a_row(value)
         return value
+
+
+def _in_a_row(values: Any) -> Any:
+    """Return a row of numbers as a list of floats, and anything else as it is."""
+    try:
+        row = list(values) if isinstance(values, (list, tuple)) else list(array_of(values))
+    except TypeError:  # no row at all
+        return values
+    plain = [None if each is None else _plain(each) for each in row]
+    if not all(each is None or isinstance(each, float) for each in plain):
+        return values
+    return tuple(plain) if isinstance(values, tuple) else plain
 
 
 class Serial:

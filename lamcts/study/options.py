@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypedDict
 import numpy as np
 
 from lamcts.optimizer.arguments import checked_seed
+from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
 from lamcts.types import whole_number
@@ -42,6 +43,11 @@ class Options(TypedDict, total=False):
     callback: "Callable[[Result], Any] | None"
     progress: bool | TextIO | None
     noisy: bool | float
+    objectives: Any
+    constraints: Any
+    reference: Any
+    valid: "Callable[[Any], Any] | None"
+    check_first: bool
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,13 @@ class Settings:
 
     budget: evaluations in all, failed ones included.
     seed, sampler, tree, x0, n_init, design, repeat: as in `Optimizer`.
+    objectives, constraints, reference: as in `Optimizer` (None: those of the objective, where it has such attributes;
+        `constraints` come beside its own). With several columns the function returns a dict by name, in which other
+        names are ignored, or numbers in order: the objectives, then what constraints bound. None for all objectives,
+        beside the others, says that a point was checked and not run. `constraints` may also hold SciPy's: see
+        `lamcts.study.bounded`.
+    valid: `valid(point)` says which points are worth proposing (None: all); the others cost no evaluation.
+    check_first: call constraints that are functions before the function, and run it only where they are kept (False).
     batch: how many points are asked for at a time (1; points).
     workers: evaluations at a time, each in a process of its own (None: one, in this process).
     executor: evaluate there instead (None: here): any `concurrent.futures` executor, or a function that makes one;
@@ -59,12 +72,15 @@ class Settings:
     about: JSON values kept in a new journal for its readers (None).
     seconds: no evaluation starts later than this after the call (None: any time; seconds); those under way are waited
         for.
-    target: stop when a value as good as this is found (None: never; a value in the user's sign).
-    patience: stop after this many without an improvement (None: never; evaluations).
+    target: stop when a value as good as this is found that keeps all constraints (None: never; a value in the user's
+        sign); there is none with several objectives.
+    patience: stop after this many without a better one (None: never; evaluations): before a feasible one, a less
+        infeasible one; with several objectives, one that is on the front.
     callback: called with the `Result` so far after each evaluation (None); the run stops if it returns True.
     progress: whether it is shown: True always, False never, or a stream to write to (None: on a terminal only).
     noisy: keep a share of the budget for re-evaluations of the best points, and return the best of those by mean
         (False; True: a tenth; or the share, at most 0.5); untuned. Left out after a stop by `seconds` or `callback`.
+        For one objective without constraints.
     """
 
     budget: int
@@ -86,6 +102,11 @@ class Settings:
     callback: "Callable[[Result], Any] | None" = None
     progress: bool | TextIO | None = None
     noisy: bool | float = False
+    objectives: Any = None
+    constraints: Any = None
+    reference: Any = None
+    valid: "Callable[[Any], Any] | None" = None
+    check_first: bool = False
 
     @classmethod
     def of(cls, budget: int, options: dict[str, Any]) -> "Settings":
@@ -115,6 +136,8 @@ class Settings:
             raise ValueError(
                 f"noisy: expected True, False or a share of the budget in [0, 0.5], got {brief(self.noisy)}"
             )
+        if self.valid is not None and not callable(self.valid):
+            raise ValueError(f"valid: expected a function of a point, got {brief(self.valid)}")
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback: expected a function of the result so far, got {brief(self.callback)}")
         if self.executor is not None and not (hasattr(self.executor, "submit") or callable(self.executor)):
@@ -124,6 +147,20 @@ class Settings:
             )
         if self.journal is not None and not isinstance(self.journal, (str, os.PathLike)):
             raise ValueError(f"journal: expected the path of a file, got {type(self.journal).__name__}")
+
+    def check_goals(self, goals: Goals) -> None:
+        """Raise ValueError where the options make no sense for what is sought and bounded."""
+        if len(goals.objectives) > 1 and self.target is not None:
+            raise ValueError(
+                f"target: expected none with the objectives {', '.join(goals.names)}, got {self.target:g}: "
+                "bound them by constraints, or stop by patience or by the callback"
+            )
+        if not goals.plain and self.checks:
+            what = "constraints" if len(goals.objectives) == 1 else f"the objectives {', '.join(goals.names)}"
+            raise ValueError(
+                f"noisy: expected False with {what}, got {self.noisy}: one mean says nothing there; "
+                "leave it out, and evaluate the best points again yourself"
+            )
 
     @property
     def checks(self) -> int:

@@ -1,47 +1,132 @@
 """What is to be solved: a function, its space and its sense, put together from what the user gave."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import Space
+from lamcts.spaces.valid import Valid
 from lamcts.spaces.values import brief
+from lamcts.study.bounded import Guarded, Measure, sorted_out
+from lamcts.study.options import Settings
 from lamcts.types import array_of
 
 
 class Problem(NamedTuple):
-    """A function, the space of its points, and whether higher is better."""
+    """A function, the space of its points, and what is sought and bounded.
+
+    `maximize`: of one objective, whether higher is better.
+    """
 
     f: Callable[..., Any]
     space: Space
     maximize: bool
     x0: Any
     name: str
+    goals: Goals = Goals()
+    functions: tuple[Measure, ...] = ()
+    check_first: bool = False
+
+    @property
+    def call(self) -> Any:
+        """What workers evaluate: the function, after the constraints that are functions."""
+        return Guarded(self.f, self.functions, self.check_first) if self.functions else self.f
 
 
-def problem_of(f: Any, space: Any, maximize: bool | None, x0: Any) -> Problem:
+def problem_of(
+    f: Any,
+    space: Any,
+    maximize: bool | None,
+    settings: Settings,
+) -> Problem:
     """Return the problem; what is left out (None) is taken from `f` where it is an `Objective`."""
     if not callable(f):
         raise ValueError(f"expected a function of a point, got {type(f).__name__}")
-    given = getattr(f, "space", None)
-    if space is None:
-        space = given
-    if space is None:
-        raise ValueError(
-            "space: expected a space such as lamcts.Box(-5, 10, dim=20), got none, and the function has none"
-        )
+    given, x0 = getattr(f, "space", None), settings.x0
+    if x0 is None and (space is None or space is given):  # the objective's own start may not fit another space
+        x0 = getattr(f, "x0", None)
+    maximize = _sense(f, maximize)
+    space, functions, words = _bounded(space_of(given if space is None else space), x0, settings)
+    held = [each for one in functions for each in one.constraints]
+    goals = goals_of(f, maximize, settings, (*words, *held))
+    _refuse_taken({each.name for each in held}, goals, len(held))
+    if len(goals.objectives) == 1:
+        maximize = goals.objectives[0].maximize
+    return Problem(f, space, maximize, x0, _name(f), goals, functions, settings.check_first)
+
+
+def _sense(f: Any, maximize: bool | None) -> bool:
+    """Return whether higher is better; ValueError where the call and the objective do not agree."""
     if hasattr(f, "maximise"):  # to ignore it would turn the sign in silence
         raise ValueError(f"the objective {_name(f)} has an attribute 'maximise': call it 'maximize'")
     sense = getattr(f, "maximize", None)
     if maximize is None:
-        maximize = bool(sense)
-    elif sense is not None and bool(sense) != maximize:
+        return bool(sense)
+    if sense is not None and bool(sense) != maximize:
         wanted, got = ("maximize", "minimize") if sense else ("minimize", "maximize")
         raise ValueError(f"the objective is there to {wanted}, got {got}; call lamcts.{wanted}")
-    if x0 is None and space is given:  # the objective's own start may not fit another space
-        x0 = getattr(f, "x0", None)
-    return Problem(f, space_of(space), maximize, x0, _name(f))
+    return maximize
+
+
+def _bounded(space: Any, x0: Any, settings: Settings) -> tuple[Any, tuple[Measure, ...], tuple[Any, ...]]:
+    """Return the space without what is never to be proposed, constraints that are functions, and those in words."""
+    bounded = sorted_out(settings.constraints)
+    rules: list[Any] = [*bounded.rules(space), *([] if settings.valid is None else [settings.valid])]
+    space = Valid(space, rules) if rules else space
+    functions = bounded.measures(_start(space, x0)) if rules or bounded.functions else ()
+    if settings.check_first and not functions:
+        raise ValueError("check_first: expected constraints that are functions, got none; leave it out")
+    return space, functions, bounded.words
+
+
+def goals_of(f: Any, maximize: bool, settings: Settings, constraints: Any) -> Goals:
+    """Return what is sought and bounded: as given, else as `f` says; constraints are given beside those of `f`.
+
+    A reference belongs to objectives: where others than its own are given, that of `f` says nothing.
+    """
+    own, known, point = (getattr(f, name, None) for name in ("objectives", "constraints", "reference"))
+    objectives, reference = settings.objectives, settings.reference
+    if objectives is None:
+        objectives, reference = own, point if reference is None else reference
+    known = () if known is None else (known,) if isinstance(known, (str, int)) else tuple(known)
+    held: Any = (*known, *(each for each in constraints if not (isinstance(each, str) and each in known)))
+    if any(isinstance(each, (int, np.integer)) for each in held):
+        if len(held) > 1:
+            raise ValueError(f"constraints: expected texts or a number of them, got both, {brief(held)}")
+        (held,) = held
+    return Goals.of(maximize, objectives, held, reference)
+
+
+def _start(space: Any, x0: Any) -> Any:
+    """Return a point to look at before the start: `x0` where that is one point, else one that is valid."""
+    rng = np.random.default_rng(0)
+    if x0 is None:
+        return space.decode(space.find(rng) if isinstance(space, Valid) else space.sample(1, rng)[0])
+    try:
+        return space.decode(space.encode(x0))
+    except ValueError:  # several points
+        return space.decode(space.sample(1, rng)[0])
+
+
+def _refuse_taken(names: Collection[str], goals: Goals, n: int) -> None:
+    """Raise ValueError where the name of a constraint that is a function is that of something else."""
+    own = [*goals.names, *(held.name for held in goals.constraints[: len(goals.constraints) - n])]
+    twice = [name for name in own if name in names]
+    if twice:
+        raise ValueError(f"constraints: {twice[0]!r} is the name of a constraint that is a function; rename your own")
+
+
+def wanted(value: Any, goals: Goals, besides: Collection[str] = ()) -> Any:
+    """Return a value by name without what is neither sought nor bounded, unless something is missing: a slip then.
+
+    besides: names that are told otherwise.
+    """
+    names = [name for name in (*goals.names, *goals.quantities) if name not in besides]
+    if not isinstance(value, Mapping) or any(name not in value for name in names):
+        return value
+    return {name: value[name] for name in names}
 
 
 def _name(f: Any) -> str:
@@ -50,6 +135,10 @@ def _name(f: Any) -> str:
 
 def space_of(space: Any) -> Any:
     """Return a space; bounds as scipy takes them, [(low, high), ...] or `Bounds`, make a Box."""
+    if space is None:
+        raise ValueError(
+            "space: expected a space such as lamcts.Box(-5, 10, dim=20), got none, and the function has none"
+        )
     if hasattr(space, "lb") and hasattr(space, "ub"):
         low, high = np.atleast_1d(space.lb), np.atleast_1d(space.ub)
     elif isinstance(space, (list, tuple, np.ndarray)):

@@ -22,7 +22,7 @@ class Progress(Protocol):
         """Show the last state."""
 
 
-def make(wanted: "bool | TextIO | None", budget: int, done: int) -> Progress | None:
+def make(wanted: "bool | TextIO | None", budget: int, done: int, several: bool = False) -> Progress | None:
     """Return what shows progress: None shows it on a terminal only, True anywhere, False nowhere; or a stream."""
     if wanted is False:
         return None
@@ -32,14 +32,15 @@ def make(wanted: "bool | TextIO | None", budget: int, done: int) -> Progress | N
     terminal = bool(getattr(stream, "isatty", lambda: False)())
     if wanted is None and not terminal:
         return None
-    return Bar(stream, budget, done) if terminal else Lines(stream, budget, done)
+    return Bar(stream, budget, done, several) if terminal else Lines(stream, budget, done, several)
 
 
 class _Counter:
     """Counts evaluations; `done` of them were there before."""
 
-    def __init__(self, stream: TextIO, budget: int, done: int) -> None:
+    def __init__(self, stream: TextIO, budget: int, done: int, several: bool) -> None:
         self.stream, self.budget, self.done = stream, budget, done
+        self.several = several  # objectives
         self.start = time.monotonic()
         self.failed = 0
         self.last: Evaluation | None = None
@@ -53,10 +54,18 @@ class _Counter:
             return ""
         n, elapsed = self.last.count, time.monotonic() - self.start
         rate = (n - self.done) / max(elapsed, TICK)
-        best = "none yet" if math.isnan(self.last.best) else f"{self.last.best:.6g}"
         failed = f", {self.failed} failed" if self.failed else ""
         left = clock((self.budget - n) / rate) if rate > 0 else "?"
-        return f"{n}/{self.budget}  best {best}{failed}  {pace(rate)}  {left} left"
+        return f"{n}/{self.budget}  {found(self.last, self.several)}{failed}  {pace(rate)}  {left} left"
+
+
+def found(last: Evaluation, several: bool) -> str:
+    """Return what was found by an evaluation: the best value, or the size of the front; before, the least violation."""
+    if last.lead_violation > 0:
+        return f"none feasible, least violation {last.lead_violation:.3g}"
+    if several:
+        return f"front of {last.best:.0f}"
+    return "best none yet" if math.isnan(last.best) else f"best {last.best:.6g}"
 
 
 class Bar(_Counter):

@@ -1,37 +1,55 @@
 """What a run gives back: each evaluation as it ends, and the result with its history."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.outcomes.failures import by_kind
+from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.standing import CHECKED, FAILED, OK, excess, feasible
 from lamcts.spaces.base import Space
 from lamcts.types import Floats, Rows
+
+PLAIN = Goals()  # one objective, no constraint
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """One finished evaluation, in the user's units and sign.
 
-    `value` is nan and `message` says why where it failed; `best` is the best value so far (nan before the first
-    success), `count` the number of evaluations so far. `repeat` is 0 for a new point and j for the j-th
-    re-evaluation of one (noisy=True), whose `trial` is the number of the first.
+    `value` is nan and `message` says why where it failed; with several objectives it is a dict by name. `best` is the
+    best value so far that keeps all constraints (nan before the first success), with several objectives how many
+    evaluations are on the front. `count` is the number of evaluations so far. `repeat` is 0 for a new point and j for
+    the j-th re-evaluation of one (noisy=True), whose `trial` is the number of the first.
+    `constraints` says by name how far beyond its bound each is (at most 0: kept; nan: not measured), `violation` is the
+    sum of those that are broken, `lead_violation` that of the best so far: 0 once one is feasible.
     """
 
     trial: int
     point: Any
-    value: float
+    value: float | dict[str, float]
     seconds: float
     message: str | None
     best: float
     count: int
     repeat: int = 0
+    feasible: bool = True
+    violation: float = 0.0
+    constraints: Mapping[str, float] = field(default_factory=dict)
+    lead_violation: float = 0.0
 
     @property
     def failed(self) -> bool:
         return self.message is not None
+
+    @property
+    def checked(self) -> bool:
+        """Whether only the constraints are known: the point was checked and not run."""
+        values = self.value.values() if isinstance(self.value, dict) else [self.value]
+        return not self.failed and all(value != value for value in values)
 
 
 class Points(Sequence[Any]):
@@ -61,31 +79,78 @@ class Points(Sequence[Any]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class History:
-    """Finished evaluations in order of arrival, as columns; values in the user's sign, nan for failures."""
+    """Finished evaluations in order of arrival, as columns; values in the user's sign, nan for failures.
+
+    With several objectives `values` is [n, m], in the order of `goals.names`. `constraints` says how far beyond its
+    bound each of `goals.constraints` is, in order: at most 0 where it is kept, nan where it was not measured.
+    """
 
     points: Points
     x: Floats  # [n, d], encoded in the unit cube
-    values: Floats  # [n]
+    values: Floats  # [n] or [n, m]
     seconds: Floats  # [n]
     trial: Rows  # [n], -1 for points nobody asked for
     messages: dict[int, str]  # row -> what went wrong
     maximize: bool
+    goals: Goals = PLAIN
+    excesses: Floats | None = None  # [n, c], None where there are no constraints
+    kinds: Rows | None = None  # [n] (outcomes/standing.py), None where a value is all there is to an evaluation
+
+    @property
+    def constraints(self) -> Floats:
+        """How far beyond its bound each constraint is, [n, c]."""
+        return np.empty((len(self), 0)) if self.excesses is None else self.excesses
+
+    @property
+    def kind(self) -> Rows:
+        if self.kinds is None:
+            return np.where(np.isnan(self.values), FAILED, OK)
+        return self.kinds
 
     @property
     def failed(self) -> NDArray[np.bool_]:
-        return np.isnan(self.values)
+        return np.asarray(self.kind == FAILED)
+
+    @property
+    def failures(self) -> dict[str, list[int]]:
+        """The rows that failed by kind, the most frequent first.
+
+        "timed out", "died" (the process), "invalid point" (`InvalidPoint`), "no number", or "raised" anything else.
+        """
+        return by_kind(self.messages)
+
+    @property
+    def checked(self) -> NDArray[np.bool_]:
+        """Which were checked and not run, [n]: only their constraints are known."""
+        return np.asarray(self.kind == CHECKED)
+
+    @property
+    def feasible(self) -> NDArray[np.bool_]:
+        """Which were evaluated and keep all constraints, [n]."""
+        return feasible(self.constraints, self.kind)
+
+    @property
+    def violation(self) -> Floats:
+        """By how much constraints are broken in sum, [n]; nan where none was measured."""
+        return excess(self.constraints)
 
     @property
     def best(self) -> Floats:
-        """The best value so far, [n]; nan before the first success."""
-        best = (np.fmax if self.maximize else np.fmin).accumulate(self.values)
+        """The best value so far that keeps all constraints, [n]; nan before the first."""
+        if self.values.ndim > 1:
+            raise RuntimeError("best: there are several objectives; the result's `front` has what none is better than")
+        kept = np.where(self.feasible, self.values, np.nan)
+        best = (np.fmax if self.maximize else np.fmin).accumulate(kept)
         return np.asarray(best, float)
 
     def __len__(self) -> int:
         return len(self.values)
 
     def __repr__(self) -> str:
-        return f"<history of {len(self)} evaluations, {int(self.failed.sum())} failed>"
+        kept = "" if self.goals.plain else f"{int(self.feasible.sum())} feasible, "
+        failures = ", ".join(f"{len(rows)} {kind}" for kind, rows in self.failures.items())
+        why = f" ({failures})" if failures else ""
+        return f"<history of {len(self)} evaluations, {kept}{int(self.failed.sum())} failed{why}>"
 
 
 @dataclass(frozen=True)
@@ -105,11 +170,18 @@ class Candidate:
 class Result(dict[str, Any]):
     """What was found; `result.x` and `result["x"]` are the same.
 
-    x: the best point, None if every evaluation failed.
-    fun: its value in the user's sign (nan if none; with noisy=True the mean of its re-evaluations).
+    x: the best point, None if every evaluation failed. With constraints the best feasible one, and before there is
+        one the least infeasible; with several objectives the knee of the front, one compromise among many.
+    fun: its value in the user's sign (nan if none; with noisy=True the mean of its re-evaluations); with several
+        objectives a dict of its values.
+    front: with several objectives the evaluations that none is better than, a `Front`: points, values, hypervolume.
+    row: with constraints or several objectives, the row of the history that x was found in, None for none.
+    feasible, violation, constraints: with constraints or several objectives, of x: whether it keeps all constraints,
+        by how much it breaks them in sum, and by name.
     nfev: evaluations done, those of earlier sessions on the same journal included.
     nit: how often new points were asked for.
-    success: whether any evaluation succeeded (to use up the budget is the normal end of a budgeted search, no failure).
+    success: whether any evaluation succeeded and keeps all constraints (to use up the budget is the normal end of a
+        budgeted search, no failure).
     status: why the run stopped, one word.
     message: the same as a sentence.
     tree: how often the tree chose where to search, "chose 3 of 120 batches" (the others looked across the whole space);
@@ -130,5 +202,7 @@ class Result(dict[str, Any]):
         return sorted({*super().__dir__(), *self})
 
     def __repr__(self) -> str:
-        names = ("x", "fun", "nfev", "nit", "success", "status", "message", "tree")
-        return "\n".join(f"{name:>8}: {self[name]!r}" for name in names if name in self)
+        names = ("x", "fun", "feasible", "violation", "nfev", "nit", "success", "status", "message", "tree", "front")
+        shown = [name for name in names if name in self]
+        width = max(8, *map(len, shown)) if shown else 8
+        return "\n".join(f"{name:>{width}}: {self[name]!r}" for name in shown)

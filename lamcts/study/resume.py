@@ -2,12 +2,13 @@
 
 import warnings
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lamcts.errors import JournalError
 from lamcts.journal.recorded import Recorded
 from lamcts.journal.tables import Check
+from lamcts.outcomes.goals import Goals
 from lamcts.study.learned import Memory
 from lamcts.study.options import Settings
 from lamcts.study.problem import Problem
@@ -47,11 +48,17 @@ def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
         design=settings.design,
         x0=problem.x0,
         repeat=settings.repeat,
+        **_words(problem.goals),
     )
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:
         start.memory = Memory.of(problem.f)
     return start
+
+
+def _words(goals: Goals) -> dict[str, Any]:
+    """Return what an optimizer is told of its goals, but for the sense of one objective."""
+    return {"objectives": goals.names} if goals.plain else goals.arguments()
 
 
 def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
@@ -62,12 +69,15 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
             f"journal: the sampler {optimizer.sampler!r} cannot be resumed; take another, or leave out the journal"
         )
     about = {"objective": problem.name, "budget": int(settings.budget), **(settings.about or {})}
+    if problem.goals.reference is not None:
+        about["reference"] = list(problem.goals.reference)
     journal = stack.enter_context(Journal.open(settings.journal or "", _fingerprint(optimizer, problem), about))
     if not journal.started:
         return Beginning(optimizer, journal)
     recorded = journal.recorded()
     try:
-        optimizer.restore(recorded.state)
+        # the fingerprints, with the objective's own part, were compared when the journal was opened
+        optimizer.restore(replace(recorded.state, fingerprint=optimizer.fingerprint()))
     except ValueError as error:
         raise JournalError(
             f"the journal {journal.path} holds a state that cannot be taken over ({error}); "

@@ -2,7 +2,10 @@
 
 import time
 
+import numpy as np
+
 from lamcts.observations import Observations
+from lamcts.outcomes.goals import Goals
 from lamcts.study.options import Settings
 
 MESSAGES = {
@@ -20,24 +23,35 @@ MESSAGES = {
 class Stopping:
     """The stop rules of a run. All but `seconds` depend on what was seen alone: a resumed run stops where it should."""
 
-    def __init__(self, settings: Settings, maximize: bool) -> None:
+    def __init__(self, settings: Settings, goals: Goals) -> None:
         self._settings = settings
-        self._target = settings.target if settings.target is None or not maximize else -settings.target
+        self._target = None if settings.target is None else float(goals.signs[0]) * settings.target
         self._start = time.monotonic()
 
     def reason(self, seen: Observations, done: int) -> str | None:
         """Return why no further point is to be searched for (a key of MESSAGES), or None; `done` were."""
         if done >= self._settings.searches:
             return "budget"
-        if self._target is not None and seen.best is not None and seen.y[seen.best] <= self._target:
+        if self._target is not None and self._reached(seen):
             return "target"
-        if self._settings.patience is not None:
-            since = len(seen) if seen.best is None else len(seen) - 1 - seen.best
-            if since >= self._settings.patience:
-                return "patience"
+        if self._settings.patience is not None and _fruitless(seen) >= self._settings.patience:
+            return "patience"
         return self.late()
+
+    def _reached(self, seen: Observations) -> bool:
+        best = seen.best
+        return best is not None and bool(seen.feasible[best]) and seen.f[best, 0] <= self._target
 
     def late(self) -> str | None:
         """Return "seconds" if the time is over."""
         limit = self._settings.seconds
         return "seconds" if limit is not None and time.monotonic() - self._start >= limit else None
+
+
+def _fruitless(seen: Observations) -> int:
+    """Return how many evaluations came since the last that was better: the best, or one of the front."""
+    last = seen.best
+    if seen.f.shape[1] > 1 and len(front := seen.front):
+        _, first = np.unique(seen.f[front], axis=0, return_index=True)  # of equals the first was the gain
+        last = int(front[first].max())
+    return len(seen) if last is None else len(seen) - 1 - last

@@ -1,6 +1,5 @@
 """A whole run: `minimize`, `maximize`, and `run`, which yields each evaluation. `Study._search` is the loop."""
 
-import math
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator
@@ -11,17 +10,17 @@ import numpy as np
 
 from lamcts.errors import Exhausted
 from lamcts.journal.tables import Check
-from lamcts.optimizer.losses import loss_of
+from lamcts.optimizer.several import taken
 from lamcts.rng import Purpose, derive
 from lamcts.study import progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Serial, Workers
 from lamcts.study.learned import Memory
 from lamcts.study.options import Options, Settings, without_sense
-from lamcts.study.problem import Problem, problem_of
+from lamcts.study.problem import Problem, problem_of, wanted
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin
 from lamcts.study.stopping import MESSAGES, Stopping
-from lamcts.study.summary import summarise
+from lamcts.study.summary import evaluated, evaluated_again, summarise
 from lamcts.text import visible
 from lamcts.trial import Trial
 
@@ -76,7 +75,8 @@ class Study:
         self, f: Callable[..., Any], space: Any, maximize: bool | None, budget: int, **options: Unpack[Options]
     ) -> None:
         self.settings = Settings.of(budget, dict(options))
-        self.problem: Problem = problem_of(f, space, maximize, self.settings.x0)
+        self.problem: Problem = problem_of(f, space, maximize, self.settings)
+        self.settings.check_goals(self.problem.goals)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations
         self.memory: Memory | None = None  # what evaluations have learned, where the objective is a learner
@@ -155,8 +155,9 @@ class Study:
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
         self._queue.extend(self.optimizer.pending)  # of an earlier session: the first to be evaluated
         self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
-        self._stopping = Stopping(settings, self.problem.maximize)
-        self._progress = progress.make(settings.progress, settings.budget, self._done + len(self.checks))
+        self._stopping = Stopping(settings, self.problem.goals)
+        done, several = self._done + len(self.checks), len(self.problem.goals.objectives) > 1
+        self._progress = progress.make(settings.progress, settings.budget, done, several)
         if self._progress is not None:
             stack.callback(self._progress.close)
         workers = self._workers()
@@ -168,12 +169,12 @@ class Study:
         if settings.executor is not None:
             from lamcts.study.executors import Shared
 
-            return Shared(self.problem.f, settings.executor, settings.workers)
+            return Shared(self.problem.call, settings.executor, settings.workers)
         if settings.workers is not None and settings.workers > 1:
             from lamcts.study.executors import Processes
 
-            return Processes(self.problem.f, min(settings.workers, settings.budget))
-        return Serial(self.problem.f)
+            return Processes(self.problem.call, min(settings.workers, settings.budget))
+        return Serial(self.problem.call)
 
     def _next(self, workers: Workers) -> Trial | None:
         """Return the next trial to start, or None where the budget has no room or the space no point left."""
@@ -198,29 +199,24 @@ class Study:
     def _tell(self, job: Job, outcome: Outcome) -> Evaluation:
         """Hand a result to the optimizer, and record it."""
         trial: Trial = job.what
-        self.optimizer.tell([trial], [_value(outcome)], [outcome.seconds])
+        held = None if outcome.held is None else [outcome.held]
+        value = wanted(_value(outcome), self.problem.goals, outcome.held or ())
+        self.optimizer.tell([trial], [value], [outcome.seconds], constraints=held)
         self._done += 1
         row = len(self.optimizer.seen) - 1
         if self.memory is not None:
             self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
         self._record()
-        return self._evaluation(row, trial.point, float(self.optimizer.seen.y[row]), self.optimizer.failures.get(row))
+        return evaluated(self.optimizer, row, trial.point, self._done + len(self.checks))
 
     def _note(self, which: tuple[int, int], point: Any, outcome: Outcome) -> Evaluation:
         """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
-        loss, message = loss_of(_value(outcome), self.problem.maximize)
-        check = Check(*which, loss, outcome.seconds, message)
+        told = taken([wanted(_value(outcome), self.problem.goals)], [None], self.problem.goals)
+        check = Check(*which, float(told.f[0, 0]), outcome.seconds, told.messages[0])
         if self._journal is not None:
             self._journal.check(check)
         self.checks.append(check)
-        return self._evaluation(check.row, point, loss, message, check.repeat)
-
-    def _evaluation(self, row: int, point: Any, loss: float, message: str | None, repeat: int = 0) -> Evaluation:
-        seen, sign = self.optimizer.seen, -1.0 if self.problem.maximize else 1.0
-        best = math.nan if seen.best is None else sign * float(seen.y[seen.best])
-        seconds = self.checks[-1].seconds if repeat else float(seen.seconds[row])
-        count = self._done + len(self.checks)
-        return Evaluation(int(seen.trial[row]), point, sign * loss, seconds, message, best, count, repeat)
+        return evaluated_again(self.optimizer, check, point, self._done + len(self.checks))
 
     def _known(self) -> Any:
         """Return what an evaluation that starts now is given of what others have learned."""

@@ -1,4 +1,4 @@
-"""From the state of a run to its `Result`."""
+"""From the state of a run to its `Evaluation`s and its `Result`."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -7,47 +7,138 @@ import numpy as np
 
 from lamcts.journal.tables import Check
 from lamcts.optimizer.placement import tree_share
+from lamcts.outcomes.front import knee
+from lamcts.outcomes.standing import excess
 from lamcts.study import replicates
-from lamcts.study.result import Candidate, History, Points, Result
+from lamcts.study.result import Candidate, Evaluation, History, Points, Result
 
 if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
+SHOWN = 3  # broken constraints that a message names (by eye)
+
 
 def summarise(opt: "Optimizer", checks: list[Check], asks: int, status: str, message: str) -> Result:
     """Return what was found so far. Nothing is copied: the columns of the history are views of `opt.seen`."""
-    seen, sign = opt.seen, -1.0 if opt.maximize else 1.0
-    if seen.best is None:
-        message += f"; all {len(seen)} evaluations failed, the first with: {opt.failures[0]}" if len(seen) else ""
-    history = History(
-        points=Points(opt.space, seen.x),
-        x=seen.x,
-        values=sign * seen.y,
-        seconds=seen.seconds,
-        trial=seen.trial,
-        messages=dict(opt.failures),
-        maximize=opt.maximize,
-    )
+    seen = opt.seen
+    found = _found(opt)
     result = Result(
-        x=None if seen.best is None else opt.best.point,
-        fun=math.nan if seen.best is None else opt.best.value,
+        x=found["x"],
+        fun=found["fun"],
         nfev=int(np.count_nonzero(seen.trial >= 0)) + len(checks),
         nit=asks,
-        success=seen.best is not None,
+        success=found["success"],
         status=status,
-        message=message,
-        history=history,
+        message=message + _misses(opt, found),
+        history=_history(opt),
         seed=opt.seed,
         tree=None if opt.tree is None else tree_share(opt.placements),
     )
-    if found := candidates(opt, checks):
-        result.update(x=found[0].point, fun=found[0].mean, candidates=found)
+    result.update(found)
+    if again := candidates(opt, checks):
+        result.update(x=again[0].point, fun=again[0].mean, candidates=again)
     return result
+
+
+def _history(opt: "Optimizer") -> History:
+    seen, goals = opt.seen, opt.goals
+    values = goals.signs * seen.f  # [n, m]
+    return History(
+        points=Points(opt.space, seen.x),
+        x=seen.x,
+        values=values if len(goals.objectives) > 1 else values[:, 0],
+        seconds=seen.seconds,
+        trial=seen.trial,
+        messages=dict(opt.failures),
+        maximize=goals.objectives[0].maximize,
+        goals=goals,
+        excesses=None if goals.plain else seen.g,
+        kinds=None if goals.plain else seen.kind,
+    )
+
+
+def _found(opt: "Optimizer") -> dict[str, Any]:
+    """Return x, fun and success, and where there are several columns what else there is to say of x."""
+    row = _leader(opt)
+    point = None if row is None else opt.space.decode(opt.seen.x[row])
+    fun = value_of(opt, row)
+    if opt.goals.plain:
+        return {"x": point, "fun": fun, "success": row is not None}
+    kept, violation, constraints = _held(opt, row)
+    found = {"x": point, "fun": fun, "row": row}
+    found |= {"feasible": kept, "violation": violation, "constraints": constraints}
+    return found | {"success": kept} | ({"front": opt.front} if len(opt.goals.objectives) > 1 else {})
+
+
+def _leader(opt: "Optimizer") -> int | None:
+    """Return the row that stands for what was found: the best, or the knee of the front."""
+    seen = opt.seen
+    if seen.f.shape[1] == 1 or not len(rows := seen.front):
+        return seen.best
+    rows = rows[np.lexsort(seen.f[rows].T[::-1])]  # in the order of the front, whose knee is then the same
+    return int(rows[knee(seen.f[rows])])
+
+
+def value_of(opt: "Optimizer", row: int | None) -> Any:
+    """Return what a row (None: no row) came to in the user's sign: a number, or a dict with several objectives."""
+    goals = opt.goals
+    values = np.full(len(goals.names), np.nan) if row is None else goals.signs * opt.seen.f[row]
+    return float(values[0]) if len(values) == 1 else dict(zip(goals.names, map(float, values), strict=True))
+
+
+def _held(opt: "Optimizer", row: int | None) -> tuple[bool, float, dict[str, float]]:
+    """Return whether a row (None: no row) keeps all constraints, by how much it breaks them, and each by name."""
+    if row is None:
+        return False, math.nan, {}
+    seen, goals = opt.seen, opt.goals
+    constraints = dict(zip(map(str, goals.constraints), map(float, seen.g[row]), strict=True))
+    return bool(seen.feasible[row]), float(excess(seen.g[[row]])[0]), constraints
+
+
+def _misses(opt: "Optimizer", found: dict[str, Any]) -> str:
+    """Return what the message has to add: that all failed, or that nothing is feasible."""
+    n = len(opt.seen)
+    if n and len(opt.failures) == n:
+        return f"; all {n} evaluations failed, the first with: {opt.failures[0]}"
+    if found["success"] or found["x"] is None:
+        return ""
+    broken = [f"{name} by {over:.3g}" for name, over in found["constraints"].items() if over > 0]
+    more = f" and {len(broken) - SHOWN} more" if len(broken) > SHOWN else ""
+    by = f": the least infeasible one breaks {', '.join(broken[:SHOWN])}{more}" if broken else ""
+    return f"; no feasible point was found{by}"
+
+
+def evaluated(opt: "Optimizer", row: int, point: Any, count: int) -> Evaluation:
+    """Return a row as an evaluation; `count` were done."""
+    seen, best = opt.seen, opt.seen.best
+    kept, violation, constraints = _held(opt, row)
+    lead, lead_violation, _ = _held(opt, best)
+    found = value_of(opt, best) if lead else math.nan
+    return Evaluation(
+        trial=int(seen.trial[row]),
+        point=point,
+        value=value_of(opt, row),
+        seconds=float(seen.seconds[row]),
+        message=opt.failures.get(row),
+        best=found if seen.f.shape[1] == 1 else float(len(seen.front)),
+        count=count,
+        feasible=kept,
+        violation=violation,
+        constraints=constraints,
+        lead_violation=lead_violation,
+    )
+
+
+def evaluated_again(opt: "Optimizer", check: Check, point: Any, count: int) -> Evaluation:
+    """Return a re-evaluation; `count` evaluations were done. There is one objective, and no constraint."""
+    trial, best = int(opt.seen.trial[check.row]), value_of(opt, opt.seen.best)
+    value, failed = float(opt.goals.signs[0]) * check.loss, check.message is not None
+    return Evaluation(trial, point, value, check.seconds, check.message, best, count, check.repeat, not failed)
 
 
 def candidates(opt: "Optimizer", checks: list[Check]) -> list[Candidate]:
     """Return the points that were re-evaluated, the best mean first."""
-    sign = -1.0 if opt.maximize else 1.0
+    sign = float(opt.goals.signs[0])
     found: list[tuple[float, Candidate]] = []
     for row, losses in replicates.by_row(checks).items():
         mean, n = float(np.mean(losses)), len(losses)

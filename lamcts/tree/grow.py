@@ -18,7 +18,7 @@ from lamcts.spaces.base import Space
 from lamcts.tree import utility
 from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node
-from lamcts.tree.select import follow, greedy, ucb
+from lamcts.tree.select import SELECT, follow
 from lamcts.tree.splits import LEAST_ROWS, KMeansSvm, Splitter, thin
 from lamcts.types import Floats, Rows, whole_number
 
@@ -36,10 +36,11 @@ class LatentTree:
         sees the values.
     cp: the exploration constant of "ucb" (0.1; in the unit of `values`, which for ranks ends at 1); thesis 5.4.4: 1 to
         10 % of the largest value; paper: 1, and 10 on MuJoCo's tasks, in raw values.
-    selector: how a leaf is selected ("ucb"; or "greedy"): "ucb" goes to the kid of the highest upper bound, "greedy" to
-        that of the higher value; thesis 5.3.
-    values: what a node's value averages ("ranks"; or "raw"): ranks among all rows, in [0, 1], so that nothing depends
-        on the unit of the values; paper: "raw".
+    selector: how a leaf is selected ("ucb"; or "greedy", "leaf"): "ucb" goes to the kid of the highest upper bound,
+        "greedy" to that of the higher value, "leaf" takes the leaf of the highest upper bound; thesis 5.3.
+    values: what a node's value is ("ranks"; or "raw", "hypervolume"): the mean rank among all rows, in [0, 1], so that
+        nothing depends on the unit of the values; the mean value; or the share of the hypervolume that its feasible
+        rows dominate, of objectives that are scaled to the range of all; paper: "raw", LaMOO "hypervolume".
     height: splits on every path, as far as rows allow; `leaf_size` is not used then (None: as `leaf_size` says;
         splits); paper: LaNAS has such a tree (ch. 4), LA-MCTS (ch. 5) has not.
     refit: rows after which the whole tree is learned anew, from all rows by then; it keeps its splits in between
@@ -52,8 +53,8 @@ class LatentTree:
     leaf_size: int = 20
     splitter: Splitter = field(default_factory=KMeansSvm)
     cp: float = 0.1
-    selector: Literal["ucb", "greedy"] = "ucb"
-    values: Literal["ranks", "raw"] = "ranks"
+    selector: Literal["ucb", "greedy", "leaf"] = "ucb"
+    values: Literal["ranks", "raw", "hypervolume"] = "ranks"
     height: int | None = None
     refit: int | None = None
     max_depth: int = 32
@@ -64,10 +65,10 @@ class LatentTree:
             raise ValueError(f"LatentTree: expected a leaf_size of at least 2, got {self.leaf_size}")
         if not 0 <= self.cp < np.inf:
             raise ValueError(f"LatentTree: expected a finite cp of at least 0, got {self.cp}")
-        if self.selector not in ("ucb", "greedy"):
-            raise ValueError(f"LatentTree: expected selector ucb or greedy, got {self.selector!r}")
-        if self.values not in ("ranks", "raw"):
-            raise ValueError(f"LatentTree: expected values ranks or raw, got {self.values!r}")
+        if self.selector not in SELECT:
+            raise ValueError(f"LatentTree: expected a selector of {', '.join(SELECT)}, got {self.selector!r}")
+        if self.values not in ("ranks", "raw", "hypervolume"):
+            raise ValueError(f"LatentTree: expected values ranks, raw or hypervolume, got {self.values!r}")
         if self.height is not None and self.height < 1:
             raise ValueError(f"LatentTree: expected a height of at least 1 or None, got {self.height}")
         whole_number(self.refit, "LatentTree: refit", optional=True)
@@ -85,13 +86,26 @@ class LatentTree:
         """
         return cls(height=height, cp=cp, splitter=Linear(min_share=0.0, check=None))
 
+    @classmethod
+    def lamoo(cls, cp: float = 0.1, selector: Literal["ucb", "leaf"] = "leaf") -> "LatentTree":
+        """Return the tree of LaMOO for several objectives (Zhao et al., ICLR 2022).
+
+        The better half by dominance number is good, nobody checks the splits, a node is split from 16 rows on and the
+        tree is learned anew at every ask; a node's value is the hypervolume of its rows. The boundary alone says which
+        side a row is on, where the published code goes by its label for the rows and by the boundary for proposals.
+
+        cp: the exploration constant (0.1; of the largest hypervolume); its README: about a tenth.
+        selector: "leaf" as its algorithm 2 ("leaf"; or "ucb", algorithm 1).
+        """
+        return cls(8, KMeansSvm(labels=("median",), min_share=0.0, check=None), cp, selector, "hypervolume", refit=1)
+
     def incremental(self, space: Space, seen: Observations, seed: int) -> "IncrementalTree":
         """Return the tree over `seen`, which grows as rows arrive there."""
         return IncrementalTree(self, space, seen, seed)
 
     def select(self, root: Node, rng: np.random.Generator) -> Region:
         """Return the region of the leaf that the selector leads to; `rng` breaks ties."""
-        return ucb(root, rng, self.cp) if self.selector == "ucb" else greedy(root, rng)
+        return SELECT[self.selector](root, rng, self.cp)
 
     def around(self, root: Node, x: Floats) -> Region:
         """Return the deepest region round `x` [d] that keeps `room` rows a dimension."""
@@ -114,7 +128,7 @@ class _Moment(NamedTuple):
 
     n: int  # number of rows seen
     learned: int  # splits are learned from rows below this number
-    utility: Floats  # [n], nan for failures
+    worth: utility.Worth
 
 
 @dataclass
@@ -146,13 +160,12 @@ class IncrementalTree:
     def root(self) -> Node:
         """Return the root over all rows seen by now. It and its kids stay as they are when further rows arrive."""
         seen = self._seen
-        utilities = np.full(len(seen), np.nan)
-        utilities[seen.good] = (utility.ranks if self._tree.values == "ranks" else utility.raw)(seen.y[seen.good])
         if self._tree.refit is not None:
             self._relearn(self._tree.refit)
         self._root.rows = seen.good
         learned = len(seen) if self._tree.refit is None else self._learned
-        return self._node(self._root, _Moment(len(seen), learned, utilities), seen.pending_x(), ())
+        now = _Moment(len(seen), learned, utility.worth(self._tree.values, seen))
+        return self._node(self._root, now, seen.pending_x(), ())
 
     def _relearn(self, refit: int) -> None:
         """Forget all splits where `refit` more rows have come since they were learned."""
@@ -172,7 +185,7 @@ class IncrementalTree:
 
     def _node(self, place: _Place, at: _Moment, pending: Floats, path: tuple[int, ...]) -> Node:
         rows = place.rows[: np.searchsorted(place.rows, at.n)]  # later rows are none of this root's
-        value = utility.mean(at.utility[rows]) if len(rows) else 0.0
+        value = at.worth(rows) if len(rows) else 0.0
 
         def expand(node: Node) -> tuple[Split, Node, Node] | None:
             return self._expand(node, place, at, path)

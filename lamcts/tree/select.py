@@ -1,7 +1,7 @@
 """Selection: from the root down to the leaf worth searching."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -17,9 +17,27 @@ def ucb(root: Node, rng: np.random.Generator, cp: float) -> Region:
     return descend(root, rng, lambda parent, kid: upper_bound(parent, kid, cp))
 
 
-def greedy(root: Node, rng: np.random.Generator) -> Region:
+def greedy(root: Node, rng: np.random.Generator, cp: float = 0.0) -> Region:
     """Follow the kid of the higher value down to a leaf, and return the leaf's region; `rng` breaks ties."""
     return descend(root, rng, lambda parent, kid: kid.value)
+
+
+def best_leaf(root: Node, rng: np.random.Generator, cp: float) -> Region:
+    """Return the region of the leaf of the highest `upper_bound` below its own parent (LaMOO); `rng` breaks ties."""
+    found = list(_leaves(root, root, ()))
+    scores = np.array([upper_bound(parent, leaf, cp) if steps else 0.0 for parent, leaf, steps in found])
+    leaders = np.flatnonzero(scores == scores.max())
+    _, leaf, steps = found[int(leaders[0] if len(leaders) == 1 else rng.choice(leaders))]
+    return leaf.region(steps)
+
+
+def _leaves(parent: Node, node: Node, steps: tuple[Step, ...]) -> Iterator[tuple[Node, Node, tuple[Step, ...]]]:
+    """Yield (parent, leaf, steps to it), good before bad."""
+    if not node.kids:
+        yield parent, node, steps
+        return
+    for step, kid in zip(node.steps(), node.kids, strict=True):
+        yield from _leaves(node, kid, (*steps, step))
 
 
 def upper_bound(parent: Node, kid: Node, cp: float) -> float:
@@ -52,3 +70,10 @@ def follow(root: Node, x: Floats, room: int) -> Region:
         steps.append(node.steps()[side])
         node = node.kids[side]
     return node.region(tuple(steps))
+
+
+SELECT: dict[str, Callable[[Node, np.random.Generator, float], Region]] = {
+    "ucb": ucb,
+    "greedy": greedy,
+    "leaf": best_leaf,
+}

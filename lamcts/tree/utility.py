@@ -1,8 +1,15 @@
 """From losses to utilities: what the tree compares. Higher is better."""
 
+from collections.abc import Callable
+
 import numpy as np
 
-from lamcts.types import Floats
+from lamcts.observations import Observations
+from lamcts.outcomes.hypervolume import hypervolume
+from lamcts.types import Floats, Rows
+
+REFERENCE = 1.1  # of objectives that the feasible rows range over 0 to 1 in: what papers take
+Worth = Callable[[Rows], float]
 
 
 def ranks(y: Floats) -> Floats:
@@ -21,6 +28,25 @@ def ranks(y: Floats) -> Floats:
 def raw(y: Floats) -> Floats:
     """Return the utility of losses `y` [n] in the units of the objective, as in the paper: `-y`, [n]."""
     return -y
+
+
+def worth(values: str, seen: Observations) -> Worth:
+    """Return what says how much some rows of what is seen now are worth together."""
+    if values == "hypervolume":
+        return _dominated(seen)
+    utility = np.full(len(seen), np.nan)
+    utility[seen.good] = (ranks if values == "ranks" else raw)(seen.y[seen.good])
+    return lambda rows: mean(utility[rows])
+
+
+def _dominated(seen: Observations) -> Worth:
+    """Return the share of the box below the reference that the feasible ones of some rows dominate (LaMOO)."""
+    kept, f = seen.feasible, np.array(seen.f)
+    if kept.any():
+        low, high = f[kept].min(0), f[kept].max(0)
+        f = (f - low) / np.where(high > low, high - low, 1.0)
+    reference = np.full(f.shape[1], REFERENCE)
+    return lambda rows: hypervolume(f[rows[kept[rows]]], reference) / REFERENCE ** f.shape[1]
 
 
 def mean(utility: Floats) -> float:

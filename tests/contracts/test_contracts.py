@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lamcts import objectives, samplers, testing
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Product, Space
+from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Product, Space, Valid
 from lamcts.spaces.base import Space as AnySpace
 from lamcts.testing.samplers import SPACES as SAMPLED
 from lamcts.testing.splitters import Splitter
@@ -32,6 +32,7 @@ SPACES: list[AnySpace] = [
     Space({"inner": Space({"a": Int(0, 2), "b": Bool()}), "c": Choice(("x", "y", "z"))}),
     Finite(np.random.default_rng(0).random((50, 3))),
     Keyed(Space({"a": Int(0, 2), "b": Choice(["x", "y", "z"])}), lambda point: point["a"], "a alone"),
+    Valid(Product(Int(0, 3), Box(0.0, 1.0, dim=2)), lambda point: True, "all"),
     Finite(["a", "b", "c"], features=[[0, 1], [1, 0], [2, 2]]),
 ]
 
@@ -61,7 +62,7 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
     "welded-beam": lambda: objectives.make("welded-beam", permute=1),
     "g11": lambda: objectives.make("g11"),
     "zdt3": lambda: objectives.make("zdt3", shift=0),
-    "c2-dtlz2": lambda: objectives.make("c2-dtlz2", objectives=3, shift=1),
+    "c2-dtlz2": lambda: objectives.make("c2-dtlz2", objective_count=3, shift=1),
     "branin": lambda: objectives.make("branin", shift=0, rotate=2),
     "hopper": lambda: objectives.make("hopper", rollouts=1),
     "lunar": lambda: objectives.make("lunar", rollouts=1),

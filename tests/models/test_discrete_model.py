@@ -1,6 +1,7 @@
 """The process that follows a discrete search: its rows, its refits, what fails, and what a point is worth."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from lamcts.models.hamming_fit import HammingPrior, hyper_of
 from lamcts.models.warp import half_rank
 from lamcts.observations import Observations
 from lamcts.samplers.parts.record import from_json, to_json
-from lamcts.spaces import Choice, Space
+from lamcts.spaces import Choice, Float, Int, Space
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 
@@ -51,6 +52,22 @@ def test_it_is_the_process_over_the_warped_losses_of_all_rows(name: str) -> None
     mean, variance = anew.moments(inputs)
     expected = log_expected_improvement(mean, np.sqrt(variance), surrogate.best)
     assert np.allclose(surrogate.value(inputs), expected)
+
+
+@pytest.mark.parametrize(("beside", "noise"), [(Float(0, 1), 1e-4), (Int(0, 9), 1e-3), (Choice(list("abcd")), 1e-3)])
+def test_less_noise_is_expected_where_rows_may_close_in_on_a_real_number(beside: Any, noise: float) -> None:
+    _, model, _ = modelled(Space([*[Choice(list("abcd"))] * 3, beside]), 1)
+    assert model.state.theta[-1] == pytest.approx(np.log(noise), abs=0.1)  # one row says next to nothing
+
+
+def test_what_fails_is_expected_to_be_as_noisy_beside_real_numbers_as_elsewhere() -> None:
+    space = Space([Choice(list("abcd")), Float(0, 1)])
+    seen, model, _ = modelled(space, 12, failing=True)
+    other = DiscreteModel(seen, Parameters(space), HammingPrior(noise_real=1e-7), DiscreteModelState())
+    assert seen.best is not None
+    other.update(seen.best)
+    assert other.state.valid == model.state.valid
+    assert other.state.theta != model.state.theta
 
 
 @pytest.mark.parametrize("n", [1, 2])

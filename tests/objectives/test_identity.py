@@ -11,7 +11,7 @@ from lamcts.objectives.identity import digest
 
 NAMES = [name for name, row in base.names().items() if not row.missing]
 CHANGED = {"noise": 0.5, "rollouts": 2, "seeds": "fresh", "base_seed": 5, "initial_random": 1000.0, "shift": 3}
-CHANGED |= {"permute": 5, "continuous": True, "constrained": True, "objectives": 3}
+CHANGED |= {"permute": 5, "continuous": True, "constrained": True, "objective_count": 3}
 CHANGED |= {"rotate": 4, "moments": "running", "episode_steps": 7}
 
 

@@ -30,12 +30,12 @@ def words(count: int) -> Space:
         (Space([Box(0, 1, dim=7), *[WORDS] * 3]), 20),
         (Space([*[Float(0, 1)] * 5, *[WORDS] * 5]), 12),  # half of them: two more than parameters
         (words(3), 8),
-        (words(12), 14),
-        (words(40), 20),
+        (words(8), 10),
+        (words(40), 12),
         (WORDS, 8),
-        (Space({"inner": words(5), "beside": Space([Bool(), Int(0, 9), words(4)])}), 13),
-        (Finite(np.random.default_rng(0).random((50, 12))), 14),
-        (Keyed(words(12), str, "all"), 14),
+        (Space({"inner": words(5), "beside": Space([Bool(), Int(0, 9), words(4)])}), 12),
+        (Finite(np.random.default_rng(0).random((50, 9))), 11),
+        (Keyed(words(9), str, "all"), 11),
         (Space([*[Float(0, 1)] * 6, *[Choice(["constant"])] * 9]), 30),  # constants make no space discrete
         (Choice(["constant"]), 8),
     ],

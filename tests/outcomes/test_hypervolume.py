@@ -11,7 +11,14 @@ from hypothesis.extra.numpy import arrays
 from lamcts.errors import MissingExtra
 from lamcts.outcomes import hypervolume as module
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.hypervolume import cells_of, contributions, default_reference, hypervolume, improvement
+from lamcts.outcomes.hypervolume import (
+    cells_of,
+    contributions,
+    default_reference,
+    hypervolume,
+    hypervolume_so_far,
+    improvement,
+)
 
 TOP = 5  # the reference of whole-numbered rows, in every column
 WHOLE = st.sampled_from([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, np.nan, np.inf, -np.inf])
@@ -64,6 +71,16 @@ def test_moocore_and_the_own_cells_give_the_same(m):
         own = module._dominated(f, np.full(m, 1.1))
         assert own == pytest.approx(moocore.hypervolume(f, ref=1.1), rel=1e-12)
         assert hypervolume(f, np.full(m, 1.1)) == pytest.approx(own, rel=1e-12)
+
+
+@pytest.mark.parametrize("m", COLUMNS)
+def test_the_course_of_the_hypervolume_is_that_of_the_first_rows(m):
+    @given(sets(m))
+    def check(f):
+        course = hypervolume_so_far(f, np.full(m, TOP))
+        assert course.tolist() == [counted(f[: i + 1]) for i in range(len(f))]
+
+    check()
 
 
 @pytest.mark.parametrize("m", COLUMNS)

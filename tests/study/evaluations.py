@@ -110,3 +110,13 @@ def mute(point: np.ndarray) -> float:
 
 def long_winded(point: np.ndarray) -> float:
     raise ValueError("x" * 1_000_000)
+
+
+def beam(point: np.ndarray) -> dict[str, np.float64]:
+    """Cost and range rise with the size of the point, and so does stress."""
+    return {"cost": np.square(point).sum(), "range": point.sum(), "stress": 10 * np.abs(point).max()}
+
+
+def cheap(point: np.ndarray) -> dict[str, float]:
+    found = beam(point)
+    return {"cost": float(found["cost"]), "stress": float(found["stress"])}

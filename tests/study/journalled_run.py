@@ -1,6 +1,8 @@
-"""A program for the kill -9 test: `python journalled_run.py JOURNAL BUDGET` runs to the end, or until it is killed."""
+"""A program for the kill -9 test: `python journalled_run.py JOURNAL BUDGET KIND` runs to its end, or is killed."""
 
+import math
 import sys
+from typing import Any
 
 import numpy as np
 from stroll import Stroll
@@ -14,10 +16,30 @@ def noisy(point: np.ndarray, seed: int) -> float:
     return float((point**2).sum()) + float(np.random.default_rng(seed).normal())
 
 
-def go(journal: str | None, budget: int) -> object:
+def messy(point: np.ndarray, seed: int) -> dict[str, float | None]:
+    """Return results of every kind: whole, failed, checked and not run, a constraint that was not measured."""
+    cost, stress = noisy(point, seed), float(point.max())
+    kind = seed % 5
+    if kind == 1:
+        return {"cost": None, "range": None, "stress": stress}
+    return {
+        "cost": cost,
+        "range": math.nan if kind == 2 else float(point.sum()),
+        "stress": None if kind == 3 else stress,
+    }
+
+
+GOALS: dict[str, dict[str, Any]] = {
+    "plain": {"noisy": True},
+    "bound": {"objectives": ["cost"], "constraints": ["stress <= 0.5"]},
+    "front": {"objectives": {"cost": "min", "range": "max"}, "constraints": ["stress <= 0.5"]},
+}
+
+
+def go(journal: str | None, budget: int, kind: str = "plain") -> object:
     bounds = [(-1.0, 1.0)] * 4
     return minimize(
-        noisy,
+        noisy if kind == "plain" else messy,
         bounds,
         budget=budget,
         seed=7,
@@ -25,10 +47,10 @@ def go(journal: str | None, budget: int) -> object:
         tree=None,
         n_init=10,
         batch=3,
-        noisy=True,
         journal=journal,
+        **GOALS[kind],
     )
 
 
 if __name__ == "__main__":
-    go(sys.argv[1], int(sys.argv[2]))
+    go(sys.argv[1], int(sys.argv[2]), sys.argv[3])

@@ -32,14 +32,16 @@ def assert_same_result(a: Result, b: Result) -> None:
     assert a.history.messages == b.history.messages
     assert (a.fun, a.nfev, a.nit, a.status, a.message) == (b.fun, b.nfev, b.nit, b.status, b.message)
     assert np.array_equal(a.x, b.x)
-    assert repr(a.get("candidates")) == repr(b.get("candidates"))
+    assert a.history.constraints.tobytes() == b.history.constraints.tobytes()
+    assert repr(a.get("candidates")) == repr(b.get("candidates")) and repr(a.get("front")) == repr(b.get("front"))
 
 
-def test_a_run_killed_at_any_moment_ends_as_if_never_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["plain", "bound", "front"])
+def test_a_run_killed_at_any_moment_ends_as_if_never_killed(tmp_path: Path, kind: str) -> None:
     journal, budget = tmp_path / "run.db", 600
     rng, kills = random.Random(0), 0
     while True:
-        process = subprocess.Popen([sys.executable, PROGRAM, journal, str(budget)])
+        process = subprocess.Popen([sys.executable, PROGRAM, journal, str(budget), kind])
         deadline = time.monotonic() + 60
         while not journal.exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -55,7 +57,7 @@ def test_a_run_killed_at_any_moment_ends_as_if_never_killed(tmp_path: Path) -> N
             assert process.returncode == 0
             break
     assert kills, "the run was over before the first kill: make the budget larger"
-    resumed, uninterrupted = go(str(journal), budget), go(None, budget)
+    resumed, uninterrupted = go(str(journal), budget, kind), go(None, budget, kind)
     assert isinstance(resumed, Result) and isinstance(uninterrupted, Result)
     assert_same_result(resumed, uninterrupted)
     assert resumed.nfev == budget

@@ -283,8 +283,8 @@ def test_extreme_values_and_widths_never_raise(d: int, scale: float) -> None:
     [
         ({"leaf_size": 1}, "leaf_size of at least 2, got 1"),
         ({"cp": -1.0}, "cp of at least 0"),
-        ({"selector": "best"}, "selector ucb or greedy, got 'best'"),
-        ({"values": "mean"}, "values ranks or raw"),
+        ({"selector": "best"}, "selector of ucb, greedy, leaf, got 'best'"),
+        ({"values": "mean"}, "values ranks, raw or hypervolume, got 'mean'"),
         ({"height": 0}, "height of at least 1"),
         ({"refit": 0}, "refit: expected None or a whole number of at least 1, got 0"),
         ({"refit": 2.5}, "refit: expected None or a whole number of at least 1, got 2.5"),

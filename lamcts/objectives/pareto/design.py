@@ -18,7 +18,11 @@ from lamcts.types import Floats
 BUDGET = 200  # evaluations of a first run (untuned)
 
 
-@register("welded-beam-deflection", "cost against deflection of a welded beam, 4 constraints", budget=BUDGET)
+@register(
+    "welded-beam-deflection",
+    "cost against deflection of a welded beam, 4 constraints; hypervolume at most 0.51308",
+    budget=BUDGET,
+)
 def welded_beam_deflection(permute: int | None = None) -> Problem:
     """Deb's welded beam (2000): half the polar moment of `welded-beam`, and rounded constants."""
     return Problem(
@@ -28,7 +32,7 @@ def welded_beam_deflection(permute: int | None = None) -> Problem:
         {"cost": "min", "deflection": "min"},
         ("shear <= 13600", "bending <= 30000", "buckling >= 6000", "overhang <= 0"),
         reference={"cost": 40.0, "deflection": 0.015},  # BoTorch
-        hypervolume=0.5066,
+        hypervolume=0.51308,  # of 400 descents to the least cost within a deflection
     ).permuted(permute)
 
 

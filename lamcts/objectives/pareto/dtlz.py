@@ -2,10 +2,10 @@
 
 The first parameters say where on the front a point lies, the others how far it is from it. Each builder takes
 
-dim: how many parameters (12; 10 where the paper has so many distances); at least as many as objectives.
-objectives: how many (2); paper: 3 and more.
+dim: how many parameters (12), at least as many as objectives; paper: 12 for DTLZ2 with three objectives.
+objective_count: how many objectives (2); paper: 3 and more.
 shift: where the parameters of distance have to be (None: in the centre of the box, in DTLZ7 at its edge 0): a seed
-    draws places in [0.2, 0.8], a vector [dim - objectives + 1] is taken as it is; paper: none, and a centre flatters.
+    draws places in [0.2, 0.8], a vector [dim - objective_count + 1] is taken as it is; paper: none, which flatters.
 """
 
 from collections.abc import Callable
@@ -23,40 +23,44 @@ from lamcts.types import Floats
 
 DIM = 12  # of DTLZ2 with 3 objectives in the paper
 RADIUS = 0.2  # of the feasible balls; BoTorch
+# Largest hypervolume for two objectives: the integral along three arcs, which a test does again; BoTorch has 0.39964.
+C2_DTLZ2 = 0.4000566682
 Front = Callable[[Floats, Floats], Floats]  # of positions [n, m - 1] and distances [n, k]: objectives [n, m]
 
 
 @register("dtlz1", "two or more objectives, a flat front behind 11^k others")
-def dtlz1(dim: int = DIM, objectives: int = 2, shift: Any = None) -> Problem:
+def dtlz1(dim: int = DIM, objective_count: int = 2, shift: Any = None) -> Problem:
     """The front is where the objectives sum to 1/2."""
     # all but the corner below the front, a simplex; the reference as in BoTorch
-    return _dtlz("dtlz1", _flat, dim, objectives, shift, 0.5, 400.0, 0.5**objectives / factorial(objectives))
+    return _dtlz(
+        "dtlz1", _flat, dim, objective_count, shift, 0.5, 400.0, 0.5**objective_count / factorial(objective_count)
+    )
 
 
 @register("dtlz2", "two or more objectives, the front a piece of a sphere; hypervolume at most 0.4246 for two")
-def dtlz2(dim: int = DIM, objectives: int = 2, shift: Any = None) -> Problem:
+def dtlz2(dim: int = DIM, objective_count: int = 2, shift: Any = None) -> Problem:
     """The front is where the squares of the objectives sum to 1."""
-    return _dtlz("dtlz2", _round, dim, objectives, shift, 0.5, 1.1, _ball(objectives))
+    return _dtlz("dtlz2", _round, dim, objective_count, shift, 0.5, 1.1, _ball(objective_count))
 
 
 @register("dtlz7", "two or more objectives, a front in 2^(objectives - 1) pieces; hypervolume at most 189.431 for two")
-def dtlz7(dim: int = DIM, objectives: int = 2, shift: Any = None) -> Problem:
+def dtlz7(dim: int = DIM, objective_count: int = 2, shift: Any = None) -> Problem:
     """All objectives but the last are parameters; the last falls in waves as they grow."""
     # for two objectives by the integral, which a test does again
-    lost = 15.0**2 - 189.4307735 if objectives == 2 else None
-    return _dtlz("dtlz7", _torn, dim, objectives, shift, 0.0, 15.0, lost)
+    lost = 15.0**2 - 189.4307735 if objective_count == 2 else None
+    return _dtlz("dtlz7", _torn, dim, objective_count, shift, 0.0, 15.0, lost)
 
 
 @register(
     "c2-dtlz2", "DTLZ2, feasible near the corners and the middle of its front; hypervolume at most 0.40006 for two"
 )
-def c2_dtlz2(dim: int = DIM, objectives: int = 2, shift: Any = None) -> Problem:
+def c2_dtlz2(dim: int = DIM, objective_count: int = 2, shift: Any = None) -> Problem:
     """DTLZ2 within balls round the ends and the middle of the front (Jain and Deb 2014).
 
     The radii are 0.2 sqrt(m - 1) for the ends and 0.2 sqrt(m) for the middle, for m objectives: as in BoTorch, with
     which published numbers compare. Jain and Deb have one radius for all.
     """
-    made = dtlz2(dim, objectives, shift)
+    made = dtlz2(dim, objective_count, shift)
     return Problem(
         "c2-dtlz2",
         made.space,
@@ -64,12 +68,9 @@ def c2_dtlz2(dim: int = DIM, objectives: int = 2, shift: Any = None) -> Problem:
         made.objectives,
         ("outside <= 0",),
         reference=made.reference,
-        hypervolume=C2_DTLZ2 if objectives == 2 else None,
+        hypervolume=C2_DTLZ2 if objective_count == 2 else None,
         settings=made.settings,
     )
-
-
-C2_DTLZ2 = 0.40005659  # of two objectives: the integral along the three arcs, which a test does again
 
 
 def _dtlz(

@@ -1,4 +1,4 @@
-"""Any program that prints a number, as an objective: `Command("./train --lr {lr} --layers {layers}", space)`."""
+"""Any program that prints numbers, as an objective: `Command("./train --lr {lr} --layers {layers}", space)`."""
 
 import re
 import shlex
@@ -13,25 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.objectives.programs import shell
+from lamcts.objectives.programs import printed, shell
 from lamcts.objectives.programs.process import last_words, run
+from lamcts.outcomes.goals import Goals
 from lamcts.rng import fresh_seed
 from lamcts.spaces.box import Float
 from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.product import Space
-from lamcts.text import SHOWN
 
 SEED = "seed"
-# not glued to letters or other digits: no number in "v2", "3.2s", "1.2.3" or "run-3"; and one way only to match some
-# digits, or a long line of them would take a time that grows with its square
-NUMBER = re.compile(
-    r"(?<![\w.+-])[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|nan|inf(?:inity)?)(?![\w]|\.\w)", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, eq=False)
 class Command:
-    """The number that a program prints, for the parameters of `space` in the `{name}` places of `template`.
+    """The number that a program prints, or several by name, for parameters of `space` in the places of `template`.
 
     template: the program and its arguments, split into words as a shell would, or given as words; there is no shell,
         so each value stays in its word. Every parameter needs its `{name}`; `{name:.3g}` formats it, `{seed}` is a
@@ -42,8 +37,12 @@ class Command:
     timeout_seconds: after this long the program is killed, with all that it started (None: never; seconds).
     maximize: whether higher numbers are better (False).
     pattern: what is read (None: the last number on the last line of the output that is not empty). A regular expression
-        is looked for in the output instead, and its last match read: its group, or all of it where it has none.
+        is looked for in the output instead, and its last match read: its group, or all of it where it has none. Where
+        there are several names, regular expressions by name.
     x0: a point to start from (None).
+    objectives, constraints, reference: as in `Optimizer` (None: one number). The program then prints, as its last line,
+        a JSON object with a number for each objective and for each quantity that is bounded, but for those that
+        patterns find; null for all objectives says that the point was checked and not run.
 
     A time-out, an exit status other than 0, no number, and more output than 64 MiB raise: a failed evaluation.
     Picklable; any number of them run at a time, in processes or in threads.
@@ -53,8 +52,11 @@ class Command:
     space: Space
     timeout_seconds: float | None = None
     maximize: bool = False
-    pattern: str | None = None
+    pattern: str | Mapping[str, str] | None = None
     x0: Mapping[str, Any] | None = None
+    objectives: Any = None
+    constraints: Any = None
+    reference: Any = None
 
     optimum = None
 
@@ -63,12 +65,19 @@ class Command:
         self._check_template()
         if self.timeout_seconds is not None and not 0 < self.timeout_seconds < float("inf"):
             raise ValueError(f"timeout_seconds: expected a number above 0 or None, got {self.timeout_seconds!r}")
-        if self.pattern is not None:
-            _check_pattern(self.pattern)
+        _check_patterns(self.pattern, self.names)
 
     @property
     def name(self) -> str:
         return Path(self.words[0]).name
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What is read by name; none where there is one number."""
+        if self.objectives is None and self.constraints is None:
+            return ()
+        goals = Goals.of(self.maximize, self.objectives, self.constraints, self.reference)
+        return (*goals.names, *goals.quantities)
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -91,30 +100,25 @@ class Command:
             for word in self.words
         ]
 
-    def __call__(self, point: Mapping[str, Any], *, seed: int | None = None) -> float:
+    def __call__(self, point: Mapping[str, Any], *, seed: int | None = None) -> float | dict[str, float | None]:
         ended = run(self.arguments(point, fresh_seed() if seed is None else seed), self.timeout_seconds)
         if ended.status:
             raise RuntimeError(f"{_how(ended.status)}{last_words(ended.errors)}")
         return self.read(ended.output)
 
-    def read(self, output: str) -> float:
-        """Return the value in what the program wrote to its output; ValueError if there is none."""
-        if self.pattern is not None:
-            found = list(re.finditer(self.pattern, output, re.MULTILINE))
-            text = (found[-1][1] if found[-1].re.groups else found[-1][0]) if found else None
-            wanted = f"a match of {self.pattern!r} in the output"
-        else:
-            line = next((line for line in reversed(output.splitlines()) if line.strip()), "")
-            text, wanted = (NUMBER.findall(line) or [None])[-1], "a number on the last line of the output"
-        try:
-            return float(text or "")
-        except ValueError:
-            got = text[:SHOWN] if text else output.strip()[-SHOWN:]
-            raise ValueError(f"expected {wanted}, got {got!r}") from None
+    def read(self, output: str) -> float | dict[str, float | None]:
+        """Return the value in what the program wrote to its output, or numbers by name; ValueError if there is none."""
+        patterns = self.pattern if isinstance(self.pattern, Mapping) else {}
+        if len(self.names) > 1 or patterns or (self.names and self.pattern is None and printed.is_object(output)):
+            return printed.numbers(output, self.names, patterns)
+        return printed.number(output, self.pattern if isinstance(self.pattern, str) else None)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
-        return {"command": list(self.words), "pattern": self.pattern}
+        return {
+            "command": list(self.words),
+            "pattern": dict(self.pattern) if isinstance(self.pattern, Mapping) else self.pattern,
+        }
 
     def _check_template(self) -> None:
         if not self.words or not all(isinstance(word, str) for word in self.words):
@@ -190,6 +194,17 @@ def _check_space(space: Any) -> None:
             raise ValueError(f"space: expected {name!r} as a single value (Float, Int, Bool or Choice), got {got}")
         if name == SEED:
             raise ValueError("space: expected no parameter called 'seed', which is each trial's own: rename it")
+
+
+def _check_patterns(given: Any, names: Sequence[str]) -> None:
+    """Raise ValueError for a pattern that cannot be read, or belongs to no name."""
+    patterns = given if isinstance(given, Mapping) else {} if given is None else {"": given}
+    if isinstance(given, str) and len(names) > 1:
+        raise ValueError(f"pattern: expected one by name for any of {', '.join(names)}, got {given!r}: NAME=REGEX")
+    for name, pattern in patterns.items():
+        if name and name not in names:
+            raise ValueError(f"pattern: expected a name of {', '.join(names) or 'an objective'}, got {name!r}")
+        _check_pattern(pattern)
 
 
 def _check_pattern(pattern: str) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 from lamcts.spaces.base import Space
 from lamcts.text import safe_text
 
+GOALS = ("objectives", "constraints", "reference")
+
 
 @dataclass(frozen=True, eq=False)
 class Function:
@@ -26,18 +28,24 @@ class Function:
     space: the points that it takes.
     maximize: whether higher values are better (False).
     x0: a point to start from, or several (None).
+    objectives, constraints, reference: as in `Optimizer` (None: one number).
     """
 
     target: str
     space: Space
     maximize: bool = False
     x0: Any = None
+    objectives: Any = None
+    constraints: Any = None
+    reference: Any = None
 
     optimum = None
 
     @classmethod
-    def of(cls, target: str, space: Space | None = None, maximize: bool | None = None) -> "Function":
+    def of(cls, target: str, space: Space | None = None, maximize: bool | None = None, **goals: Any) -> "Function":
         """Return the function called `target`; what is left out is taken from its attributes of the same names.
+
+        goals: objectives, constraints, reference.
 
         ValueError where it cannot be loaded, is no function of one point, or has no space.
         """
@@ -53,7 +61,8 @@ class Function:
         sense = getattr(f, "maximize", None)
         if maximize is not None and sense is not None and maximize != bool(sense):
             raise ValueError(f"expected one sense, got maximize={maximize} and {name}.maximize = {sense}")
-        return cls(target, space, bool(sense if maximize is None else maximize), x0)
+        given = {name: getattr(f, name, None) if goals.get(name) is None else goals[name] for name in GOALS}
+        return cls(target, space, bool(sense if maximize is None else maximize), x0, **given)
 
     @property
     def name(self) -> str:

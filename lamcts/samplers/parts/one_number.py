@@ -12,6 +12,7 @@ from lamcts.observations import Observations
 from lamcts.outcomes.standing import feasible, placed
 from lamcts.types import Floats, Rows
 
+UNKNOWN = 1e12  # excess in units that stands for one that was not measured, and the largest there is
 SUM_SHARE = 0.05  # of the weighted sum beside the weighted maximum: Knowles (ParEGO, 2006)
 
 
@@ -32,9 +33,8 @@ class Scale:
         """
         weighted = np.array(self.weights) * ((f - self.low) / self.spread)  # [n, m]
         far = weighted.max(1) + SUM_SHARE * weighted.sum(1)
-        over = (np.maximum(np.where(np.isnan(g), np.inf, g), 0.0) / self.unit).sum(1)
-        over = np.where(np.isfinite(over), over / (1 + over), 1.0)
-        number = np.where(feasible(g, kind), far / (1 + np.abs(far)), 2 + over)
+        over = np.maximum(np.where(np.isnan(g), UNKNOWN, np.minimum(g / self.unit, UNKNOWN)), 0.0).sum(1)
+        number = np.where(feasible(g, kind), far / (1 + np.abs(far)), 2 + over / (1 + over))
         return np.where(placed(g, kind), number, np.nan)
 
 

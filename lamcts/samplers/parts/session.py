@@ -1,7 +1,7 @@
 """What local searches share: settings that start sessions, and sessions whose progress is a record."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -65,14 +65,17 @@ class LocalSession(Generic[Settings, P]):
         return state
 
 
+Several = bool | Literal["constraints"]
+
+
 class LocalSampler:
     """Base of frozen settings: what `start` begins, a `LocalSession`, `restore` goes on with.
 
-    `several`: whether its searches look at several columns themselves, or compare rows by their standing alone; others
-    are shown one number (scalarised.py).
+    `several`: whether its searches look at several columns themselves, or compare rows by their standing alone:
+    always, or "constraints": beside one objective. Else they are shown one number (scalarised.py).
     """
 
-    several: ClassVar[bool] = False
+    several: ClassVar[Several] = False
 
     @property
     def resumable(self) -> bool:

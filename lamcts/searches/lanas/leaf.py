@@ -157,7 +157,8 @@ class _Listed:
             rows = self._rows(steps[:-1]) if steps else np.arange(len(self.x))
             if steps:
                 split, good = steps[-1]
-                rows = rows[split.good(self.x[rows]) == good]
+                x = self.x if len(rows) == len(self.x) else self.x.take(rows, axis=0)  # a copy of all takes long
+                rows = rows[split.good(x) == good]
             self._inside[path] = rows, steps
         return self._inside[path][0]
 

@@ -104,7 +104,7 @@ def descend(f, start, allowed, scale):
     return x if np.isfinite(sought(f, x)) and (misses(f, x) / scale).max() <= allowed else None
 
 
-SMOOTH = [case for case in CASES if case not in [("g12", {}), ("pressure-vessel", {}), ("keane", {})]]
+SMOOTH = [case for case in CASES if case not in [("g12", {}), ("pressure-vessel", {})]]
 
 
 @pytest.mark.parametrize(("name", "settings"), SMOOTH, ids=["-".join([n, *map(str, s.values())]) for n, s in SMOOTH])
@@ -112,7 +112,8 @@ def test_no_descent_finds_better_and_one_from_nearby_arrives(name, settings):
     f, rng = objectives.make(name, **settings), np.random.default_rng(0)
     scale, width = scales(f), f.space.high - f.space.low
     near = np.clip(f.at + 0.01 * width * rng.standard_normal(f.space.dim), f.space.low, f.space.high)
-    starts = [near, *rng.uniform(f.space.low, f.space.high, (STARTS, f.space.dim))]
+    far = 0 if name == "keane" else STARTS  # of whose thousands of dents a descent finds any
+    starts = [near, *rng.uniform(f.space.low, f.space.high, (far, f.space.dim))]
     ends = [x for start in starts if (x := descend(f, start, 1e-7, scale)) is not None]
     values = [sought(f, x) for x in ends]
     assert min(values) >= f.optimum - 1e-5 * max(abs(f.optimum), 1e-3)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.control.mujoco import batch, episodes
-from lamcts.objectives.control.mujoco.episodes import Rollouts
+from lamcts.objectives.control.mujoco.episodes import Episode, Rollouts
 from lamcts.objectives.control.mujoco.statistics import moments_of
 from lamcts.objectives.control.mujoco.world import World
 from lamcts.objectives.control.policy import LinearPolicy, Moments
@@ -94,9 +94,13 @@ class Gait:
             raise ValueError(f"expected a seed for each of {len(points)} points, got {len(seeds)} seeds")
         policies = [self._policy(point) for point in points for _ in range(k)]
         starts = [derive(seed, Purpose.EVALUATION, i) for seed in seeds for i in range(k)]
-        quick = self.route == "auto" and batch.can_play(self.world)
-        played = (batch.play if quick else episodes.play)(self.world, policies, starts)
+        played = self.play(policies, starts)
         return [Rollouts.of(played[i : i + k]) for i in range(0, len(played), k)]
+
+    def play(self, policies: Sequence[LinearPolicy], starts: Sequence[int]) -> list[Episode]:
+        """Return an episode of each policy, started from the seed beside it, by the route of this gait."""
+        quick = self.route == "auto" and batch.can_play(self.world)
+        return (batch.play if quick else episodes.play)(self.world, policies, starts)
 
     def policy(self, point: ArrayLike) -> dict[str, Any]:
         """Return all that running this policy elsewhere takes, as JSON values: action = w state + bias.

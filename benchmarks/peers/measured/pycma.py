@@ -1,0 +1,19 @@
+"""The augmented Lagrangian of the library `cma` (fmin_con2): round the first point of the design, then anywhere."""
+
+import warnings
+
+from benchmarks.harness.measured import MeasuredSearch
+from benchmarks.peers.measured.remembered import Remembered
+from benchmarks.peers.pycma import SIGMA, _options
+
+
+def augmented(search: MeasuredSearch) -> None:
+    import cma
+
+    rng, start = search.rng(), search.design(1)[0]
+    while search.left:
+        told = Remembered(search)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cma.fmin_con2(told.loss, start, SIGMA, constraints=told.excess, options=_options(rng))
+        start = rng.random(search.dim)

@@ -1,0 +1,73 @@
+"""The published tables with two objectives, by name: `lamcts.objectives.make("nasbench201-cost", against="mflops")`.
+
+Every builder takes the main settings of the table's own objective (`published.py`, `published201.py`), and
+
+against: the cost, by its name in `also`.
+"""
+
+from lamcts.nas import published, published201
+from lamcts.nas.nasbench101 import VERTICES
+from lamcts.nas.published import BUDGET, Path
+from lamcts.nas.tradeoff import TradeOff
+from lamcts.objectives.base import register
+
+
+@register("nasbench101-cost", "NAS-Bench-101: accuracy against parameters or training time", budget=BUDGET)
+def nasbench101_cost(
+    against: str = "trainable_params", table: Path = None, vertices: int = VERTICES, guide: str = "test"
+) -> TradeOff:
+    """NAS-Bench-101: mean test accuracy against a cost.
+
+    against: "trainable_params", or "training_time_s" where the table has it ("trainable_params").
+    table, vertices, guide: as in `nasbench101`.
+    """
+    return TradeOff("nasbench101-cost", published.nasbench101(table, vertices, guide), against)
+
+
+@register("nasbench201-cost", "NAS-Bench-201: accuracy against parameters, operations or latency", budget=BUDGET)
+def nasbench201_cost(
+    against: str = "params",
+    dataset: str = published201.CIFAR10,
+    guide: str = "test",
+    table: Path = None,
+    latency: Path = None,
+) -> TradeOff:
+    """NAS-Bench-201: accuracy against a cost.
+
+    against: "params", "mflops", or a device's metric such as "edgegpu_latency_ms" ("params").
+    dataset, guide, table, latency: as in `nasbench201`.
+    """
+    made = published201.nasbench201(dataset, guide, table, latency)
+    return TradeOff("nasbench201-cost", made, against)
+
+
+@register("nasbench-macro-cost", "NAS-Bench-Macro: accuracy against parameters or operations", budget=BUDGET)
+def nasbench_macro_cost(against: str = "params", table: Path = None) -> TradeOff:
+    """NAS-Bench-Macro: mean test accuracy against a cost.
+
+    against: "params" or "flops" ("params").
+    table: as in `nasbench_macro`.
+    """
+    return TradeOff("nasbench-macro-cost", published.nasbench_macro(table), against)
+
+
+@register("transnas-cost", "TransNAS-Bench-101: accuracy against operations or parameters", budget=BUDGET)
+def transnas_cost(against: str = "mflops", table: Path = None) -> TradeOff:
+    """TransNAS-Bench-101 micro, scene classification: validation accuracy against a cost.
+
+    against: "mflops" or "mparams" ("mflops").
+    table: as in `transnas`.
+    """
+    return TradeOff("transnas-cost", published.transnas(table), against)
+
+
+@register("nasbench-graph-cost", "NAS-Bench-Graph: performance against latency or parameters", budget=BUDGET)
+def nasbench_graph_cost(
+    against: str = "latency_s", dataset: str = "cora", guide: str = "valid", table: Path = None
+) -> TradeOff:
+    """NAS-Bench-Graph: performance against a cost.
+
+    against: "latency_s" or "mparams" ("latency_s").
+    dataset, guide, table: as in `nasbench_graph`.
+    """
+    return TradeOff("nasbench-graph-cost", published.nasbench_graph(dataset, guide, table), against)

@@ -1,0 +1,212 @@
+"""Ask and tell with constraints and several objectives."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import lamcts
+from lamcts.journal import Journal
+from lamcts.outcomes.standing import CHECKED, FAILED, OK
+
+BOX = lamcts.Box(0, 1, dim=3)
+KINDS = [
+    {"constraints": ["stress <= 4"]},
+    {"objectives": {"cost": "min", "range": "max"}},
+    {"objectives": {"cost": "min", "range": "max"}, "constraints": ["stress <= 4", "range >= 1"]},
+]
+SAMPLERS = ["auto", "turbo", "quadratic", "coordinate", "bo", "cma", "nevergrad:TwoPointsDE", "uniform"]
+
+
+def made(sampler="uniform", **settings):
+    return lamcts.Optimizer(BOX, seed=1, sampler=sampler, **settings)
+
+
+def value(point, opt):
+    """Return what a point comes to, for the goals of an optimizer."""
+    known = {"cost": float(np.square(point - 0.3).sum()), "range": float(point.sum()), "stress": float(10 * point[0])}
+    known["value"] = known["cost"]
+    return {name: known[name] for name in (*opt.goals.names, *opt.goals.quantities)}
+
+
+def messy(trial, opt):
+    """Return (value, constraints) of every kind: whole, failed, failed with constraints, checked, not measured."""
+    found, names = value(trial.point, opt), opt.goals.quantities
+    held = {name: found[name] for name in names} or None
+    return [
+        (found, None),
+        (ValueError("no"), held),
+        (None, held),
+        ({**found, **dict.fromkeys(names, math.nan)}, None),
+        (found, None),
+        (None, None),
+    ][trial.id % 6]
+
+
+def tell(opt, trials):
+    for trial in trials:
+        found, held = messy(trial, opt)
+        opt.tell(trial, found, constraints=held)
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=str)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_every_search_goes_on_bit_for_bit_after_a_restart_with_every_mix_of_results(sampler, settings, tmp_path):
+    whole, halves = made(sampler, **settings), made(sampler, **settings)
+    for opt in (whole, halves):
+        for _ in range(10):
+            tell(opt, opt.ask(3))
+    halves.save(tmp_path / "half.npz")
+    later = lamcts.Optimizer.load(tmp_path / "half.npz")
+    assert later.goals == whole.goals
+    for _ in range(5):
+        ours, theirs = whole.ask(3), later.ask(3)
+        assert [t.x.tolist() for t in ours] == [t.x.tolist() for t in theirs]
+        tell(whole, ours), tell(later, theirs)
+    assert np.array_equal(whole.seen.y, later.seen.y, equal_nan=True)
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=str)
+def test_a_journal_holds_all_columns_and_a_resume_goes_on(settings, tmp_path):
+    opt = made("auto", **settings)
+    with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
+        for _ in range(8):
+            trials = opt.ask(3)
+            journal.write(opt.delta(journal.mark))
+            tell(opt, trials)
+            journal.write(opt.delta(journal.mark))
+    again = made("auto", **settings)
+    with Journal.open(tmp_path / "run.db", again.fingerprint()) as journal:
+        again.restore(journal.recorded().state)
+    for name in ("x", "f", "g", "kind", "y"):
+        assert np.array_equal(getattr(again.seen, name), getattr(opt.seen, name), equal_nan=True), name
+    assert [t.x.tolist() for t in again.ask(2)] == [t.x.tolist() for t in opt.ask(2)]
+    read = Journal.read(tmp_path / "run.db")
+    assert [p.values for p in read.front] == [p.values for p in opt.front]
+    assert [list(p.point) for p in read.front] == [list(p.point) for p in opt.front]
+    if len(opt.goals.objectives) == 1:
+        assert read.best[1] == opt.best.value and list(read.best[0]) == list(opt.best.point)
+    with pytest.raises(lamcts.JournalError, match="is of another run"):
+        Journal.open(tmp_path / "run.db", made("auto").fingerprint())
+
+
+def test_the_best_is_the_best_feasible_and_before_there_is_one_the_least_infeasible():
+    opt = made(constraints=["stress <= 4", "gap == 0 +- 0.1"])
+    trials = opt.ask(4)
+    opt.tell(trials[:2], [1.0, 2.0], constraints=[[6.0, 0.0], [5.0, 0.0]])
+    assert opt.best.value == 2.0 and not opt.best.feasible and opt.best.violation == 1.0
+    assert dict(opt.best.constraints) == {"stress <= 4": 1.0, "gap == 0 +- 0.1": -0.1}
+    opt.tell(
+        trials[2:],
+        [{"value": 9.0}, {"value": 8.0, "stress": 4.0, "gap": 0.05}],
+        constraints=[{"stress": 1.0, "gap": -0.1}, None],
+    )
+    assert opt.best.value == 8.0 and opt.best.feasible and opt.best.violation == 0.0
+
+
+def test_several_objectives_have_a_front_and_no_best():
+    opt = made(objectives={"cost": "min", "range": "max"}, reference={"cost": 10, "range": 0})
+    trials = opt.ask(4)
+    opt.tell(trials, [(1.0, 1.0), (2.0, 5.0), (3.0, 4.0), (1.0, 0.5)])
+    assert [(p.values, p.trial) for p in opt.front] == [
+        ({"cost": 1.0, "range": 1.0}, 0),
+        ({"cost": 2.0, "range": 5.0}, 1),
+    ]
+    assert opt.front.hypervolume() == pytest.approx(9 * 1 + 8 * 4)
+    with pytest.raises(RuntimeError, match="`front` has the evaluations that none is better than"):
+        _ = opt.best
+
+
+def test_the_front_is_what_brute_force_says_on_random_sets_with_ties():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        opt = lamcts.Optimizer(BOX, seed=0, sampler="uniform", objectives=2, constraints=1, n_init=1)
+        n = int(rng.integers(1, 12))
+        f, g = rng.integers(0, 4, (n, 2)).astype(float), rng.integers(-1, 2, (n, 1)).astype(float)
+        opt.tell_points(rng.random((n, 3)), list(f), list(g))
+        kept = [i for i in range(n) if g[i, 0] <= 0]
+        beaten = {i for i, j in itertools.permutations(kept, 2) if all(f[j] <= f[i]) and any(f[j] < f[i])}
+        assert opt.seen.front.tolist() == [i for i in kept if i not in beaten]
+
+
+def test_a_check_without_a_run_teaches_the_constraints_and_may_be_run_later():
+    opt = made(constraints=["stress <= 4"])
+    a, b, c = opt.ask(3)
+    opt.tell([a, b], None, constraints=[[5.0], [3.0]])
+    assert opt.seen.kind.tolist() == [CHECKED, CHECKED] and opt.seen.good.tolist() == [0]
+    assert not opt.failures and opt.seen.g[:, 0].tolist() == [1.0, -1.0]
+    opt.tell(b, 2.5, constraints=[3.0])
+    assert opt.best.value == 2.5 and opt.best.trial == b.id
+    with pytest.raises(ValueError, match="was told or forgotten already"):
+        opt.tell(b, 2.5)
+    opt.tell(c, None)
+    assert opt.seen.kind[-1] == FAILED and opt.failures == {3: "no value"}
+
+
+def test_a_failure_keeps_the_constraints_that_are_known():
+    opt = made(objectives=2, constraints=["stress <= 4", "mass <= 1"])
+    opt.tell(opt.ask(), [RuntimeError("lost")], constraints=[{"stress": 5.0}])
+    assert opt.seen.kind.tolist() == [FAILED] and opt.failures == {0: "RuntimeError: lost"}
+    assert np.array_equal(opt.seen.g, [[1.0, np.nan]], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("told", "held", "expected"),
+    [
+        ([1.0], [[1.0]], "values: expected 2 numbers for cost, range .or 3, with stress., got 1"),
+        ([(1.0, 2.0, 3.0, 4.0)], None, "got 4"),
+        ([{"cost": 1.0}], [[1.0]], "got none for 'range'"),
+        ([{"cost": 1.0, "rnge": 2.0}], None, "unknown name 'rnge'; did you mean 'range'"),
+        ([(1.0, 2.0)], [{"strss": 1.0}], "constraints: unknown name 'strss'; did you mean 'stress'"),
+        ([(1.0, 2.0)], [[1.0, 2.0]], "constraints: expected 1 numbers for stress, got 2"),
+        ([(1.0, "x")], None, "expected a number for 'range', got 'x'"),
+        ([(1.0, 2.0)], [["a"]], "constraints: expected a number for 'stress', got 'a'"),
+        ([(1.0, 2.0), (3.0, 4.0)], None, "values: expected 1, one for each trial, got 2"),
+    ],
+)
+def test_a_wrong_number_or_name_is_an_error_and_loses_nothing(told, held, expected):
+    opt = made(objectives={"cost": "min", "range": "max"}, constraints=["stress <= 4"])
+    trials = opt.ask(1)
+    with pytest.raises(ValueError, match=expected):
+        opt.tell(trials, told, constraints=held)
+    assert not len(opt.seen) and opt.pending == trials
+    opt.tell(trials, [(1.0, 2.0, 3.0)])
+    assert opt.seen.kind.tolist() == [OK] and opt.seen.g.tolist() == [[-1.0]]
+
+
+def test_constraints_told_where_none_were_named_are_refused():
+    opt = made()
+    with pytest.raises(ValueError, match="constraints: expected none, since this optimizer was given none"):
+        opt.tell(opt.ask(), [1.0], constraints=[[2.0]])
+
+
+@pytest.mark.parametrize(
+    "one", [(1.0, 2.0), [(1.0, 2.0)], np.array([1.0, 2.0]), {"f1": 1.0, "f2": 2.0}, [{"f2": 2.0, "f1": 1.0}]]
+)
+def test_a_single_trial_takes_its_numbers_with_or_without_a_list_round_them(one):
+    opt = made(objectives=2)
+    opt.tell(opt.ask()[0], one)
+    assert opt.seen.f.tolist() == [[1.0, 2.0]]
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("told", ["infeasible", "failed", "equal", "one never measured"])
+def test_a_search_goes_on_where_nothing_is_feasible_all_fails_or_all_is_equal(sampler, told):
+    opt = made(sampler, objectives=2, constraints=2)
+    for _ in range(12):
+        trials = opt.ask(3)
+        rows = {
+            "infeasible": [(*t.point[:2], 1 + t.point[2], 2.0) for t in trials],
+            "failed": [ValueError("no")] * 3,
+            "equal": [(1.0, 1.0, 0.0, 0.0)] * 3,
+            "one never measured": [(*t.point[:2], t.point[2] - 0.5, math.nan) for t in trials],
+        }[told]
+        opt.tell(trials, rows)
+    assert len(opt.seen) == 36 and (len(opt.front) > 0) == (told == "equal")
+
+
+def test_with_one_objective_and_no_constraint_a_dict_of_it_is_taken_too():
+    opt = made()
+    opt.tell(opt.ask(), [{"value": 2.5}])
+    assert opt.best[1:] == (2.5, 0, True, 0.0, {})

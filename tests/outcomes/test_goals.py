@@ -1,0 +1,99 @@
+"""A user's words about objectives and constraints become columns, or an error that says what was expected."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lamcts.outcomes.goals import LARGEST, Constraint, Goals
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "kept", "broken"),
+    [
+        ("stress <= 250", "stress <= 250", 250.0, 250.5),
+        ("stress<=2.5e2", "stress <= 250", -1e9, 251.0),
+        ("mass < 3", "mass <= 3", 3.0, 3.1),
+        ("range >= -1.5", "range >= -1.5", -1.5, -1.6),
+        ("max stress (MPa) > 1", "max stress (MPa) >= 1", 2.0, 0.0),
+        ("gap == 0 +- 1e-3", "gap == 0 +- 0.001", -0.001, 0.0011),
+        ("gap = 2 ± 0.5", "gap == 2 +- 0.5", 1.5, 2.6),
+    ],
+)
+def test_a_constraint_is_read_from_words_and_written_so_that_it_reads_the_same(words, text, kept, broken):
+    held = Constraint.read(words)
+    assert str(held) == text and Constraint.read(text) == held
+    assert held.excess(kept) <= 0 < held.excess(broken)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["stress", "stress <= ", "<= 3", "a <= b", "a == 1", "a <= 1 +- 2", "a <= 1e999", "a == 1 +- -1", 3.5, None],
+)
+def test_words_that_are_no_constraint_are_refused(words):
+    with pytest.raises(ValueError, match="constraints: "):
+        Goals.of(constraints=[words])
+
+
+def test_excesses_say_by_how_much_and_an_infinite_one_stays_a_number():
+    le, ge, eq = (Constraint.read(text) for text in ("a <= 2", "a >= 2", "a == 2 +- 0.5"))
+    assert (le.excess(3.0), ge.excess(3.0), eq.excess(3.0)) == (1.0, -1.0, 0.5)
+    assert le.excess(math.inf) == LARGEST and ge.excess(math.inf) == -LARGEST
+    assert all(math.isnan(held.excess(math.nan)) for held in (le, ge, eq))
+
+
+def test_an_equality_is_the_same_as_its_two_inequalities():
+    both = Goals.of(constraints=["a >= 1.5", "a <= 2.5"])
+    one = Goals.of(constraints=["a == 2 +- 0.5"])
+    for value in np.linspace(0, 4, 33):
+        assert both.excesses({"a": value}).max() == pytest.approx(one.excesses({"a": value})[0])
+
+
+@pytest.mark.parametrize(
+    "constraints", [["a <= 1", "a >= 2"], ["a == 0 +- 0.1", "a == 1 +- 0.1"], ["a <= 3", "a >= 1", "a >= 4"]]
+)
+def test_constraints_that_cannot_all_be_kept_are_refused(constraints):
+    with pytest.raises(ValueError, match="can all be kept, got a "):
+        Goals.of(constraints=constraints)
+
+
+def test_objectives_are_named_counted_or_left_out():
+    assert Goals.of().plain and Goals.of(maximize=True).signs.tolist() == [-1.0]
+    named = Goals.of(objectives={"cost": "min", "range": "max"})
+    assert named.names == ("cost", "range") and named.losses({"range": 3.0, "cost": 2.0}).tolist() == [2.0, -3.0]
+    assert Goals.of(True, objectives=2).signs.tolist() == [-1.0, -1.0]
+    assert Goals.of(objectives=["a", "b"]).names == ("a", "b")
+    assert not Goals.of(constraints=1).plain and Goals.of(constraints=0).plain
+
+
+def test_a_constraint_on_an_objective_needs_no_quantity_of_its_own():
+    goals = Goals.of(
+        objectives={"cost": "min", "range": "max"}, constraints=["range >= 1", "stress <= 4", "stress >= 0"]
+    )
+    assert goals.quantities == ("stress",)
+    assert goals.excesses({"cost": 0.0, "range": 3.0, "stress": 5.0}).tolist() == [-2.0, 1.0, -5.0]
+
+
+@pytest.mark.parametrize(
+    "objectives", [{}, [], {"a": "up"}, {"a": None}, ["a", "a"], [3], 0, -1, 2.5, "", {"": "min"}, True]
+)
+def test_other_objectives_are_refused(objectives):
+    with pytest.raises(ValueError, match="objectives: "):
+        Goals.of(objectives=objectives)
+
+
+@pytest.mark.parametrize(
+    "reference", [[1.0], {"a": 1.0}, {"a": 1.0, "b": "x"}, {"a": 1, "b": 2, "c": 3}, 5, [1, math.nan]]
+)
+def test_a_reference_names_every_objective_with_a_finite_number(reference):
+    with pytest.raises(ValueError, match="reference: expected a number for each of a, b"):
+        Goals.of(objectives=["a", "b"], reference=reference)
+    assert Goals.of(objectives=["a", "b"], reference={"b": 2, "a": 1}).reference == (1.0, 2.0)
+
+
+def test_a_signature_makes_the_same_goals_again():
+    goals = Goals.of(
+        objectives={"cost": "min", "range": "max"}, constraints=["gap == 0.1 +- 1e-3", "cost <= 0.30000000000000004"]
+    )
+    assert Goals.from_signature(goals.signature()) == goals
+    assert Goals.of().signature() == {}

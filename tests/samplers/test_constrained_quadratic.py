@@ -1,0 +1,163 @@
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lamcts
+from lamcts.observations import Floats, Observations
+from lamcts.samplers.quadratic import Quadratic
+from lamcts.samplers.scalarised import Scalarised, fitting
+from lamcts.samplers.turbo import Turbo
+from lamcts.spaces import Box, Float, Int, Space
+
+Told = Callable[[Any], Any]
+
+
+def corner(x: Floats) -> dict[str, float]:
+    """Return a curved loss, a plane and a sphere; the minimum lies where both are just kept."""
+    tilted = float(np.exp(x[0]) + (x[1:] ** 2).sum())
+    return {"loss": tilted, "sum": float(x.sum()), "ball": float(((x - 0.5) ** 2).sum())}
+
+
+def optimizer(dim: int = 5, constraints: Sequence[str] = ("sum >= 2", "ball <= 0.3"), **more: Any) -> lamcts.Optimizer:
+    more = {"sampler": "quadratic", "seed": 3, **more}
+    return lamcts.Optimizer(Box(0.0, 1.0, dim=dim), objectives={"loss": "min"}, constraints=list(constraints), **more)
+
+
+def go(opt: lamcts.Optimizer, told: Told, evaluations: int, batch: int = 1) -> Floats:
+    """Run for some evaluations; return the points asked for, [n, d]."""
+    asked = []
+    for _ in range(evaluations // batch):
+        trials = opt.ask(batch)
+        asked += [trial.point for trial in trials]
+        opt.tell(trials, [told(trial.point) for trial in trials])
+    return np.array(asked)
+
+
+def least(told: Callable[[Floats], dict[str, float]], dim: int = 5) -> float:
+    """Return the optimum of `corner` as SLSQP finds it."""
+    from scipy.optimize import minimize
+
+    bounds = [
+        {"type": "ineq", "fun": lambda x: told(x)["sum"] - 2},
+        {"type": "ineq", "fun": lambda x: 0.3 - told(x)["ball"]},
+    ]
+    found = minimize(lambda x: told(x)["loss"], np.full(dim, 0.5), bounds=[(0, 1)] * dim, constraints=bounds)
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_ends_within_the_constraints_at_the_optimum_on_their_edge(seed: int) -> None:
+    opt = optimizer(seed=seed)
+    go(opt, corner, 70)
+    assert opt.best.feasible
+    assert 0 <= opt.best.value - least(corner) < 1e-5
+
+
+def test_batches_reach_it_too() -> None:
+    opt = optimizer()
+    go(opt, corner, 100, batch=5)
+    assert opt.best.feasible
+    assert opt.best.value - least(corner) < 1e-3
+
+
+def test_where_the_feasible_share_is_tiny_it_is_found_by_mending_what_is_broken() -> None:
+    def sliver(x: Floats) -> dict[str, float]:
+        return {"loss": float(x.sum()), "ball": float(((x - 0.3) ** 2).sum())}
+
+    opt = optimizer(8, ["ball <= 1e-4"])
+    go(opt, sliver, 60)
+    assert opt.best.feasible
+    assert opt.best.value < 2.4 - 0.9 * 0.01 * math.sqrt(8)
+
+
+def test_where_the_constraints_contradict_each_other_the_violation_falls() -> None:
+    def torn(x: Floats) -> dict[str, float]:
+        return {"loss": float(x[0]), "low": float(x.sum()), "high": float(x.sum())}
+
+    opt = optimizer(3, ["low <= 1", "high >= 1.2"])
+    go(opt, torn, 40)
+    assert not opt.best.feasible
+    assert max(opt.seen.g[opt.seen.good].max(1).min(), 0.1) < 0.12
+
+
+SCALED: dict[str, Callable[[dict[str, float]], dict[str, float]]] = {
+    "the loss in another unit": lambda q: {**q, "loss": q["loss"] * 2.0**7},
+    "a constraint in another unit": lambda q: {**q, "sum": 2 + (q["sum"] - 2) * 2.0**-9},
+}
+
+
+@pytest.mark.parametrize("kind", SCALED)
+def test_units_change_no_proposal(kind: str) -> None:
+    whole = lambda x: {name: math.ldexp(round(math.ldexp(v, 20)), -20) for name, v in corner(x).items()}  # noqa: E731
+    plain = go(optimizer(), whole, 40)
+    assert np.array_equal(plain, go(optimizer(), lambda x: SCALED[kind](whole(x)), 40))
+
+
+def test_the_order_of_the_constraints_changes_no_proposal() -> None:
+    names = ["sum >= 2", "ball <= 0.3", "loss <= 3"]
+    assert np.array_equal(*(go(optimizer(constraints=own), corner, 50) for own in (names, names[::-1])))
+
+
+def test_constraints_that_nothing_breaks_change_no_proposal() -> None:
+    idle = [f"idle{i} <= 1" for i in range(9)]
+    told = lambda x: {**corner(x), **{f"idle{i}": 0.1 * i * x[0] for i in range(9)}}  # noqa: E731
+    plain = go(optimizer(), corner, 50)
+    assert np.array_equal(plain, go(optimizer(constraints=("sum >= 2", "ball <= 0.3", *idle)), told, 50))
+
+
+def mixed(x: Floats) -> Any:
+    """Return what an evaluation may come to: a value, a failure, a check alone, a constraint that was not measured."""
+    kind, values = int(1e6 * x[0]) % 5, corner(x)
+    if kind == 0:
+        return None
+    return {**values, "loss": None} if kind == 1 and values["sum"] < 2 else values
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_run_goes_on_bit_for_bit(batch: int) -> None:
+    opt = optimizer()
+    go(opt, mixed, 36, batch)
+    twin = optimizer()
+    twin.load_state_dict(json.loads(json.dumps(opt.state_dict(), default=lambda array: array.tolist())))
+    assert np.array_equal(go(opt, mixed, 30, batch), go(twin, mixed, 30, batch))
+
+
+def test_checks_without_a_value_teach_the_constraints() -> None:
+    def told(x: Floats) -> Any:
+        values = corner(x)
+        kept = values["sum"] >= 2 and values["ball"] <= 0.3
+        return values if kept else {**values, "loss": None}
+
+    opt = optimizer()
+    go(opt, told, 100)
+    assert opt.best.value - least(corner) < 1e-3
+
+
+def test_an_excess_that_is_infinite_does_not_drown_the_others() -> None:
+    told = lambda x: {**corner(x), "ball": math.inf if x[0] > 0.8 else corner(x)["ball"]}  # noqa: E731
+    opt = optimizer()
+    go(opt, told, 80)
+    assert np.max(opt.seen.g) > 1e200
+    assert opt.best.value - least(corner) < 1e-3
+
+
+def test_discrete_parameters_stay_where_the_centre_has_them() -> None:
+    space = Space({"a": Float(0.0, 1.0), "k": Int(0, 3), "b": Float(0.0, 1.0)})
+    opt = lamcts.Optimizer(space, objectives={"f": "min"}, constraints=["s >= 1"], sampler="quadratic", seed=0)
+    told = lambda p: {"f": p["a"] ** 2 + p["b"] ** 2 + (p["k"] - 2) ** 2, "s": p["a"] + p["b"]}  # noqa: E731
+    for _ in range(60):
+        (trial,) = opt.ask()
+        opt.tell(trial, told(trial.point))
+    assert opt.best.feasible
+    assert opt.best.value < 0.55
+
+
+def test_with_one_objective_it_is_shown_the_constraints_and_with_two_one_number() -> None:
+    one, two = (Observations(2, losses=m, constraints=1) for m in (1, 2))
+    assert fitting(Quadratic(), one) == Quadratic()
+    assert fitting(Quadratic(), two) == Scalarised(Quadratic())
+    assert fitting(Turbo(), Observations(2)) == Turbo()
