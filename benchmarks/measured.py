@@ -31,6 +31,7 @@ from benchmarks.peers import measured as peers
 
 MARKS = (25, 50, 100, 200, 500, 1000, 2000)  # evaluations
 WARM = 24  # evaluations of a run before the run, which loads what the method loads
+SETS = {"constrained": list(mp.CONSTRAINED), "pareto": list(mp.PARETO)}  # problems by a word for all of them
 METHODS = ("lamcts", "random", "cobyla", "nsga2 20")  # where --methods names none
 
 
@@ -82,9 +83,6 @@ def options() -> ArgumentParser:
     return given
 
 
-SETS = {"constrained": list(mp.CONSTRAINED), "pareto": list(mp.PARETO)}
-
-
 def asked(words: list[str]) -> list[str]:
     """Return the problems that words such as "constrained", "pareto" and names say."""
     return list(dict.fromkeys(name for word in words for name in SETS.get(word, [word])))
@@ -130,7 +128,7 @@ def measure(**fields: Any) -> Result:
     """Return the row of the run with these fields."""
     case = Case(**fields)
     problem = mp.make(case.problem, case.seed)
-    warm(case.runs, case.problem, case.batch)
+    warm(case.runs, "gramacy" if len(problem.objectives) == 1 else "bnh", case.batch)
     search = MeasuredSearch(problem, case.seed, case.budget, case.batch)
     finished(peers.load(case.runs), search)
     package = peers.find(case.runs).package
@@ -141,9 +139,8 @@ def measure(**fields: Any) -> Result:
 
 @cache
 def warm(method: str, problem: str, batch: int) -> None:
-    """Run a method once, small: it loads what the method loads, so that own seconds hold work only."""
-    kind = "gramacy" if len(mp.make(problem, 0).objectives) == 1 else "bnh"
-    finished(peers.load(method), MeasuredSearch(mp.make(kind, 0), 0, WARM, batch))
+    """Run a method once on a small problem: it loads what the method loads, so that own seconds hold work only."""
+    finished(peers.load(method), MeasuredSearch(mp.make(problem, 0), 0, WARM, batch))
 
 
 def finished(method: Run, search: MeasuredSearch) -> None:

@@ -22,7 +22,7 @@ def plain(search: Search) -> None:
     search.first()
     rng = np.random.default_rng(search.seed)
     while search.left:
-        strategy = cma.CMAEvolutionStrategy(rng.uniform(size=search.dim), SIGMA, _options(rng))
+        strategy = cma.CMAEvolutionStrategy(rng.uniform(size=search.dim), SIGMA, library_options(rng))
         while not strategy.stop():
             x = strategy.ask()
             strategy.tell(x, list(search.many(x)))
@@ -32,7 +32,7 @@ def ipop(search: Search) -> None:
     import cma
 
     rng = search.rng()
-    options = _options(rng) | {"CMA_diagonal": search.dim >= DIAGONAL}
+    options = library_options(rng) | {"CMA_diagonal": search.dim >= DIAGONAL}
     start, population = search.start(), None
     while search.left:
         if population:
@@ -46,6 +46,7 @@ def ipop(search: Search) -> None:
         start, population = rng.random(search.dim), 2 * strategy.popsize
 
 
-def _options(rng: np.random.Generator) -> dict[str, Any]:
+def library_options(rng: np.random.Generator) -> dict[str, Any]:
+    """Return the library's options for draws from `rng` inside the unit cube."""
     # The library seeds numpy's global generator unless it is given draws, and no seed.
     return {"bounds": [0, 1], "verbose": -9, "seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape)}

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.discrete_problems.hidden import parameters
 from benchmarks.harness.measured import MeasuredSearch
-from benchmarks.peers.native.optuna import STARTS, _value, distribution
+from benchmarks.peers.native.optuna import STARTS, distribution, value_of
 from lamcts import Box
 
 POPULATION = 50  # of its NSGA-II; the library's own
@@ -65,7 +65,7 @@ def _point(search: MeasuredSearch, params: dict[str, Any]) -> Any:
     space = search.objective.space
     if isinstance(space, Box):
         return space.decode([params[name] for name in _names(search)])
-    return {name: _value(member, params[name]) for name, member in parameters(space)}
+    return {name: value_of(member, params[name]) for name, member in parameters(space)}
 
 
 def _params(search: MeasuredSearch, x: Any) -> dict[str, Any]:

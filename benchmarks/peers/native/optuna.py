@@ -36,7 +36,7 @@ def _go(search: Search, sampler: Any) -> None:
     space = {name: distribution(member) for name, member in members.items()}
     while search.left:
         trials = [study.ask(space) for _ in range(min(search.batch, search.left))]
-        points = [{name: _value(members[name], v) for name, v in trial.params.items()} for trial in trials]
+        points = [{name: value_of(members[name], v) for name, v in trial.params.items()} for trial in trials]
         for trial, loss in zip(trials, search.together(points), strict=True):
             if np.isnan(loss):
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
@@ -60,5 +60,6 @@ def distribution(member: Any) -> Any:
     raise ValueError(f"expected Choice, Bool, Int or Float as parameters, got {member!r}")
 
 
-def _value(member: Any, given: Any) -> Any:
+def value_of(member: Any, given: Any) -> Any:
+    """Return our value of what Optuna gives."""
     return member.options[given] if isinstance(member, Choice) else given
