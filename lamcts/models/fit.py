@@ -91,8 +91,8 @@ class Loss:
         self._ones = np.ones(n)
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
-        from scipy.linalg.blas import dsymm, dsyr
-        from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+        from scipy.linalg.blas import dsymm
+        from scipy.linalg.lapack import dpotrf
 
         n, d = self.x.shape
         noise = math.exp(theta[-1])
@@ -102,13 +102,7 @@ class Loss:
         root, info = dpotrf(self._kernel.T, lower=1, overwrite_a=1, clean=0)  # in place: the buffer is C-ordered
         if info:
             return NO_FACTOR, np.zeros(d + 1)
-        solved, _ = dpotrs(root, self._sides, lower=1)  # [n, 2]: C^-1 z, C^-1 1
-        mean = solved[:, 0].sum() / solved[:, 1].sum()
-        weights = solved[:, 0] - mean * solved[:, 1]
-        signal = profiled_signal(float(weights @ (self.z - mean)), n)
-        value = (n / 2 + SIGNAL_SHAPE + 1) * math.log(signal) + float(np.log(root.flat[:: n + 1]).sum())
-        inverse, _ = dpotri(root, lower=1, overwrite_c=1)
-        w = dsyr(-1.0 / signal, weights, a=inverse, lower=1, overwrite_a=1)  # only its lower triangle counts
+        value, w = self._evidence(root)
         trace = float(w.flat[:: n + 1].sum())
         np.multiply(w, self._slope.T, out=w)
         both = dsymm(1.0, w, np.asfortranarray(np.column_stack([scaled, self._ones])), lower=1)  # [n, d + 1]
@@ -117,6 +111,20 @@ class Loss:
         gradient[-1] = noise * trace / 2
         value += self._add_priors(theta, gradient)
         return value, gradient
+
+    def _evidence(self, root: Floats) -> tuple[float, Floats]:
+        """Return the loss without priors, and W [n, n] of which only the lower triangle counts; `root` is used up."""
+        from scipy.linalg.blas import dsyr
+        from scipy.linalg.lapack import dpotri, dpotrs
+
+        n = len(root)
+        solved, _ = dpotrs(root, self._sides, lower=1)  # [n, 2]: C^-1 z, C^-1 1
+        mean = solved[:, 0].sum() / solved[:, 1].sum()
+        weights = solved[:, 0] - mean * solved[:, 1]
+        signal = profiled_signal(float(weights @ (self.z - mean)), n)
+        value = (n / 2 + SIGNAL_SHAPE + 1) * math.log(signal) + float(np.log(root.flat[:: n + 1]).sum())
+        inverse, _ = dpotri(root, lower=1, overwrite_c=1)
+        return value, dsyr(-1.0 / signal, weights, a=inverse, lower=1, overwrite_a=1)
 
     def _correlate(self, scaled: Floats) -> None:
         """Fill the buffers: `_kernel` the correlations, `_slope` its derivative along `log length` over `scaled^2`."""

@@ -6,12 +6,14 @@ Letters: n rows in the model, d coordinates.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from lamcts.errors import MissingExtra
 from lamcts.models.fit import Prior, fit
 from lamcts.models.gp import Hyper, Posterior
+from lamcts.models.groups import Groups
 from lamcts.models.scale import Scale
 from lamcts.observations import Observations
 from lamcts.types import Floats, Rows
@@ -22,6 +24,8 @@ FIT_ROWS_EACH, LEAST_FIT_ROWS, MOST_FIT_ROWS = 5, 256, 500  # the same of the ro
 KEPT = 3 / 4  # of the most rows, when the rows are chosen anew: the rest is room for results to come (untuned)
 REFIT_ROWS = 25  # new rows after which a refit is always due (untuned)
 SHORT, SHORT_NOISE = 8.0, 1e-3  # a start at which ripples are shape, not noise (untuned)
+P = TypeVar("P", Posterior, Groups)
+Fit = Callable[..., tuple[Hyper, float]]
 CHUNK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimensions 16 MB
 
 
@@ -71,23 +75,26 @@ class ModelState:
     chunks: list[list[int]] = field(default_factory=list)  # rows in the model: those chosen, then each addition
 
 
-class LocalModel:
-    """The process over the rows of `seen` nearest to a centre, kept up to date with little work.
+class LocalRows(Generic[P]):
+    """A process over the rows of `seen` nearest to a centre, kept up to date with little work.
 
     What it returns depends on `state` and `seen` alone, bit for bit: new rows come in as chunks, by rank-k growth
     of the Cholesky factor, and a model made of the same state grows through the same chunks.
     """
 
     def __init__(
-        self, seen: Observations, prior: Prior, model_budget: ModelBudget, state: ModelState | None = None
+        self,
+        seen: Observations,
+        prior: Prior,
+        model_budget: ModelBudget,
+        state: ModelState | None = None,
     ) -> None:
         self._seen, self._prior, self._budget = seen, prior, model_budget
         self.state = ModelState() if state is None else state
-        self._posterior: Posterior | None = None
+        self._posterior: P | None = None
         self._most, self._most_fitted = model_budget.limits(seen.dim)
-        self._fit, self._make = _route(model_budget.device)
 
-    def update(self, centre: Floats) -> Posterior:
+    def update(self, centre: Floats) -> P:
         """Return the process up to date with `seen`, which holds at least one success; `centre` [d] says where."""
         good, state = self._seen.good, self.state
         new = self._near(centre, good[state.known :])
@@ -141,34 +148,65 @@ class LocalModel:
             order = np.argsort(self._seen.y[rows], kind="stable")
             rows = rows[np.sort(order[: self._most_fitted])]
         x, z = self._seen.x[rows], self._standard(rows)
-        starts = [] if self.state.hyper is None else [self.state.hyper]
-        if self.state.fits % self._budget.afresh == 0:
-            mode = self._prior.mode(x.shape[1])
-            starts += [mode, Hyper(mode.lengths / SHORT, SHORT_NOISE)]
-        fitted = [self._fit(x, z, start, self._prior, self._budget.iterations) for start in starts]
-        self.state.hyper = min(fitted, key=lambda pair: pair[1])[0]
+        self._fit(x, z, self.state.fits % self._budget.afresh == 0)
         self.state.fits += 1
 
-    def _rebuilt(self) -> Posterior:
+    def _fitted(self, x: Floats, z: Floats, warm: Hyper | None, afresh: bool, fit: Fit) -> Hyper:
+        """Return the best hyper-parameters found from those before, if any, and `afresh` from two places more."""
+        starts = [] if warm is None else [warm]
+        if afresh or warm is None:
+            mode = self._prior.mode(x.shape[1])
+            starts += [mode, Hyper(mode.lengths / SHORT, SHORT_NOISE)]
+        fitted = [fit(x, z, start, self._prior, self._budget.iterations) for start in starts]
+        return min(fitted, key=lambda pair: pair[1])[0]
+
+    def _rebuilt(self) -> P:
         assert self.state.hyper is not None
         rows = np.array(self.state.chunks[0], np.int64)
-        posterior = self._make(self._seen.x[rows], self._standard(rows), self.state.hyper)
+        posterior = self._made(self._seen.x[rows], self._standard(rows), self.state.hyper)
         for i in range(1, len(self.state.chunks)):
             posterior = self._grown(posterior, i)
         return posterior
 
-    def _grown(self, posterior: Posterior, i: int) -> Posterior:
+    def _grown(self, posterior: P, i: int) -> P:
         """Return the process of chunks 0 to `i - 1` with chunk `i` added."""
         rows = np.array([row for chunk in self.state.chunks[: i + 1] for row in chunk], np.int64)
         return posterior.extended(self._seen.x[self.state.chunks[i]], self._standard(rows))
 
     def _standard(self, rows: Rows) -> Floats:
-        """Return the losses of rows in the standard units of those rows, [n]."""
+        """Return what is modelled of rows in the standard units of those rows, one number a row or more."""
+        raise NotImplementedError
+
+    def _fit(self, x: Floats, z: Floats, afresh: bool) -> None:
+        """Fit the hyper-parameters of the state to rows."""
+        raise NotImplementedError
+
+    def _made(self, x: Floats, z: Floats, hyper: Hyper) -> P:
+        """Return the process of rows."""
+        raise NotImplementedError
+
+
+class LocalModel(LocalRows[Posterior]):
+    """The process of one column."""
+
+    def __init__(
+        self, seen: Observations, prior: Prior, model_budget: ModelBudget, state: ModelState | None = None
+    ) -> None:
+        super().__init__(seen, prior, model_budget, state)
+        self._route = _route(model_budget.device)
+
+    def _fit(self, x: Floats, z: Floats, afresh: bool) -> None:
+        self.state.hyper = self._fitted(x, z, self.state.hyper, afresh, self._route[0])
+
+    def _made(self, x: Floats, z: Floats, hyper: Hyper) -> Posterior:
+        return self._route[1](x, z, hyper)
+
+    def _standard(self, rows: Rows) -> Floats:
         y = self._seen.y[rows]
         return Scale.of(y).down(y)
 
 
-def _route(device: str | None) -> tuple[Callable[..., tuple[Hyper, float]], Callable[..., Posterior]]:
+def _route(device: str | None) -> tuple[Fit, Callable[..., Posterior]]:
     """Return how hyper-parameters are fitted and how a posterior is made.
 
     MissingExtra without the packages of a device, ValueError for a device that torch does not have here.

@@ -32,7 +32,7 @@ class Paths:
         self._phases = rng.uniform(0.0, 2.0 * math.pi, waves).astype(np.float32)
         self._heights = (math.sqrt(2.0 * posterior.signal / waves) * rng.standard_normal((waves, k))).astype(np.float32)
         noise = math.sqrt(posterior.signal * posterior.hyper.noise) * rng.standard_normal((n, k))
-        self._mean = np.float32(posterior.mean)
+        self._mean: np.float32 | Singles = np.float32(posterior.mean)
         self._rows: Singles = posterior.scaled.astype(np.float32)
         gap = (posterior.z - posterior.mean)[:, None] - self._waves(self._rows) @ self._heights - noise  # [n, k]
         self._weights = posterior.unwhiten(posterior.whiten(gap)).astype(np.float32)

@@ -69,6 +69,7 @@ class Optimizer:
         arguments.refuse_unknown(unknown, ("space", *(Optimizer.__init__.__kwdefaults__ or ())), "Optimizer")
         self.space, self.maximize, self.repeat = arguments.checked_space(space), bool(maximize), bool(repeat)
         self.goals = Goals.of(self.maximize, objectives, constraints, reference)
+        self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
         self.seed = arguments.checked_seed(seed)
         self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else arguments.checked_sampler(sampler)
         self.tree = arguments.checked_tree(tree)

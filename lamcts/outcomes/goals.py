@@ -20,6 +20,7 @@ SENSES = {"min": False, "max": True, "minimize": False, "maximize": True}
 RELATIONS = {"<=": "<=", ">=": ">=", "==": "==", "<": "<=", ">": ">=", "=": "=="}
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 WORDS = re.compile(rf"\s*(\S.*?)\s*(<=|>=|==|<|>|=)\s*({NUMBER})\s*(?:(?:\+-|\+/-|±)\s*({NUMBER}))?\s*")
+VALUE = "value"  # what one objective is called that nobody has named
 LARGEST = 1e300  # stands for an infinite excess, so that sums of them are finite
 
 
@@ -132,7 +133,8 @@ class Goals:
 
     def arguments(self) -> dict[str, Any]:
         """Return what an optimizer is given for these goals, as JSON values."""
-        return self.signature() | ({} if self.reference is None else {"reference": list(self.reference)})
+        named = {"objectives": list(self.names)} if self.plain and self.names != (VALUE,) else {}  # the sense: beside
+        return self.signature() | named | ({} if self.reference is None else {"reference": list(self.reference)})
 
     @classmethod
     def from_signature(cls, signature: Mapping[str, Any], maximize: bool = False) -> "Goals":
@@ -156,7 +158,7 @@ def _digits(number: float) -> str:
 
 def _objectives(given: Any, maximize: bool) -> tuple[Objective, ...]:
     if given is None:
-        return (Objective("value", maximize),)
+        return (Objective(VALUE, maximize),)
     if isinstance(given, Mapping):
         return (
             tuple(Objective(_name(name, "objectives"), _sense(name, sense)) for name, sense in given.items()) or _none()
@@ -164,7 +166,7 @@ def _objectives(given: Any, maximize: bool) -> tuple[Objective, ...]:
     if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
         return tuple(Objective(_name(name, "objectives"), maximize) for name in given) or _none()
     n = whole_number(given, "objectives: names, a dict of names and senses, or how many there are")
-    names = [f"f{i + 1}" for i in range(n)] if n > 1 else ["value"]
+    names = [f"f{i + 1}" for i in range(n)] if n > 1 else [VALUE]
     return tuple(Objective(name, maximize) for name in names)
 
 

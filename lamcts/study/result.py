@@ -149,7 +149,7 @@ class History:
     def __repr__(self) -> str:
         kept = "" if self.goals.plain else f"{int(self.feasible.sum())} feasible, "
         failures = ", ".join(f"{len(rows)} {kind}" for kind, rows in self.failures.items())
-        why = f" ({failures})" if failures else ""
+        why = f" ({failures})" if len(self.failures) > 1 else ""
         return f"<history of {len(self)} evaluations, {kept}{int(self.failed.sum())} failed{why}>"
 
 

@@ -9,6 +9,7 @@ from lamcts import objectives
 from lamcts.errors import MissingExtra
 from lamcts.optimizer import Optimizer
 from lamcts.spaces import Box, Choice, Float, Int, Space
+from lamcts.study import Study
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
 
@@ -213,3 +214,18 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
 def test_importing_the_plots_loads_no_matplotlib():
     code = "import sys, lamcts.plot; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_only_feasible_values_are_a_best_so_far_and_of_several_objectives_none_is():
+    settings = {"budget": 20, "seed": 0, "sampler": "uniform", "tree": None, "progress": False}
+    f, space = (lambda point: {"value": point[0], "g": point[1]}), Box(0.0, 1.0, dim=2)
+    study = Study(f, space, False, constraints=["g <= 0.5"], **settings)
+    result = study.solve()
+    kept = np.where(result.history.feasible, result.history.values, np.nan)
+    assert 0 < np.isfinite(kept).sum() < 20
+    for source in (result, result.history, study.optimizer):
+        assert np.array_equal(run_of(source).values, kept, equal_nan=True)
+    both = Study(f, space, False, objectives=["value", "g"], **settings)
+    for source in (both.solve(), both.optimizer):
+        with pytest.raises(ValueError, match="expected one objective, got several: draw `front` or `hypervolume`"):
+            run_of(source)

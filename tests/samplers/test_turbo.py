@@ -6,7 +6,7 @@ import pytest
 from lamcts.models.fit import Prior
 from lamcts.models.local import ModelBudget
 from lamcts.regions.region import Step
-from lamcts.samplers import turbo
+from lamcts.samplers.parts import turbo_session
 from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Bool, Box, Choice, Space
@@ -123,7 +123,7 @@ def test_a_share_of_the_draws_goes_down_the_slope(share: float, batch: int, monk
         assert not (down != best)[~free].any()
         return down
 
-    monkeypatch.setattr(turbo, "gradient_descent", watched)
+    monkeypatch.setattr(turbo_session, "gradient_descent", watched)
     Search(Turbo(candidates=100, descent_share=share), CUBE, seed=0, given=8).go(28 // batch, batch)
     assert len(went) >= 28
     assert abs(np.mean(went) - share) <= 0.5 / len(went)

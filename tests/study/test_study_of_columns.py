@@ -74,6 +74,25 @@ def test_what_is_neither_sought_nor_bounded_may_come_along_but_nothing_may_be_mi
         lamcts.minimize(cheap, BOX, budget=8, objectives=["cost"], constraints=["sterss <= 4"], **OPTIONS)
 
 
+def test_numbers_by_name_or_in_order_come_in_any_coat() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+
+    def f(point: np.ndarray) -> Any:
+        cost = torch.tensor(float(point[0]), requires_grad=True)
+        kinds = [{"cost": cost, "range": np.array([[1.5]]), "stress": np.float32(2)}, [cost, np.int64(1), 2], None]
+        kinds += [torch.stack([cost, cost, cost]), (cost, None, 2.0), {"cost": None, "range": None, "stress": cost}]
+        return kinds[calls.append(0) or len(calls) - 1]
+
+    calls: list[int] = []
+    with pytest.raises(ValueError, match="expected a number for each of cost, range, got none for 'range'"):
+        lamcts.minimize(f, BOX, budget=6, **TWO, **OPTIONS)  # the fifth is a mistake, and no failure
+    runs = lamcts.run(f, BOX, budget=4, **TWO, **OPTIONS)
+    calls.clear()
+    found = list(runs)
+    assert found[0].value == {"cost": np.float32(found[0].point[0]), "range": 1.5} and found[1].value["range"] == 1
+    assert found[2].message == "no value" and found[3].value["cost"] == found[3].value["range"]
+
+
 def test_one_objective_by_name_has_its_own_sense() -> None:
     result = lamcts.minimize(lambda p: {"gain": p.sum()}, BOX, budget=10, objectives={"gain": "max"}, **OPTIONS)
     assert result.fun == result.history.values.max() == result.history.best[-1]

@@ -74,3 +74,16 @@ def test_values_constraints_and_violation_are_in_the_users_units(tmp_path: Path)
     np.testing.assert_allclose(record.violation, [0.45, 0, math.nan])
     assert record.feasible.tolist() == [False] * 3 and len(record.front) == 0
     assert record.failures == {2: "ValueError: no"}
+
+
+def test_one_objective_with_a_name_keeps_its_sense_and_its_name(tmp_path: Path) -> None:
+    opt = lamcts.Optimizer(SPACE, sampler="uniform", tree=None, seed=0, objectives={"gain": "max"})
+    with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
+        opt.tell(opt.ask(3), [{"gain": 1.0}, {"gain": 5.0}, {"gain": 2.0}])
+        journal.write(opt.delta(journal.mark))
+    record = Journal.read(tmp_path / "run.db")
+    assert record.values.tolist() == [1, 5, 2] and record.best is not None and record.best[1] == 5
+    opt.save(tmp_path / "run.npz")
+    later = lamcts.Optimizer.load(tmp_path / "run.npz")
+    later.tell(later.ask(), [{"gain": 3.0}])
+    assert later.best.value == opt.best.value == 5 and later.maximize and later.goals == opt.goals
