@@ -1,0 +1,191 @@
+"""Turbo where rows have several columns: losses, and excesses of constraints."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lamcts.observations import Observations
+from lamcts.outcomes.hypervolume import hypervolume
+from lamcts.outcomes.standing import CHECKED, FAILED, OK
+from lamcts.regions.region import Region
+from lamcts.samplers.parts.aims import Nearest, Volume
+from lamcts.samplers.parts.column_draws import picked
+from lamcts.samplers.scalarised import Scalarised, fitting
+from lamcts.samplers.turbo import Turbo
+from lamcts.spaces import Box, Choice, Product, Space
+from lamcts.types import Floats
+
+Rows = tuple[Floats, Floats]  # losses [k, m], excesses [k, c]
+BRIEF = Turbo(candidates=200)
+
+
+class Run:
+    """A session over rows of several columns."""
+
+    def __init__(self, formula: Callable[[Floats], Rows], dim: int = 3, settings: Any = BRIEF, space: Any = None):
+        self.formula, self.settings = formula, settings
+        self.space: Space = Box(0, 1, dim=dim) if space is None else space
+        f, g = formula(np.full((1, self.space.dim), 0.5))
+        self.seen = Observations(self.space.dim, losses=f.shape[1], constraints=g.shape[1])
+        self.session = settings.start(self.region(), self.seen, np.random.default_rng(7))
+
+    def region(self) -> Region:
+        return Region(self.space, (), self.seen.good)
+
+    def go(self, batches: int, size: int = 4) -> "Run":
+        for _ in range(batches):
+            self.session.move(self.region())
+            x, notes = self.session.ask(size)
+            f, g = self.formula(x)
+            none = np.full(len(x), -1)
+            kind = np.where(np.isfinite(f).all(1), OK, np.where(np.isfinite(g).any(1), CHECKED, FAILED))
+            rows = self.seen.append(x, f, np.full(len(x), np.nan), none, none, g, kind)
+            self.session.tell(notes, rows)
+        return self
+
+    def resumed(self) -> "Run":
+        state = json.loads(json.dumps(self.session.state(), allow_nan=False))
+        self.session = self.settings.restore(state, [], self.region(), self.seen)
+        return self
+
+
+def wedge(x: Floats) -> Rows:
+    """The nearest point to the origin beyond a plane and a circle: at 0.5 on each axis, in two dimensions or more."""
+    return (x**2).sum(1)[:, None], np.column_stack([1.0 - x[:, 0] - x[:, 1], (x[:, 0] - 0.5) ** 2 - 0.04])
+
+
+def ends(x: Floats) -> Rows:
+    """Distances from two corners of a square inside: the front is the line between."""
+    return np.column_stack([((x - 0.2) ** 2).sum(1), ((x - 0.8) ** 2).sum(1)]), np.empty((len(x), 0))
+
+
+def patchy(x: Floats) -> Rows:
+    """Two losses, of which some are missing, and three constraints, one never measured and one now and then."""
+    f, _ = ends(x)
+    f[x[:, 1] > 0.8] = np.nan
+    g = np.column_stack([x[:, 0] - 0.7, np.full(len(x), np.nan), np.where(x[:, 2] > 0.5, np.nan, x[:, 2] - 0.4)])
+    return f, g
+
+
+def nothing(x: Floats) -> Rows:
+    return np.full((len(x), 2), np.nan), np.full((len(x), 1), np.nan)
+
+
+def hopeless(x: Floats) -> Rows:
+    return (x**2).sum(1)[:, None], 1.0 + ((x - 0.6) ** 2).sum(1)[:, None]
+
+
+def many(x: Floats) -> Rows:
+    return np.column_stack([((x - at) ** 2).sum(1) for at in np.linspace(0, 1, 6)]), x[:, :1] - 0.9
+
+
+def test_turbo_looks_at_the_columns_itself() -> None:
+    assert fitting(BRIEF, Run(wedge).seen) is BRIEF
+
+
+def test_it_ends_nearer_under_constraints_than_by_one_number() -> None:
+    best = [_best(Run(wedge, settings=own).go(20).seen) for own in (BRIEF, Scalarised(BRIEF))]
+    assert best[0] < 0.51 and best[0] < best[1]
+
+
+def _best(seen: Observations) -> float:
+    return float(seen.f[seen.feasible, 0].min())
+
+
+def test_its_front_fills_more_volume_than_that_of_one_number() -> None:
+    filled = []
+    for own in (BRIEF, Scalarised(BRIEF)):
+        seen = Run(ends, settings=own).go(20).seen
+        filled.append(hypervolume(seen.f, np.array([1.2, 1.2])))
+    assert filled[0] > filled[1]
+
+
+@pytest.mark.parametrize("formula", [wedge, ends, patchy, many])
+def test_a_search_that_is_resumed_proposes_the_same(formula: Callable[[Floats], Rows]) -> None:
+    straight, broken = Run(formula).go(12), Run(formula)
+    for _ in range(12):
+        broken.go(1).resumed()
+    assert np.array_equal(straight.seen.x, broken.seen.x)
+    assert straight.session.state() == broken.session.state()
+
+
+@pytest.mark.parametrize("formula", [patchy, nothing, hopeless, many])
+def test_whatever_is_missing_or_broken_the_search_goes_on(formula: Callable[[Floats], Rows]) -> None:
+    seen = Run(formula).go(10).seen
+    assert len(seen) == 40
+
+
+def test_the_violation_falls_where_nothing_is_feasible() -> None:
+    seen = Run(hopeless).go(12).seen
+    assert np.median(seen.g[-16:]) < 1.01 < np.median(seen.g[:6])
+
+
+@pytest.mark.parametrize("formula", [wedge, ends])
+def test_units_do_not_change_a_proposal(formula: Callable[[Floats], Rows]) -> None:
+    def scaled(x: Floats) -> Rows:
+        f, g = formula(x)
+        return 8 * f, g * 2.0 ** -np.arange(g.shape[1])
+
+    assert np.array_equal(Run(formula).go(10).seen.x, Run(scaled).go(10).seen.x)
+
+
+def test_a_constraint_that_is_never_broken_changes_no_proposal() -> None:
+    def further(x: Floats) -> Rows:
+        f, g = wedge(x)
+        return f, np.column_stack([-1 - x[:, 0], g])
+
+    assert np.array_equal(Run(wedge).go(10).seen.x, Run(further).go(10).seen.x)
+
+
+def test_the_order_of_constraints_does_not_matter_but_for_rounding() -> None:
+    def turned(x: Floats) -> Rows:
+        f, g = wedge(x)
+        return f, g[:, ::-1]
+
+    first, second = Run(wedge).go(4), Run(turned).go(4)
+    assert np.allclose(first.seen.x, second.seen.x, atol=1e-3)
+
+
+def test_a_first_feasible_row_is_a_success() -> None:
+    run = Run(lambda x: ((x**2).sum(1)[:, None], 0.9 - x[:, :1]))
+    run.session.progress.incumbent = 0
+    none, x = np.full(2, -1), np.array([[0.1, 0.1, 0.1], [0.95, 1.0, 1.0]])
+    run.seen.append(x, *run.formula(x)[:1], np.full(2, np.nan), none, none, run.formula(x)[1])
+    assert run.session._improving(np.array([1])) == [True]
+    run.session.progress.incumbent = 1
+    assert run.session._improving(np.array([0])) == [False]
+
+
+def test_a_row_that_adds_nothing_to_the_front_is_no_success() -> None:
+    run = Run(ends).go(6)
+    f = run.seen.f
+    front = f[run.seen.front]
+    none, x = np.full(2, -1), np.random.default_rng(0).random((2, 3))
+    told = np.array([front.max(0) + 1, front.min(0) - 0.01])
+    rows = run.seen.append(x, told, np.full(2, np.nan), none, none)
+    assert run.session._improving(rows) == [False, True]
+
+
+def test_among_candidates_drawn_feasible_the_best_is_picked_else_the_least_broken() -> None:
+    draws = np.zeros((3, 2, 3))  # candidates, draws, columns
+    draws[:, 0] = [[-2, 1, -1], [0, -1, -1], [1, -1, -1]]
+    draws[:, 1] = [[0, 1, 1], [0, 2, -1], [0, 0.5, 0.5]]
+    picks = picked(draws, 1, np.empty((0, 1)), np.random.default_rng(0))
+    assert picks.rows == [1, 2]
+
+
+def test_a_draw_falls_as_the_slope_of_its_aim_says() -> None:
+    front, at = np.array([[0.0, 1.0], [0.4, 0.5], [1.0, 0.0]]), np.array([0.3, 0.45])
+    for aim in (Volume(front), Nearest.beside(front, np.array([0.3, 0.7]))):
+        _, slope = aim.slope(at)
+        for i, step in enumerate(1e-6 * np.eye(2)):
+            assert (aim.slope(at + step)[0] - aim.slope(at - step)[0]) / 2e-6 == pytest.approx(slope[i], rel=1e-5)
+
+
+def test_parameters_that_are_no_numbers_are_searched_too() -> None:
+    space = Product(Box(0, 1, dim=2), Choice(["x", "y", "z"]))
+    seen = Run(ends, space=space).go(8).seen
+    assert len(np.unique(seen.x, axis=0)) == len(seen) == 32
