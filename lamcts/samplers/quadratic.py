@@ -28,6 +28,7 @@ MOST_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
 LEAST_ROWS_EACH = 10  # for each parameter: what the model had before it was given the rows of a whole curvature
 NEAR = 2.0  # boxes: rows within take part (untuned)
 FAR = 8.0  # boxes: rows within take part where they help to tell the near ones (tuned, with the number of rows)
+AGAIN = 0.25  # of the first side, where a search with constraints begins from a draw: as COBYLA's half cube (untuned)
 MEAN_EVERY = 10  # results at least from one step of the model's mean to the next, whose model is else all but the same:
 # as many as the batches that the rest was tuned in (tuned: after every success it crept into the first valley)
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
@@ -74,7 +75,10 @@ class Quadratic(LocalSampler):
         best, box = seen.best_row(region.rows), TrustRegionState(self.length)
         if seen.plain or seen.f.shape[1] > 1:
             return _QuadraticSession(self, region, seen, _Progress(rng, best, box))
-        return ConstrainedSession(self, region, seen, ConstrainedProgress(rng, best, box, best))
+        if best is None:  # nothing known, or what is has been searched: the models' one optimum is not to be it again
+            box.length *= AGAIN
+        since = len(seen) if best is None else 0
+        return ConstrainedSession(self, region, seen, ConstrainedProgress(rng, best, box, best, since))
 
     def most_rows(self, d: int, within: int) -> int:
         """Return how many rows take part in the model of `d` parameters where so many lie within reach."""

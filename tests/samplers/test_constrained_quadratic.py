@@ -1,6 +1,7 @@
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import lamcts
 from lamcts.observations import Floats, Observations
+from lamcts.regions.region import Region
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.scalarised import Scalarised, fitting
 from lamcts.samplers.turbo import Turbo
@@ -161,3 +163,23 @@ def test_with_one_objective_it_is_shown_the_constraints_and_with_two_one_number(
     assert fitting(Quadratic(), one) == Quadratic()
     assert fitting(Quadratic(), two) == Scalarised(Quadratic())
     assert fitting(Turbo(), Observations(2)) == Turbo()
+
+
+def append(seen: Observations, x: Floats, trials: Any) -> Any:
+    told = [corner(row) for row in x]
+    f, g = np.array([q["loss"] for q in told]), np.array([[2 - q["sum"], q["ball"] - 0.3] for q in told])
+    return seen.append(x, f, np.full(len(x), np.nan), trials, np.zeros(len(x), np.int64), g)
+
+
+def test_where_another_search_has_ended_it_goes_on_from_rows_of_its_own_alone() -> None:
+    space, seen = Box(0.0, 1.0, dim=5), Observations(5, constraints=2)
+    append(seen, space.sample(20, np.random.default_rng(0)), np.arange(20))
+    whole = Region(space, (), seen.good)
+    for offered, first, last in [(seen.good, 20, 45), (seen.good[:0], 45, 48)]:
+        session = Quadratic().start(replace(whole, rows=offered), seen, np.random.default_rng(1))
+        for trial in range(first, last):
+            session.move(replace(whole, rows=seen.good))
+            x, notes = session.ask(1)
+            session.tell(notes, append(seen, x, np.array([trial])))
+    assert session.state()["centre"] >= 45
+    assert np.abs(seen.x[46] - seen.x[45]).max() <= 0.25 + 1e-9  # nor does it look at all of the cube at once

@@ -21,6 +21,9 @@ from lamcts.types import Floats, Rows
 
 REACH = 8.0  # boxes: rows within take part; with 2, curvature was never seen on the G problems (tuned on these)
 ENOUGH = 0.1  # of the fall that was predicted: a success (Powell's, 1994)
+SETTLED = 1e-7  # of the usual distance of losses: a fall below it is none (untuned)
+NARROW, SHUT = 0.1, 0.125  # a box narrower than the one shrinks this much more where nothing falls any more: of 200
+# evaluations to the end of a search of G1, a third were spent on halving (untuned)
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
 
 
@@ -46,6 +49,7 @@ class Settings(Protocol):
 class ConstrainedProgress(Progress):
     box: TrustRegionState
     centre: int | None  # the row round which it searches
+    since: int = 0  # the first row that it may go on from: where another search has converged, its own alone
     prices: list[float] = field(default_factory=list)  # [c], losses for a unit of each excess; none: by standing
     places: list[Place | None] = field(default_factory=list)  # [1 + c], where the fits of the models start
 
@@ -79,7 +83,8 @@ class ConstrainedSession(LocalSession[Settings, ConstrainedProgress]):
         if row is not None and self.region.contains(self.seen.x[[row]])[0]:
             return row
         x = centre(self.region, self.seen, self.incumbent)
-        return None if x is None else int(np.flatnonzero((self.seen.x == x).all(1))[0])
+        row = -1 if x is None else int(np.flatnonzero((self.seen.x == x).all(1))[0])
+        return row if row >= self.progress.since else None
 
     def _propose(self, batch: Batch) -> list[float]:
         """Take steps from the centre into the batch; return the falls that they are to bring."""
@@ -150,7 +155,7 @@ class ConstrainedSession(LocalSession[Settings, ConstrainedProgress]):
         rows = self._rows(half)[0]
         way = np.abs(self.seen.x[rows] - x)
         here = (way.max(1) <= half) & (way[:, ~free] == 0).all(1) & self.region.contains(self.seen.x[rows])
-        return self._better(rows[here])[0]
+        return self._better(rows[here & (rows >= self.progress.since)])[0]
 
     def _better(self, rows: Rows) -> tuple[int | None, Floats]:
         """Return the row of the least merit of the centre and `rows` [k], and how much each of these gains, [k]."""
@@ -174,9 +179,21 @@ class ConstrainedSession(LocalSession[Settings, ConstrainedProgress]):
         )
         settings = self.settings
         failures = (settings.failure_tolerance + 1) // 2
+        length = self.progress.box.length
         self.progress.box.resize(settings.success_tolerance, failures, settings.length_max)
+        if self.progress.box.length < min(length, NARROW) and self._settled([fall for _, fall in notes]):
+            self.progress.box.length *= SHUT
         self.progress.centre = best
         super().tell(notes, rows)
+
+    def _settled(self, falls: list[float]) -> bool:
+        """Return whether no point was to bring a fall to speak of: what is left is to say so and begin elsewhere."""
+        row = self.progress.centre
+        if row is None or not np.isfinite(self.seen.f[row, 0]):
+            return False
+        with np.errstate(over="ignore"):
+            way = np.abs(self.seen.f[self.seen.good, 0] - self.seen.f[row, 0])
+        return max(falls) <= SETTLED * float(np.nanmedian(way))
 
     def recenter(self, row: int) -> None:
         """Go on from a row that others found, if its merit is less too."""
