@@ -16,11 +16,12 @@ from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import hyper_of
 from lamcts.models.warp import half_rank
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.hypervolume import cells_of, default_reference
+from lamcts.outcomes.hypervolume import cells_of
 from lamcts.outcomes.standing import FAILED, OK
 from lamcts.types import Floats, Rows
 
 LEAST = 1e-300  # improvement whose logarithm stands for none
+MARGIN = 0.1  # beyond the worst losses, in the units of the processes, so that they gain too (untuned)
 STEP = 1e-6  # of a number, for slopes by differences
 
 
@@ -28,12 +29,14 @@ class ColumnsSurrogate(NamedTuple):
     """The processes of the objectives and of the constraints, that of what fails (None: nothing has), and the front.
 
     front: the feasible losses that none dominates, in the units of the processes, [f, k]; none before the first.
+    reference: where hypervolumes are measured from, [k]: the worst losses seen, so that the ends of a front gain too.
     """
 
     objectives: list[HammingPosterior]
     constraints: list[HammingPosterior]
     valid: HammingPosterior | None
     front: Floats
+    reference: Floats
 
     def value(self, inputs: Inputs) -> Floats:
         """Return the logarithm of what points are worth, [m]."""
@@ -53,7 +56,7 @@ class ColumnsSurrogate(NamedTuple):
         sd: Floats = np.stack([np.sqrt(variance) for _, variance in moments], axis=1)
         if mean.shape[1] == 1:
             return log_expected_improvement(mean[:, 0], sd[:, 0], float(self.front.min()))
-        return np.log(np.maximum(expected_hypervolume(mean, sd, self.front), LEAST))
+        return np.log(np.maximum(expected_hypervolume(mean, sd, self.front, self.reference), LEAST))
 
     def slope(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """Return the negative of `value` [m], and its slope along the numbers [m, q], by differences."""
@@ -72,16 +75,16 @@ class ColumnsSurrogate(NamedTuple):
         expected = np.stack([process.y[-len(inputs) :] for process in objectives], axis=1)  # [m, k]
         kept = np.array([process.y[-len(inputs) :] for process in constraints]).reshape(-1, len(inputs)) <= 0
         front = np.vstack([self.front, expected[kept.all(0)]])
-        return ColumnsSurrogate(objectives, constraints, self.valid, front[non_dominated(front)])
+        return ColumnsSurrogate(objectives, constraints, self.valid, front[non_dominated(front)], self.reference)
 
 
-def expected_hypervolume(mean: Floats, sd: Floats, front: Floats) -> Floats:
-    """Return the expected gain in hypervolume of losses that are normal with `mean` and `sd` [m, k], [m].
+def expected_hypervolume(mean: Floats, sd: Floats, front: Floats, reference: Floats) -> Floats:
+    """Return the expected gain in hypervolume, [m], of losses that are normal with `mean` and `sd` [m, k].
 
-    Exact for independent losses: a sum over the cells that the front [f, k] leaves of products, over objectives, of the
-    expected overlap with the cell's side (Yang, Emmerich, Deutz and Bäck 2019, eq. 15).
+    Exact for independent losses: a sum over the cells that the front [f, k] leaves below the reference [k] of products,
+    over objectives, of the expected overlap with the cell's side (Yang, Emmerich, Deutz and Bäck 2019, eq. 15).
     """
-    lower, upper = cells_of(front, default_reference(front))
+    lower, upper = cells_of(front, reference)
     total = np.zeros(len(mean))
     for low, high in zip(lower, upper, strict=True):
         sides = np.ones(len(mean))
@@ -101,18 +104,19 @@ class DiscreteColumns(DiscreteModel):
         m, c = seen.f.shape[1], seen.g.shape[1]
         self.state.columns += [[] for _ in range(m + c - len(self.state.columns))]
         whole = self._chosen(np.flatnonzero(seen.kind == OK), centre)
-        warped = [half_rank(seen.f[whole, j]) for j in range(m)]
-        objectives = [self._process(j, whole, y, due) for j, y in enumerate(warped)]
+        losses = [half_rank(seen.f[whole, j]) for j in range(m)]
+        objectives = [self._process(j, whole, y, due) for j, y in enumerate(losses)]
         constraints = [self._constraint(m + j, seen.g[:, j], centre, due) for j in range(c)]
         feasible = seen.feasible[whole]
-        front = np.stack(warped, axis=1)[feasible]
+        known = np.stack(losses, axis=1)  # [n, k]
+        front, worst = known[feasible], known.max(0, initial=-np.inf)
         failed = self._chosen(np.flatnonzero((seen.kind == FAILED) & ~np.isin(seen.trial, self._mended())), centre)
         valid = self._validity(self._inputs(whole), failed, due) if len(failed) else None
         if due:
             self.state.fitted = len(seen)
             self.state.theta = self.state.columns[0]
         broken = [process for process in constraints if process is not None]
-        return ColumnsSurrogate(objectives, broken, valid, front[non_dominated(front)])
+        return ColumnsSurrogate(objectives, broken, valid, front[non_dominated(front)], worst + MARGIN)
 
     def _mended(self) -> Rows:
         """Return the trials that succeeded after all."""

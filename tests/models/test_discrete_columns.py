@@ -24,7 +24,7 @@ def test_the_expected_gain_in_hypervolume_is_the_mean_over_draws(m):
     draws = mean[:, None] + sd[:, None] * rng.standard_normal((5, 200_000, m))
     reference = default_reference(front)
     expected = [improvement(own, front, reference).mean() for own in draws]
-    assert expected_hypervolume(mean, sd, front) == pytest.approx(expected, rel=0.02)
+    assert expected_hypervolume(mean, sd, front, reference) == pytest.approx(expected, rel=0.02)
 
 
 def columns(n=40, seed=0, c=2, m=2):
