@@ -3,16 +3,14 @@
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from numpy.typing import NDArray
-
-from lamcts.spaces.base import Space, rows_of
-from lamcts.spaces.coded import Coded
+from lamcts.spaces.base import Space
+from lamcts.spaces.wrapped import Wrapped
 from lamcts.types import Floats
 
 Key = Callable[[Any], Hashable | None]
 
 
-class Keyed(Coded):
+class Keyed(Wrapped):
     """The points of another space, told apart by a key: of those with equal keys one is proposed, once.
 
     key: `key(point)` returns what equal points share (isomorphic cells, say), and None for a point that is none (an
@@ -21,42 +19,15 @@ class Keyed(Coded):
     """
 
     def __init__(self, inner: Space, key: Key, name: str | None = None) -> None:
-        if not isinstance(inner, Space) or isinstance(inner, type):
-            raise ValueError(f"Keyed: expected a space, got {type(inner).__name__}; pass Space({{...}}) or such")
+        super().__init__(inner)
         if not callable(key):
             raise ValueError(f"Keyed: expected a function of a point, got {type(key).__name__}")
         if isinstance(inner, Keyed):
             raise ValueError(
                 "Keyed: expected a space without a key, got Keyed; one key says all, pass the space inside"
             )
-        self.inner, self.key = inner, key
+        self.key = key
         self.name = _name(key, name)
-        self.dim = inner.dim
-
-    @property
-    def size(self) -> float:
-        """Number of points of the inner space: an upper bound of that of keys."""
-        return self.inner.size
-
-    @property
-    def blocks(self) -> tuple[slice, ...]:
-        return self.inner.blocks
-
-    @property
-    def continuous(self) -> NDArray[Any]:
-        return self.inner.continuous
-
-    def encode(self, point: Any) -> Floats:
-        return self.inner.encode(point)
-
-    def decode(self, x: Floats) -> Any:
-        return self.inner.decode(x)
-
-    def snap(self, x: Floats) -> Floats:
-        return self.inner.snap(x)
-
-    def spread(self, u: Floats) -> Floats:
-        return self.inner.spread(u)
 
     def identity(self, x: Floats) -> tuple[Hashable] | None:
         """Return what x [dim] shares with all that are the same thing, and no other; None where it is no point."""
@@ -67,9 +38,6 @@ class Keyed(Coded):
             got = type(key).__name__
             raise ValueError(f"Keyed: expected a key that can be hashed, got {got}; return text or a tuple") from None
         return None if key is None else (key,)
-
-    def rows(self) -> Floats | None:
-        return rows_of(self.inner)
 
     def signature(self) -> dict[str, Any]:
         return {"kind": "keyed", "key": self.name, "inner": self.inner.signature()}

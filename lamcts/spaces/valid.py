@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lamcts.spaces.base import Space, identity_of, rows_of
-from lamcts.spaces.coded import Coded
+from lamcts.spaces.base import Space, identity_of
+from lamcts.spaces.wrapped import Wrapped
 from lamcts.types import Floats
 
 Rule = Callable[[Any], Any]
@@ -35,7 +34,7 @@ class Within:
         return bool((values >= low - room).all() and (values <= high + room).all())
 
 
-class Valid(Coded):
+class Valid(Wrapped):
     """The points of another space for which a rule is true; the others are never proposed, and cost no evaluation.
 
     rule: `rule(point)`, or several; cheap beside an evaluation, and of the point alone.
@@ -46,41 +45,17 @@ class Valid(Coded):
     """
 
     def __init__(self, inner: Space, rule: Rule | Iterable[Rule], name: str | None = None) -> None:
-        if not isinstance(inner, Space) or isinstance(inner, type):
-            raise ValueError(f"Valid: expected a space, got {type(inner).__name__}; pass Space({{...}}) or such")
+        super().__init__(inner)
         rules = (rule,) if callable(rule) else tuple(rule) if isinstance(rule, Iterable) else ()
         if not rules or not all(map(callable, rules)):
             got = type(rule).__name__
             raise ValueError(f"valid: expected a function of a point that says whether it is valid, got {got}")
-        self.inner, self.rules = inner, rules
+        self.rules = rules
         self.name = name or ", ".join(_name(each) for each in rules)
-        self.dim = inner.dim
-
-    @property
-    def size(self) -> float:
-        """Number of points of the inner space: an upper bound of those that are valid."""
-        return self.inner.size
-
-    @property
-    def blocks(self) -> tuple[slice, ...]:
-        return self.inner.blocks
-
-    @property
-    def continuous(self) -> NDArray[np.bool_]:
-        return self.inner.continuous
 
     def holds(self, point: Any) -> bool:
         """Return whether a point is valid."""
         return all(bool(rule(point)) for rule in self.rules)
-
-    def encode(self, point: Any) -> Floats:
-        return self.inner.encode(point)
-
-    def decode(self, x: Floats) -> Any:
-        return self.inner.decode(x)
-
-    def snap(self, x: Floats) -> Floats:
-        return self.inner.snap(x)
 
     def spread(self, u: Floats) -> Floats:
         """Map `u` [n, dim] to valid rows; one stays as it is where it is not valid, and none drawn for it is."""
@@ -102,9 +77,6 @@ class Valid(Coded):
             return None
         own = identity_of(self.inner)
         return (x + 0.0).tobytes() if own is None else own(x)
-
-    def rows(self) -> Floats | None:
-        return rows_of(self.inner)
 
     def find(self, rng: np.random.Generator) -> Floats:
         """Return a valid row [dim]; ValueError where none is met in many draws."""
