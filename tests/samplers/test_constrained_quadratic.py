@@ -175,11 +175,11 @@ def test_where_another_search_has_ended_it_goes_on_from_rows_of_its_own_alone() 
     space, seen = Box(0.0, 1.0, dim=5), Observations(5, constraints=2)
     append(seen, space.sample(20, np.random.default_rng(0)), np.arange(20))
     whole = Region(space, (), seen.good)
-    for offered, first, last in [(seen.good, 20, 45), (seen.good[:0], 45, 48)]:
+    for offered, first, last in [(seen.good, 20, 110), (seen.good[:0], 110, 112)]:
         session = Quadratic().start(replace(whole, rows=offered), seen, np.random.default_rng(1))
         for trial in range(first, last):
             session.move(replace(whole, rows=seen.good))
             x, notes = session.ask(1)
             session.tell(notes, append(seen, x, np.array([trial])))
-    assert session.state()["centre"] >= 45
-    assert np.abs(seen.x[46] - seen.x[45]).max() <= 0.25 + 1e-9  # nor does it look at all of the cube at once
+    assert session.state()["centre"] >= 110
+    assert np.abs(seen.x[111] - seen.x[110]).max() <= 0.25 + 1e-9  # nor does it look at all of the cube at once
