@@ -28,6 +28,11 @@ class Turbo(LocalSampler):
     that of the box is the geometric mean of its sides. "Tuned": on seeds 0 to 9, as benchmarks/README.md tells. The
     default search takes `Turbo(length_min=2**-7, descent_share=1.0)` for its base (`registry.py`).
 
+    With constraints one model of the loss and of all excesses is drawn from (SCBO, Eriksson and Poloczek 2021, arXiv
+    2002.08526): among candidates drawn feasible the best, else the one least broken. With several objectives a draw is
+    worth the volume that it adds to the front, and the box stands round rows of the front in turn
+    (parts/turbo_columns.py).
+
     length: the box's at first (0.8; share of the cube); paper: the same.
     length_min: the search has converged when the box is below it (2^-10; share of the cube); tuned: at 2^-7 it gave up
         valleys that it was still going down; paper: 2^-7.

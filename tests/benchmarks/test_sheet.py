@@ -5,6 +5,7 @@ import pytest
 
 from benchmarks import (
     alphax,
+    columns_time,
     discrete,
     fill_region,
     gp_speed,
@@ -67,6 +68,7 @@ def test_a_run_that_failed_leaves_no_row_and_is_wanted_again(tmp_path):
         ("own_time", own_time.COLUMNS),
         ("growth", growth.COLUMNS),
         ("gp_speed", gp_speed.COLUMNS),
+        ("columns_time", columns_time.COLUMNS),
         ("swimmer", swimmer.COLUMNS),
         ("steps", steps.COLUMNS),
         ("split_gap", split_gap.COLUMNS),
