@@ -12,7 +12,7 @@ from lamcts.samplers.parts.constrained_step import ConstrainedStep
 from lamcts.types import Floats, Rows
 
 MARGIN = 1.0  # standard deviations of the models, by which the constraints are to be kept: half left most first rows
-# infeasible and crept along the boundary, twice was no better (tuned on the problems of constraints-mo 5.6)
+# infeasible and crept along the boundary, twice was no better (tuned on G problems and designs, few seeds)
 DEARER = 2.0  # prices of the merit, in the largest multiplier of the models: above 1 it is exact (untuned)
 CHEAPEST = 1.0  # price, in units of the loss's slope for each of the constraint's, where none binds (untuned)
 TAME = (
