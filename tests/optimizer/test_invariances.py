@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import lamcts
+from tests.extras import samplers
 
 BOX = lamcts.Box(0, 1, dim=3)
-SAMPLERS = ["auto", "turbo", "quadratic", "coordinate", "cma", "uniform"]
-EXACT = ["coordinate", "cma", "uniform"]
+SAMPLERS = samplers("auto", "turbo", "quadratic", "coordinate", "cma", "uniform")
+EXACT = samplers("coordinate", "cma", "uniform")
 
 
 def columns(point):

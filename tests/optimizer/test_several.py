@@ -9,6 +9,7 @@ import pytest
 import lamcts
 from lamcts.journal import Journal
 from lamcts.outcomes.standing import CHECKED, FAILED, OK
+from tests.extras import samplers
 
 BOX = lamcts.Box(0, 1, dim=3)
 KINDS = [
@@ -16,7 +17,7 @@ KINDS = [
     {"objectives": {"cost": "min", "range": "max"}},
     {"objectives": {"cost": "min", "range": "max"}, "constraints": ["stress <= 4", "range >= 1"]},
 ]
-SAMPLERS = ["auto", "turbo", "quadratic", "coordinate", "bo", "cma", "nevergrad:TwoPointsDE", "uniform"]
+SAMPLERS = samplers("auto", "turbo", "quadratic", "coordinate", "bo", "cma", "nevergrad:TwoPointsDE", "uniform")
 
 
 def made(sampler="uniform", **settings):

@@ -57,7 +57,7 @@ def test_the_leaf_of_the_highest_upper_bound_is_selected():
 
 
 def test_without_a_feasible_row_every_node_is_worth_nothing_and_the_search_goes_on():
-    opt = lamcts.Optimizer(BOX, seed=0, tree=LatentTree.lamoo(), sampler="cma", objectives=2, constraints=1)
+    opt = lamcts.Optimizer(BOX, seed=0, tree=LatentTree.lamoo(), sampler="bo", objectives=2, constraints=1)
     for _ in range(15):
         trials = opt.ask(3)
         opt.tell(trials, [(*t.point[:2], 1 + t.point[2]) for t in trials])
@@ -66,7 +66,7 @@ def test_without_a_feasible_row_every_node_is_worth_nothing_and_the_search_goes_
 
 @pytest.mark.parametrize("selector", ["leaf", "ucb"])
 def test_a_search_uses_it_and_a_file_holds_it(selector, tmp_path):
-    opt = lamcts.Optimizer(BOX, seed=0, tree=LatentTree.lamoo(selector=selector), sampler="cma", objectives=2)
+    opt = lamcts.Optimizer(BOX, seed=0, tree=LatentTree.lamoo(selector=selector), sampler="bo", objectives=2)
     for _ in range(20):
         trials = opt.ask(3)
         opt.tell(trials, [(t.point[0] + 3 * t.point[1], 1 - t.point[0] + 3 * t.point[1]) for t in trials])
