@@ -18,13 +18,14 @@ from argparse import ArgumentParser
 from contextlib import suppress
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import discrete_problems as dp
-from benchmarks.harness import script
+from benchmarks.harness import comparison, script
+from benchmarks.harness.comparison import KEY, Case
 from benchmarks.harness.search import Enough, Search
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
@@ -41,18 +42,6 @@ WARM = 48  # evaluations of a run before the run, which loads what the method lo
 PEERS = ("lamcts", "random", "local search", "evolution", "tpe")
 
 
-class Case(NamedTuple):
-    """One run; its fields but the last are the key of its row. `runs` is the method behind the name of the row."""
-
-    method: str
-    problem: str
-    batch: int
-    seed: int
-    budget: int
-    runs: str
-
-
-KEY = Case._fields[:-1]
 COLUMNS = (
     *KEY,
     *(f"regret_{m}" for m in MARKS),
@@ -70,13 +59,10 @@ def main() -> None:
     given = options()
     tiny = {"problems": ["onemax"], "methods": ["lamcts", "local search"], "seeds": [0], "budget": 24, "here": True}
     arguments = script.parsed(given, **tiny)
-    if arguments.label and len(arguments.methods or PEERS) != 1:
-        given.error(f"expected one method beside --as, got {', '.join(arguments.methods or PEERS)}")
+    comparison.check_label(given, arguments, PEERS)
     sheet = Sheet(arguments.out, KEY, COLUMNS)
-    if not arguments.table and arguments.here:
-        record_here(cases(arguments), sheet)
-    elif not arguments.table:
-        script.record(cases(arguments), sheet, "benchmarks.discrete:measure", arguments.jobs)
+    if not arguments.table:
+        comparison.record(arguments, cases(arguments), sheet, "benchmarks.discrete:measure", measure)
     if arguments.table or arguments.smoke:
         print(tables(sheet, arguments))
 
@@ -85,14 +71,8 @@ def options() -> ArgumentParser:
     """Return the parser of the command line."""
     given = script.parser(__doc__, "discrete.csv", "two methods on eight bits")
     script.many(given, "0-9")
-    given.add_argument("--problems", nargs="+", default=["tune"], help=f"tune, judge, or out of {', '.join(dp.ALL)}")
-    given.add_argument("--methods", nargs="+", metavar="NAME", help=f"out of {', '.join(native.NATIVE)}; tables: any")
-    given.add_argument("--budget", type=int, default=300)
-    given.add_argument("--batch", type=int, default=1)
-    given.add_argument("--as", dest="label", default="", help="what the rows of the one method are called")
-    given.add_argument("--here", action="store_true", help="all runs in this process: for methods that are quick")
-    given.add_argument("--table", action="store_true", help="print tables of the rows that are there, run nothing")
-    given.add_argument("--against", default="lamcts", metavar="NAME", help="whose areas the tables compare with")
+    out_of = f"tune, judge, or out of {', '.join(dp.ALL)}"
+    comparison.add_options(given, ["tune"], out_of, ", ".join(native.NATIVE), 300)
     return given
 
 
@@ -114,15 +94,6 @@ def asked(words: list[str]) -> list[str]:
     """Return the problems that words such as "tune", "judge" and names say."""
     sets = {"tune": list(dp.TUNE), "judge": list(dp.JUDGE)}
     return list(dict.fromkeys(name for word in words for name in sets.get(word, [word])))
-
-
-def record_here(made: list[Case], sheet: Sheet) -> None:
-    """Run in this process the cases that have no row yet: a process each costs seconds, and these milliseconds."""
-    for case in made:
-        if sheet.wants(case):
-            row, _ = measure(**case._asdict())
-            sheet.append(row)
-            script.tell(sheet, row)
 
 
 def measure(**fields: Any) -> Result:
@@ -191,13 +162,7 @@ def tables(sheet: Sheet, arguments: Any) -> str:
     """Return the tables of the rows of these problems, seeds, budget, batch and, where some are named, methods."""
     from benchmarks.tables import discrete
 
-    seeds, names = set(map(str, arguments.seeds)), asked(arguments.problems)
-    wanted = [
-        row
-        for row in sheet.rows()
-        if row["problem"] in names and row["seed"] in seeds and row["batch"] == str(arguments.batch)
-        if not arguments.methods or row["method"] in arguments.methods
-    ]
+    wanted = comparison.rows_of(sheet, arguments, asked(arguments.problems))
     return discrete.tables(wanted, arguments.budget, arguments.against)
 
 

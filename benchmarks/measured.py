@@ -15,12 +15,13 @@ from argparse import ArgumentParser
 from contextlib import suppress
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from benchmarks import measured_problems as mp
-from benchmarks.harness import script
+from benchmarks.harness import comparison, script
+from benchmarks.harness.comparison import KEY, Case
 from benchmarks.harness.measured import MeasuredSearch
 from benchmarks.harness.search import Enough
 from benchmarks.harness.sheet import Sheet
@@ -35,18 +36,6 @@ SETS = {"constrained": list(mp.CONSTRAINED), "pareto": list(mp.PARETO)}  # probl
 METHODS = ("lamcts", "random", "cobyla", "nsga2 20")  # where --methods names none
 
 
-class Case(NamedTuple):
-    """One run; its fields but the last are the key of its row. `runs` is the method behind the name of the row."""
-
-    method: str
-    problem: str
-    batch: int
-    seed: int
-    budget: int
-    runs: str
-
-
-KEY = Case._fields[:-1]
 CELLS = ("first_feasible", "feasible", "own_ms", "evaluations", "versions")
 COLUMNS = (*KEY, *(f"at_{m}" for m in MARKS), *CELLS)
 
@@ -55,13 +44,10 @@ def main() -> None:
     given = options()
     tiny = {"problems": list(mp.SMOKE), "methods": ["lamcts", "random", "cobyla"], "seeds": [0], "budget": 25}
     arguments = script.parsed(given, **tiny, here=True)
-    if arguments.label and len(arguments.methods or METHODS) != 1:
-        given.error(f"expected one method beside --as, got {', '.join(arguments.methods or METHODS)}")
+    comparison.check_label(given, arguments, METHODS)
     sheet = Sheet(arguments.out, KEY, COLUMNS)
-    if not arguments.table and arguments.here:
-        record_here(cases(arguments), sheet)
-    elif not arguments.table:
-        script.record(cases(arguments), sheet, "benchmarks.measured:measure", arguments.jobs)
+    if not arguments.table:
+        comparison.record(arguments, cases(arguments), sheet, "benchmarks.measured:measure", measure)
     if arguments.table or arguments.smoke:
         print(tables(sheet, arguments))
 
@@ -70,16 +56,8 @@ def options() -> ArgumentParser:
     """Return the parser of the command line."""
     given = script.parser(__doc__, "measured.csv", "three methods on two problems of two parameters")
     script.many(given, "0-4")
-    given.add_argument(
-        "--problems", nargs="+", default=list(SETS), help=f"{', '.join(SETS)}, or out of {', '.join(mp.ALL)}"
-    )
-    given.add_argument("--methods", nargs="+", metavar="NAME", help=f"out of {', '.join(peers.PEERS)}; tables: any")
-    given.add_argument("--budget", type=int, default=500, help="evaluations; of tables the last mark that is shown")
-    given.add_argument("--batch", type=int, default=1)
-    given.add_argument("--as", dest="label", default="", help="what the rows of the one method are called")
-    given.add_argument("--here", action="store_true", help="all runs in this process: for methods that are quick")
-    given.add_argument("--table", action="store_true", help="print tables of the rows that are there, run nothing")
-    given.add_argument("--against", default="lamcts", metavar="NAME", help="whose runs the tables compare with")
+    out_of = f"{', '.join(SETS)}, or out of {', '.join(mp.ALL)}"
+    comparison.add_options(given, list(SETS), out_of, ", ".join(peers.PEERS), 500)
     return given
 
 
@@ -113,15 +91,6 @@ def possible(problem: str) -> bool:
     if lack:
         print(f"skipped {problem}: {lack}", flush=True)
     return not lack
-
-
-def record_here(made: list[Case], sheet: Sheet) -> None:
-    """Run in this process the cases that have no row yet: a process each costs seconds, and these milliseconds."""
-    for case in made:
-        if sheet.wants(case):
-            row, _ = measure(**case._asdict())
-            sheet.append(row)
-            script.tell(sheet, row)
 
 
 def measure(**fields: Any) -> Result:
@@ -169,13 +138,7 @@ def tables(sheet: Sheet, arguments: Any) -> str:
     """Return the tables of the rows of these problems, seeds, batch and, where some are named, methods."""
     from benchmarks.tables import measured
 
-    seeds, names = set(map(str, arguments.seeds)), asked(arguments.problems)
-    wanted = [
-        row
-        for row in sheet.rows()
-        if row["problem"] in names and row["seed"] in seeds and row["batch"] == str(arguments.batch)
-        if not arguments.methods or row["method"] in arguments.methods
-    ]
+    wanted = comparison.rows_of(sheet, arguments, asked(arguments.problems))
     return measured.tables(wanted, arguments.budget, arguments.against)
 
 
