@@ -18,11 +18,12 @@ def gains(seen: Observations, before: int | None, told: list[list[int]]) -> Floa
     incumbent, of the distance to a good row; with several, the hypervolume that they add to the front. While nothing is
     feasible, it is how many places they are ahead of the incumbent.
     """
-    new = {row for rows in told for row in rows}
-    known = np.array([row not in new for row in range(len(seen))], bool) & seen.feasible
+    kept = seen.feasible
+    known = kept.copy()
+    known[[row for rows in told for row in rows]] = False
     if not known.any():
         return np.array([_first(seen, before, np.array(rows, np.int64)) for rows in told])
-    found = [seen.f[[row for row in rows if seen.feasible[row]]] for rows in told]
+    found = [seen.f[[row for row in rows if kept[row]]] for rows in told]
     if seen.f.shape[1] == 1:
         return np.array([_nearer(seen.f[known, 0], f[:, 0]) for f in found])
     front = seen.f[known][non_dominated(seen.f[known])]
