@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks import problems
-from benchmarks.figures import ablations, comparison, meta, regions, sheets, traces, validation
+from benchmarks.figures import ablations, comparison, lamoo, meta, regions, sheets, traces, validation
 from benchmarks.figures import games as games_figure
 from benchmarks.figures import synthetic as synthetic_figure
 from benchmarks.figures.comparison import Runs
@@ -187,3 +187,24 @@ def test_regions_are_summed_up_over_seeds_and_iterations():
     rows = [{"optimum_inside": "1 0", "share": "1 0.5"}, {"optimum_inside": "1 1", "share": "1 0.3"}]
     assert "75 % of the selected regions, 2 seeds" in regions.told(rows) and "40 % of the plane" in regions.told(rows)
     assert regions.percent(0.0) == "< 0.001 %" and regions.percent(1.0) == "100 %"
+
+
+def test_what_lamoo_is_compared_by_falls_and_depends_on_the_tree():
+    curves = {tree: lamoo.measure("uniform", tree, "bnh", 100, 60) for tree in ("none", "lamoo")}
+    assert curves["none"]["n"] == list(range(5, 65, 5))
+    for own in curves.values():
+        assert np.all(np.diff(own["missing"]) <= 0)
+    assert curves["none"]["missing"][:2] == curves["lamoo"]["missing"][:2]  # before the first split
+    assert curves["none"]["missing"] != curves["lamoo"]["missing"]
+
+
+def test_lamoo_s_curves_are_drawn_and_not_run_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(lamoo, "METHODS", lamoo.METHODS[:2])
+    options = ("--problems", "bnh", "--seeds", "100", "--budget", "20")
+    monkeypatch.setattr(sys, "argv", ["lamoo", "--out", str(tmp_path), *options])
+    lamoo.main()
+    rows = (tmp_path / "lamoo.csv").read_text()
+    assert rows.count("\n") == 3 and (tmp_path / "lamoo.png").stat().st_size > 10_000
+    monkeypatch.setattr(lamoo, "measure", None)
+    lamoo.main()
+    assert (tmp_path / "lamoo.csv").read_text() == rows
