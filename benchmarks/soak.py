@@ -1,4 +1,4 @@
-"""Does it hold under fire? Four kinds of attack, drawn by seed, for as long as there is time.
+"""Does it hold under fire? Five kinds of attack, drawn by seed, for as long as there is time.
 
     python -m benchmarks.soak --minutes 30 [--seed 1]
     python -m benchmarks.soak --seed 1 --only sessions:17        the same case again
@@ -6,7 +6,8 @@
 kills: a journalled run is killed at random moments (KILL, TERM, Ctrl-C) and called again until it ends: the result is
 that of a run that nobody killed, and no complete evaluation is lost or done twice. flips: a journal with flipped,
 overwritten or missing bytes gives a JournalError or the right values. sessions: asks, tells of all sorts, late tells,
-forgets and wrong calls over random spaces, with every sampler, beside a ledger. restarts: a state loaded by a new
+forgets and wrong calls over random spaces, with every sampler, beside a ledger. columns: the same with constraints and
+several objectives. restarts: a state loaded by a new
 process goes on with equal points. Each kind has the same share of the time. A row a kind goes to results/soak.csv; the
 exit status says whether anything failed.
 """
@@ -23,7 +24,7 @@ from pathlib import Path
 from types import FrameType
 
 import lamcts
-from benchmarks.attacks import flips, kills, restarts, sessions
+from benchmarks.attacks import columns, flips, kills, restarts, sessions
 from benchmarks.attacks.verdict import Broken, Case, brief
 from benchmarks.harness import sheet
 from benchmarks.harness.versions import commit
@@ -33,9 +34,10 @@ KINDS: dict[str, Check] = {
     "kills": kills.check,
     "flips": flips.check,
     "sessions": sessions.check,
+    "columns": columns.check,
     "restarts": restarts.check,
 }
-SMOKE = {"kills": 1, "flips": 2, "sessions": 8, "restarts": 2}  # cases
+SMOKE = {"kills": 1, "flips": 2, "sessions": 8, "columns": 8, "restarts": 2}  # cases
 HANG = 300.0  # seconds after which a case counts as one that never ends
 COLUMNS = ("kind", "cases", "attacks", "failures", "seconds", "seed", "version", "commit")
 

@@ -11,7 +11,7 @@ import pytest
 
 import lamcts
 from benchmarks import soak
-from benchmarks.attacks import flips, kills, restarts, sessions, spaces
+from benchmarks.attacks import columns, flips, kills, restarts, sessions, spaces
 from benchmarks.attacks.runs import Run, budget_of, outcome
 from benchmarks.attacks.values import FAILURES, NUMBERS, Regime
 from benchmarks.attacks.verdict import Broken, Case, check_own, difference
@@ -122,6 +122,42 @@ def test_a_broken_optimizer_is_found(tmp_path, make, words):
     with pytest.raises(Broken, match=words):
         for number in range(EVEN[0], 200, 8):
             sessions.check(Case("sessions", 0, number), tmp_path, make)
+
+
+class LosesConstraints(lamcts.Optimizer):
+    def tell(self, trials, values, seconds=None, *, constraints=None):
+        super().tell(trials, values, seconds)
+
+
+class CallsInfeasibleGood(lamcts.Optimizer):
+    @property
+    def best(self):
+        return super().best._replace(feasible=True)
+
+
+class RefusesInHalf(lamcts.Optimizer):
+    def tell(self, trials, values, seconds=None, *, constraints=None):
+        try:
+            super().tell(trials, values, seconds, constraints=constraints)
+        except ValueError:
+            self.ask()
+            raise
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (LosesConstraints, "expected best|expected the front|rows of the ledger|expected a refusal"),
+        (CallsInfeasibleGood, "expected nothing feasible"),
+        (RefusesInHalf, "expected nothing taken in by"),
+    ],
+)
+def test_an_optimizer_that_breaks_its_columns_is_found(tmp_path, make, words):
+    for number in EVEN:
+        columns.check(Case("columns", 0, number), tmp_path)  # the whole one passes
+    with pytest.raises(Broken, match=words):
+        for number in range(EVEN[0], 200, 8):
+            columns.check(Case("columns", 0, number), tmp_path, make)
 
 
 def test_only_a_raise_of_the_package_counts_as_its_own_error():
