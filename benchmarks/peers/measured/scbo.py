@@ -3,7 +3,8 @@
 One exact GP for the objective and one for each constraint, Matern 5/2 with a length-scale a parameter, outcomes
 standardised. Candidates are Sobol points of the region round the best point, a part of their coordinates moved;
 constrained Thompson sampling takes what a draw says is feasible and best. When the region is spent it starts anew.
-Departures from the tutorial: the design is the shared one, constraints are told through bilog (as in the paper).
+Departures from the tutorial: the design is the shared one, constraints are told through bilog (as in the paper), a fit
+that ends with a warning is taken as it is.
 """
 
 import math
@@ -109,9 +110,11 @@ def _candidates(centre: Any, side: float, search: MeasuredSearch) -> Any:
 
 def _fitted(x: Any, y: Any) -> Any:
     """Return a GP of rows x [n, d] and outcomes y [n, 1], with the tutorial's bounds."""
+    from botorch.exceptions import ModelFittingError
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import SingleTaskGP
     from botorch.models.transforms.outcome import Standardize
+    from botorch.optim.fit import fit_gpytorch_mll_scipy
     from gpytorch.constraints import Interval
     from gpytorch.kernels import MaternKernel, ScaleKernel
     from gpytorch.likelihoods import GaussianLikelihood
@@ -120,5 +123,9 @@ def _fitted(x: Any, y: Any) -> Any:
     kernel = MaternKernel(nu=2.5, ard_num_dims=x.shape[1], lengthscale_constraint=Interval(0.005, 4.0))
     noise = GaussianLikelihood(noise_constraint=Interval(1e-8, 1e-3))
     model = SingleTaskGP(x, y, covar_module=ScaleKernel(kernel), likelihood=noise, outcome_transform=Standardize(1))
-    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-    return model
+    likelihood = ExactMarginalLogLikelihood(model.likelihood, model)
+    try:
+        fit_gpytorch_mll(likelihood)
+    except ModelFittingError:  # the line search ended at a bound: where it ended is taken
+        fit_gpytorch_mll_scipy(likelihood)
+    return model.eval()
