@@ -6,12 +6,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.outcomes.dominance import DominanceNumbers
-from lamcts.outcomes.standing import FAILED, OK, feasible, placed, standing
+from lamcts.outcomes.standing import FAILED, OK, Standings, feasible, placed, standing
 from lamcts.types import Floats, Rows
 
 CAPACITY = 16  # rows that there is room for at first; it doubles
-Column = TypeVar("Column", Floats, Rows)
+Column = TypeVar("Column", Floats, Rows, NDArray[np.bool_])
 Identity = Callable[[Floats], Hashable | None]
 MOST_IDENTITIES = 100_000  # that are kept: some 20 MB (untuned)
 
@@ -65,10 +64,11 @@ class Observations:
         self._trial = np.empty(CAPACITY, np.int64)
         self._source = np.empty(CAPACITY, np.int64)
         self._good = np.empty(CAPACITY, np.int64)
+        self._feasible = np.empty(CAPACITY, bool)
+        self._broken = np.empty(CAPACITY, bool)  # rows that have a standing, but are not feasible
         self._n_good = 0
         self._best: int | None = None
-        self._stand: Floats = np.empty(0)  # of the first rows, where there are several columns
-        self._dominated = DominanceNumbers(losses)  # of the feasible rows
+        self._standings = Standings(losses, constraints)  # where there are several columns
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
         self._every: dict[Hashable, Floats] | None = None  # points of a finite space, once someone asked what is left
         self._left: dict[Hashable, Floats] = {}  # of these, the unknown ones
@@ -83,7 +83,7 @@ class Observations:
 
     @property
     def y(self) -> Floats:
-        return _frozen(self._f[: self._n, 0] if self.plain else self._standing()[:])
+        return _frozen(self._f[: self._n, 0] if self.plain else self._standing())
 
     @property
     def f(self) -> Floats:
@@ -100,7 +100,7 @@ class Observations:
     @property
     def feasible(self) -> NDArray[np.bool_]:
         """Which rows were evaluated and keep all constraints, [n]."""
-        return feasible(self.g, self.kind)
+        return _frozen(self._feasible[: self._n])
 
     def standing(self, rows: Rows) -> Floats:
         """Return what some rows [k] are compared by among themselves, [k]; other rows have no say in it."""
@@ -181,21 +181,21 @@ class Observations:
 
     def _compare(self, rows: Rows) -> None:
         """Take note of which new rows can be compared, and of the best of one column."""
-        good = rows[placed(self._g[rows], self._kind[rows])]
+        here, kept = placed(self._g[rows], self._kind[rows]), feasible(self._g[rows], self._kind[rows])
+        self._feasible[rows], self._broken[rows] = kept, here & ~kept
+        good = rows[here]
         self._good[self._n_good : self._n_good + len(good)] = good
         self._n_good += len(good)
         if not self.plain:
-            kept = rows[feasible(self._g[rows], self._kind[rows])]
-            self._dominated.append(self._f[kept])
+            self._standings.append(self._f[rows], self._g[rows], kept, here & ~kept)
         elif len(good):
             leader = int(good[np.argmin(self._f[good, 0])])
             if self._best is None or self._f[leader, 0] < self._f[self._best, 0]:
                 self._best = leader
 
     def _standing(self) -> Floats:
-        if len(self._stand) != self._n:
-            self._stand = standing(self.f, self.g, self.kind, self._dominated.numbers)
-        return self._stand
+        n = self._n
+        return self._standings.of(self._f[:n], self._feasible[:n], self._broken[:n])[:]
 
     def columns(self, first: int = 0) -> Columns:
         """Return copies of the columns from row `first` on."""
@@ -284,7 +284,7 @@ class Observations:
         if n <= size:
             return
         size = max(n, 2 * size)
-        for name in ("_x", "_f", "_g", "_kind", "_seconds", "_trial", "_source", "_good"):
+        for name in ("_x", "_f", "_g", "_kind", "_seconds", "_trial", "_source", "_good", "_feasible", "_broken"):
             old = getattr(self, name)
             new = np.empty((size, *old.shape[1:]), old.dtype)
             new[: len(old)] = old

@@ -21,8 +21,11 @@ MOST_LOG = 300.0  # of a quotient far out in the tail: its exponential, over sd,
 TAIL = -1e7  # below it `erfcx(-z / sqrt 2) |z| sqrt(pi / 2)` is 1 to the last bit and its series takes over
 
 
-def expected_improvement(mean: Floats, sd: Floats, best: float) -> Floats:
-    """Return `E max(best - f, 0)` for `f` normal with `mean` and `sd` [m], [m] (Jones et al. 1998, eq. 15)."""
+def expected_improvement(mean: Floats, sd: Floats, best: float | Floats) -> Floats:
+    """Return `E max(best - f, 0)` for `f` normal with `mean` and `sd` [m], [m] (Jones et al. 1998, eq. 15).
+
+    `best` [b, 1]: of each, [b, m].
+    """
     from scipy.special import ndtr
 
     sd = np.maximum(sd, TINY)

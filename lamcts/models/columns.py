@@ -68,6 +68,26 @@ class Columns:
         result: Floats = self.mean + self.rows.cross(x) @ self.weights
         return result
 
+    def moments(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the posterior means and variances, without noise, at `x` [m, d], both [m, q]."""
+        cross = self.rows.cross(x)
+        white = self.rows.whiten(cross.T)  # [n, m]
+        share = np.maximum(1.0 - np.einsum("ij,ij->j", white, white), 0.0)
+        return self.mean + cross @ self.weights, np.outer(share, self.signal)
+
+    def fitted(self) -> Floats:
+        """Return the posterior means at the model's own rows, [n, q]: their columns less the noise seen in them."""
+        result: Floats = self.z - self.hyper.noise * self.weights
+        return result
+
+    def believing(self, x: Floats) -> "Columns":
+        """Return the processes as if the columns at `x` [k, d] had come out at their expectation."""
+        new = Columns.__new__(Columns)
+        new.z, new.mean, new.signal = np.vstack([self.z, self.expect(x)]), self.mean, self.signal
+        new.rows = self.rows.extended(x, np.zeros(len(new.z)))
+        new.weights = new.rows.unwhiten(new.rows.whiten(new.z - new.mean))
+        return new
+
     def extended(self, x: Floats, z: Floats) -> "Columns":
         """Return the processes with further rows `x` [k, d]; `z` [n + k, q] are the columns of all rows."""
         new = Columns.__new__(Columns)

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.acquisition import expected_improvement, log_expected_improvement
+from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.discrete import LEAST_VALID, DiscreteModel
 from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import hyper_of
+from lamcts.models.hypervolume_gain import expected_hypervolume
 from lamcts.models.warp import half_rank
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.hypervolume import cells_of
 from lamcts.outcomes.standing import FAILED, OK
 from lamcts.types import Floats, Rows
 
@@ -76,23 +76,6 @@ class ColumnsSurrogate(NamedTuple):
         kept = np.array([process.y[-len(inputs) :] for process in constraints]).reshape(-1, len(inputs)) <= 0
         front = np.vstack([self.front, expected[kept.all(0)]])
         return ColumnsSurrogate(objectives, constraints, self.valid, front[non_dominated(front)], self.reference)
-
-
-def expected_hypervolume(mean: Floats, sd: Floats, front: Floats, reference: Floats) -> Floats:
-    """Return the expected gain in hypervolume, [m], of losses that are normal with `mean` and `sd` [m, k].
-
-    Exact for independent losses: a sum over the cells that the front [f, k] leaves below the reference [k] of products,
-    over objectives, of the expected overlap with the cell's side (Yang, Emmerich, Deutz and Bäck 2019, eq. 15).
-    """
-    lower, upper = cells_of(front, reference)
-    total = np.zeros(len(mean))
-    for low, high in zip(lower, upper, strict=True):
-        sides = np.ones(len(mean))
-        for j in range(front.shape[1]):
-            below = expected_improvement(mean[:, j], sd[:, j], low[j]) if np.isfinite(low[j]) else 0.0
-            sides = sides * np.maximum(expected_improvement(mean[:, j], sd[:, j], high[j]) - below, 0.0)
-        total += sides
-    return total
 
 
 class DiscreteColumns(DiscreteModel):

@@ -13,6 +13,8 @@ from lamcts.models.gp import Hyper
 from lamcts.models.paths import Singles
 from lamcts.types import Floats
 
+LONGEST = 2.0  # length scale that shapes a box: longer ones are all as good as flat (as TuRBO's own bound)
+
 
 class Groups:
     """The processes given rows `x` [n, d] and columns `z` [n, q], the first `losses` of which are losses.
@@ -32,9 +34,32 @@ class Groups:
         """The columns, what was not known completed, [n, q]."""
         return np.hstack([part.z for part in self.parts])
 
+    @property
+    def lengths(self) -> Floats:
+        """Length scales of all groups together, [d]: those that shape a box."""
+        logs = [np.log(np.minimum(part.hyper.lengths, LONGEST)) for part in self.parts]
+        result: Floats = np.exp(np.mean(logs, axis=0))
+        return result
+
     def expect(self, x: Floats) -> Floats:
         """Return the posterior means at `x` [m, d], [m, q]."""
         return np.hstack([part.expect(x) for part in self.parts])
+
+    def moments(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the posterior means and variances, without noise, at `x` [m, d], both [m, q]."""
+        means, variances = zip(*(part.moments(x) for part in self.parts), strict=True)
+        return np.hstack(means), np.hstack(variances)
+
+    def fitted(self) -> Floats:
+        """Return the posterior means at the model's own rows, [n, q]."""
+        return np.hstack([part.fitted() for part in self.parts])
+
+    def believing(self, x: Floats) -> "Groups":
+        """Return the processes as if the columns at `x` [k, d] had come out at their expectation."""
+        new = Groups.__new__(Groups)
+        new.losses, new.hypers, new.x = self.losses, self.hypers, np.concatenate([self.x, x])
+        new.parts = [part.believing(x) for part in self.parts]
+        return new
 
     def extended(self, x: Floats, z: Floats) -> "Groups":
         """Return the processes with further rows `x` [k, d]; `z` [n + k, q] are the columns of all rows."""

@@ -7,7 +7,8 @@ violations; failed rows have no standing. With one objective and no constraint i
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.outcomes.dominance import dominance_numbers
+from lamcts.outcomes.dominance import DominanceNumbers, dominance_numbers
+from lamcts.outcomes.violations import ViolationRanks, violation
 from lamcts.types import Floats
 
 Mask = NDArray[np.bool_]
@@ -35,43 +36,58 @@ def excess(g: Floats) -> Floats:
     return np.where(unknown.any(1) & unknown.all(1), np.nan, total)
 
 
-def violation(g: Floats) -> Floats:
-    """Return the sum over constraints of the rank of each row's violation among all violations of it, [n].
-
-    Nothing but the order of the violations of a constraint enters, and equals share their middle rank. g [n, c]; nan,
-    a constraint that was not measured, counts as its worst.
-    """
-    total = np.zeros(len(g))
-    for column in g.T:
-        over = np.where(np.isnan(column), np.inf, column)
-        broken = over > 0
-        if broken.any():
-            _, place, count = np.unique(over[broken], return_inverse=True, return_counts=True)
-            total[broken] += (np.cumsum(count) - (count - 1) / 2)[place]
-    return total
-
-
-def standing(f: Floats, g: Floats, kind: NDArray[np.int64], dominated: NDArray[np.int64] | None = None) -> Floats:
+def standing(f: Floats, g: Floats, kind: NDArray[np.int64]) -> Floats:
     """Return numbers [n] in the order of the standing, equal where it is equal; nan for rows without one.
 
-    f [n, m], g [n, c], kind [n]; `dominated`: how many feasible rows dominate each feasible row, where that is known.
+    f [n, m], g [n, c], kind [n].
     """
     if f.shape[1] == 1 and not g.shape[1]:
         return np.array(f[:, 0])
     good, here = feasible(g, kind), placed(g, kind)
-    level = np.full(len(f), np.nan)
-    if f.shape[1] == 1:
-        level[good] = f[good, 0]
-    elif good.any():
-        level[good] = dominance_numbers(f[good]) if dominated is None else dominated
     broken = here & ~good
-    level[broken] = violation(g[here])[~good[here]]
-    result = np.full(len(f), np.nan)
-    result[good] = _places(level[good])
-    result[broken] = len(np.unique(level[good])) + _places(level[broken])
+    level = f[good, 0] if f.shape[1] == 1 else dominance_numbers(f[good])
+    return _arranged(good, broken, level, violation(g[broken]))
+
+
+class Standings:
+    """The standing of rows as they come: the same as `standing` of all, but a new row is only compared with each.
+
+    losses, constraints: how many columns there are.
+    """
+
+    def __init__(self, losses: int, constraints: int) -> None:
+        self._one, self._numbers = losses == 1, np.empty(0)
+        self._dominated = DominanceNumbers(losses)  # of the feasible rows
+        self._violations = ViolationRanks(constraints)  # of the broken ones
+
+    def append(self, f: Floats, g: Floats, good: Mask, broken: Mask) -> None:
+        """Take rows, f [k, m] and g [k, c]; which are feasible, and which have a standing all the same, [k]."""
+        self._dominated.append(f[good])
+        self._violations.append(g[broken])
+
+    def of(self, f: Floats, good: Mask, broken: Mask) -> Floats:
+        """Return the standing of all rows, [n], of which these are the losses [n, m] and what was said of them."""
+        if len(self._numbers) != len(f):
+            level = f[good, 0] if self._one else self._dominated.numbers
+            self._numbers = _arranged(good, broken, level, self._violations.totals)
+        return self._numbers
+
+
+def _arranged(good: Mask, broken: Mask, level: Floats | NDArray[np.int64], over: Floats) -> Floats:
+    """Return the standing [n] of rows of which some are feasible, some `broken` (infeasible), others without one.
+
+    level: what the feasible rows compare by, in order; over: the same of the broken ones. Both ascend.
+    """
+    result = np.full(len(good), np.nan)
+    result[good] = first = _places(level)
+    result[broken] = first.max(initial=-1.0) + 1.0 + _places(over)
     return result
 
 
-def _places(level: Floats) -> Floats:
+def _places(level: Floats | NDArray[np.int64]) -> Floats:
     """Return 0 for the lowest number, 1 for the next, and so on, equals equal, [n]."""
+    if level.dtype == np.int64 and len(level):  # counts of rows: there is no need to sort them
+        above = level - level.min()
+        place: Floats = (np.cumsum(np.bincount(above) > 0) - 1.0)[above]
+        return place
     return np.unique(level, return_inverse=True)[1].astype(float)

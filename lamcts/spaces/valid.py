@@ -1,37 +1,25 @@
 """A space of which only some points are worth proposing: a rule known beforehand, which costs no evaluation."""
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from lamcts.spaces.base import Space, identity_of
+from lamcts.spaces.base import Space, identity_of, rows_of
+from lamcts.spaces.linear import Polytope, Within, polytope
+from lamcts.spaces.walks import Walks
 from lamcts.spaces.wrapped import Wrapped
 from lamcts.types import Floats
 
 Rule = Callable[[Any], Any]
 DRAWS, FIRST_DRAWS = 20_000, 64  # looks for a valid point: one in two thousand is then found all but surely (untuned)
 TRIES = 64  # draws in place of one that is not valid: enough where one in twenty is, and a millisecond (untuned)
-ROUNDING = 1e-9  # of a bound, or of 1: sums of floats that are equal on paper differ by less
+FEW = 20  # valid ones among so many draws, or less: walks, some hundred looks a point, are cheaper then
+MOST_DRAWS = 200_000  # looks for a first point to walk from: some seconds, once (untuned)
+LEVEL = 500  # points that keep some of the rules, of which one is to keep the next too (untuned)
 LONGEST = 200  # characters of a rule that stand in journals as they are
-
-
-@dataclass(frozen=True)
-class Within:
-    """The rule low <= A x <= high of points that are arrays x [d] of numbers; matrix A [k, d], bounds [k]."""
-
-    matrix: tuple[tuple[float, ...], ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-
-    def __call__(self, point: Any) -> bool:
-        values = np.array(self.matrix) @ np.asarray(point, float).ravel()
-        low, high = np.array(self.low), np.array(self.high)
-        room = ROUNDING * np.maximum(1.0, np.abs(np.where(np.isfinite(low), low, high)))
-        return bool((values >= low - room).all() and (values <= high + room).all())
 
 
 class Valid(Wrapped):
@@ -40,11 +28,16 @@ class Valid(Wrapped):
     rule: `rule(point)`, or several; cheap beside an evaluation, and of the point alone.
     name: what stands for the rules in journals (None: the functions' own names); another name is another space.
 
-    Points are drawn from the whole space until they are valid: where next to none is, give `x0`, or a space whose
-    parameters say the same in other words.
+    known: valid points, where valid ones are too rare to be met by chance.
+
+    Points are drawn from the whole space until they are valid. Where less than one in a thousand is, they are
+    reached from those that draws have met, from `known`, from the centre of what linear rules leave, or from points
+    that keep the first rule, then the second too: by random lines (walks.py).
     """
 
-    def __init__(self, inner: Space, rule: Rule | Iterable[Rule], name: str | None = None) -> None:
+    def __init__(
+        self, inner: Space, rule: Rule | Iterable[Rule], name: str | None = None, known: Iterable[Any] = ()
+    ) -> None:
         super().__init__(inner)
         rules = (rule,) if callable(rule) else tuple(rule) if isinstance(rule, Iterable) else ()
         if not rules or not all(map(callable, rules)):
@@ -52,6 +45,7 @@ class Valid(Wrapped):
             raise ValueError(f"valid: expected a function of a point that says whether it is valid, got {got}")
         self.rules = rules
         self.name = name or ", ".join(_name(each) for each in rules)
+        self._given = np.array([inner.encode(point) for point in known]).reshape(-1, inner.dim)
 
     def holds(self, point: Any) -> bool:
         """Return whether a point is valid."""
@@ -61,15 +55,26 @@ class Valid(Wrapped):
         """Map `u` [n, dim] to valid rows; one stays as it is where it is not valid, and none drawn for it is."""
         x = np.array(self.inner.spread(u))
         for i, row in enumerate(x):
-            if self.identity(row) is None:
+            if not self._is_valid(row):
                 x[i] = self._another(np.asarray(u[i], float), row)
         return x
 
     def _another(self, u: Floats, row: Floats) -> Floats:
         """Return a valid row in place of that of `u` [dim], always the same; `row` where none is met."""
-        seed = hashlib.blake2b(u.tobytes(), digest_size=16).digest()
-        drawn = self.inner.sample(TRIES, np.random.default_rng(int.from_bytes(seed, "little")))
-        return next((x for x in drawn if self.identity(x) is not None), row)
+        rng = np.random.default_rng(int.from_bytes(hashlib.blake2b(u.tobytes(), digest_size=16).digest(), "little"))
+        if self._rare is not None:
+            return self._reached(rng, row)
+        drawn = self.inner.sample(TRIES, rng)
+        return next((x for x in drawn if self._is_valid(x)), row)
+
+    def _reached(self, rng: np.random.Generator, row: Floats) -> Floats:
+        """Return a valid row without draws of the whole space; `row` where no valid one is known."""
+        if self._walks is not None:
+            return self._walks.draw(rng)
+        return np.asarray(self._starts[rng.integers(len(self._starts))] if len(self._starts) else row)
+
+    def _is_valid(self, x: Floats) -> bool:
+        return self.identity(x) is not None
 
     def identity(self, x: Floats) -> Hashable | None:
         """Return what x [dim] shares with all that are the same thing; None where it is not valid."""
@@ -83,13 +88,89 @@ class Valid(Wrapped):
         looked, draws = 0, FIRST_DRAWS
         while looked < DRAWS:
             for x in self.inner.sample(draws, rng):
-                if self.identity(x) is not None:
+                if self._is_valid(x):
                     return np.asarray(x)
             looked, draws = looked + draws, 2 * draws
+        if self._rare is not None and len(self._starts):
+            return self._reached(rng, self._starts[0])
         raise ValueError(
-            f"valid: expected some valid points, got none among {looked} drawn (the rule: {self.name}); "
-            "is the rule the right way round? where valid points are rare, give one as x0"
+            f"valid: expected some valid points, got none among {looked} drawn, nor by other ways (the rule: "
+            f"{self.name}); is the rule the right way round? where valid points are rare, give one as x0 (or known=)"
         )
+
+    # Where valid points are too rare for draws ---------------------------------------------------------------------
+
+    @cached_property
+    def _rare(self) -> Floats | None:
+        """The valid rows among many draws, [k, dim]; None where they are enough to go on drawing."""
+        rng, looked, draws = np.random.default_rng(0), 0, FIRST_DRAWS
+        found = np.empty((0, self.dim))
+        while looked < DRAWS:
+            x = self.inner.sample(draws, rng)
+            found = np.vstack([found, x[[self._is_valid(each) for each in x]]])
+            if len(found) > FEW:
+                return None
+            looked, draws = looked + draws, min(2 * draws, DRAWS - looked - draws)
+        return found
+
+    @cached_property
+    def _listed(self) -> Floats | None:
+        """All valid rows of a space whose rows can be listed."""
+        rows = rows_of(self.inner)
+        return None if rows is None else rows[[self._is_valid(x) for x in rows]]
+
+    @cached_property
+    def _starts(self) -> Floats:
+        """Valid rows that are known, [k, dim]."""
+        if self._listed is not None:
+            return self._listed
+        assert self._rare is not None, "asked for only where draws do not do"
+        found = np.vstack([self._rare, *[x for x in self._given if self._is_valid(x)]])
+        for search in (self._by_levels, self._by_patience):
+            found = found if len(found) else search()
+        return found
+
+    @cached_property
+    def _walks(self) -> Walks | None:
+        """Walks between the valid rows, where they cannot be listed."""
+        if self._listed is not None or not len(self._starts):
+            return None
+        return Walks(self.inner, self._is_valid, self._starts, None if self._polytope is None else self._polytope.ways)
+
+    @cached_property
+    def _polytope(self) -> Polytope | None:
+        """What linear rules leave."""
+        linear = [rule for rule in self.rules if isinstance(rule, Within)]
+        return polytope(self.inner, linear) if linear else None
+
+    def _by_levels(self) -> Floats:
+        """Return rows that keep the linear rules, those of them that keep the next rule too, and so on to the last."""
+        rng, ways = np.random.default_rng(1), None
+        rules = sorted(self.rules, key=lambda rule: not isinstance(rule, Within))
+        rows, kept = self.inner.sample(DRAWS if len(rules) > 1 else 0, rng), 0
+        if self._polytope is not None:
+            rows, ways = self._polytope.centre[None], self._polytope.ways
+            kept = sum(isinstance(rule, Within) for rule in rules)
+            rows = rows[[self._keep(x, rules[:kept]) for x in rows]]
+        for i in range(kept, len(rules)):
+            if i and len(rows):
+                walks = Walks(self.inner, partial(self._keep, rules=rules[:i]), rows, ways)
+                rows = np.vstack([rows, *(walks.draw(rng) for _ in range(LEVEL))])
+            rows = rows[[self._keep(x, rules[i : i + 1]) for x in rows]]
+        return np.asarray(rows[[self._is_valid(x) for x in rows]])
+
+    def _keep(self, x: Floats, rules: Sequence[Rule]) -> bool:
+        point = self.inner.decode(x)
+        return all(bool(rule(point)) for rule in rules)
+
+    def _by_patience(self) -> Floats:
+        """Return the first valid row of very many draws, [1, dim]; none where there is none, [0, dim]."""
+        rng = np.random.default_rng(2)
+        for _ in range(0, MOST_DRAWS, DRAWS):
+            for x in self.inner.sample(DRAWS, rng):
+                if self._is_valid(x):
+                    return np.asarray(x)[None]
+        return np.empty((0, self.dim))
 
     def signature(self) -> dict[str, Any]:
         return {"kind": "valid", "rule": self.name, "inner": self.inner.signature()}

@@ -17,7 +17,7 @@ import numpy as np
 
 from lamcts.outcomes.goals import Constraint
 from lamcts.spaces.base import Space
-from lamcts.spaces.valid import Within
+from lamcts.spaces.linear import Within
 from lamcts.spaces.values import brief
 from lamcts.text import safe_repr, safe_text
 from lamcts.types import Floats, array_of

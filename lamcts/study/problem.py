@@ -74,7 +74,7 @@ def _bounded(space: Any, x0: Any, settings: Settings) -> tuple[Any, tuple[Measur
     """Return the space without what is never to be proposed, constraints that are functions, and those in words."""
     bounded = sorted_out(settings.constraints)
     rules: list[Any] = [*bounded.rules(space), *([] if settings.valid is None else [settings.valid])]
-    space = Valid(space, rules) if rules else space
+    space = Valid(space, rules, known=_points(space, x0)) if rules else space
     functions = bounded.measures(_start(space, x0)) if rules or bounded.functions else ()
     if settings.check_first and not functions:
         raise ValueError("check_first: expected constraints that are functions, got none; leave it out")
@@ -97,6 +97,18 @@ def goals_of(f: Any, maximize: bool, settings: Settings, constraints: Any) -> Go
             raise ValueError(f"constraints: expected texts or a number of them, got both, {brief(held)}")
         (held,) = held
     return Goals.of(maximize, objectives, held, reference)
+
+
+def _points(space: Any, x0: Any) -> list[Any]:
+    """Return those of `x0`, one point or several, that are points of the space."""
+    if x0 is None:
+        return []
+    for points in ([x0], x0):
+        try:
+            return list(space.decode_many(space.encode_many(points)))
+        except (ValueError, TypeError):
+            continue
+    return []  # it is refused where it is proposed
 
 
 def _start(space: Any, x0: Any) -> Any:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from lamcts.outcomes.standing import CHECKED, FAILED, OK, standing, violation
+from lamcts.outcomes.standing import CHECKED, FAILED, OK, standing
+from lamcts.outcomes.violations import violation
 
 
 def made(seed, n=40, m=2, c=3, whole=True):

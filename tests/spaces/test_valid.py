@@ -5,7 +5,7 @@ import pytest
 
 import lamcts
 from lamcts.spaces import Box, Int, Keyed, Product, Space, Valid
-from lamcts.spaces.valid import Within
+from lamcts.spaces.linear import Within
 
 BOX = Box(-1.0, 1.0, dim=2)
 

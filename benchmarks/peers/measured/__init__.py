@@ -48,6 +48,7 @@ PEERS = {
     "lamcts, no tree": _ours("our default in the whole space", tree=None),
     "lamcts turbo": _ours("one of our samplers", sampler="turbo"),
     "lamcts quadratic": _ours("one of our samplers", sampler="quadratic"),
+    "lamcts bo": _ours("one of our samplers", sampler="bo"),
     "lamcts, LaMOO's tree": _ours("our default in the tree of LaMOO", SEVERAL, tree=LatentTree.lamoo()),
     "random": Peer("uniform", "search", "uniform draws"),
     "cobyla": _scipy("COBYLA"),

@@ -34,7 +34,6 @@ from lamcts.types import Floats, Rows
 if TYPE_CHECKING:
     from lamcts.samplers.turbo import Turbo
 
-LONGEST = 2.0  # length scale that shapes a box: longer ones are all as good as flat (as TuRBO's own bound)
 CENTRES, BY_VOLUME = 4, 3  # rows of a front that a batch stands round, and those of them by what they add (untuned)
 BARRED = 20  # asks before a row is a centre again (untuned; MORBO: 100)
 FAR = 0.3  # candidates that move one parameter or two anywhere, for each of the box: without them the ends of a front
@@ -106,7 +105,7 @@ class ColumnsSession(BoxSession):
         zero, one = np.zeros(self.seen.dim), np.ones(self.seen.dim)
         parts = []
         for centre in centres:
-            parts.append(self._round(centre, *box(centre, _shape(groups), length), m, perturb_dims))
+            parts.append(self._round(centre, *box(centre, groups.lengths, length), m, perturb_dims))
             if self.losses > 1:
                 parts.append(self._round(centre, zero, one, int(FAR * m), 1.0))
         ground = Ground(*map(np.vstack, zip(*parts, strict=True)))
@@ -194,10 +193,3 @@ class ColumnsSession(BoxSession):
                     return
         self.progress.incumbent = row
         self.progress.box.failures = 0  # the box has not failed here
-
-
-def _shape(groups: Groups) -> Floats:
-    """Return the length scales that shape a box, [d]: of all groups together."""
-    logs = [np.log(np.minimum(part.hyper.lengths, LONGEST)) for part in groups.parts]
-    result: Floats = np.exp(np.mean(logs, axis=0))
-    return result

@@ -1,0 +1,98 @@
+"""Rules that are linear in points that are arrays: what is known of them without a look at any point."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.spaces.base import Space
+from lamcts.types import Floats
+
+ROUNDING = 1e-9  # of a bound, or of 1: sums of floats that are equal on paper differ by less
+STRAIGHT = 1e-12  # of the largest coordinate: by so much rounding lets a space that is no more than scaled seem bent
+
+
+@dataclass(frozen=True)
+class Within:
+    """The rule low <= A x <= high of points that are arrays x [d] of numbers; matrix A [k, d], bounds [k]."""
+
+    matrix: tuple[tuple[float, ...], ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __call__(self, point: Any) -> bool:
+        matrix, low, high = self._roomy
+        values = matrix @ np.asarray(point, float).ravel()
+        return bool((values >= low).all() and (values <= high).all())
+
+    @cached_property
+    def _roomy(self) -> tuple[Floats, Floats, Floats]:
+        """The matrix, and the bounds with room for rounding."""
+        low, high = np.array(self.low), np.array(self.high)
+        room = ROUNDING * np.maximum(1.0, np.abs(np.where(np.isfinite(low), low, high)))
+        return np.array(self.matrix), low - room, high + room
+
+
+class Polytope(NamedTuple):
+    """A point [d] far inside of all half-spaces, and the directions [d, r] that leave equalities as they are."""
+
+    centre: Floats
+    ways: Floats
+
+
+def polytope(space: Space, rules: Sequence[Within]) -> Polytope | None:
+    """Return where in the unit cube linear rules hold; None where they never do, or a space is not only scaled."""
+    scaled = _scaled(space)
+    if scaled is None:
+        return None
+    base, width = scaled
+    matrix = np.vstack([rule.matrix for rule in rules])  # [k, d]
+    low, high = (np.concatenate([getattr(rule, name) for rule in rules]) for name in ("low", "high"))
+    offset = matrix @ base
+    matrix, low, high = matrix * width, low - offset, high - offset
+    equal = low == high
+    centre = _centre(matrix[~equal], low[~equal], high[~equal], matrix[equal], low[equal])
+    if centre is None:
+        return None
+    back = np.linalg.pinv(matrix[equal])  # the programme keeps equalities to 1e-7 only
+    centre = np.clip(centre - back @ (matrix[equal] @ centre - low[equal]), 0.0, 1.0)
+    _, size, axes = np.linalg.svd(np.vstack([matrix[equal], np.zeros((1, space.dim))]))
+    rank = np.count_nonzero(size > ROUNDING * size.max(initial=0.0))
+    return Polytope(centre, axes[rank:].T)
+
+
+def _scaled(space: Space) -> tuple[Floats, Floats] | None:
+    """Return base and width [d] of a space whose points are `base + width * x`, all continuous; None of others."""
+    at = np.random.default_rng(0).random(space.dim)
+    if not space.continuous.all():
+        return None
+    try:
+        zero, one, between = (np.asarray(space.decode(x), float).ravel() for x in (0 * at, 0 * at + 1, at))
+    except (TypeError, ValueError):
+        return None
+    if zero.shape != at.shape:
+        return None
+    off = np.abs(zero + (one - zero) * at - between).max()
+    return (zero, one - zero) if off <= STRAIGHT * np.abs([zero, one]).max() else None
+
+
+def _centre(matrix: Floats, low: Floats, high: Floats, equal: Floats, level: Floats) -> Floats | None:
+    """Return the centre of the largest ball in the cube and `low <= matrix @ x <= high`, `equal @ x == level`."""
+    from scipy.optimize import linprog
+
+    d = matrix.shape[1]
+    sides = np.vstack([matrix, -matrix, np.eye(d), -np.eye(d)])
+    levels = np.concatenate([high, -low, np.ones(d), np.zeros(d)])
+    some = np.isfinite(levels)
+    size = np.sqrt(np.square(sides).sum(1))
+    found: Any = linprog(
+        np.append(np.zeros(d), -1.0),
+        np.column_stack([sides, size])[some],
+        levels[some],
+        np.column_stack([equal, np.zeros(len(equal))]) if len(equal) else None,
+        level if len(equal) else None,
+        bounds=[(0.0, 1.0)] * (d + 1),
+    )
+    return np.asarray(found.x[:d]) if found.status == 0 else None

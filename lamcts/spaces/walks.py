@@ -1,0 +1,84 @@
+"""Draws from a set that fills next to nothing of a space: walks from points that are known to lie in it.
+
+A move goes along a line through the point, to a uniform place between the cube's sides, and where that is outside of
+the set the line is cut there (hit-and-run with the shrinking intervals of Neal 2003, section 5.1): all that is asked
+is whether a point lies in the set. Half of the lines run as two other points lie to each other, which lets walks go
+far along a set that is thin (Goodman and Weare 2010). Letters: a points known, d coordinates, r directions.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lamcts.spaces.base import Space
+from lamcts.types import Floats
+
+KNOWN = 64  # points that others are reached from (untuned)
+SWEEPS = 60  # moves of each of them before any is drawn: from one point along a band of 1e-4 takes some 40
+MOVES = 8  # from one of them to a draw (untuned)
+CUTS = 60  # of one line: by then it is some 2^-60 long, and the walk stays where it is
+ALONG, JUMP = 0.5, 0.3  # chance that a line is that of two others; that a move gives one discrete parameter any value
+
+
+class Walks:
+    """Draws of the points of `space` for which `inside(x)` is true, x [d]; no number of walks makes them independent.
+
+    starts: such points, [a, d], a > 0. ways: directions in which lines may run, [d, r] (None: all continuous ones).
+    """
+
+    def __init__(
+        self, space: Space, inside: Callable[[Floats], bool], starts: Floats, ways: Floats | None = None
+    ) -> None:
+        self._space, self._inside = space, inside
+        free = np.eye(space.dim)[:, space.continuous]
+        self._ways = free if ways is None else ways
+        self._discrete = [block for block in space.blocks if not space.continuous[block].any()]
+        self._known = self._apart(starts, np.random.default_rng(0))
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Return a point inside, [d]."""
+        x: Floats = self._known[rng.integers(len(self._known))]
+        for _ in range(MOVES):
+            x = self._moved(x, self._known, rng)
+        return x
+
+    def _apart(self, starts: Floats, rng: np.random.Generator) -> Floats:
+        """Return points inside as far apart as walks from `starts` bring them, [a, d]."""
+        known: Floats = starts[rng.permutation(np.arange(KNOWN) % len(starts))]
+        for _ in range(SWEEPS):
+            for i in range(KNOWN):
+                known[i] = self._moved(known[i], known, rng)
+        return known
+
+    def _moved(self, x: Floats, known: Floats, rng: np.random.Generator) -> Floats:
+        """Return where one move from `x` [d] leads."""
+        if self._discrete and (not self._ways.shape[1] or rng.random() < JUMP):
+            return self._jumped(x, rng)
+        way = np.zeros(len(x))
+        if rng.random() < ALONG:
+            first, second = known[rng.integers(len(known), size=2)]
+            way = first - second
+        if not way.any():
+            way = self._ways @ rng.standard_normal(self._ways.shape[1])
+        return self._along(x, way, rng)
+
+    def _jumped(self, x: Floats, rng: np.random.Generator) -> Floats:
+        """Return `x` with any value of a discrete parameter, where that is inside."""
+        block = self._discrete[rng.integers(len(self._discrete))]
+        new = x.copy()
+        new[block] = self._space.spread(rng.random((1, len(x))))[0, block]
+        return new if self._inside(new) else x
+
+    def _along(self, x: Floats, way: Floats, rng: np.random.Generator) -> Floats:
+        """Return a point inside on the line through `x` in the direction `way` [d], not 0."""
+        use = way != 0
+        with np.errstate(over="ignore"):
+            ends = np.sort([-x[use] / way[use], (1 - x[use]) / way[use]], axis=0)
+        low, high = min(0.0, float(ends[0].max())), max(0.0, float(ends[1].min()))
+        for _ in range(CUTS):
+            step = low + (high - low) * rng.random()
+            new = self._space.snap(np.clip(x + step * way, 0.0, 1.0)[None])[0]
+            if self._inside(new):
+                return np.asarray(new)
+            low, high = (step, high) if step < 0 else (low, step)
+        return x

@@ -1,0 +1,166 @@
+"""GP-BO where rows have several columns: losses, and excesses of constraints."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from test_turbo_columns import Rows, Run, ends, hopeless, many, nothing, patchy, wedge
+
+import lamcts
+from lamcts import objectives
+from lamcts.models.gp import Hyper, Posterior
+from lamcts.models.groups import Groups
+from lamcts.models.hypervolume_gain import expected_gain, expected_hypervolume
+from lamcts.outcomes.hypervolume import cells_of, hypervolume
+from lamcts.samplers.bo import GpBo
+from lamcts.samplers.parts.bo_columns import ColumnsOutlook
+from lamcts.samplers.scalarised import fitting
+from lamcts.spaces import Choice, Int, Product
+
+BRIEF = GpBo(candidates=100, local_search_rounds=5)
+HYPER = Hyper(np.array([0.4, 0.4]), 1e-4)
+
+
+def run(formula: Callable[[np.ndarray], Rows], **kwargs: Any) -> Run:
+    return Run(formula, settings=BRIEF, **kwargs)
+
+
+def test_the_search_looks_at_the_columns_itself() -> None:
+    assert fitting(BRIEF, run(wedge).seen) is BRIEF
+
+
+def test_it_finds_the_edge_of_the_constraints_in_a_few_evaluations() -> None:
+    seen = run(wedge, dim=2).go(20, 1).seen
+    assert 0.5 <= seen.f[seen.feasible, 0].min() < 0.51
+
+
+def test_it_fills_a_front_in_a_few_evaluations() -> None:
+    seen, line = run(ends, dim=2).go(25, 1).seen, np.linspace(0.2, 0.8, 1000)
+    reference = np.array([1.0, 1.0])
+    largest = hypervolume(np.column_stack([2 * (line - 0.2) ** 2, 2 * (line - 0.8) ** 2]), reference)
+    assert hypervolume(seen.f, reference) > 0.97 * largest
+
+
+@pytest.mark.parametrize("formula", [wedge, ends, patchy, many])
+def test_a_search_that_is_resumed_proposes_the_same(formula: Callable[[np.ndarray], Rows]) -> None:
+    straight, broken = run(formula).go(5), run(formula)
+    for _ in range(5):
+        broken.go(1).resumed()
+    assert np.array_equal(straight.seen.x, broken.seen.x)
+    assert straight.session.state() == broken.session.state()
+
+
+@pytest.mark.parametrize("formula", [patchy, nothing, hopeless, many])
+def test_whatever_is_missing_or_broken_the_search_goes_on(formula: Callable[[np.ndarray], Rows]) -> None:
+    assert len(run(formula).go(6).seen) == 24
+
+
+def test_the_violation_falls_where_nothing_is_feasible() -> None:
+    seen = run(hopeless).go(16, 1).seen
+    assert np.median(seen.g[-6:]) < 1.01 < np.median(seen.g[:4])
+
+
+def test_parameters_that_are_no_numbers_are_searched_too() -> None:
+    seen = run(ends, space=Product(Int(0, 3), Choice(["x", "y", "z"]))).go(3).seen
+    assert len(np.unique(seen.x, axis=0)) == len(seen) == 12
+
+
+def test_a_batch_is_spread_where_nothing_is_feasible_yet() -> None:
+    search = run(lambda x: (x[:, :1], 3.0 + np.sin(9 * x).sum(1)[:, None]), dim=2).go(3)
+    x = search.session.ask(6)[0]
+    gaps = np.linalg.norm(x[:, None] - x[None], axis=-1)[np.triu_indices(6, 1)]
+    assert gaps.min() > 1e-3 and np.median(gaps) > 0.02
+
+
+@pytest.mark.parametrize("formula", [wedge, ends])
+def test_units_do_not_change_a_proposal(formula: Callable[[np.ndarray], Rows]) -> None:
+    def scaled(x: np.ndarray) -> Rows:
+        f, g = formula(x)
+        return 8 * f, g * 2.0 ** -np.arange(g.shape[1])
+
+    assert np.array_equal(run(formula).go(4).seen.x, run(scaled).go(4).seen.x)
+
+
+def test_a_constraint_that_is_never_broken_changes_no_proposal() -> None:
+    def further(x: np.ndarray) -> Rows:
+        f, g = wedge(x)
+        return f, np.column_stack([-1 - x[:, 0], g])
+
+    assert np.array_equal(run(wedge).go(4).seen.x, run(further).go(4).seen.x)
+
+
+@pytest.mark.parametrize(("name", "evaluations"), [("gramacy", 30), ("bnh", 30)])
+def test_it_does_better_than_random_under_constraints(name: str, evaluations: int) -> None:
+    for seed in (0, 1):
+        bo, uniform = (_reached(name, sampler, evaluations, seed) for sampler in (BRIEF, "uniform"))
+        assert bo < uniform
+
+
+def _reached(name: str, sampler: Any, evaluations: int, seed: int) -> float:
+    """Return the best value, or minus the volume of the front."""
+    goal: Any = objectives.make(name)
+    words = {"objectives": goal.objectives, "constraints": goal.constraints}
+    opt = lamcts.Optimizer(goal.space, sampler=sampler, tree=None, seed=seed, **words)
+    for _ in range(evaluations // 2):
+        trials = opt.ask(2)
+        opt.tell(trials, [goal(trial.point, seed=0) for trial in trials])
+    if len(goal.objectives) > 1:
+        return -opt.front.hypervolume(goal.reference)
+    assert opt.best is not None and opt.best.feasible
+    return float(opt.best.value)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_the_gain_over_cells_is_the_expected_hypervolume(m: int) -> None:
+    rng = np.random.default_rng(m)
+    front, mean, sd = rng.random((7, m)), rng.random((5, m)), 0.1 + rng.random((5, m))
+    reference = np.full(m, 1.2)
+    gain = expected_gain(mean, sd, cells_of(front, reference))
+    assert gain == pytest.approx(expected_hypervolume(mean, sd, front, reference))
+
+
+def groups(losses: int = 2) -> tuple[Groups, np.ndarray]:
+    rng = np.random.default_rng(4)
+    x = rng.random((12, 2))
+    z = np.column_stack([np.sin(4 * x[:, 0]), np.cos(3 * x[:, 1]), x.sum(1) - 1])
+    return Groups(x, z, losses, [HYPER] * 3), rng.random((6, 2))
+
+
+def test_moments_of_columns_are_those_that_each_would_have_alone() -> None:
+    both, at = groups()
+    mean, variance = both.moments(at)
+    for j in range(3):
+        alone = Posterior(both.x, both.z[:, j], HYPER)
+        own = alone.moments(at)
+        assert np.allclose(mean[:, j], own[0]) and np.allclose(variance[:, j], own[1])
+        assert np.allclose(both.fitted()[:, j], alone.fitted())
+        believed = alone.believing(at[:2]).moments(at)
+        assert np.allclose([own[:, j] for own in both.believing(at[:2]).moments(at)], believed)
+
+
+def test_before_anything_is_feasible_a_point_is_worth_what_it_breaks_less() -> None:
+    both, _ = groups()
+    at = both.x[np.argsort(both.z[:, 2])][[0, -1]]
+    worth = -_outlook(both, np.zeros(12, bool))(at)
+    assert worth[0] > worth[1] and np.isfinite(worth).all()
+
+
+def test_what_surely_breaks_a_constraint_is_worth_little_however_low_its_losses() -> None:
+    both, _ = groups()
+    kept = both.z[:, 2] <= 0
+    worst = both.x[[both.z[:, 2].argmax()]]
+    free = Groups(both.x, both.z[:, :2], 2, [HYPER] * 2)
+    assert _outlook(both, kept)(worst) > _outlook(free, kept)(worst) + 10
+
+
+def _outlook(groups: Groups, kept: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    return ColumnsOutlook(groups, kept, np.empty((0, 2))).loss(np.random.default_rng(0))
+
+
+def test_of_many_losses_a_point_is_worth_more_the_lower_they_are() -> None:
+    x = np.random.default_rng(0).random((20, 2))
+    z = np.column_stack([((x - at) ** 2).sum(1) for at in np.linspace(0, 1, 6)])
+    outlook = ColumnsOutlook(Groups(x, z, 6, [HYPER] * 6), np.ones(20, bool), np.empty((0, 6)))
+    worth = -outlook.loss(np.random.default_rng(0))(np.array([[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]]))
+    assert np.isfinite(worth).all() and worth.argmax() == 0
