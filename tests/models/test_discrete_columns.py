@@ -5,10 +5,16 @@ import pytest
 
 import lamcts
 from lamcts.models.discrete import DiscreteModelState
-from lamcts.models.discrete_columns import DiscreteColumns, expected_hypervolume
+from lamcts.models.discrete_columns import (
+    DiscreteColumns,
+    expected_hypervolume,
+    least_gain,
+    log_expected_hypervolume,
+    plain,
+)
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.observations import Observations
-from lamcts.outcomes.hypervolume import default_reference, improvement
+from lamcts.outcomes.hypervolume import cells_of, default_reference, improvement
 from lamcts.outcomes.standing import CHECKED, FAILED, OK
 from lamcts.spaces.parameters import Parameters
 
@@ -24,7 +30,72 @@ def test_the_expected_gain_in_hypervolume_is_the_mean_over_draws(m):
     draws = mean[:, None] + sd[:, None] * rng.standard_normal((5, 200_000, m))
     reference = default_reference(front)
     expected = [improvement(own, front, reference).mean() for own in draws]
-    assert expected_hypervolume(mean, sd, front, reference) == pytest.approx(expected, rel=0.02)
+    assert expected_hypervolume(mean, sd, cells_of(front, reference)) == pytest.approx(expected, rel=0.02)
+
+
+def test_of_points_that_gain_next_to_nothing_the_nearer_one_is_worth_more():
+    front, reference = np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]]), np.array([3.0, 3.0])
+    cells = cells_of(front, reference)
+    near = np.array([[1.5, 1.5], [0.0, 0.5], [1.0, 1.0]])
+    sd = np.full((3, 2), 0.3)
+    assert log_expected_hypervolume(near, sd, cells) == pytest.approx(np.log(expected_hypervolume(near, sd, cells)))
+    far = np.array([[10.0, 10.0], [11.0, 10.0], [12.0, 30.0]])
+    sd = np.full((3, 2), 0.01)
+    assert not expected_hypervolume(far, sd, cells).any()
+    value = log_expected_hypervolume(far, sd, cells)
+    assert np.isfinite(value).all()
+    assert value[0] > value[1] > value[2]
+
+
+def test_the_logarithm_of_a_volume_goes_on_where_the_volume_ends():
+    cells = cells_of(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([2.0, 2.0]))
+    mean = np.stack([np.linspace(20.0, 40.0, 400), np.full(400, 0.5)], axis=1)
+    value = log_expected_hypervolume(mean, np.ones((400, 2)), cells)
+    assert value[0] > -300 and value[-1] < -700
+    steps = np.diff(value)
+    assert (steps < 0).all() and np.abs(np.diff(steps)).max() < 0.02  # smooth: about -z^2 / 2
+
+
+def test_a_column_of_few_values_gains_from_half_a_step_on():
+    assert least_gain(np.array([0.0, 0.2, 1.0, 1.0, 0.2, 0.0])) == pytest.approx(0.1)
+    assert least_gain(np.array([0.0, 0.2, 1.0])) == 0.0
+    assert least_gain(np.zeros(4)) == 0.0
+
+
+LETTERS = lamcts.Space([lamcts.Choice(list("abcde")) for _ in range(6)])
+
+
+def traded(n):
+    """Return a model of a sum that is heavy in few words against a product with a long tail; and what it has seen."""
+    parameters, rng = Parameters(LETTERS), np.random.default_rng(0)
+    seen = Observations(LETTERS.dim, losses=2)
+    x = np.unique(LETTERS.sample(n, rng), axis=0)
+    z = parameters.codes(x)
+    cost = (z == 3).sum(1) * 10.0 + (z == 1).sum(1)
+    error = np.exp(np.abs(z - 3).sum(1) / 2)
+    f = np.stack([error, cost], axis=1)
+    seen.append(x, f, np.full(len(x), np.nan), np.arange(len(x)), np.full(len(x), -1))
+    return DiscreteColumns(seen, parameters, HammingPrior(), DiscreteModelState()), seen, parameters
+
+
+def test_each_objective_is_in_the_units_that_foretell_it():
+    model, seen, parameters = traded(120)
+    surrogate = model.update(int(seen.front[0]))
+    assert model.state.units == [0, 1]
+    assert np.array_equal(surrogate.objectives[1].y, plain(seen.f[:, 1]))
+    others = parameters.draw(300, np.random.default_rng(1))
+    cost = (others == 3).sum(1) * 10.0 + (others == 1).sum(1)
+    mean, _ = surrogate.objectives[1].moments(model.coding(others))
+    assert np.corrcoef(mean, cost)[0, 1] > 0.999  # all its weights are small together: a sum
+
+
+def test_points_that_are_level_with_the_front_are_worth_less_than_points_beyond_it():
+    model, seen, _ = traded(120)
+    surrogate = model.update(int(seen.front[0]))
+    assert surrogate.least[1] > 0.0
+    step = np.diff(np.unique(surrogate.objectives[1].y)).min()
+    assert surrogate.least[1] == pytest.approx(step / 2)
+    assert surrogate.cells.upper[1:, 1].max() < surrogate.front[:, 1].max() - step / 3
 
 
 def columns(n=40, seed=0, c=2, m=2):
@@ -65,6 +136,17 @@ def test_before_anything_is_feasible_the_chance_of_it_is_the_worth():
     z[:, 5] = [0.0, 0.9]
     low, high = surrogate.value(model.coding(z))
     assert not len(surrogate.front) and low > high
+
+
+@pytest.mark.parametrize("goals", [{"objectives": 2, "constraints": 1}, {"constraints": 1}], ids=str)
+def test_where_checks_alone_are_known_the_search_looks_for_what_is_kept(goals):
+    opt = lamcts.Optimizer(LETTERS, seed=1, sampler="exchange", **goals)
+    for _ in range(15):
+        trials = opt.ask(2)
+        none = (None,) * goals.get("objectives", 1)
+        opt.tell(trials, [(*none, 1.0 + sum(letter != "c" for letter in t.point)) for t in trials])
+    last = [sum(letter != "c" for letter in t.point) for t in trials]
+    assert max(last) <= 2
 
 
 def test_a_point_that_is_out_is_believed_and_worth_little_again():
