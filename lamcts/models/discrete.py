@@ -33,6 +33,7 @@ class DiscreteModelState:
     valid: list[float] = field(default_factory=list)  # those of what fails
     fitted: int = 0  # rows seen at the last fit
     columns: list[list[float]] = field(default_factory=list)  # those of each column, where there are several
+    units: list[int] = field(default_factory=list)  # which units each of several objectives is in
 
 
 class Surrogate(NamedTuple):
@@ -117,14 +118,16 @@ class DiscreteModel:
         every = next(step for most, step in REFIT if n < most)
         return not self.state.theta or n - self.state.fitted >= every
 
-    def _fit(self, inputs: Inputs, y: Floats, start: list[float], spread: bool = False) -> list[float]:
+    def _fit(
+        self, inputs: Inputs, y: Floats, start: list[float], spread: bool = False, shared: float = 0.0
+    ) -> list[float]:
         """Return the most likely hyper-parameters; of many rows to the best, or, if `spread`, to some of both kinds."""
         begin, n, prior = np.array(start) if start else None, len(y), self._prior if spread else self._of_losses
         if n > FIT_ROWS:
             even = np.rint(np.linspace(0, n - 1, FIT_ROWS)).astype(np.int64)
             some = even if spread else np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
             inputs, y = inputs.at(some), y[some]
-        theta: list[float] = fit(inputs, y, self.coding.owner, prior, begin, ITERATIONS).tolist()
+        theta: list[float] = fit(inputs, y, self.coding.owner, prior, begin, ITERATIONS, shared).tolist()
         return theta
 
     def _inputs(self, rows: Rows) -> Inputs:

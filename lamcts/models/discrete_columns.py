@@ -14,22 +14,37 @@ from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.discrete import LEAST_VALID, DiscreteModel
 from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import hyper_of
-from lamcts.models.hypervolume_gain import expected_hypervolume
+from lamcts.models.hypervolume_gain import log_expected_hypervolume
+from lamcts.models.scale import Scale
 from lamcts.models.warp import half_rank
 from lamcts.outcomes.dominance import non_dominated
+from lamcts.outcomes.hypervolume import Cells, cells_of
 from lamcts.outcomes.standing import FAILED, OK
 from lamcts.types import Floats, Rows
 
-LEAST = 1e-300  # improvement whose logarithm stands for none
+LEAST = 1e-300  # keeps quotients finite
+SHARED = 1.5  # deviations of a factor that all weights of an objective share: costs are sums over parameters (tuned)
 MARGIN = 0.1  # beyond the worst losses, in the units of the processes, so that they gain too (untuned)
 STEP = 1e-6  # of a number, for slopes by differences
+
+
+def plain(y: Floats) -> Floats:
+    """Return finite losses `y` [n] in standard units."""
+    return Scale.of(y).down(y)
+
+
+UNITS = (half_rank, plain)  # that an objective may be in, where there are several; of equals the first
 
 
 class ColumnsSurrogate(NamedTuple):
     """The processes of the objectives and of the constraints, that of what fails (None: nothing has), and the front.
 
+    No process of an objective is there before the first row that was run: until then rows were checked only.
+
     front: the feasible losses that none dominates, in the units of the processes, [f, k]; none before the first.
     reference: where hypervolumes are measured from, [k]: the worst losses seen, so that the ends of a front gain too.
+    least: what an objective must gain on the front to gain at all, [k]: half a step of one that takes few values.
+    cells: what is left to gain, in pieces.
     """
 
     objectives: list[HammingPosterior]
@@ -37,6 +52,8 @@ class ColumnsSurrogate(NamedTuple):
     valid: HammingPosterior | None
     front: Floats
     reference: Floats
+    least: Floats
+    cells: Cells
 
     def value(self, inputs: Inputs) -> Floats:
         """Return the logarithm of what points are worth, [m]."""
@@ -56,7 +73,7 @@ class ColumnsSurrogate(NamedTuple):
         sd: Floats = np.stack([np.sqrt(variance) for _, variance in moments], axis=1)
         if mean.shape[1] == 1:
             return log_expected_improvement(mean[:, 0], sd[:, 0], float(self.front.min()))
-        return np.log(np.maximum(expected_hypervolume(mean, sd, self.front, self.reference), LEAST))
+        return log_expected_hypervolume(mean, sd, self.cells)
 
     def slope(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """Return the negative of `value` [m], and its slope along the numbers [m, q], by differences."""
@@ -72,10 +89,46 @@ class ColumnsSurrogate(NamedTuple):
         """Return the same with some points out for evaluation, as if they had come out as expected."""
         objectives = [process.believing(inputs) for process in self.objectives]
         constraints = [process.believing(inputs) for process in self.constraints]
+        if not len(objectives):  # nothing was run yet
+            return self._replace(constraints=constraints)
         expected = np.stack([process.y[-len(inputs) :] for process in objectives], axis=1)  # [m, k]
         kept = np.array([process.y[-len(inputs) :] for process in constraints]).reshape(-1, len(inputs)) <= 0
         front = np.vstack([self.front, expected[kept.all(0)]])
-        return ColumnsSurrogate(objectives, constraints, self.valid, front[non_dominated(front)], self.reference)
+        front = front[non_dominated(front)]
+        cells = _left(front - self.least, self.reference)
+        return self._replace(objectives=objectives, constraints=constraints, front=front, cells=cells)
+
+
+def _left(front: Floats, reference: Floats) -> Cells:
+    """Return the cells that a front leaves; none without a front, before which no reference need be finite."""
+    return cells_of(front, reference) if len(front) else Cells(front, front)
+
+
+def least_gain(values: Floats) -> float:
+    """Return half the least step between the values [n] of a column that takes few; 0 where most are distinct.
+
+    A process does not know that there is nothing between two levels, or beyond the last: without this, points that are
+    level with the front, and predicted a little beyond it, are worth more than those that are new.
+    """
+    levels = np.unique(values)
+    if len(levels) < 2 or 2 * len(levels) > len(values):
+        return 0.0
+    return float(np.diff(levels).min()) / 2
+
+
+def _rank_correlation(a: Floats, b: Floats) -> float:
+    """Return Spearman's correlation of `a` [n] and `b` [n], equals in the middle of their ranks; 0 of constants."""
+    one, other = _deviations(a), _deviations(b)
+    size = float(np.sqrt((one @ one) * (other @ other)))
+    return float(one @ other) / size if size > 0 else 0.0
+
+
+def _deviations(a: Floats) -> Floats:
+    """Return the ranks of `a` [n] less their mean."""
+    _, place, counts = np.unique(a, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - (counts - 1) / 2
+    result: Floats = middle[place] - (len(a) + 1) / 2
+    return result
 
 
 class DiscreteColumns(DiscreteModel):
@@ -85,13 +138,13 @@ class DiscreteColumns(DiscreteModel):
         """Return the processes up to date with `seen`; `centre` is the row near which they must be right."""
         seen, due = self._seen, self._due()
         m, c = seen.f.shape[1], seen.g.shape[1]
-        self.state.columns += [[] for _ in range(m + c - len(self.state.columns))]
+        self.state.columns += [[] for _ in range(2 * m + c - len(self.state.columns))]  # objectives in both units
+        self.state.units += [0] * (m - len(self.state.units))
         whole = self._chosen(np.flatnonzero(seen.kind == OK), centre)
-        losses = [half_rank(seen.f[whole, j]) for j in range(m)]
-        objectives = [self._process(j, whole, y, due) for j, y in enumerate(losses)]
+        objectives = [self._objective(j, whole, due) for j in range(m) if len(whole)]
         constraints = [self._constraint(m + j, seen.g[:, j], centre, due) for j in range(c)]
         feasible = seen.feasible[whole]
-        known = np.stack(losses, axis=1)  # [n, k]
+        known = np.array([process.y for process in objectives]).reshape(m, -1).T  # [n, k]
         front, worst = known[feasible], known.max(0, initial=-np.inf)
         failed = self._chosen(np.flatnonzero((seen.kind == FAILED) & ~np.isin(seen.trial, self._mended())), centre)
         valid = self._validity(self._inputs(whole), failed, due) if len(failed) else None
@@ -99,7 +152,27 @@ class DiscreteColumns(DiscreteModel):
             self.state.fitted = len(seen)
             self.state.theta = self.state.columns[0]
         broken = [process for process in constraints if process is not None]
-        return ColumnsSurrogate(objectives, broken, valid, front[non_dominated(front)], worst + MARGIN)
+        least = np.array([least_gain(column) for column in known.T])
+        front, reference = front[non_dominated(front)], worst + MARGIN
+        cells = _left(front - least, reference)
+        return ColumnsSurrogate(objectives, broken, valid, front, reference, least, cells)
+
+    def _objective(self, j: int, rows: Rows, due: bool) -> HammingPosterior:
+        """Return the process of one objective; of several in the units that best tell the order of rows left out.
+
+        Half of a front is where an objective is bad: what `half_rank` hides of accuracies it must not hide of costs.
+        """
+        y, m = self._seen.f[rows, j], self._seen.f.shape[1]
+        if m == 1:
+            return self._process(j, rows, half_rank(y), due)
+        slots = (j, m + self._seen.g.shape[1] + j)  # hyper-parameters in either
+        if due:
+            made = [self._process(slots[u], rows, units(y), due, SHARED) for u, units in enumerate(UNITS)]
+            agreement = [_rank_correlation(process.left_out(), y) for process in made]
+            self.state.units[j] = int(np.argmax(agreement))
+            return made[self.state.units[j]]
+        chosen = self.state.units[j]
+        return self._process(slots[chosen], rows, UNITS[chosen](y), due, SHARED)
 
     def _mended(self) -> Rows:
         """Return the trials that succeeded after all."""
@@ -115,9 +188,9 @@ class DiscreteColumns(DiscreteModel):
         bent = np.sign(g[rows]) * np.log1p(np.abs(g[rows]) / (unit if unit > 0 else 1.0))
         return self._process(column, rows, bent / max(float(bent.std()), LEAST), due)
 
-    def _process(self, column: int, rows: Rows, y: Floats, due: bool) -> HammingPosterior:
+    def _process(self, column: int, rows: Rows, y: Floats, due: bool, shared: float = 0.0) -> HammingPosterior:
         inputs = self._inputs(rows)
         if due or not self.state.columns[column]:
-            self.state.columns[column] = self._fit(inputs, y, self.state.columns[column])
+            self.state.columns[column] = self._fit(inputs, y, self.state.columns[column], shared=shared)
         theta = np.array(self.state.columns[column])
         return HammingPosterior(inputs, y, hyper_of(theta, self.coding.categories), self.coding.owner)

@@ -171,6 +171,17 @@ class HammingPosterior:
         """Return the posterior mean at the model's own rows, [n]."""
         return self.y - self.hyper.noise * self.weights
 
+    def left_out(self) -> Floats:
+        """Return the posterior mean at each of the model's own rows given all others, [n]: `y - K^-1 (y - mean) / d`.
+
+        `d` is the diagonal of `K^-1`.
+        """
+        from scipy.linalg.lapack import dpotri
+
+        inverse, _ = dpotri(self.root, lower=1)
+        result: Floats = self.y - self.weights / np.diag(inverse)
+        return result
+
     def believing(self, inputs: Inputs) -> "HammingPosterior":
         """Return the process as if the losses at some rows [k] had come out at their expectation (kriging believer)."""
         new = object.__new__(HammingPosterior)

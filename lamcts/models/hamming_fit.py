@@ -67,15 +67,23 @@ class HammingPrior:
 FARTHEST = 5.0  # deviations from its median that a hyper-parameter may go: beyond, kernels are flat or white
 
 
-def fit(inputs: Inputs, y: Floats, owner: Rows, prior: HammingPrior, start: Floats | None, iterations: int) -> Floats:
+def fit(
+    inputs: Inputs,
+    y: Floats,
+    owner: Rows,
+    prior: HammingPrior,
+    start: Floats | None,
+    iterations: int,
+    shared: float = 0.0,
+) -> Floats:
     """Return the theta [c + q + 1] of least loss found from `start` (None: the medians of the prior).
 
-    `iterations` bounds the steps of L-BFGS. `y` [n] are losses in standard units.
+    `iterations` bounds the steps of L-BFGS. `y` [n] are losses in standard units. shared: see `Loss`.
     """
     from scipy.optimize import minimize
 
-    loss = Loss(inputs, y, owner, prior)
-    low, high = loss.centre - FARTHEST * loss.spreads, loss.centre + FARTHEST * loss.spreads
+    loss = Loss(inputs, y, owner, prior, shared)
+    low, high = loss.centre - FARTHEST * loss.reach, loss.centre + FARTHEST * loss.reach
     options: Any = {"maxiter": iterations, "maxfun": EVALUATIONS * iterations}
     lbfgs: Any = minimize  # its stubs know no bounds of exactly our type
     begin = loss.centre if start is None else np.clip(start, low, high)
@@ -95,14 +103,21 @@ class Loss:
     Mean and signal are profiled out, as in `fit.Loss`. With W as there, and K the kernel, the derivative along a weight
     is `-w_c sum(W K [a_c != b_c]) / 2`: the sum over unequal pairs is that over all pairs less, for each option, that
     over the pairs that share it.
+
+    shared: standard deviation of the logarithm of a factor that all weights have in common. Where all weights are small
+        the process is a sum over parameters; of weights that have nothing in common that would be unlikely.
     """
 
-    def __init__(self, inputs: Inputs, y: Floats, owner: Rows, prior: HammingPrior) -> None:
+    def __init__(self, inputs: Inputs, y: Floats, owner: Rows, prior: HammingPrior, shared: float = 0.0) -> None:
         self.hot, self.y, self.owner = inputs.hot, y, owner
         self.numbers = inputs.numbers - inputs.numbers.mean(0)
         self.categories = int(owner[-1]) + 1 if len(owner) else 0
         q = self.numbers.shape[1]
         self.centre, self.spreads = prior.centre(self.categories, q), prior.spreads(self.categories, q)
+        self.reach = self.spreads.copy()  # deviations of each by itself, whatever the others are
+        self.reach[: self.categories] = np.hypot(self.spreads[: self.categories], shared)
+        # C = s^2 I + t^2 11^T has the inverse (I - t^2 / (s^2 + c t^2) 11^T) / s^2, c being the number of weights
+        self._pull = shared**2 / (prior.weight_spread**2 + self.categories * shared**2)
         self._sides = np.column_stack([y, np.ones(len(y))])
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
@@ -128,7 +143,12 @@ class Loss:
         gradient = np.concatenate([self._by_weights(w * kernel, theta), self._by_lengths(w, slope, theta), [0.0]])
         gradient[-1] = noise * float(np.trace(w)) / 2
         away = (theta - self.centre) / self.spreads
-        return value + float(away @ away) / 2, gradient + away / self.spreads
+        value += float(away @ away) / 2
+        if self._pull:
+            together = self._pull * float(away[: self.categories].sum())
+            value -= together * float(away[: self.categories].sum()) / 2
+            away[: self.categories] -= together
+        return value, gradient + away / self.spreads
 
     def _correlate(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return the kernel [n, n], and its derivative along a log length over the squared scaled distance, [n, n]."""

@@ -1,42 +1,53 @@
 """What normal losses are expected to add to a front: the acquisition function of several objectives.
 
-Letters: m points, k objectives, f rows of a front, b cells.
+Letters: m points, k objectives, b cells.
 """
 
 import numpy as np
 
-from lamcts.models.acquisition import expected_improvement
-from lamcts.outcomes.hypervolume import Cells, cells_of
+from lamcts.models.acquisition import expected_improvement, log_expected_improvement
+from lamcts.outcomes.hypervolume import Cells
 from lamcts.types import Floats
 
+LEAST = 1e-300  # volume whose logarithm is taken at least
+LEAST_VOLUME = 1e-200  # below it the logarithm of a volume is summed up as one: what remains of the digits is few
+LEAST_SHARE = 1e-16  # of a cell's side: about half an ulp of 1, nearer to 0 the logarithm would be infinite
 
-def expected_hypervolume(mean: Floats, sd: Floats, front: Floats, reference: Floats) -> Floats:
+
+def expected_hypervolume(mean: Floats, sd: Floats, cells: Cells) -> Floats:
     """Return the expected gain in hypervolume, [m], of losses that are normal with `mean` and `sd` [m, k].
 
-    Exact for independent losses: a sum over the cells that the front [f, k] leaves below the reference [k] of products,
-    over objectives, of the expected overlap with the cell's side (Yang, Emmerich, Deutz and Bäck 2019, eq. 15).
+    Exact for independent losses: a sum over the cells that a front leaves below a reference of products, over
+    objectives, of the expected overlap with the cell's side (Yang, Emmerich, Deutz and Bäck 2019, eq. 15).
     """
-    lower, upper = cells_of(front, reference)
-    total = np.zeros(len(mean))
-    for low, high in zip(lower, upper, strict=True):
-        sides = np.ones(len(mean))
-        for j in range(front.shape[1]):
-            below = expected_improvement(mean[:, j], sd[:, j], low[j]) if np.isfinite(low[j]) else 0.0
-            sides = sides * np.maximum(expected_improvement(mean[:, j], sd[:, j], high[j]) - below, 0.0)
-        total += sides
+    volumes = np.ones((len(cells.lower), len(mean)))
+    for j, (low, high) in enumerate(zip(cells.lower.T, cells.upper.T, strict=True)):
+        levels, place = np.unique(np.r_[low, high], return_inverse=True)
+        gains = [expected_improvement(mean[:, j], sd[:, j], to) if np.isfinite(to) else 0.0 * sd[:, j] for to in levels]
+        below, above = np.stack(gains)[place.reshape(2, -1)]  # [b, m] each
+        volumes *= np.maximum(above - below, 0.0)
+    total: Floats = volumes.sum(0)
     return total
 
 
-def expected_gain(mean: Floats, sd: Floats, cells: Cells) -> Floats:
-    """Return the same, [m], of the cells of a front and a reference (`cells_of`): for many calls over one front.
+def log_expected_hypervolume(mean: Floats, sd: Floats, cells: Cells) -> Floats:
+    """Return the logarithm of `expected_hypervolume`, [m], that still says which is larger where that one is 0."""
+    volume = expected_hypervolume(mean, sd, cells)
+    result: Floats = np.log(np.maximum(volume, LEAST))
+    few = np.flatnonzero(volume < LEAST_VOLUME)  # the sum of logarithms takes ten times as long
+    if len(few):
+        parts = [_log_overlap(mean[few], sd[few], low, high) for low, high in zip(*cells, strict=True)]
+        result[few] = np.logaddexp.reduce(parts, axis=0)
+    return result
 
-    Cells share their ends, so improvements are taken once for each end.
-    """
-    volume = np.ones((len(cells.upper), len(mean)))  # [b, m]
-    for j in range(mean.shape[1]):
-        ends, place = np.unique(np.stack([cells.lower[:, j], cells.upper[:, j]]), return_inverse=True)
-        below = expected_improvement(mean[:, j], sd[:, j], ends[:, None])  # [ends, m], 0 at -inf
-        low, high = below[place.reshape(2, -1)]
-        volume *= np.maximum(high - low, 0.0)
-    total: Floats = volume.sum(0)
+
+def _log_overlap(mean: Floats, sd: Floats, low: Floats, high: Floats) -> Floats:
+    """Return the logarithm of the expected volume that points [m, k] dominate of the cell from `low` to `high`, [m]."""
+    total = np.zeros(len(mean))
+    for j in range(len(low)):
+        side = log_expected_improvement(mean[:, j], sd[:, j], high[j])
+        if np.isfinite(low[j]):
+            below = log_expected_improvement(mean[:, j], sd[:, j], low[j])
+            side += np.log(-np.expm1(np.minimum(below - side, -LEAST_SHARE)))
+        total += side
     return total

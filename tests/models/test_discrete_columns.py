@@ -5,10 +5,13 @@ import pytest
 
 import lamcts
 from lamcts.models.discrete import DiscreteModelState
-from lamcts.models.discrete_columns import DiscreteColumns, expected_hypervolume
+from lamcts.models.discrete_columns import (
+    DiscreteColumns,
+    least_gain,
+    plain,
+)
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.observations import Observations
-from lamcts.outcomes.hypervolume import default_reference, improvement
 from lamcts.outcomes.standing import CHECKED, FAILED, OK
 from lamcts.spaces.parameters import Parameters
 
@@ -17,14 +20,46 @@ MIXED = lamcts.Space(
 )
 
 
-@pytest.mark.parametrize("m", [2, 3])
-def test_the_expected_gain_in_hypervolume_is_the_mean_over_draws(m):
-    rng = np.random.default_rng(0)
-    front, mean, sd = rng.random((6, m)), rng.random((5, m)) - 0.2, 0.05 + 0.4 * rng.random((5, m))
-    draws = mean[:, None] + sd[:, None] * rng.standard_normal((5, 200_000, m))
-    reference = default_reference(front)
-    expected = [improvement(own, front, reference).mean() for own in draws]
-    assert expected_hypervolume(mean, sd, front, reference) == pytest.approx(expected, rel=0.02)
+def test_a_column_of_few_values_gains_from_half_a_step_on():
+    assert least_gain(np.array([0.0, 0.2, 1.0, 1.0, 0.2, 0.0])) == pytest.approx(0.1)
+    assert least_gain(np.array([0.0, 0.2, 1.0])) == 0.0
+    assert least_gain(np.zeros(4)) == 0.0
+
+
+LETTERS = lamcts.Space([lamcts.Choice(list("abcde")) for _ in range(6)])
+
+
+def traded(n):
+    """Return a model of a sum that is heavy in few words against a product with a long tail; and what it has seen."""
+    parameters, rng = Parameters(LETTERS), np.random.default_rng(0)
+    seen = Observations(LETTERS.dim, losses=2)
+    x = np.unique(LETTERS.sample(n, rng), axis=0)
+    z = parameters.codes(x)
+    cost = (z == 3).sum(1) * 10.0 + (z == 1).sum(1)
+    error = np.exp(np.abs(z - 3).sum(1) / 2)
+    f = np.stack([error, cost], axis=1)
+    seen.append(x, f, np.full(len(x), np.nan), np.arange(len(x)), np.full(len(x), -1))
+    return DiscreteColumns(seen, parameters, HammingPrior(), DiscreteModelState()), seen, parameters
+
+
+def test_each_objective_is_in_the_units_that_foretell_it():
+    model, seen, parameters = traded(120)
+    surrogate = model.update(int(seen.front[0]))
+    assert model.state.units == [0, 1]
+    assert np.array_equal(surrogate.objectives[1].y, plain(seen.f[:, 1]))
+    others = parameters.draw(300, np.random.default_rng(1))
+    cost = (others == 3).sum(1) * 10.0 + (others == 1).sum(1)
+    mean, _ = surrogate.objectives[1].moments(model.coding(others))
+    assert np.corrcoef(mean, cost)[0, 1] > 0.999  # all its weights are small together: a sum
+
+
+def test_points_that_are_level_with_the_front_are_worth_less_than_points_beyond_it():
+    model, seen, _ = traded(120)
+    surrogate = model.update(int(seen.front[0]))
+    assert surrogate.least[1] > 0.0
+    step = np.diff(np.unique(surrogate.objectives[1].y)).min()
+    assert surrogate.least[1] == pytest.approx(step / 2)
+    assert surrogate.cells.upper[1:, 1].max() < surrogate.front[:, 1].max() - step / 3
 
 
 def columns(n=40, seed=0, c=2, m=2):
@@ -65,6 +100,17 @@ def test_before_anything_is_feasible_the_chance_of_it_is_the_worth():
     z[:, 5] = [0.0, 0.9]
     low, high = surrogate.value(model.coding(z))
     assert not len(surrogate.front) and low > high
+
+
+@pytest.mark.parametrize("goals", [{"objectives": 2, "constraints": 1}, {"constraints": 1}], ids=str)
+def test_where_checks_alone_are_known_the_search_looks_for_what_is_kept(goals):
+    opt = lamcts.Optimizer(LETTERS, seed=1, sampler="exchange", **goals)
+    for _ in range(15):
+        trials = opt.ask(2)
+        none = (None,) * goals.get("objectives", 1)
+        opt.tell(trials, [(*none, 1.0 + sum(letter != "c" for letter in t.point)) for t in trials])
+    last = [sum(letter != "c" for letter in t.point) for t in trials]
+    assert max(last) <= 2
 
 
 def test_a_point_that_is_out_is_believed_and_worth_little_again():

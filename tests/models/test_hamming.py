@@ -55,6 +55,17 @@ def test_the_posterior_is_that_of_the_dense_formula(name: str) -> None:
 
 
 @KINDS
+def test_what_is_said_of_a_row_that_is_left_out_is_that_of_the_dense_formula(name: str) -> None:
+    posterior, parameters, _, z, _ = standing(name)
+    system = matrix(parameters, posterior.hyper, z, z) + posterior.hyper.noise * np.eye(len(z))
+    got = posterior.left_out()
+    for i in range(len(z)):
+        rest = np.delete(np.arange(len(z)), i)
+        away = np.linalg.solve(system[np.ix_(rest, rest)], posterior.y[rest] - posterior.mean)
+        assert got[i] == pytest.approx(posterior.mean + system[i, rest] @ away, abs=1e-9)
+
+
+@KINDS
 def test_believing_keeps_the_mean_everywhere_and_lowers_the_variance(name: str) -> None:
     posterior, _, coding, _, others = standing(name)
     believed, rest = coding(others[:3]), coding(others)

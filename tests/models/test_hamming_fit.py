@@ -74,6 +74,36 @@ def test_weights_of_parameters_without_effect_become_small(seed: int) -> None:
     assert found.noise < 1e-2
 
 
+def test_a_sum_over_parameters_is_found_where_all_weights_may_be_small_together() -> None:
+    parameters = Parameters(Space([Choice(range(OPTIONS)) for _ in range(CATEGORIES)]))
+    coding, z = Coding(parameters), parameters.draw(60, np.random.default_rng(0))
+    y = z.sum(1)
+    y = (y - y.mean()) / y.std()
+    alone, together = (
+        hyper_of(fit(coding(z), y, coding.owner, PRIOR, None, 50, shared), CATEGORIES).weights for shared in (0.0, 1.5)
+    )
+    assert together.max() < alone.min() / 3
+
+
+@KINDS
+def test_the_gradient_knows_of_the_shared_factor(name: str) -> None:
+    _, coding, z = made(name, 12)
+    inputs, y = coding(z), np.random.default_rng(4).standard_normal(12)
+    loss, bare = Loss(inputs, y, coding.owner, PRIOR, 1.5), Loss(inputs, y, coding.owner, PRIOR)
+    c, s, t = coding.categories, PRIOR.weight_spread, 1.5
+    for theta in thetas(loss, 3):
+        away = (theta - loss.centre)[:c]
+        cov = s * s * np.eye(c) + t * t
+        expected = bare(theta)[0] + float(away @ (np.linalg.solve(cov, away) - away / s**2)) / 2
+        value, gradient = loss(theta)
+        assert value == pytest.approx(expected, rel=1e-9)
+        for i in range(len(theta)):
+            step = 1e-6 * (np.arange(len(theta)) == i)
+            assert gradient[i] == pytest.approx(
+                (loss(theta + step)[0] - loss(theta - step)[0]) / 2e-6, rel=1e-4, abs=1e-4
+            )
+
+
 def test_noise_is_found_back_where_points_come_twice() -> None:
     coding, z, y = drawn(0, 75, np.full(CATEGORIES, 0.3))
     twice, rng = np.repeat(z, 2, axis=0), np.random.default_rng(1)

@@ -11,8 +11,7 @@ import lamcts
 from lamcts import objectives
 from lamcts.models.gp import Hyper, Posterior
 from lamcts.models.groups import Groups
-from lamcts.models.hypervolume_gain import expected_gain, expected_hypervolume
-from lamcts.outcomes.hypervolume import cells_of, hypervolume
+from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.samplers.bo import GpBo
 from lamcts.samplers.parts.bo_columns import ColumnsOutlook
 from lamcts.samplers.scalarised import fitting
@@ -109,15 +108,6 @@ def _reached(name: str, sampler: Any, evaluations: int, seed: int) -> float:
         return -opt.front.hypervolume(goal.reference)
     assert opt.best is not None and opt.best.feasible
     return float(opt.best.value)
-
-
-@pytest.mark.parametrize("m", [2, 3])
-def test_the_gain_over_cells_is_the_expected_hypervolume(m: int) -> None:
-    rng = np.random.default_rng(m)
-    front, mean, sd = rng.random((7, m)), rng.random((5, m)), 0.1 + rng.random((5, m))
-    reference = np.full(m, 1.2)
-    gain = expected_gain(mean, sd, cells_of(front, reference))
-    assert gain == pytest.approx(expected_hypervolume(mean, sd, front, reference))
 
 
 def groups(losses: int = 2) -> tuple[Groups, np.ndarray]:

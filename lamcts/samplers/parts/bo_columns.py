@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.groups import Groups
-from lamcts.models.hypervolume_gain import expected_gain
+from lamcts.models.hypervolume_gain import log_expected_hypervolume
 from lamcts.models.local_columns import ColumnsState, LocalColumns
 from lamcts.observations import Observations
 from lamcts.outcomes.dominance import non_dominated
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lamcts.samplers.bo import GpBo
 
 Worth = Callable[[Floats, Floats], Floats]  # of losses by means and standard deviations [k, m], [k]
-LEAST = 1e-300  # volume whose logarithm stands for none; variance that keeps quotients finite
+LEAST = 1e-300  # variance that keeps quotients finite
 CENTRES = 4  # rows of a front that candidates lie near, drawn anew for each point (untuned)
 DRAWS = 64  # of losses at each point, where nothing is known in closed form (untuned)
 FAR = -30.0  # below it the logarithm of softplus is its argument but for 1e-13
@@ -126,7 +126,7 @@ def _by_volume(front: Floats) -> Worth:
     """Return the logarithm of the expected gain of volume over a front [p, m]: of three losses, over some of it."""
     thin = 1 if front.shape[1] == 2 else -(-len(front) // MOST_FRONT)
     cells = cells_of(front[::thin], reference_of(front))
-    return lambda mean, sd: np.log(np.maximum(expected_gain(mean, sd, cells), LEAST))
+    return lambda mean, sd: log_expected_hypervolume(mean, sd, cells)
 
 
 def _by_weights(front: Floats, rng: np.random.Generator) -> Worth:
