@@ -21,8 +21,12 @@ from lamcts.types import Floats, Rows
 REACH = 8.0  # boxes: rows within take part; with 2, curvature was never seen on the G problems (tuned on these)
 ENOUGH = 0.1  # of the fall that was predicted: a success (Powell's, 1994)
 SETTLED = 1e-7  # of the usual distance of losses: a fall below it is none (untuned)
+SCALES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the box, tried in turn until there is something to gain (untuned)
 NARROW, SHUT = 0.1, 0.125  # a box narrower than the one shrinks this much more where nothing falls any more: of 200
 # evaluations to the end of a search of G1, a third were spent on halving (untuned)
+
+
+Fall = tuple[float, bool]  # by how much the merit is to fall, and whether the models' mean sees none to speak of
 
 
 @dataclass
@@ -34,16 +38,20 @@ class ConstrainedProgress(DescentProgress):
 
 
 class ConstrainedSession(DescentSession[ConstrainedProgress]):
-    """A point's note is its group in the box's counts, and by how much the merit is to fall there."""
+    """A point's note is its group in the box's counts, and the fall that it is to bring.
+
+    Where a point keeps so much margin that nothing is left to gain, a shorter step is taken: the models are surer.
+    Only where the mean sees nothing to gain at any length, the box is shut; draws of it may see none anywhere.
+    """
 
     def ask(self, n: int) -> Proposal:
-        batch, falls = Batch(self.region, self.seen, n), list[float]()
+        batch, falls = Batch(self.region, self.seen, n), list[Fall]()
         if (row := self._middle()) is not None:
             self.progress.centre = row
             falls = self._propose(batch)
         groups = self._issued(batch)
-        falls += [0.0] * (len(groups) - len(falls))
-        return Proposal(batch.x, [list(note) for note in zip(groups, falls, strict=True)])
+        falls += [(0.0, False)] * (len(groups) - len(falls))
+        return Proposal(batch.x, [[group, *fall] for group, fall in zip(groups, falls, strict=True)])
 
     def _middle(self) -> int | None:
         """Return the centre, or the best row that is inside the region."""
@@ -54,7 +62,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         row = -1 if x is None else int(np.flatnonzero((self.seen.x == x).all(1))[0])
         return row if row >= self.progress.since else None
 
-    def _propose(self, batch: Batch) -> list[float]:
+    def _propose(self, batch: Batch) -> list[Fall]:
         """Take steps from the centre into the batch; return the falls that they are to bring."""
         if (model := self._model()) is None:
             return []
@@ -64,8 +72,8 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
             return []
         return self._take_steps(batch, model)
 
-    def _take_steps(self, batch: Batch, model: BoundedModel) -> list[float]:
-        mean, falls = self.progress.box.failures % 2 == 0, list[float]()  # else the mean's step from here was tried
+    def _take_steps(self, batch: Batch, model: BoundedModel) -> list[Fall]:
+        mean, falls = self.progress.box.failures % 2 == 0, list[Fall]()  # else the mean's step from here was tried
         for _ in range(TRIES):
             tried = [self._step(model, mean and i == 0) for i in range(batch.missing)]
             taken = batch.take(self._points(self._x(), [step for step, _ in tried]))
@@ -75,12 +83,19 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
                 break
         return falls
 
-    def _step(self, model: BoundedModel, mean: bool) -> tuple[Floats, float]:
+    def _step(self, model: BoundedModel, mean: bool) -> tuple[Floats, Fall]:
         """Return a step and the fall that it is to bring, of the models' mean or of a draw of them."""
         own = model.posteriors
         models = own.mean() if mean else own.draw(self.progress.rng, self.settings.temperature)
-        step = model.step(models, *self._sides(self._x()))
-        return step, model.fall(models, step, np.array(self.progress.prices)[model.used])
+        sides, prices = self._sides(self._x()), np.array(self.progress.prices)[model.used]
+        found = np.zeros(len(sides[0])), -1.0
+        for scale in SCALES:
+            step = model.step(models, scale * sides[0], scale * sides[1])
+            if (fall := model.fall(models, step, prices)) > found[1]:
+                found = step, fall
+            if not self._settled(fall):
+                break
+        return found[0], (found[1], mean and self._settled(found[1]))
 
     def _x(self) -> Floats:
         return np.asarray(self.seen.x[self.progress.centre])
@@ -132,25 +147,25 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
 
     def tell(self, notes: list[Any], rows: Rows) -> None:
         best, gains = self._better(rows)
-        wanted = [max(ENOUGH * fall, np.finfo(float).tiny) for _, fall in notes]
+        wanted = [max(ENOUGH * fall, np.finfo(float).tiny) for _, fall, _ in notes]
         self.progress.box.tell(
-            [group for group, _ in notes], [bool(g >= w) for g, w in zip(gains, wanted, strict=True)]
+            [group for group, *_ in notes], [bool(g >= w) for g, w in zip(gains, wanted, strict=True)]
         )
         length = self.progress.box.length
         self._resize((self.settings.failure_tolerance + 1) // 2)
-        if self.progress.box.length < min(length, NARROW) and self._settled([fall for _, fall in notes]):
+        if self.progress.box.length < min(length, NARROW) and any(settled for *_, settled in notes):
             self.progress.box.length *= SHUT
         self.progress.centre = best
         super().tell(notes, rows)
 
-    def _settled(self, falls: list[float]) -> bool:
-        """Return whether no point was to bring a fall to speak of: what is left is to say so and begin elsewhere."""
+    def _settled(self, fall: float) -> bool:
+        """Return whether a fall is none to speak of: what is left is to say so and begin elsewhere."""
         row = self.progress.centre
         if row is None or not np.isfinite(self.seen.f[row, 0]):
             return False
         with np.errstate(over="ignore"):
             way = np.abs(self.seen.f[self.seen.good, 0] - self.seen.f[row, 0])
-        return max(falls) <= SETTLED * float(np.nanmedian(way))
+        return bool(fall <= SETTLED * float(np.nanmedian(way)))
 
     def recenter(self, row: int) -> None:
         """Go on from a row that others found, if its merit is less too."""
@@ -160,4 +175,4 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
             self._moved(float(np.abs(self._x() - self.seen.x[before]).max()))
 
     def forget(self, notes: list[Any]) -> None:
-        self.progress.box.forget([group for group, _ in notes])
+        self.progress.box.forget([group for group, *_ in notes])
