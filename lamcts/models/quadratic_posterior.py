@@ -97,28 +97,21 @@ class Kernel:
 
     def factor(self, place: Place, rows: slice = slice(None)) -> Factor | None:
         """Return the factor for some rows; None where the kernel is singular."""
-        from scipy.linalg import lapack
-
         curvature, bowl, remainder, noise = (values[at] for values, at in zip(GRID, place, strict=True))
         products = self._products[rows, rows]
         kernel = products * (1.0 + curvature**2 / 2 * products) + LEVEL**2
         kernel += bowl**2 / 4 * self._bowls[rows, rows]
-        errors = noise**2 + remainder**2 / 6 * self.squares[rows] ** 3
-        diagonal = np.arange(len(products))
-        kernel[diagonal, diagonal] += errors + JITTER * kernel[diagonal, diagonal]
-        root, info = lapack.dpotrf(kernel.T, lower=1, clean=0, overwrite_a=1)
-        return None if info else Factor(root, errors)
+        return factored(kernel, noise**2 + remainder**2 / 6 * self.squares[rows] ** 3)
 
-    def deviation(self, s: Floats, place: Place, factor: Factor) -> float:
-        """Return the standard deviation of a new result at `s` [d], in units of the scale."""
-        from scipy.linalg import solve_triangular
 
-        curvature, bowl, remainder, noise = (values[at] for values, at in zip(GRID, place, strict=True))
-        along, square = self._steps @ s, float(s @ s)
-        kernel = along * (1.0 + curvature**2 / 2 * along) + LEVEL**2 + bowl**2 / 4 * square * self.squares
-        told = solve_triangular(factor.root, kernel, lower=True, check_finite=False)
-        own = square * (1.0 + curvature**2 / 2 * square) + LEVEL**2 + bowl**2 / 4 * square**2
-        return float(np.sqrt(max(own - float(told @ told), 0.0) + noise**2 + remainder**2 / 6 * square**3))
+def factored(kernel: Floats, errors: Floats) -> Factor | None:
+    """Return the factor of a kernel [n, n], which is spent, with its errors [n] on the diagonal; None: singular."""
+    from scipy.linalg import lapack
+
+    diagonal = np.arange(len(kernel))
+    kernel[diagonal, diagonal] += errors + JITTER * kernel[diagonal, diagonal]
+    root, info = lapack.dpotrf(kernel.T, lower=1, clean=0, overwrite_a=1)
+    return None if info else Factor(root, errors)
 
 
 class QuadraticPosterior:

@@ -1,4 +1,4 @@
-"""Quadratic polynomials of several quantities round one point: the model of `quadratic_posterior.py` in columns.
+"""Quadratic polynomials of several quantities round one point: that of `quadratic_posterior.py` in columns.
 
 All columns share their rows, so one Cholesky factor serves every column at the same hyper-parameters. A few
 choices of these are factorised at a time, and each column takes the one that tells it best: a straight constraint
@@ -13,33 +13,34 @@ from itertools import product
 
 import numpy as np
 
-from lamcts.models.quadratic_posterior import GRID, LEAPS, LEVEL, TINY, Factor, Kernel, Place
+from lamcts.models.quadratic_posterior import LEAPS, LEVEL, TINY, Factor, Place
+from lamcts.models.quadric_kernel import GRID, Prior, QuadricKernel
 from lamcts.types import Floats
 
 MOST_PLACES = 12  # factorised at a time (untuned)
-FIRST: list[Place] = list(product((0, 1, 2), (0, 1), (0, 2, 4), (0, 3)))  # looked at to begin with (untuned)
+FIRST: list[Place] = list(product((1, 2, 3), (1, 2), (0, 2), (0, 3, 5, 7), (0, 3)))  # to begin with (untuned)
 
 
 @dataclass(frozen=True)
 class Quadrics:
-    """The functions `level + gradients s + (weights (steps s)^2 + isotropic |s|^2) / 2` of steps `s` [d], [k]."""
+    """The functions `level + gradients s + (weights (steps s)^2 + diagonal s^2) / 2` of steps `s` [d], [k]."""
 
     level: Floats  # [k]
     gradients: Floats  # [k, d]
     steps: Floats  # [n, d]
     weights: Floats  # [k, n]
-    isotropic: Floats  # [k]
+    diagonal: Floats  # [k, d]
     size: Floats  # [k], above 0: a usual slope of each
 
     def at(self, s: Floats) -> Floats:
         """Return the values at `s` [d], [k]."""
         along = self.steps @ s  # [n]
-        bend = self.weights @ (along * along) + self.isotropic * (s @ s)
+        bend = self.weights @ (along * along) + self.diagonal @ (s * s)
         return np.asarray(self.level + self.gradients @ s + bend / 2)
 
     def slopes(self, s: Floats) -> Floats:
         """Return the gradients at `s` [d], [k, d]."""
-        bend = (self.weights * (self.steps @ s)) @ self.steps + self.isotropic[:, None] * s
+        bend = (self.weights * (self.steps @ s)) @ self.steps + self.diagonal * s
         return np.asarray(self.gradients + bend)
 
 
@@ -53,7 +54,7 @@ class QuadricPosteriors:
         self, steps: Floats, columns: Floats, places: Sequence[Place | None], rng: np.random.Generator
     ) -> None:
         self.steps, self._columns = steps, columns
-        self._kernel = Kernel(steps)
+        self._kernel = QuadricKernel(steps)
         self._factors: dict[Place, Factor] = {}
         k, n = columns.shape
         self.places: list[Place] = [FIRST[0]] * k
@@ -91,12 +92,12 @@ class QuadricPosteriors:
         return self._quadrics(weights, slope)
 
     def _quadrics(self, weights: Floats, slope: Floats) -> Quadrics:
-        curvature, bowl = (np.array([GRID[i][place[i]] for place in self.places]) for i in (0, 1))
+        curvature = np.array([Prior.at(place).curvature for place in self.places])
         size = np.sqrt(self._squares)
         gradients = weights @ self.steps + size[:, None] * slope
-        isotropic = bowl**2 / 2 * (weights @ self._kernel.squares)
+        diagonal = np.array([self._kernel.diagonals(*own) for own in zip(self.places, weights, strict=True)])
         level = LEVEL**2 * weights.sum(1)
-        return Quadrics(level, gradients, self.steps, curvature[:, None] ** 2 * weights, isotropic, size)
+        return Quadrics(level, gradients, self.steps, curvature[:, None] ** 2 * weights, diagonal, size)
 
     def deviations(self, s: Floats) -> Floats:
         """Return how far the columns' values at `s` [d] may be from the means, one standard deviation, [k]."""

@@ -16,10 +16,11 @@ from lamcts.models.quadratic_posterior import Place, QuadraticPosterior
 from lamcts.models.scale import Scale
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
-from lamcts.samplers.base import Proposal, Scope, Session
-from lamcts.samplers.parts.batch import Batch, bisect_into, centre, distances
+from lamcts.samplers.base import Proposal, Session
+from lamcts.samplers.parts.batch import Batch, centre, distances
 from lamcts.samplers.parts.constrained_quadratic import ConstrainedProgress, ConstrainedSession
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress, Several
+from lamcts.samplers.parts.descent import TRIES, DescentProgress, DescentSession
+from lamcts.samplers.parts.session import LocalSampler, Several
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
 
@@ -31,7 +32,6 @@ FAR = 8.0  # boxes: rows within take part where they help to tell the near ones 
 AGAIN = 0.25  # of the first side, where a search with constraints begins from a draw: as COBYLA's half cube (untuned)
 MEAN_EVERY = 10  # results at least from one step of the model's mean to the next, whose model is else all but the same:
 # as many as the batches that the rest was tuned in (tuned: after every success it crept into the first valley)
-TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
 
 
 @dataclass(frozen=True)
@@ -87,44 +87,28 @@ class Quadratic(LocalSampler):
 
 
 @dataclass
-class _Progress(Progress):
-    box: TrustRegionState
+class _Progress(DescentProgress):
     places: list[Place | None] = field(default_factory=lambda: [None, None])  # where fits start: far rows', near ones'
     mean_at: int | None = None  # rows seen when the model's mean was last followed
 
 
-class _QuadraticSession(LocalSession[Quadratic, _Progress]):
-    @property
-    def scope(self) -> Scope:
-        return "selected" if self.incumbent is None else "incumbent"
-
-    @property
-    def done(self) -> bool:
-        return self.progress.box.length < self.settings.length_min
-
+class _QuadraticSession(DescentSession[_Progress]):
     def ask(self, n: int) -> Proposal:
-        batch, box = Batch(self.region, self.seen, n), self.progress.box
+        batch = Batch(self.region, self.seen, n)
         if (middle := centre(self.region, self.seen, self.incumbent)) is not None:
             self._propose(batch, middle)
-        searched = len(batch.x)
-        batch.fill(self.progress.rng)  # nothing fresh near the centre, or nothing known yet
-        return Proposal(batch.x, box.issue(searched) + box.begin(len(batch.x) - searched))
+        notes = self._issued(batch)
+        return Proposal(batch.x, notes)
 
     def _propose(self, batch: Batch, centre: Floats) -> None:
-        half = self.progress.box.length / 2
-        free = self.region.space.continuous  # [d]; a discrete parameter stays where the centre has it
-        low = np.where(free, np.maximum(-1.0, -centre / half), 0.0)
-        high = np.where(free, np.minimum(1.0, (1.0 - centre) / half), 0.0)
-        model = self._model(centre, half)
+        low, high = self._sides(centre)
+        model = self._model(centre, self._half)
         first = self._mean_is_due()
         if first:
             self.progress.mean_at = len(self.seen)
         for _ in range(TRIES):
             steps = [self._step(model, low, high, first and i == 0) for i in range(batch.missing)]
-            x = self.region.space.snap(np.clip(centre + half * np.array(steps), 0.0, 1.0))
-            outside = ~self.region.contains(x)
-            x[outside] = bisect_into(x[outside], centre, self.region)
-            batch.take(x)
+            batch.take(self._points(centre, steps))
             first = False
             if not batch.open:
                 break
@@ -170,17 +154,12 @@ class _QuadraticSession(LocalSession[Quadratic, _Progress]):
     def tell(self, notes: list[int], rows: Rows) -> None:
         best = np.inf if self.incumbent is None else self.seen.y[self.incumbent]
         self.progress.box.tell(notes, [bool(self.seen.y[row] < best) for row in rows])
-        settings = self.settings
-        self.progress.box.resize(settings.success_tolerance, settings.failure_tolerance, settings.length_max)
+        self._resize(self.settings.failure_tolerance)
         super().tell(notes, rows)
 
     def recenter(self, row: int) -> None:
-        box = self.progress.box
         if self.incumbent is not None:
-            way = float(np.abs(self.seen.x[row] - self.seen.x[self.incumbent]).max())
-            if way > box.length / 2:  # other ground: this box has not failed there
-                box.failures = 0
-            box.length = max(box.length, min(2 * way, self.settings.length))  # it has to hold what the model knew
+            self._moved(float(np.abs(self.seen.x[row] - self.seen.x[self.incumbent]).max()))
         self.progress.incumbent = row
 
     def forget(self, notes: list[int]) -> None:

@@ -171,6 +171,47 @@ def append(seen: Observations, x: Floats, trials: Any) -> Any:
     return seen.append(x, f, np.full(len(x), np.nan), trials, np.zeros(len(x), np.int64), g)
 
 
+def searched(seed: int) -> tuple[list[Any], list[bool], Observations]:
+    """Run one search to its end; return its notes, which of them are draws', and the rows."""
+    space, seen = Box(0.0, 1.0, dim=5), Observations(5, constraints=2)
+    append(seen, space.sample(20, np.random.default_rng(0)), np.arange(20))
+    session = Quadratic().start(Region(space, (), seen.good), seen, np.random.default_rng(seed))
+    told, drawn = list[Any](), list[bool]()
+    while not session.done and len(told) < 300:
+        drawn += [session.progress.box.failures % 2 == 1]
+        x, notes = session.ask(1)
+        told += notes
+        session.tell(notes, append(seen, x, np.array([len(seen)])))
+    return told, drawn, seen
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_its_end_is_seen_by_the_mean_of_the_models_and_never_by_a_draw(seed: int) -> None:
+    told, drawn, _ = searched(seed)
+    settled = np.array([note[2] for note in told])
+    assert settled.any()
+    assert not (settled & drawn).any()
+    assert len(told) < 200
+
+
+def test_where_a_point_would_keep_more_margin_than_there_is_to_gain_a_shorter_step_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draws = np.random.default_rng(5)
+    x = np.vstack([np.full(10, 0.5), 0.5 + 0.3 * draws.uniform(-1, 1, (14, 10))])
+    off, seen = x - 0.5, Observations(10, constraints=1)
+    g = 3 * (off @ np.linspace(-1, 1, 10)) ** 2 + 3 * np.sin(9 * off[:, 0]) - 0.1 * off.sum(1) - 1e-3
+    seen.append(x, x @ np.linspace(1, 2, 10), np.full(15, np.nan), np.arange(15), np.zeros(15, np.int64), g[:, None])
+    region = Region(Box(0.0, 1.0, dim=10), (), seen.good)
+
+    def note() -> Any:
+        return Quadratic(length=0.6).start(region, seen, np.random.default_rng(0)).ask(1).notes[0]
+
+    assert note()[1:] == [pytest.approx(1.07, abs=0.1), False]
+    monkeypatch.setattr("lamcts.samplers.parts.constrained_quadratic.SCALES", (1.0,))
+    assert note()[1:] == [0.0, True]
+
+
 def test_where_another_search_has_ended_it_goes_on_from_rows_of_its_own_alone() -> None:
     space, seen = Box(0.0, 1.0, dim=5), Observations(5, constraints=2)
     append(seen, space.sample(20, np.random.default_rng(0)), np.arange(20))

@@ -10,7 +10,12 @@ LOW, HIGH = np.full(2, -1.0), np.full(2, 1.0)
 def quadrics(level: list[float], gradients: list[list[float]], bowls: list[float]) -> Quadrics:
     k = len(level)
     return Quadrics(
-        np.array(level), np.array(gradients), np.zeros((1, 2)), np.zeros((k, 1)), np.array(bowls), np.ones(k)
+        np.array(level),
+        np.array(gradients),
+        np.zeros((1, 2)),
+        np.zeros((k, 1)),
+        np.outer(bowls, np.ones(2)),
+        np.ones(k),
     )
 
 

@@ -1,0 +1,85 @@
+"""What the sessions of `Quadratic` share, with and without constraints: a box that steps of a model are taken in."""
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from lamcts.samplers.base import Scope
+from lamcts.samplers.parts.batch import Batch, bisect_into
+from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.trust_region import TrustRegionState
+from lamcts.types import Floats
+
+TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
+
+
+class Settings(Protocol):
+    """Those of `lamcts.samplers.quadratic.Quadratic` that its sessions take."""
+
+    @property
+    def length(self) -> float: ...
+    @property
+    def length_min(self) -> float: ...
+    @property
+    def length_max(self) -> float: ...
+    @property
+    def success_tolerance(self) -> int: ...
+    @property
+    def failure_tolerance(self) -> int: ...
+    @property
+    def temperature(self) -> float: ...
+    def most_rows(self, d: int, within: int) -> int: ...
+
+
+@dataclass
+class DescentProgress(Progress):
+    box: TrustRegionState
+
+
+P = TypeVar("P", bound=DescentProgress)
+
+
+class DescentSession(LocalSession[Settings, P]):
+    """A box of `progress.box` round a centre; what is modelled, and what is a success, is said by those built on it."""
+
+    @property
+    def scope(self) -> Scope:
+        return "selected" if self.incumbent is None else "incumbent"
+
+    @property
+    def done(self) -> bool:
+        return self.progress.box.length < self.settings.length_min
+
+    @property
+    def _half(self) -> float:
+        return self.progress.box.length / 2
+
+    def _issued(self, batch: Batch) -> list[int]:
+        """Fill what is left of a batch with draws; return the groups of all its points in the box's counts."""
+        searched = len(batch.x)
+        batch.fill(self.progress.rng)  # nothing fresh near the centre, or nothing known yet
+        return self.progress.box.issue(searched) + self.progress.box.begin(len(batch.x) - searched)
+
+    def _sides(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the least and largest steps from `x` [d], in half sides; a discrete parameter stays where it is."""
+        free = self.region.space.continuous  # [d]
+        low = np.where(free, np.maximum(-1.0, -x / self._half), 0.0)
+        return low, np.where(free, np.minimum(1.0, (1.0 - x) / self._half), 0.0)
+
+    def _points(self, x: Floats, steps: list[Floats]) -> Floats:
+        """Return where `steps` from `x` [d] lead to, inside the region, [k, d]."""
+        points = self.region.space.snap(np.clip(x + self._half * np.array(steps), 0.0, 1.0))
+        outside = ~self.region.contains(points)
+        points[outside] = bisect_into(points[outside], x, self.region)
+        return points
+
+    def _resize(self, failure_tolerance: int) -> None:
+        self.progress.box.resize(self.settings.success_tolerance, failure_tolerance, self.settings.length_max)
+
+    def _moved(self, way: float) -> None:
+        """Take note that the centre moves to a row of another search, `way` off along some parameter."""
+        box = self.progress.box
+        if way > self._half:  # other ground: this box has not failed there
+            box.failures = 0
+        box.length = max(box.length, min(2 * way, self.settings.length))  # it has to hold what the models knew
