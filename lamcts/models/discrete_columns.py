@@ -25,6 +25,7 @@ from lamcts.types import Floats, Rows
 LEAST = 1e-300  # keeps quotients finite
 SHARED = 1.5  # deviations of a factor that all weights of an objective share: costs are sums over parameters (tuned)
 MARGIN = 0.1  # beyond the worst losses, in the units of the processes, so that they gain too (untuned)
+LEVEL = 1e-9  # spread of a constraint below which all rows break it alike, but for rounding
 STEP = 1e-6  # of a number, for slopes by differences
 
 
@@ -186,7 +187,8 @@ class DiscreteColumns(DiscreteModel):
             return None  # never broken: as if it were not there
         unit = float(np.median(np.abs(g[rows])))
         bent = np.sign(g[rows]) * np.log1p(np.abs(g[rows]) / (unit if unit > 0 else 1.0))
-        return self._process(column, rows, bent / max(float(bent.std()), LEAST), due)
+        spread = float(bent.std())
+        return self._process(column, rows, bent / (spread if spread > LEVEL else 1.0), due)
 
     def _process(self, column: int, rows: Rows, y: Floats, due: bool, shared: float = 0.0) -> HammingPosterior:
         inputs = self._inputs(rows)

@@ -163,3 +163,12 @@ def test_searches_over_discrete_parameters_go_on_bit_for_bit_and_beat_chance(sam
         assert opt.best.feasible and opt.best.value <= chance.best.value
     elif sampler in ("exchange", "auto"):
         assert opt.front.hypervolume([12, 12]) > chance.front.hypervolume([12, 12])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_constraint_that_all_rows_break_alike_leads_nowhere_and_harms_nothing():
+    opt = lamcts.Optimizer(MIXED, seed=0, n_init=3, constraints=["a <= 0", "b <= 0.1"])
+    for _ in range(8):
+        trials = opt.ask(2)
+        opt.tell(trials, [(1.0, 0.7, 0.1 + 0.2)] * 2)
+    assert len(opt.seen) == 16 and not opt.best.feasible
