@@ -2,15 +2,17 @@
 
     import lamcts.testing
     lamcts.testing.check_sampler(MySampler())
+    lamcts.testing.check_columns(MySampler())  # under constraints, and with several objectives
 
 Each check raises ContractError, an AssertionError whose sentence says what was expected and what came. They use
 public names only and need no test runner.
 """
 
+from lamcts.testing.columns import check_columns
 from lamcts.testing.contract import ContractError
 from lamcts.testing.objectives import check_objective
 from lamcts.testing.samplers import check_sampler
 from lamcts.testing.spaces import check_space
 from lamcts.testing.splitters import check_splitter
 
-__all__ = ["ContractError", "check_objective", "check_sampler", "check_space", "check_splitter"]
+__all__ = ["ContractError", "check_columns", "check_objective", "check_sampler", "check_space", "check_splitter"]

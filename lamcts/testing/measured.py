@@ -1,14 +1,11 @@
 """What an objective of several quantities says of them, and whether a point's are within its constraints."""
 
-import math
-import re
 from collections.abc import Mapping
 from typing import TypeGuard
 
 from lamcts.objectives import Measured, Objective
+from lamcts.outcomes.goals import Constraint
 from lamcts.testing.contract import expect
-
-CONSTRAINT = re.compile(r"(\S+) (<=|>=|==) (\S+)(?: \+- (\S+))?")
 
 
 def measures(objective: Objective) -> TypeGuard[Measured]:
@@ -22,7 +19,7 @@ def says_what_it_measures(objective: Measured) -> None:
     right = bool(sought) and set(sought.values()) <= {"min", "max"}
     expect(right, "objectives: a dict of names to 'min' or 'max', at least one", sought)
     for text in constraints:
-        expect(_parsed(text) is not None, "constraints: texts like 'stress <= 250' or 'gap == 0 +- 0.001'", repr(text))
+        expect(_readable(text), "constraints: texts like 'stress <= 250' or 'gap == 0 +- 0.001'", repr(text))
     if reference is not None:
         expect(set(reference) == set(sought), f"reference: a number for each of {', '.join(sought)}", reference)
     alone = len(sought) == 1 or objective.optimum is None
@@ -34,31 +31,17 @@ def says_what_it_measures(objective: Measured) -> None:
 
 def within(objective: Measured, values: Mapping[str, float]) -> bool:
     """Return whether `values` keep all constraints."""
-    return all(_kept(text, values) for text in objective.constraints)
+    return all(held.excess(values[held.name]) <= 0 for held in map(Constraint.read, objective.constraints))
 
 
 def names(objective: Measured) -> set[str]:
     """Return what each call has to give."""
-    return {*objective.objectives, *(text.split()[0] for text in objective.constraints)}
+    return {*objective.objectives, *(Constraint.read(text).name for text in objective.constraints)}
 
 
-def _kept(text: str, values: Mapping[str, float]) -> bool:
-    found = _parsed(text)
-    assert found is not None, "checked before any point"
-    name, sign, limit, tolerance = found
-    value = values[name]
-    if sign == "==":
-        return abs(value - limit) <= tolerance
-    return value <= limit if sign == "<=" else value >= limit
-
-
-def _parsed(text: str) -> tuple[str, str, float, float] | None:
-    """Return name, sign, limit and tolerance; None for what is no constraint."""
-    found = CONSTRAINT.fullmatch(text)
-    if found is None or (found[4] is None) == (found[2] == "=="):
-        return None
+def _readable(text: str) -> bool:
     try:
-        limit, tolerance = float(found[3]), float(found[4] or 0)
+        Constraint.read(text)
     except ValueError:
-        return None
-    return (found[1], found[2], limit, tolerance) if math.isfinite(limit) and tolerance >= 0 else None
+        return False
+    return True

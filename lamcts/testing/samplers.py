@@ -56,14 +56,14 @@ def check_sampler(sampler: Sampler, space: AnySpace | None = None, seed: int = 0
 
     `space` None: three spaces are tried, continuous, mixed and discrete.
     """
-    _check_settings(sampler)
+    check_settings(sampler)
     for name, one in {"space": space}.items() if space is not None else ((n, make()) for n, make in SPACES.items()):
         for check in CHECKS:
             with watched(f"{sampler!r} in {name}, {check.__name__.replace('_', ' ')}"):
                 check(sampler, one, seed)
 
 
-def _check_settings(sampler: Sampler) -> None:
+def check_settings(sampler: Sampler) -> None:
     expect(dataclasses.is_dataclass(sampler), "a sampler that is a dataclass", type(sampler).__name__)
     frozen: Any = getattr(type(sampler), "__dataclass_params__", None)
     expect(frozen.frozen, "a frozen dataclass, @dataclass(frozen=True)", type(sampler).__name__)
@@ -95,15 +95,15 @@ def a_restored_session_goes_on_bit_for_bit(sampler: Sampler, space: AnySpace, se
     if not sampler.resumable:
         return
     search = Search(sampler, space, seed)
-    _same_future(search, seed)
+    same_future(search, seed)
     for rounds in (1, 6):
         search.go(rounds, 4)
         out = search.ask(7)
         search.tell(out[::-2], [False, True, False, False][: len(out[::-2])])
-        _same_future(search, seed)
+        same_future(search, seed)
 
 
-def _same_future(search: Search, seed: int) -> None:
+def same_future(search: Search, seed: int) -> None:
     """Check that a restored copy of the search and the search itself make and say the same."""
     saved = search.saved()
     copy = search.resumed()
@@ -115,7 +115,7 @@ def _same_future(search: Search, seed: int) -> None:
 
 
 def points_stay_inside_the_region(sampler: Sampler, space: AnySpace, seed: int) -> None:
-    for steps in _paths(space, seed):
+    for steps in paths(space, seed):
         Search(sampler, space, seed, steps=steps, given=12).go(4, 5)
         Search(sampler, space, seed, steps=steps, given=0).go(2, 3)
 
@@ -132,7 +132,7 @@ def a_session_moves_to_a_part_of_its_region(sampler: Sampler, space: AnySpace, s
     search.go(1, 5)
 
 
-def _paths(space: AnySpace, seed: int) -> Sequence[Sequence[Step]]:
+def paths(space: AnySpace, seed: int) -> Sequence[Sequence[Step]]:
     """Return paths of splits, flat and curved, good and bad sides, that leave a part of the space."""
     x = space.sample(400, np.random.default_rng([seed, 4]))
     w = np.cos(np.arange(space.dim))

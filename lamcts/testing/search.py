@@ -9,6 +9,7 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.regions.region import Region, Step
 from lamcts.samplers.base import Sampler, Scope, Session
+from lamcts.samplers.scalarised import fitting
 from lamcts.spaces.base import Space
 from lamcts.testing.contract import expect
 from lamcts.types import Floats
@@ -42,15 +43,16 @@ class Search:
         given: int = 8,
         loss: Loss = bowl,
     ) -> None:
-        self.sampler, self.space, self.loss = sampler, space, loss
+        self.space, self.loss = space, loss
         self.steps = tuple(steps)
-        self.seen = Observations(space.dim)
+        self.seen = self._nothing()
+        self.sampler = fitting(sampler, self.seen)
         self.out: dict[int, Any] = {}  # trial -> note
         self.trials = 0
         x = space.sample(given, np.random.default_rng([seed, 1]))
         x = x[self.seen.unseen(x)]
         self._append(x, np.array([loss(row) for row in x]), np.full(len(x), -1), -1)
-        self.session: Session = sampler.start(self.region(), self.seen, np.random.default_rng([seed, 2]))
+        self.session: Session = self.sampler.start(self.region(), self.seen, np.random.default_rng([seed, 2]))
         self._log = ""
         self.check_session()
 
@@ -122,10 +124,10 @@ class Search:
 
     def resumed(self) -> "Search":
         """Return a search that goes on from this one's saved state, over observations of its own."""
-        other = object.__new__(Search)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        seen = Observations(self.space.dim)
-        seen.append(self.seen.x, self.seen.y, self.seen.seconds, self.seen.trial, self.seen.source)
+        seen = self._nothing()
+        seen.append(*self.seen.columns())
         for number, x in self.seen.pending.items():
             seen.expect(number, x)
         other.seen, other.out = seen, dict(through_json(list(self.out.items())))
@@ -151,6 +153,10 @@ class Search:
             f"{self._log[-60:]} followed by {log[-60:]}",
         )
         self._log = log
+
+    def _nothing(self) -> Observations:
+        """Return observations without a row."""
+        return Observations(self.space.dim)
 
     def _append(self, x: Floats, y: Floats, trials: Any, source: int) -> Any:
         k = len(x)

@@ -351,7 +351,7 @@ class Senseless(Fenced):
 
 
 class Garbled(Fenced):
-    constraints = ("radius > 0.5",)
+    constraints = ("radius over 0.5",)
 
 
 class Boundless(Fenced):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lamcts import objectives, samplers, testing
+from lamcts.samplers.bo import GpBo
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Product, Space, Valid
 from lamcts.spaces.base import Space as AnySpace
 from lamcts.testing.samplers import SPACES as SAMPLED
@@ -83,6 +84,19 @@ def test_a_sampler_holds_its_contract(name: str, space: str) -> None:
         pytest.skip(f"needs the package {extra}")
     made = SAMPLED[space]()
     testing.check_sampler(samplers.make(name, made), made)
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLERS if name not in ("auto", "exchange", "bo")])
+def test_a_sampler_holds_its_contract_where_there_are_columns(name: str) -> None:
+    extra = name.partition(":")[0]
+    if extra in ("cma", "nevergrad") and importlib.util.find_spec(extra) is None:
+        pytest.skip(f"needs the package {extra}")
+    made = SAMPLED["mixed"]()
+    testing.check_columns(samplers.make(name, made), made)
+
+
+def test_gp_bo_holds_its_contract_where_there_are_columns() -> None:
+    testing.check_columns(GpBo(candidates=40, local_search_rounds=2), Box(0.0, 1.0, dim=2))
 
 
 @pytest.mark.parametrize("space", SPACES, ids=lambda space: repr(space)[:40])

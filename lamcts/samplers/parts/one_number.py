@@ -43,9 +43,13 @@ def scale_of(seen: Observations, weights: Floats) -> Scale:
     f = seen.f[seen.feasible] if seen.feasible.any() else seen.f[np.isfinite(seen.f).all(1)]
     low = f.min(0) if len(f) else np.zeros(f.shape[1])
     spread = np.median(f, 0) - low if len(f) else np.ones(f.shape[1])
+    lone = spread == 0  # one row that is feasible, or equal ones: all rows say what is usual, or else its size
+    if lone.any():
+        spread[lone] = np.median(np.abs(seen.f[np.isfinite(seen.f).all(1)] - low), 0)[lone]
+        spread[spread == 0] = np.ldexp(1.0, np.frexp(low[spread == 0])[1])
     broken = [column[column > 0] for column in seen.g.T]
     unit = [float(np.median(own)) if len(own) else 1.0 for own in broken]
-    return Scale(weights.tolist(), low.tolist(), np.where(spread > 0, spread, 1.0).tolist(), unit)
+    return Scale(weights.tolist(), low.tolist(), spread.tolist(), unit)
 
 
 class OneNumber(Observations):

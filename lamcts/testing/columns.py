@@ -1,0 +1,156 @@
+"""The contract of samplers where rows have several columns: constraints, several objectives, or both."""
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lamcts.observations import Observations
+from lamcts.outcomes.standing import CHECKED, FAILED, OK
+from lamcts.samplers.base import Sampler
+from lamcts.spaces.base import Space
+from lamcts.testing.contract import expect, watched
+from lamcts.testing.samplers import SPACES, check_settings, paths, same_future
+from lamcts.testing.search import Search
+from lamcts.types import Floats
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """What evaluations of rows x [k, d] come to: losses f [k, m], and excesses g [k, c]; feasible where these are <= 0.
+
+    Of one in six rows each, the evaluation fails, is only checked, and lacks an excess. kept: whether anything is
+    feasible. scales: what each column is multiplied by, losses first, in turn.
+    """
+
+    losses: int
+    constraints: int
+    kept: bool = True
+    scales: tuple[float, ...] = (1.0,)
+
+    def of(self, x: Floats) -> tuple[Floats, Floats, Any]:
+        """Return f, g and kinds [k] of rows; a row's are the same whenever it is looked at."""
+        middles = np.linspace(0.2, 0.8, self.losses)
+        f = np.stack([np.square(x - at).sum(1) for at in middles], axis=1)
+        g = x[:, np.arange(self.constraints) % x.shape[1]] - (0.7 if self.kept else -1.0)
+        scales = np.resize(self.scales, self.losses + self.constraints)
+        f, g = f * scales[: self.losses], g * scales[self.losses :]
+        fate = np.array([zlib.crc32(row.tobytes()) % 6 for row in x], int)
+        kind = np.where(fate == 0, FAILED, np.where((fate == 1) & (self.constraints > 0), CHECKED, OK))
+        f[kind != OK] = np.nan
+        g[fate == 0] = np.nan
+        g[fate == 2, :1] = np.nan
+        return f, g, kind
+
+
+# Small numbers of everything, so that the contract takes seconds.
+CASES = {
+    "constraints": Quantities(1, 2),
+    "two objectives": Quantities(2, 0),
+    "objectives and a constraint": Quantities(3, 1),
+    "many objectives": Quantities(6, 1),
+}
+DEGENERATE = {  # an infeasible space is searched for the least that is broken
+    "nothing feasible": Quantities(1, 2, kept=False),
+    "neither of two": Quantities(2, 1, kept=False),
+}
+
+
+class ColumnsSearch(Search):
+    """A session over observations of several columns; what a loss says is that an evaluation fails, if it is nan."""
+
+    def __init__(self, sampler: Sampler, space: Space, seed: int, quantities: Quantities, **kwargs: Any) -> None:
+        self.quantities = quantities
+        super().__init__(sampler, space, seed, **{"loss": lambda x: 0.0, **kwargs})
+
+    def _nothing(self) -> Observations:
+        return Observations(self.space.dim, losses=self.quantities.losses, constraints=self.quantities.constraints)
+
+    def _append(self, x: Floats, y: Floats, trials: Any, source: int) -> Any:
+        f, g, kind = self.quantities.of(x)
+        lost = np.isnan(y)
+        f[lost], g[lost], kind[lost] = np.nan, np.nan, FAILED
+        k = len(x)
+        return self.seen.append(x, f, np.full(k, np.nan), np.asarray(trials, np.int64), np.full(k, source), g, kind)
+
+
+def check_columns(sampler: Sampler, space: Space | None = None, seed: int = 0) -> None:
+    """Raise ContractError unless `sampler` does under constraints, and with several objectives, what it has to.
+
+    One whose class does not say `several = True` (or "constraints") is shown one number, as the optimizer shows it.
+    `space` None: three spaces are tried, continuous, mixed and discrete.
+    """
+    check_settings(sampler)
+    for name, one in {"space": space}.items() if space is not None else ((n, make()) for n, make in SPACES.items()):
+        for check in CHECKS:
+            with watched(f"{sampler!r} in {name}, {check.__name__.replace('_', ' ')}"):
+                check(sampler, one, seed)
+
+
+def any_mix_of_results_is_taken(sampler: Sampler, space: Space, seed: int) -> None:
+    """Results come late and in any order, failures and checks among them; some never come."""
+    for quantities in CASES.values():
+        rng = np.random.default_rng([seed, 3])
+        search = ColumnsSearch(sampler, space, seed, quantities)
+        order = rng.permutation([number for n in (1, 6, 12) for number in search.ask(n)]).tolist()
+        for part in np.array_split(order[:10], 3):
+            search.tell(part.tolist(), (rng.random(len(part)) < 0.2).tolist())
+        search.forget(order[10:12])
+        search.go(2, 3)
+        search.tell(order[12:16])
+        search.go(1, 2)
+
+
+def same_seed_same_columns_same_points(sampler: Sampler, space: Space, seed: int) -> None:
+    for quantities in CASES.values():
+        first, again = (ColumnsSearch(sampler, space, seed, quantities).go(3, 3) for _ in range(2))
+        expect(np.array_equal(first, again), "the same points from the same seed", "others")
+
+
+def a_restored_session_of_columns_goes_on_bit_for_bit(sampler: Sampler, space: Space, seed: int) -> None:
+    if not sampler.resumable:
+        return
+    for quantities in CASES.values():
+        search = ColumnsSearch(sampler, space, seed, quantities)
+        same_future(search, seed)
+        search.go(3, 3)
+        out = search.ask(5)
+        search.tell(out[::-2], [False, True, False][: len(out[::-2])])
+        same_future(search, seed)
+
+
+def points_stay_inside_the_region(sampler: Sampler, space: Space, seed: int) -> None:
+    for steps, quantities in zip(paths(space, seed), CASES.values(), strict=False):
+        ColumnsSearch(sampler, space, seed, quantities, steps=steps, given=12).go(3, 4)
+
+
+def it_goes_on_where_nothing_is_feasible_or_succeeds(sampler: Sampler, space: Space, seed: int) -> None:
+    for quantities in DEGENERATE.values():
+        ColumnsSearch(sampler, space, seed, quantities).go(3, 4)
+    for quantities in CASES.values():
+        hopeless = ColumnsSearch(sampler, space, seed, quantities, given=0, loss=lambda x: np.nan)
+        hopeless.go(2, 4)
+        row = hopeless.session.incumbent
+        expect(row is None, "incumbent: None while nothing succeeded", row)
+
+
+def scaling_columns_by_powers_of_two_changes_nothing(sampler: Sampler, space: Space, seed: int) -> None:
+    """No column's unit counts, nor what it is beside another's."""
+    for losses, constraints in ((1, 2), (2, 1)):
+        plain = ColumnsSearch(sampler, space, seed, Quantities(losses, constraints)).go(4, 3)
+        scaled = ColumnsSearch(sampler, space, seed, Quantities(losses, constraints, scales=(8.0, 2.0**-20, 2.0))).go(
+            4, 3
+        )
+        expect(np.array_equal(plain, scaled), "the same points when columns are multiplied by powers of 2", "others")
+
+
+CHECKS: tuple[Callable[[Sampler, Space, int], None], ...] = (
+    any_mix_of_results_is_taken,
+    same_seed_same_columns_same_points,
+    a_restored_session_of_columns_goes_on_bit_for_bit,
+    points_stay_inside_the_region,
+    it_goes_on_where_nothing_is_feasible_or_succeeds,
+    scaling_columns_by_powers_of_two_changes_nothing,
+)
