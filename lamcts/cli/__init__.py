@@ -5,12 +5,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from lamcts.cli.screen import complain, in_options
+from lamcts.cli.screen import ReaderLeft, complain, hush, in_options
 from lamcts.errors import LamctsError
 from lamcts.text import safe_text
 
 USER_MISTAKE = 2  # what argparse reports
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
+READER_LEFT = 141  # and for one ended because nobody reads what it writes
 CHECK_EPISODES = 20  # that score the best policy again (untuned; benchmarks re-score by as many)
 
 
@@ -22,10 +23,17 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (None: that of the process) and return the exit code."""
-    args = parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
+    try:
+        args = parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
+    except SystemExit:  # after --help, too, the reader may have left
+        hush()
+        raise
     command: Callable[[argparse.Namespace], int] = args.command
     try:
         return command(args)
+    except ReaderLeft:
+        hush()
+        return READER_LEFT
     except KeyboardInterrupt:
         complain(f"lamcts {args.name}", "interrupted")
         return INTERRUPTED

@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import numpy as np
 from lamcts import objectives, samplers
 from lamcts.cli.given import option
 from lamcts.cli.pictures import Course, episodes_of, figure_of, reference_of
-from lamcts.cli.screen import front_text, number, pairs, say, span, table
+from lamcts.cli.screen import SCREEN, front_text, number, pairs, say, span, table
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.outcomes.standing import CHECKED, FAILED
@@ -133,7 +132,7 @@ def _show_front(record: "Recorded", as_csv: bool) -> int:
     rows = record.front.rows()
     names = list(dict.fromkeys(name for row in rows for name in row)) or ["trial", *record.goals.names]
     if as_csv:
-        writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
+        writer = csv.DictWriter(SCREEN, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
         return 0

@@ -1,6 +1,7 @@
 """What the commands write to the screen, and how."""
 
 import math
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,15 +11,42 @@ from lamcts.outcomes.front import Front
 from lamcts.text import visible
 
 
+class ReaderLeft(Exception):
+    """Nobody reads what is written any more, as after `lamcts list | head`: no mistake of anyone."""
+
+
+class _Screen:
+    """Where files are written that go to the screen."""
+
+    def write(self, text: str) -> None:
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise ReaderLeft from None
+
+
+SCREEN = _Screen()
+
+
 def say(line: str = "") -> None:
     """Write a line. What comes from a journal, a program or an exception cannot steer the terminal with it."""
-    sys.stdout.write(visible(line) + "\n")
-    sys.stdout.flush()
+    SCREEN.write(visible(line) + "\n")
 
 
 def complain(who: str, what: str) -> None:
     """Write what is wrong as one line to stderr."""
     sys.stderr.write(visible(f"{who}: {' '.join(what.split())}") + "\n")
+
+
+def hush() -> None:
+    """Write what is left for a reader who has gone to nowhere: the interpreter would complain of it as it ends."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def in_options(text: str, options: Mapping[str, str]) -> str:

@@ -36,18 +36,17 @@ def log_expected_hypervolume(mean: Floats, sd: Floats, cells: Cells) -> Floats:
     result: Floats = np.log(np.maximum(volume, LEAST))
     few = np.flatnonzero(volume < LEAST_VOLUME)  # the sum of logarithms takes ten times as long
     if len(few):
-        parts = [_log_overlap(mean[few], sd[few], low, high) for low, high in zip(*cells, strict=True)]
-        result[few] = np.logaddexp.reduce(parts, axis=0)
+        result[few] = np.logaddexp.reduce(_log_volumes(mean[few], sd[few], cells), axis=0)
     return result
 
 
-def _log_overlap(mean: Floats, sd: Floats, low: Floats, high: Floats) -> Floats:
-    """Return the logarithm of the expected volume that points [m, k] dominate of the cell from `low` to `high`, [m]."""
-    total = np.zeros(len(mean))
-    for j in range(len(low)):
-        side = log_expected_improvement(mean[:, j], sd[:, j], high[j])
-        if np.isfinite(low[j]):
-            below = log_expected_improvement(mean[:, j], sd[:, j], low[j])
-            side += np.log(-np.expm1(np.minimum(below - side, -LEAST_SHARE)))
-        total += side
+def _log_volumes(mean: Floats, sd: Floats, cells: Cells) -> Floats:
+    """Return the logarithm of the expected volume that points [m, k] dominate of each cell, [b, m]."""
+    total = np.zeros((len(cells.lower), len(mean)))
+    for j, (low, high) in enumerate(zip(cells.lower.T, cells.upper.T, strict=True)):
+        levels, place = np.unique(np.r_[low, high], return_inverse=True)
+        none = np.full(len(mean), -np.inf)
+        gains = [log_expected_improvement(mean[:, j], sd[:, j], to) if np.isfinite(to) else none for to in levels]
+        below, above = np.stack(gains)[place.reshape(2, -1)]  # [b, m] each
+        total += above + np.log(-np.expm1(np.minimum(below - above, -LEAST_SHARE)))
     return total

@@ -8,7 +8,7 @@ import pytest
 from commands import said
 
 from lamcts import objectives
-from lamcts.cli import main
+from lamcts.cli import READER_LEFT, main
 from lamcts.cli.nas import SEARCHES
 from lamcts.cli.screen import number, span
 from lamcts.journal import Journal
@@ -46,6 +46,19 @@ def test_the_module_runs_as_a_command_and_shows_progress(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "12/12" in done.stderr
     assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["journal.db", "result.json"]
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [["list"], ["run", "--help"], ["run", "levy", "--budget", "5", "--no-plot", *QUICK]])
+def test_a_reader_that_leaves_early_is_no_mistake(words, unbuffered, monkeypatch):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    command, pipe = [sys.executable, "-m", "lamcts", *words], subprocess.PIPE
+    running = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+    assert running.stdout is not None and running.stderr is not None
+    running.stdout.close()  # as `| head` does after ten lines
+    assert running.stderr.read() == ""
+    running.stderr.close()
+    assert running.wait() == (0 if "--help" in words else READER_LEFT)
 
 
 def test_the_same_command_goes_on_and_ends_as_one_run(capsys, tmp_path):
