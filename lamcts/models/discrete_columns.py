@@ -14,10 +14,11 @@ from lamcts.models.acquisition import expected_improvement, log_expected_improve
 from lamcts.models.discrete import LEAST_VALID, DiscreteModel
 from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import hyper_of
+from lamcts.models.success import failed_rows
 from lamcts.models.warp import half_rank
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import cells_of
-from lamcts.outcomes.standing import FAILED, OK
+from lamcts.outcomes.standing import OK
 from lamcts.types import Floats, Rows
 
 LEAST = 1e-300  # improvement whose logarithm stands for none
@@ -110,18 +111,13 @@ class DiscreteColumns(DiscreteModel):
         feasible = seen.feasible[whole]
         known = np.stack(losses, axis=1)  # [n, k]
         front, worst = known[feasible], known.max(0, initial=-np.inf)
-        failed = self._chosen(np.flatnonzero((seen.kind == FAILED) & ~np.isin(seen.trial, self._mended())), centre)
+        failed = self._chosen(failed_rows(seen), centre)
         valid = self._validity(self._inputs(whole), failed, due) if len(failed) else None
         if due:
             self.state.fitted = len(seen)
             self.state.theta = self.state.columns[0]
         broken = [process for process in constraints if process is not None]
         return ColumnsSurrogate(objectives, broken, valid, front[non_dominated(front)], worst + MARGIN)
-
-    def _mended(self) -> Rows:
-        """Return the trials that succeeded after all."""
-        trial: Rows = self._seen.trial[self._seen.kind == OK]
-        return trial[trial >= 0]
 
     def _constraint(self, column: int, g: Floats, centre: int, due: bool) -> HammingPosterior | None:
         """Return the process of one constraint, of the signed logarithm of its excess in usual units: 0 stays 0."""

@@ -8,12 +8,14 @@ from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.fit import Prior
 from lamcts.models.gp import Posterior
 from lamcts.models.local import LocalModel, ModelBudget, ModelState
+from lamcts.models.success import Success, success_near
 from lamcts.observations import Observations
 from lamcts.regions.fill import fill
 from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.batch import Batch, centre
+from lamcts.samplers.parts.keep_away import BEYOND
 from lamcts.samplers.parts.perturb import box, candidates, local_search
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.types import Floats, whole_number
@@ -83,14 +85,14 @@ class _GpBoSession(LocalSession[GpBo, _Progress]):
         out = np.vstack([self.seen.pending_x()[-PENDING:], batch.x])
         if len(out):
             model = model.believing(out)
-        everywhere = self._draws()
+        success, everywhere = success_near(self.seen, centre), self._draws()
         while batch.missing:
             x = np.vstack([everywhere, self._nearby(centre, model)])
             if not self.region.space.continuous.all():
                 x = x[self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :]]
             if not len(x):
                 break
-            x = self._maximize(model, x)
+            x = self._maximize(model, success, x)
             if not batch.take(x[:1]).any() and not batch.take(x[1:2]).any():
                 break
             model = model.believing(batch.x[-1:])
@@ -109,13 +111,17 @@ class _GpBoSession(LocalSession[GpBo, _Progress]):
         boxes = [box(centre, model.hyper.lengths, side) for side in SIDES]
         return np.vstack([candidates(self.region, centre, low, high, m, d, self.progress.rng) for low, high in boxes])
 
-    def _maximize(self, model: Posterior, x: Floats) -> Floats:
+    def _maximize(self, model: Posterior, success: Success | None, x: Floats) -> Floats:
         """Return the best point found by polishing the best of `x` [m, d], then the best of `x` itself, [2, d]."""
         best = float(model.fitted().min())  # what is believed counts: a batch looks for more than its first point
 
         def loss(x: Floats) -> Floats:
-            mean, variance = model.moments(x.reshape(-1, x.shape[-1]))
-            return -log_expected_improvement(mean, np.sqrt(variance), best).reshape(x.shape[:-1])
+            rows = x.reshape(-1, x.shape[-1])
+            mean, variance = model.moments(rows)
+            worth = log_expected_improvement(mean, np.sqrt(variance), best)
+            if success is not None:
+                worth -= BEYOND * success.shortfall(rows)
+            return -worth.reshape(x.shape[:-1])
 
         order = np.argsort(loss(x), kind="stable")[:STARTS]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
