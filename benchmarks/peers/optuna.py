@@ -42,4 +42,5 @@ def _go(search: Search, sampler: Any, initial: Any) -> None:
         study.enqueue_trial(dict(zip(names, u.tolist(), strict=True)))
     while search.left:
         trial = study.ask(space)
-        study.tell(trial, search([trial.params[name] for name in names]))
+        loss = search([trial.params[name] for name in names])
+        study.tell(trial, **({"state": optuna.trial.TrialState.FAIL} if loss != loss else {"values": loss}))

@@ -11,6 +11,7 @@ import numpy as np
 from lamcts.models.acquisition import log_expected_improvement, slopes
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
+from lamcts.models.success import failed_rows
 from lamcts.models.warp import half_rank
 from lamcts.observations import Observations
 from lamcts.spaces.parameters import Parameters
@@ -89,9 +90,7 @@ class DiscreteModel:
         """Return the process up to date with `seen`; `centre` is the row near which it must be right."""
         seen = self._seen
         good = self._chosen(seen.good, centre)
-        failed = np.flatnonzero(~np.isfinite(seen.y))
-        late = np.isin(seen.trial[failed], seen.trial[seen.good]) & (seen.trial[failed] >= 0)
-        failed = self._chosen(failed[~late], centre)  # one that was told a value after all did not fail
+        failed = self._chosen(failed_rows(seen), centre)
         inputs, y = self._inputs(good), half_rank(seen.y[good])
         due = self._due()
         if due:

@@ -16,10 +16,11 @@ from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import hyper_of
 from lamcts.models.hypervolume_gain import log_expected_hypervolume
 from lamcts.models.scale import Scale
+from lamcts.models.success import failed_rows
 from lamcts.models.warp import half_rank
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import Cells, cells_of
-from lamcts.outcomes.standing import FAILED, OK
+from lamcts.outcomes.standing import OK
 from lamcts.types import Floats, Rows
 
 LEAST = 1e-300  # keeps quotients finite
@@ -147,7 +148,7 @@ class DiscreteColumns(DiscreteModel):
         feasible = seen.feasible[whole]
         known = np.array([process.y for process in objectives]).reshape(m, -1).T  # [n, k]
         front, worst = known[feasible], known.max(0, initial=-np.inf)
-        failed = self._chosen(np.flatnonzero((seen.kind == FAILED) & ~np.isin(seen.trial, self._mended())), centre)
+        failed = self._chosen(failed_rows(seen), centre)
         valid = self._validity(self._inputs(whole), failed, due) if len(failed) else None
         if due:
             self.state.fitted = len(seen)
@@ -174,11 +175,6 @@ class DiscreteColumns(DiscreteModel):
             return made[self.state.units[j]]
         chosen = self.state.units[j]
         return self._process(slots[chosen], rows, UNITS[chosen](y), due, SHARED)
-
-    def _mended(self) -> Rows:
-        """Return the trials that succeeded after all."""
-        trial: Rows = self._seen.trial[self._seen.kind == OK]
-        return trial[trial >= 0]
 
     def _constraint(self, column: int, g: Floats, centre: int, due: bool) -> HammingPosterior | None:
         """Return the process of one constraint, of the signed logarithm of its excess in usual units: 0 stays 0."""

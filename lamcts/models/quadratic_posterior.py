@@ -11,7 +11,7 @@ Its cost is that of an n by n Cholesky factor; no matrix of size d by d is made.
 Letters: n rows, d coordinates.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,7 @@ GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g (tuned: a w
     (0.0, 0.03, 0.1, 0.3, 1.0, 3.0),  # noise
 )
 MIDDLE: Place = tuple(len(values) // 2 for values in GRID)  # where the first climb begins
+Slope = Callable[[Floats], tuple[float, Floats]]  # the value and the gradient [d] at a step [d]
 
 
 @dataclass(frozen=True)
@@ -51,20 +52,28 @@ class Quadric:
         bend = (self.weights * (self.steps @ s)) @ self.steps + self.isotropic * s  # [d], H s
         return float(self.gradient @ s + 0.5 * (bend @ s)), self.gradient + bend
 
-    def lowest(self, low: Floats, high: Floats) -> Floats:
+    def lowest(self, low: Floats, high: Floats, price: Slope | None = None) -> Floats:
         """Return the lowest step [d] that can be found between `low` and `high` [d], going down from a gradient step.
 
-        `low <= 0 <= high`; coordinates where both are 0 stay 0.
+        `low <= 0 <= high`; coordinates where both are 0 stay 0. price: what is added to the value and the gradient.
         """
         from scipy import optimize
 
         steepest = float(np.abs(self.gradient * (high > low)).max(initial=0.0))
         start = np.clip(-self.gradient / max(steepest, TINY) / 2, low, high)
         bounds = np.stack([low, high], axis=1)
+        slope = self.slope if price is None else self._priced(price)
         minimize: Any = optimize.minimize
-        found = minimize(self.slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=SEARCH)
+        found = minimize(slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=SEARCH)
         result: Floats = np.clip(found.x, low, high)
         return result
+
+    def _priced(self, price: Slope) -> Slope:
+        def slope(s: Floats) -> tuple[float, Floats]:
+            (value, gradient), (more, way) = self.slope(s), price(s)
+            return value + more, gradient + way
+
+        return slope
 
 
 @dataclass(frozen=True)

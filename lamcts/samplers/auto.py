@@ -119,6 +119,7 @@ class _AutoSession(LocalSession[Auto, _Progress]):
         alone = [a > 0 for a in range(len(self.arms))]
         if self.arms[0].incumbent is None or self.scope == "selected" or all(closed):
             closed = alone  # the base begins
+        closed = self._waiting(closed)
         for again in range(ROUNDS):
             for a, k in enumerate(self.shares.split(batch.missing, [not c for c in closed])):
                 if k:
@@ -127,6 +128,16 @@ class _AutoSession(LocalSession[Auto, _Progress]):
                 break
             closed = alone
         return Proposal(batch.x, notes)
+
+    def _waiting(self, closed: list[bool]) -> list[bool]:
+        """Return which arms propose nothing: of one loss, while nothing is feasible, those that model no constraint.
+
+        Ackley in ten dimensions was feasible after 25.5 evaluations in place of 28 (medians of 20 seeds).
+        """
+        if self.seen.plain or self.seen.f.shape[1] > 1 or self.seen.feasible.any():
+            return closed
+        waiting = [c or fitting(a, self.seen) is not a for c, a in zip(closed, self.settings.arms, strict=True)]
+        return closed if all(waiting) else waiting
 
     def _take(self, batch: Batch, a: int, k: int, spare: int) -> list[Any]:
         """Take `k` points of arm `a` into the batch, asking for some to spare; return their notes."""

@@ -12,14 +12,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.models.quadratic_posterior import Place, QuadraticPosterior
+from lamcts.models.quadratic_posterior import Place, QuadraticPosterior, Slope
 from lamcts.models.scale import Scale
+from lamcts.models.success import success_near
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Session
 from lamcts.samplers.parts.batch import Batch, centre, distances
 from lamcts.samplers.parts.constrained_quadratic import ConstrainedProgress, ConstrainedSession
 from lamcts.samplers.parts.descent import TRIES, DescentProgress, DescentSession
+from lamcts.samplers.parts.keep_away import priced, shortened
 from lamcts.samplers.parts.session import LocalSampler, Several
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.types import Floats, Rows, whole_number
@@ -103,12 +105,15 @@ class _QuadraticSession(DescentSession[_Progress]):
     def _propose(self, batch: Batch, centre: Floats) -> None:
         low, high = self._sides(centre)
         model = self._model(centre, self._half)
+        success = success_near(self.seen, centre)
+        price = None if success is None else priced(success, centre, self._half)
         first = self._mean_is_due()
         if first:
             self.progress.mean_at = len(self.seen)
         for _ in range(TRIES):
-            steps = [self._step(model, low, high, first and i == 0) for i in range(batch.missing)]
-            batch.take(self._points(centre, steps))
+            steps = [self._step(model, low, high, first and i == 0, price) for i in range(batch.missing)]
+            x = self._points(centre, steps)
+            batch.take(x if success is None else shortened(x, centre, success, self.region.space))
             first = False
             if not batch.open:
                 break
@@ -119,11 +124,13 @@ class _QuadraticSession(DescentSession[_Progress]):
             return False
         return self.progress.mean_at is None or len(self.seen) - self.progress.mean_at >= MEAN_EVERY
 
-    def _step(self, model: QuadraticPosterior | None, low: Floats, high: Floats, mean: bool) -> Floats:
+    def _step(
+        self, model: QuadraticPosterior | None, low: Floats, high: Floats, mean: bool, price: Slope | None
+    ) -> Floats:
         if model is None:
             return np.asarray(low + self.progress.rng.random(len(low)) * (high - low))
         quadric = model.mean() if mean else model.draw(self.progress.rng, self.settings.temperature)
-        return quadric.lowest(low, high)
+        return quadric.lowest(low, high, price)
 
     def _model(self, centre: Floats, half: float) -> QuadraticPosterior | None:
         """Return the model of the rows round `centre` [d], None where there are none beside it."""

@@ -230,9 +230,9 @@ def test_in_a_thousand_dimensions_few_points_do_more_than_many_draws() -> None:
 
 
 def test_an_adopted_row_is_where_it_goes_on_in_a_box_that_holds_the_old_centre() -> None:
-    search = Search(Quadratic(), CUBE, 0)
+    search = Search(Quadratic(), CUBE, 0, loss=lambda x: 0.0)
     for _ in range(7):
-        search.tell(search.ask(6), [True] * 6)
+        search.tell(search.ask(6))
     old = search.session.incumbent
     assert length(search) == 2.0 / 2**7
     x = search.seen.x[old] + np.array([0.0, 0.1, 0.0, -0.05])

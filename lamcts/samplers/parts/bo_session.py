@@ -9,12 +9,14 @@ import numpy as np
 from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.gp import Posterior
 from lamcts.models.local import LocalModel, ModelState
+from lamcts.models.success import Success, success_near
 from lamcts.observations import Observations
 from lamcts.regions.fill import fill
 from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.batch import Batch, centre
+from lamcts.samplers.parts.keep_away import BEYOND
 from lamcts.samplers.parts.perturb import box, candidates, local_search
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Floats
@@ -65,17 +67,22 @@ class BoSession(LocalSession["GpBo", BoProgress]):
         out = np.vstack([self.seen.pending_x()[-PENDING:], batch.x])
         if len(out):
             outlook = outlook.believing(out)
-        everywhere = self._draws()
+        success, everywhere = success_near(self.seen, centre), self._draws()
         while batch.missing:
             x = np.vstack([everywhere, self._nearby(self._centres(centre), outlook.lengths)])
             if not self.region.space.continuous.all():
                 x = x[self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :]]
             if not len(x):
                 break
-            x = self._maximize(outlook.loss(self.progress.rng), x)
+            x = self._maximize(self._loss(outlook, success), x)
             if not batch.take(x[:1]).any() and not batch.take(x[1:2]).any():
                 break
             outlook = outlook.believing(batch.x[-1:])
+
+    def _loss(self, outlook: Outlook, success: Success | None) -> Callable[[Floats], Floats]:
+        """Return how little points [k, d] are worth trying, [k]: less than all others where success is too unlikely."""
+        loss = outlook.loss(self.progress.rng)
+        return loss if success is None else lambda x: loss(x) + BEYOND * success.shortfall(x)
 
     def _outlook(self, centre: Floats) -> Outlook:
         """Return the model up to date with what is seen, right near `centre` [d]."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lamcts.models.groups import GroupPaths, Groups
 from lamcts.models.local_columns import ColumnsState, LocalColumns
+from lamcts.models.success import success_near
 from lamcts.observations import Observations
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import contributions
@@ -19,6 +20,7 @@ from lamcts.regions.region import Region
 from lamcts.samplers.parts.aims import MOST_LOSSES, Nearest, Volume, dominated, reference_of
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.column_draws import picked
+from lamcts.samplers.parts.keep_away import SafeGroupPaths
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
 from lamcts.samplers.parts.turbo_session import (
     ADOPTION,
@@ -87,7 +89,9 @@ class ColumnsSession(BoxSession):
             length, perturb_dims = 2 * length, 2 * perturb_dims  # as in the search of one column
 
     def _take(self, batch: Batch, groups: Groups, ground: Ground, front: Floats) -> None:
-        paths = GroupPaths(groups, min(batch.missing, len(ground.x)), self.progress.rng)
+        drawn = GroupPaths(groups, min(batch.missing, len(ground.x)), self.progress.rng)
+        success = success_near(self.seen, ground.centre[0])
+        paths = drawn if success is None else SafeGroupPaths(drawn, success)
         picks = picked(paths(ground.x).astype(float), self.losses, front, self.progress.rng)
         best, middle, low, high = (own[picks.rows] for own in ground)
         free = (best != middle) & self.region.space.continuous  # the others stay where the candidate left them

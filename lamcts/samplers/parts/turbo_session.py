@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.acquisition import thompson
+from lamcts.models.gp import Posterior
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.paths import Paths
+from lamcts.models.success import Success, success_near
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.batch import Batch, centre
+from lamcts.samplers.parts.keep_away import SafePaths
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.samplers.parts.trust_region import TrustRegionState
@@ -99,21 +102,27 @@ class TurboSession(BoxSession):
         posterior = self.model.update(centre)
         length, perturb_dims = self.progress.box.length, settings.perturb_dims
         m = self._most_candidates(batch.missing)
+        success = success_near(self.seen, centre)
         for _ in range(ROUNDS):
             low, high = box(centre, posterior.hyper.lengths, length)
             x = candidates(self.region, centre, low, high, m, perturb_dims, rng)
             if not space.continuous.all():
                 x = x[self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :]]
             if len(x):
-                paths = Paths(posterior, min(batch.missing, len(x)), rng)
-                best = x[thompson(paths(x))]
+                draws = self._draws(posterior, success, min(batch.missing, len(x)))
+                best = x[thompson(draws(x))]
                 free = (best != centre) & space.continuous  # the others stay where the candidate left them
                 free[~self._descending(len(batch.x), len(best))] = False
-                batch.take(gradient_descent(self.region, best, paths.slope, low, high, free, settings.descent))
+                batch.take(gradient_descent(self.region, best, draws.slope, low, high, free, settings.descent))
                 batch.take(best)
             if not batch.missing:
                 break
             length, perturb_dims = 2 * length, 2 * perturb_dims  # the box of a discrete space is nearly spent
+
+    def _draws(self, posterior: Posterior, success: Success | None, k: int) -> Paths | SafePaths:
+        """Return `k` draws of the loss, which lead away from where evaluations fail if anything is known of that."""
+        paths = Paths(posterior, k, self.progress.rng)
+        return paths if success is None else SafePaths(paths, success)
 
     def _improving(self, rows: Rows) -> list[bool]:
         target = self._target()
