@@ -77,7 +77,7 @@ class Optimizer:
         self._begin()
 
     def _begin(self) -> None:
-        self._widths = len(self.goals.objectives), len(self.goals.constraints)
+        self._widths = len(self.goals.objectives), self.goals.columns
         self.seen = Observations(self.space.dim, self.repeat, identity_of(self.space), *self._widths)
         self.failures: dict[int, str] = {}  # row -> what went wrong
         self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search

@@ -52,7 +52,7 @@ def _history(opt: "Optimizer") -> History:
         messages=dict(opt.failures),
         maximize=goals.objectives[0].maximize,
         goals=goals,
-        excesses=None if goals.plain else seen.g,
+        excesses=None if goals.plain else goals.broken(seen.g),
         kinds=None if goals.plain else seen.kind,
     )
 
@@ -91,7 +91,7 @@ def _held(opt: "Optimizer", row: int | None) -> tuple[bool, float, dict[str, flo
     if row is None:
         return False, math.nan, {}
     seen, goals = opt.seen, opt.goals
-    constraints = dict(zip(map(str, goals.constraints), map(float, seen.g[row]), strict=True))
+    constraints = goals.broken_by_name(seen.g[row])
     return bool(seen.feasible[row]), float(excess(seen.g[[row]])[0]), constraints
 
 

@@ -66,6 +66,14 @@ def test_batches_reach_it_too() -> None:
     assert opt.best.value - least(corner) < 1e-3
 
 
+def test_equalities_are_met_and_kept_to_while_the_loss_falls_along_them() -> None:
+    opt = optimizer(constraints=["sum == 2 +- 1e-4", "ball == 0.3 +- 1e-4"])
+    go(opt, corner, 60)
+    assert opt.best.feasible
+    assert list(opt.best.constraints) == ["sum == 2 +- 0.0001", "ball == 0.3 +- 0.0001"]
+    assert opt.best.value < 2.0498 + 1e-3  # as SLSQP finds it
+
+
 def test_where_the_feasible_share_is_tiny_it_is_found_by_mending_what_is_broken() -> None:
     def sliver(x: Floats) -> dict[str, float]:
         return {"loss": float(x.sum()), "ball": float(((x - 0.3) ** 2).sum())}
