@@ -36,6 +36,12 @@ class Groups:
         """Return the posterior means at `x` [m, d], [m, q]."""
         return np.hstack([part.expect(x) for part in self.parts])
 
+    def slopes(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return means and variances at `x` [k, d], [k, q] each, and their slopes, [k, q, d] each."""
+        of_parts = zip(*(part.slopes(x) for part in self.parts), strict=True)
+        mean, variance, way, widening = (np.concatenate(own, axis=1) for own in of_parts)
+        return mean, variance, way, widening
+
     def extended(self, x: Floats, z: Floats) -> "Groups":
         """Return the processes with further rows `x` [k, d]; `z` [n + k, q] are the columns of all rows."""
         new = Groups.__new__(Groups)
