@@ -13,7 +13,7 @@ from lamcts.models.groups import Groups
 from lamcts.samplers.parts.aims import Volume
 from lamcts.types import Floats
 
-ROOT_2PI = math.sqrt(2.0 * math.pi)
+ROOT_2PI = math.sqrt(2.0 * math.pi)  # of the normal density
 LEAST = 1e-150  # variance or gain that stands for none: quotients by it stay doubles
 MOST_Z = 1e8  # deviations at which an improvement is the difference to the last bit
 LEAST_Z = -40.0  # below it a chance is no double any more
