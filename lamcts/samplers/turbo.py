@@ -31,7 +31,7 @@ class Turbo(LocalSampler):
     With constraints one model of the loss and of all excesses is drawn from (SCBO, Eriksson and Poloczek 2021, arXiv
     2002.08526): among candidates drawn feasible the best, else the one least broken. With several objectives a draw is
     worth the volume that it adds to the front, and the box stands round rows of the front in turn
-    (parts/turbo_columns.py).
+    (parts/turbo_columns.py); with two, some points are those that are expected to add most (parts/expected.py).
 
     length: the box's at first (0.8; share of the cube); paper: the same.
     length_min: the search has converged when the box is below it (2^-10; share of the cube); tuned: at 2^-7 it gave up
