@@ -118,6 +118,11 @@ class Goals:
         return len(self.objectives) == 1 and not self.constraints
 
     @property
+    def bounded(self) -> bool:
+        """Whether there is one objective, and constraints."""
+        return len(self.objectives) == 1 and bool(self.constraints)
+
+    @property
     def names(self) -> tuple[str, ...]:
         return tuple(goal.name for goal in self.objectives)
 
