@@ -157,7 +157,8 @@ def test_an_excess_that_is_infinite_does_not_drown_the_others() -> None:
 
 def test_discrete_parameters_stay_where_the_centre_has_them() -> None:
     space = Space({"a": Float(0.0, 1.0), "k": Int(0, 3), "b": Float(0.0, 1.0)})
-    opt = lamcts.Optimizer(space, objectives={"f": "min"}, constraints=["s >= 1"], sampler="quadratic", seed=0)
+    goals = {"objectives": {"f": "min"}, "constraints": ["s >= 1"]}
+    opt = lamcts.Optimizer(space, sampler="quadratic", seed=0, n_init=10, **goals)
     told = lambda p: {"f": p["a"] ** 2 + p["b"] ** 2 + (p["k"] - 2) ** 2, "s": p["a"] + p["b"]}  # noqa: E731
     for _ in range(60):
         (trial,) = opt.ask()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from lamcts.models.discrete_columns import expected_hypervolume
 from lamcts.models.gp import Hyper, Posterior
 from lamcts.models.groups import Groups
+from lamcts.models.hypervolume_gain import expected_hypervolume
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.samplers.parts.aims import Volume
 from lamcts.samplers.parts.expected import ExpectedVolume
@@ -37,7 +37,7 @@ def test_the_worth_is_the_expected_gain_times_the_chance_that_constraints_are_ke
     groups, volume = processes(m, 2)
     mean, variance, *_ = groups.slopes(AT)
     sd = np.sqrt(variance)
-    gain = expected_hypervolume(mean[:, :m], sd[:, :m], volume.front, volume.reference)
+    gain = expected_hypervolume(mean[:, :m], sd[:, :m], volume.cells)
     chance = norm.cdf(-mean[:, m:] / sd[:, m:]).prod(1)
     np.testing.assert_allclose(np.exp(-ExpectedVolume(groups, volume).slope(AT)[0]), gain * chance, rtol=1e-6)
 
