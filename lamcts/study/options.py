@@ -13,6 +13,7 @@ from lamcts.optimizer.arguments import checked_seed
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
+from lamcts.study.foreign import hint
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
@@ -114,9 +115,7 @@ class Settings:
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
-                near = get_close_matches(name, [*known, "maximize"], 1)
-                hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-                raise TypeError(f"unknown option {name!r}; {hint}")
+                raise TypeError(f"unknown option {name!r}; {hint(name) or _nearest(name, known)}")
         return cls(budget, **options)
 
     def __post_init__(self) -> None:
@@ -180,6 +179,11 @@ def without_sense(options: Options) -> Options:
         if name in options:
             raise TypeError(f"{name}: not here; call lamcts.maximize, or run(..., maximize=True)")
     return options
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, [*known, "maximize"], 1)
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
 
 
 def _number(value: Any) -> bool:

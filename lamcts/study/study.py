@@ -19,6 +19,7 @@ from lamcts.study.options import Options, Settings, without_sense
 from lamcts.study.problem import Problem, problem_of, wanted
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin
+from lamcts.study.signature import with_options
 from lamcts.study.stopping import MESSAGES, Stopping
 from lamcts.study.summary import evaluated, evaluated_again, summarise
 from lamcts.text import visible
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
 
+@with_options
 def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[Options]) -> Result:
     """Minimise `f(point)` over `space` in `budget` evaluations, and return the best point found.
 
@@ -50,11 +52,13 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
     return Study(f, space, False, budget, **without_sense(options)).solve()
 
 
+@with_options
 def maximize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[Options]) -> Result:
     """Maximise `f(point)` over `space`: as `minimize`, with `fun` and `target` in the sign of `f`."""
     return Study(f, space, True, budget, **without_sense(options)).solve()
 
 
+@with_options
 def run(
     f: Callable[..., Any], space: Any = None, *, budget: int, maximize: bool | None = None, **options: Unpack[Options]
 ) -> Generator[Evaluation, None, Result]:
