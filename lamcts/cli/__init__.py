@@ -176,7 +176,7 @@ def _show(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     one = commands.add_parser("show", help=line, description=line + ".", allow_abbrev=False)
     one.add_argument("journal", help="a journal, or the folder of a run")
     one.add_argument("--front", action="store_true", help="only the evaluations that none is better than, as a table")
-    one.add_argument("--csv", action="store_true", help="with --front: comma-separated, with all digits")
+    one.add_argument("--csv", action="store_true", help="all evaluations, or the front, as CSV with all digits")
     one.set_defaults(command=_late("lamcts.cli.look", "show"))
     return one
 

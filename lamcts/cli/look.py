@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts import objectives, samplers
+from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.given import option
 from lamcts.cli.pictures import Course, episodes_of, figure_of, reference_of
 from lamcts.cli.screen import front_text, number, pairs, say, span, table
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.outcomes.standing import CHECKED, FAILED
+from lamcts.study.load import journal_in
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
@@ -55,10 +57,10 @@ def _missing(extra: str | None) -> str:
 def show(args: argparse.Namespace) -> int:
     """Write what a journal holds, or its front alone."""
     record = _read(args.journal)
-    if args.csv and not args.front:
-        raise ValueError("--csv: expected only with --front: add it, or leave this out")
     if args.front:
         return _show_front(record, args.csv)
+    if args.csv:
+        return write_evaluations(record)
     about = record.about
     rows = [["journal", f"{record.path} (lamcts {record.version}, {record.created})"]]
     if "objective" in about:
@@ -165,8 +167,7 @@ def plot(args: argparse.Namespace) -> int:
 def _read(path: str) -> "Recorded":
     from lamcts.journal import Journal
 
-    file = Path(path)
-    return Journal.read(file / "journal.db" if file.is_dir() else file)
+    return Journal.read(journal_in(path))
 
 
 # A run says of itself what it likes: none of it need be of the kind that is looked for.
