@@ -113,6 +113,9 @@ def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGro
     """Add what every search takes, and return the group of what is written."""
     how.add_argument("--seed", type=int, default=0, help="governs every draw (default: 0)")
     how.add_argument("--batch", type=int, default=1, help="points asked for at a time (default: 1)")
+    how.add_argument(
+        "--known", metavar="FILE", help="results that are there already: a CSV file as `show --csv` writes"
+    )
     how.add_argument("--workers", type=int, default=1, help="processes that evaluate (default: 1)")
     stop = one.add_argument_group("when to stop early")
     stop.add_argument("--target", type=float, help="stop at a value this good")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts.cli.pictures import Course, figure_of, kinds
-from lamcts.cli.screen import complain, say
+from lamcts.cli.screen import complain, evaluation_of, say
 from lamcts.errors import MissingExtra
 from lamcts.spaces.values import plain
 
@@ -38,7 +38,11 @@ def leave(
         return 1
     say(result.message + (f"; the tree {result.tree}" if result.tree else ""))
     found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
-    found["best"] = {"value": result.fun, "evaluation": _row(study, result) + 1, "point": plain(result.x)}
+    found["best"] = {
+        "value": result.fun,
+        "evaluation": evaluation_of(result.history.trial, _row(study, result)),
+        "point": plain(result.x),
+    }
     found |= _columns(result, found["best"])
     _write_json(folder / RESULT, report(result, found))
     written = [RESULT]

@@ -13,7 +13,7 @@ from lamcts import objectives, samplers
 from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.given import option
 from lamcts.cli.pictures import Course, episodes_of, figure_of, reference_of
-from lamcts.cli.screen import front_text, number, pairs, say, span, table
+from lamcts.cli.screen import evaluation_of, front_text, number, pairs, say, span, table
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.outcomes.standing import CHECKED, FAILED
@@ -111,11 +111,11 @@ def _found(record: "Recorded") -> list[list[str]]:
         return []
     if len(goals.objectives) > 1 and len(front := record.front):
         knee = front.knee()
-        row = int(np.flatnonzero(record.trial == knee.trial)[0])
+        row = int(np.flatnonzero(record.trial == knee.trial)[0]) if knee.trial >= 0 else -1
         said = [["front", front_text(front, reference_of(record.about, goals))]]
-        return [*said, ["knee", f"{pairs(knee.values)} at evaluation {row + 1}"], ["point", _point(knee.point)]]
+        return [*said, ["knee", f"{pairs(knee.values)} {_where(record, row)}"], ["point", _point(knee.point)]]
     point, value, row = record.best
-    where, told = f"at evaluation {row + 1}", "not run" if np.isnan(value) else number(value)
+    where, told = _where(record, row), "not run" if np.isnan(value) else number(value)
     if not record.feasible[row]:
         over = [
             f"{held} by {number(g)}"
@@ -126,6 +126,12 @@ def _found(record: "Recorded") -> list[list[str]]:
     lead = "best" if record.feasible[row] else "least infeasible"
     text = f"{told} {where}" if len(goals.objectives) == 1 else where
     return [[lead, text], ["point", _point(point)]]
+
+
+def _where(record: "Recorded", row: int) -> str:
+    """Return where the run met a row; -1 stands for any of the known results."""
+    number = None if row < 0 else evaluation_of(record.trial, row)
+    return "among the known results" if number is None else f"at evaluation {number}"
 
 
 def _show_front(record: "Recorded", as_csv: bool) -> int:

@@ -56,6 +56,8 @@ def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], repo
             f"seeking {', '.join(f'{goal.name} ({WORDS[goal.maximize]})' for goal in study.problem.goals.objectives)}"
             + _bounds(study.problem.goals)
         )
+    if study.known:
+        say(f"{len(study.known)} known results from {args.known}, each told once")
     if journal is None:
         say(f"no journal: {args.sampler} cannot go on from where it stopped")
     start = _start(objective, args.check, args.seed)
@@ -133,6 +135,7 @@ def _study(
         target=args.target,
         seconds=args.seconds,
         patience=args.patience,
+        known=args.known,
         journal=journal,
         about=about,
         progress=not args.quiet,
@@ -155,7 +158,9 @@ def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[s
 def _say_best(result: Any, found: dict[str, Any]) -> None:
     """Say what the best evaluation is, or the front and its knee."""
     best, front = found["best"], result.get("front")
-    where = f"at evaluation {best['evaluation']} of {found['evaluations']}"
+    where = "among the known results"
+    if best["evaluation"] is not None:
+        where = f"at evaluation {best['evaluation']} of {found['evaluations']}"
     if front:
         say(f"front of {front_text(front)}")
         say(f"knee {pairs(best['value'])} {where}")

@@ -16,6 +16,7 @@ RENAMED = {
     "target": "f_min fatol f_target ftarget stop_value",
     "sampler": "algo algorithm optimizer optimiser strategy",
     "batch": "batch_size q",
+    "known": "evaluated_rewards enqueue previous initial_data data_in",
     "reference": "ref_point reference_point",
 }
 SPACE = "the space is the second argument"

@@ -49,6 +49,7 @@ class Options(TypedDict, total=False):
     reference: Any
     valid: "Callable[[Any], Any] | None"
     check_first: bool
+    known: Any
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class Settings:
         `lamcts.study.bounded`.
     valid: `valid(point)` says which points are worth proposing (None: all); the others cost no evaluation.
     check_first: call constraints that are functions before the function, and run it only where they are kept (False).
+    known: results that are there already (None): [(point, value), ...], a CSV file or a `Result`, see
+        `lamcts.study.known`. They are told first, each once, and are no part of the budget.
     batch: how many points are asked for at a time (1; points).
     workers: evaluations at a time, each in a process of its own (None: one, in this process).
     executor: evaluate there instead (None: here): any `concurrent.futures` executor, or a function that makes one;
@@ -108,6 +111,7 @@ class Settings:
     reference: Any = None
     valid: "Callable[[Any], Any] | None" = None
     check_first: bool = False
+    known: Any = None
 
     @classmethod
     def of(cls, budget: int, options: dict[str, Any]) -> "Settings":

@@ -49,9 +49,10 @@ class Stopping:
 
 
 def _fruitless(seen: Observations) -> int:
-    """Return how many evaluations came since the last that was better: the best, or one of the front."""
+    """Return how many evaluations came since the last row that was better: the best, or one of the front."""
     last = seen.best
     if seen.f.shape[1] > 1 and len(front := seen.front):
         _, first = np.unique(seen.f[front], axis=0, return_index=True)  # of equals the first was the gain
         last = int(front[first].max())
-    return len(seen) if last is None else len(seen) - 1 - last
+    since = 0 if last is None else last + 1
+    return int(np.count_nonzero(seen.trial[since:] >= 0))  # known results are no evaluations

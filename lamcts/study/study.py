@@ -14,6 +14,7 @@ from lamcts.optimizer.several import taken
 from lamcts.rng import Purpose, derive
 from lamcts.study import progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Serial, Workers
+from lamcts.study.known import known_of, tell
 from lamcts.study.learned import Memory
 from lamcts.study.options import Options, Settings, without_sense
 from lamcts.study.problem import Problem, problem_of, wanted
@@ -40,7 +41,7 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
         `constraints` it returns a dict of numbers by name, or numbers in their order.
     space: a lamcts space, or a list of (low, high) pairs.
     options: seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds,
-        target, patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first: see
+        target, patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known: see
         `lamcts.study.options.Settings`.
 
     The same call with the same `journal` goes on where it was stopped; it ends as if it had never been, bit for bit,
@@ -83,6 +84,7 @@ class Study:
         self.settings = Settings.of(budget, dict(options))
         self.problem: Problem = problem_of(f, space, maximize, self.settings)
         self.settings.check_goals(self.problem.goals)
+        self.known = known_of(self.settings.known, self.problem)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations
         self.memory: Memory | None = None  # what evaluations have learned, where the objective is a learner
@@ -159,6 +161,8 @@ class Study:
         start = begin(self.problem, settings, stack)
         self.optimizer, self._journal = start.optimizer, start.journal
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
+        if tell(self.known, self.optimizer):
+            self._record()
         self._queue.extend(self.optimizer.pending)  # of an earlier session: the first to be evaluated
         self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
         self._stopping = Stopping(settings, self.problem.goals)
