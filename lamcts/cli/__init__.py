@@ -116,6 +116,8 @@ def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGro
     how.add_argument(
         "--known", metavar="FILE", help="results that are there already: a CSV file as `show --csv` writes"
     )
+    line = "a parameter that keeps one value, such as lr=0.1, or x2=0 of an array; repeatable"
+    how.add_argument("--fix", action="append", metavar="NAME=VALUE", help=line)
     how.add_argument("--workers", type=int, default=1, help="processes that evaluate (default: 1)")
     stop = one.add_argument_group("when to stop early")
     stop.add_argument("--target", type=float, help="stop at a value this good")

@@ -14,6 +14,7 @@ from lamcts import samplers
 from lamcts.cli import INTERRUPTED
 from lamcts.cli.found import leave
 from lamcts.cli.given import FILES, Given, given
+from lamcts.cli.parameters import fixed_of
 from lamcts.cli.screen import front_text, number, pairs, say
 from lamcts.errors import JournalError
 from lamcts.outcomes.goals import Goals
@@ -136,6 +137,7 @@ def _study(
         seconds=args.seconds,
         patience=args.patience,
         known=args.known,
+        fix=fixed_of(args.fix, objective.space),
         journal=journal,
         about=about,
         progress=not args.quiet,

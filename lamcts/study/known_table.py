@@ -21,6 +21,7 @@ import numpy as np
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Constraint, Goals
 from lamcts.spaces.box import Float
+from lamcts.spaces.fixed import Fixed
 from lamcts.spaces.product import Space as ProductSpace
 from lamcts.spaces.values import brief
 from lamcts.study.export import LAST, column
@@ -96,19 +97,24 @@ def parsed(rows: Sequence[Row], space: Any, goals: Goals, measured: Sequence[str
 
 def members_of(space: Any) -> dict[str, Any]:
     """Return the parts of a point by name, each with its space; None where it has none of its own."""
-    bare = space
-    while hasattr(bare, "inner"):
-        bare = bare.inner
-    if isinstance(bare, ProductSpace):
-        names = bare.names or [f"x{i + 1}" for i in range(len(bare.members))]
-        return dict(zip(names, bare.members, strict=True))
-    parts = parts_of(_sample(bare))
+    space = bare(space)
+    if isinstance(space, ProductSpace):
+        names = space.names or [f"x{i + 1}" for i in range(len(space.members))]
+        return dict(zip(names, space.members, strict=True))
+    parts = parts_of(_sample(space))
     if [name for name, _ in parts] == ["point"]:
-        return {"point": bare}
-    low, high = getattr(bare, "low", None), getattr(bare, "high", None)
+        return {"point": space}
+    low, high = getattr(space, "low", None), getattr(space, "high", None)
     if isinstance(low, np.ndarray) and isinstance(high, np.ndarray):
         return {name: Float(*ends) for (name, _), *ends in zip(parts, low.tolist(), high.tolist(), strict=True)}
     return {name: None for name, _ in parts}
+
+
+def bare(space: Any) -> Any:
+    """Return the space without rules, keys and fixed values: what its points are made of."""
+    while hasattr(space, "inner"):
+        space = space.whole if isinstance(space, Fixed) else space.inner
+    return space
 
 
 def _sample(space: Any) -> Any:
@@ -158,6 +164,15 @@ def _read(row: Row, own: str, member: Any) -> Any:
     if not cell:
         return MISSING
     raise ValueError(f"known: {row.where}, column {own!r}: {refused}")
+
+
+def value_of(text: str, member: Any) -> Any:
+    """Return what a text says for a parameter: of its readings the first that the parameter takes, else itself."""
+    for value in _readings(text):
+        with suppress(ValueError):
+            member.encode(value)
+            return value
+    return text
 
 
 def _readings(cell: str) -> Iterator[Any]:

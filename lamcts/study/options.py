@@ -1,7 +1,7 @@
 """The options of `minimize`, `maximize` and `run`, checked before anything starts."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -50,6 +50,7 @@ class Options(TypedDict, total=False):
     valid: "Callable[[Any], Any] | None"
     check_first: bool
     known: Any
+    fix: Mapping[Any, Any] | None
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Settings:
     check_first: call constraints that are functions before the function, and run it only where they are kept (False).
     known: results that are there already (None): [(point, value), ...], a CSV file or a `Result`, see
         `lamcts.study.known`. They are told first, each once, and are no part of the budget.
+    fix: parameters that keep one value, by name, by number for arrays (None: none); points are whole all the same.
     batch: how many points are asked for at a time (1; points).
     workers: evaluations at a time, each in a process of its own (None: one, in this process).
     executor: evaluate there instead (None: here): any `concurrent.futures` executor, or a function that makes one;
@@ -112,6 +114,7 @@ class Settings:
     valid: "Callable[[Any], Any] | None" = None
     check_first: bool = False
     known: Any = None
+    fix: Mapping[Any, Any] | None = None
 
     @classmethod
     def of(cls, budget: int, options: dict[str, Any]) -> "Settings":

@@ -41,7 +41,8 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
         `constraints` it returns a dict of numbers by name, or numbers in their order.
     space: a lamcts space, or a list of (low, high) pairs.
     options: seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds,
-        target, patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known: see
+        target, patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known, fix:
+        see
         `lamcts.study.options.Settings`.
 
     The same call with the same `journal` goes on where it was stopped; it ends as if it had never been, bit for bit,
