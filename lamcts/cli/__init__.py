@@ -118,7 +118,8 @@ def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGro
     )
     line = "a parameter that keeps one value, such as lr=0.1, or x2=0 of an array; repeatable"
     how.add_argument("--fix", action="append", metavar="NAME=VALUE", help=line)
-    how.add_argument("--workers", type=int, default=1, help="processes that evaluate (default: 1)")
+    line = "processes that evaluate, -1 for one a core; or 'threads' (default: 1)"
+    how.add_argument("--workers", type=_number_or_threads, default=1, metavar="N", help=line)
     stop = one.add_argument_group("when to stop early")
     stop.add_argument("--target", type=float, help="stop at a value this good")
     stop.add_argument("--seconds", type=float, help="stop after this many seconds")
@@ -207,6 +208,13 @@ def _late(module: str, function: str) -> Callable[[argparse.Namespace], int]:
         return result
 
     return command
+
+
+def _number_or_threads(text: str) -> int | str:
+    try:
+        return text if text == "threads" else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number or 'threads', got {text!r}") from None
 
 
 def _seed_or_word(text: str) -> int | str:

@@ -14,6 +14,7 @@ from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
 from lamcts.study.foreign import hint
+from lamcts.study.workers import check_workers
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Options(TypedDict, total=False):
     design: "Kind"
     repeat: bool
     batch: int
-    workers: int | None
+    workers: int | str | None
     executor: "Executor | Callable[[], Executor] | Any"
     journal: "str | os.PathLike[str] | None"
     about: dict[str, Any] | None
@@ -51,6 +52,7 @@ class Options(TypedDict, total=False):
     check_first: bool
     known: Any
     fix: Mapping[Any, Any] | None
+    vectorized: bool
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,11 @@ class Settings:
     known: results that are there already (None): [(point, value), ...], a CSV file or a `Result`, see
         `lamcts.study.known`. They are told first, each once, and are no part of the budget.
     fix: parameters that keep one value, by name, by number for arrays (None: none); points are whole all the same.
+    vectorized: the function gets a list of `batch` points, with `seed` a list of seeds, and returns a list of values
+        (False). One that raises has failed at all of them.
     batch: how many points are asked for at a time (1; points).
-    workers: evaluations at a time, each in a process of its own (None: one, in this process).
+    workers: evaluations at a time, each in a process of its own (None: one, in this process); -1: one a core;
+        "threads": one a core, in threads of this process. How many there are has a say in what is proposed.
     executor: evaluate there instead (None: here): any `concurrent.futures` executor, or a function that makes one;
         `workers` then says how many evaluations it is given at a time.
     journal: path of the file that keeps the run (None: no file); the same call again goes on where it stopped, up to
@@ -98,7 +103,7 @@ class Settings:
     design: "Kind" = "sobol"
     repeat: bool = False
     batch: int = 1
-    workers: int | None = None
+    workers: int | str | None = None
     executor: Any = None
     journal: "str | os.PathLike[str] | None" = None
     about: dict[str, Any] | None = None
@@ -115,6 +120,7 @@ class Settings:
     check_first: bool = False
     known: Any = None
     fix: Mapping[Any, Any] | None = None
+    vectorized: bool = False
 
     @classmethod
     def of(cls, budget: int, options: dict[str, Any]) -> "Settings":
@@ -130,7 +136,7 @@ class Settings:
             checked_seed(self.seed)
         whole_number(self.budget, "budget")
         whole_number(self.batch, "batch")
-        whole_number(self.workers, "workers", optional=True)
+        check_workers(self.workers, self.executor, self.vectorized)
         whole_number(self.patience, "patience", optional=True)
         for name in ("seconds", "target"):
             value = getattr(self, name)

@@ -13,7 +13,7 @@ from lamcts.journal.tables import Check
 from lamcts.optimizer.several import taken
 from lamcts.rng import Purpose, derive
 from lamcts.study import progress, replicates
-from lamcts.study.evaluation import Job, Outcome, Serial, Workers
+from lamcts.study.evaluation import Job, Outcome, Workers
 from lamcts.study.known import known_of, tell
 from lamcts.study.learned import Memory
 from lamcts.study.options import Options, Settings, without_sense
@@ -23,6 +23,7 @@ from lamcts.study.resume import begin
 from lamcts.study.signature import with_options
 from lamcts.study.stopping import MESSAGES, Stopping
 from lamcts.study.summary import evaluated, evaluated_again, summarise
+from lamcts.study.workers import workers_of
 from lamcts.text import visible
 from lamcts.trial import Trial
 
@@ -41,7 +42,8 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
         `constraints` it returns a dict of numbers by name, or numbers in their order.
     space: a lamcts space, or a list of (low, high) pairs.
     options: seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds,
-        target, patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known, fix:
+        target, patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known, fix,
+        vectorized:
         see
         `lamcts.study.options.Settings`.
 
@@ -85,6 +87,8 @@ class Study:
         self.settings = Settings.of(budget, dict(options))
         self.problem: Problem = problem_of(f, space, maximize, self.settings)
         self.settings.check_goals(self.problem.goals)
+        if self.settings.vectorized and Memory.of(f) is not None:
+            raise ValueError(f"vectorized: expected a function that learns nothing, got {self.problem.name}")
         self.known = known_of(self.settings.known, self.problem)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations
@@ -171,26 +175,14 @@ class Study:
         self._progress = progress.make(settings.progress, settings.budget, done, several)
         if self._progress is not None:
             stack.callback(self._progress.close)
-        workers = self._workers()
+        workers = workers_of(self.problem.call, settings)
         stack.callback(workers.close)
         return workers
-
-    def _workers(self) -> Workers:
-        settings = self.settings
-        if settings.executor is not None:
-            from lamcts.study.executors import Shared
-
-            return Shared(self.problem.call, settings.executor, settings.workers)
-        if settings.workers is not None and settings.workers > 1:
-            from lamcts.study.executors import Processes
-
-            return Processes(self.problem.call, min(settings.workers, settings.budget))
-        return Serial(self.problem.call)
 
     def _next(self, workers: Workers) -> Trial | None:
         """Return the next trial to start, or None where the budget has no room or the space no point left."""
         room = self.settings.searches - self._done - workers.running
-        if room > 0 and not self._queue:
+        if room > 0 and not self._queue and not (self.settings.vectorized and workers.running):
             self._queue.extend(self._ask(min(max(self.settings.batch, workers.free), room)))
         return self._queue.popleft() if room > 0 and self._queue else None
 
