@@ -29,7 +29,7 @@ LAYERS: list[list[str]] = [
     ["graphs"],
     ["neural"],
     ["plot", "testing", "searches", "integrations"],
-    ["cli", "__main__", "__version__"],
+    ["cli", "__main__", "__version__", "scipy"],
 ]
 SEARCH = [part for layer in LAYERS[2:8] for part in layer]  # what knows of regions, trees, samplers, runs
 SIDE = ["objectives", "nas", "costs", "graphs", "neural"]  # what is searched: it may be cut off one day
