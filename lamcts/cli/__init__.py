@@ -5,12 +5,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from lamcts import __version__
 from lamcts.cli.screen import complain, in_options
 from lamcts.errors import LamctsError
 from lamcts.text import safe_text
 
 USER_MISTAKE = 2  # what argparse reports
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
+GIVE_UP = 10  # failures alike from the first on, after which a command line stops (untuned)
 CHECK_EPISODES = 20  # that score the best policy again (untuned; benchmarks re-score by as many)
 
 
@@ -51,6 +53,7 @@ def _joined(argv: Sequence[str]) -> list[str]:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     root = _Parser(prog="lamcts", description="Black-box optimisation that learns where to search.", allow_abbrev=False)
+    root.add_argument("--version", action="version", version=f"lamcts {__version__}")
     commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
     for add in (_run, _nas, _list, _show, _plot):
         one = add(commands)
@@ -124,6 +127,8 @@ def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGro
     stop.add_argument("--target", type=float, help="stop at a value this good")
     stop.add_argument("--seconds", type=float, help="stop after this many seconds")
     stop.add_argument("--patience", type=int, help="stop after this many evaluations without a better value")
+    line = "stop when the first N evaluations fail alike (default: 10; 0: never)"
+    stop.add_argument("--give-up", type=int, default=GIVE_UP, metavar="N", help=line)
     out = one.add_argument_group("what is written")
     out.add_argument("--out", metavar="DIR", help="folder for all files (default: named after objective and seed)")
     out.add_argument("--journal", metavar="FILE", help="the record to go on from (default: DIR/journal.db)")
@@ -183,6 +188,7 @@ def _show(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     one.add_argument("journal", help="a journal, or the folder of a run")
     one.add_argument("--front", action="store_true", help="only the evaluations that none is better than, as a table")
     one.add_argument("--csv", action="store_true", help="all evaluations, or the front, as CSV with all digits")
+    one.add_argument("--follow", action="store_true", help="new evaluations as they come, until the run ends")
     one.set_defaults(command=_late("lamcts.cli.look", "show"))
     return one
 

@@ -34,7 +34,8 @@ def leave(
     report: takes the result and what was found so far, says it, and returns all that is written.
     """
     if result.x is None:
-        complain(f"lamcts {args.name}", f"no evaluation succeeded: {result.message}")
+        cure = " (--give-up 0 goes on)" if result.status == "failing" else ""
+        complain(f"lamcts {args.name}", f"no evaluation succeeded: {result.message}{cure}")
         return 1
     say(result.message + (f"; the tree {result.tree}" if result.tree else ""))
     found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}

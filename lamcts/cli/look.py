@@ -11,6 +11,7 @@ import numpy as np
 
 from lamcts import objectives, samplers
 from lamcts.cli.evaluations import write_evaluations
+from lamcts.cli.follow import follow
 from lamcts.cli.given import option
 from lamcts.cli.pictures import Course, episodes_of, figure_of, reference_of
 from lamcts.cli.screen import evaluation_of, front_text, number, pairs, say, span, table
@@ -56,6 +57,10 @@ def _missing(extra: str | None) -> str:
 
 def show(args: argparse.Namespace) -> int:
     """Write what a journal holds, or its front alone."""
+    if args.follow:
+        if args.front or args.csv:
+            raise ValueError("--follow: expected neither --front nor --csv beside it: leave them out")
+        return follow(args.journal)
     record = _read(args.journal)
     if args.front:
         return _show_front(record, args.csv)

@@ -137,6 +137,7 @@ def _study(
         seconds=args.seconds,
         patience=args.patience,
         known=args.known,
+        give_up=args.give_up or None,
         fix=fixed_of(args.fix, objective.space),
         journal=journal,
         about=about,

@@ -28,7 +28,9 @@ from lamcts.integrations.bounds import Floats, Given, ends_of, whole_of
 MAXFEV = 1000  # evaluations where none are asked for (untuned)
 BATCH = 10  # points of a vectorized function's call where no `batch` is asked for (untuned)
 NO_VALUE, INFEASIBLE = 3, 4  # statuses
+# As SciPy has them: 0 a success, 1 evaluations used up (Nelder-Mead), 99 a callback (all methods).
 STATUS = {"target": 0, "patience": 0, "exhausted": 0, "budget": 1, "seconds": 2, "callback": 99, "interrupted": 99}
+STATUS["failing"] = NO_VALUE
 EVALUATIONS = ("maxfev", "maxfun", "maxiter")  # what the options of `scipy.optimize.minimize` call them
 
 

@@ -53,6 +53,7 @@ class Options(TypedDict, total=False):
     known: Any
     fix: Mapping[Any, Any] | None
     vectorized: bool
+    give_up: int | None
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class Settings:
     fix: parameters that keep one value, by name, by number for arrays (None: none); points are whole all the same.
     vectorized: the function gets a list of `batch` points, with `seed` a list of seeds, and returns a list of values
         (False). One that raises has failed at all of them.
+    give_up: stop when so many evaluations, the first of this call, have failed in the same way (None: never;
+        evaluations). `InvalidPoint` is no such failure.
     batch: how many points are asked for at a time (1; points).
     workers: evaluations at a time, each in a process of its own (None: one, in this process); -1: one a core;
         "threads": one a core, in threads of this process. How many there are has a say in what is proposed.
@@ -121,6 +124,7 @@ class Settings:
     known: Any = None
     fix: Mapping[Any, Any] | None = None
     vectorized: bool = False
+    give_up: int | None = None
 
     @classmethod
     def of(cls, budget: int, options: dict[str, Any]) -> "Settings":
@@ -138,6 +142,7 @@ class Settings:
         whole_number(self.batch, "batch")
         check_workers(self.workers, self.executor, self.vectorized)
         whole_number(self.patience, "patience", optional=True)
+        whole_number(self.give_up, "give_up", optional=True)
         for name in ("seconds", "target"):
             value = getattr(self, name)
             if value is not None and (not _number(value) or np.isnan(value)):

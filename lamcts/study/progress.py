@@ -1,4 +1,4 @@
-"""Progress of a run: a bar on a terminal, plain lines at growing intervals elsewhere."""
+"""Progress of a run: a bar on a terminal, plain lines elsewhere, ten seconds apart at first and later a minute."""
 
 import math
 import sys
@@ -11,7 +11,8 @@ WIDTH = 24  # characters of the bar (by eye)
 REFRESH_SECONDS = 0.1  # between two states of the bar (by eye)
 MOST_SECONDS = 3.6e9  # that a clock shows: a million hours; more, or infinitely many, are no whole number to print
 TICK = 1e-9  # seconds: a clock may stand still
-GROWTH = 1.5  # a plain line at evaluation 1, 2, 3, 5, 8, 12, 18, ...: 20 lines for the first 2000
+FIRST_SECONDS, MOST_SECONDS_APART = 10.0, 60.0  # between two plain lines: a log that somebody reads later (by eye)
+GROWTH = 1.5  # of the time between them: a minute after six lines
 
 
 class Progress(Protocol):
@@ -97,15 +98,17 @@ class Bar(_Counter):
 
 
 class Lines(_Counter):
-    """A line now and then, for files and logs."""
+    """A line now and then, for files and logs: at the first evaluation, and at one that ends long after the last."""
 
-    _next = 1
+    _wait = FIRST_SECONDS
+    _due = -math.inf  # when the next line is
     _written = -1
 
     def update(self, evaluation: Evaluation) -> None:
         self.note(evaluation)
-        if evaluation.count - self.done >= self._next:
-            self._next = math.ceil(GROWTH * self._next)
+        now = time.monotonic()
+        if now >= self._due:
+            self._due, self._wait = now + self._wait, min(GROWTH * self._wait, MOST_SECONDS_APART)
             self._write()
 
     def close(self) -> None:

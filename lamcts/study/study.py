@@ -12,7 +12,7 @@ from lamcts.errors import Exhausted
 from lamcts.journal.tables import Check
 from lamcts.optimizer.several import taken
 from lamcts.rng import Purpose, derive
-from lamcts.study import progress, replicates
+from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers
 from lamcts.study.known import known_of, tell
 from lamcts.study.learned import Memory
@@ -43,7 +43,7 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
     space: a lamcts space, or a list of (low, high) pairs.
     options: seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds,
         target, patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known, fix,
-        vectorized:
+        vectorized, give_up:
         see
         `lamcts.study.options.Settings`.
 
@@ -116,9 +116,11 @@ class Study:
         with ExitStack() as stack:
             workers = self._begin(stack)
             yield from self._search(workers)
-            if self.reason not in ("seconds", "callback"):
+            if self.reason not in ("seconds", "callback", "failing"):
                 yield from self._recheck(workers)
-        return self.result()
+        result = self.result()
+        log.ended(result)
+        return result
 
     # The loop -------------------------------------------------------------------------------------------------------
 
@@ -166,12 +168,14 @@ class Study:
         start = begin(self.problem, settings, stack)
         self.optimizer, self._journal = start.optimizer, start.journal
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
-        if tell(self.known, self.optimizer):
+        told = tell(self.known, self.optimizer)
+        if told:
             self._record()
         self._queue.extend(self.optimizer.pending)  # of an earlier session: the first to be evaluated
         self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
         self._stopping = Stopping(settings, self.problem.goals)
         done, several = self._done + len(self.checks), len(self.problem.goals.objectives) > 1
+        log.begun(self.problem.name, settings.budget, self._done, told, self.optimizer.seed)
         self._progress = progress.make(settings.progress, settings.budget, done, several)
         if self._progress is not None:
             stack.callback(self._progress.close)
@@ -210,7 +214,9 @@ class Study:
         if self.memory is not None:
             self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
         self._record()
-        return evaluated(self.optimizer, row, trial.point, self._done + len(self.checks))
+        evaluation = evaluated(self.optimizer, row, trial.point, self._done + len(self.checks))
+        self._stopping.told(evaluation)
+        return evaluation
 
     def _note(self, which: tuple[int, int], point: Any, outcome: Outcome) -> Evaluation:
         """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
@@ -232,9 +238,10 @@ class Study:
 
     def _show(self, evaluation: Evaluation) -> str | None:
         """Show an evaluation to whoever watches; return a reason to stop if the callback asks to."""
+        log.evaluated(evaluation)
         if self._progress is not None:
             self._progress.update(evaluation)
-        if evaluation.failed:
+        if evaluation.failed and not self._stopping.failing:
             self._warn_if_nothing_works()
         if self.settings.callback is None:
             return None
@@ -254,6 +261,7 @@ class Study:
         """Return what was found so far."""
         status, settings = self.reason or "running", self.settings
         words = {"budget": settings.budget, "target": settings.target, "patience": settings.patience}
+        words["give_up"] = settings.give_up
         message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
         result = summarise(self.optimizer, self.checks, self._asks, status, message)
         if self.memory is not None:  # candidates were re-evaluated by what is known now
