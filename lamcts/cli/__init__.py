@@ -8,6 +8,7 @@ from typing import NoReturn
 from lamcts import __version__
 from lamcts.cli.screen import complain, in_options
 from lamcts.errors import LamctsError
+from lamcts.study.foreign import OURS
 from lamcts.text import safe_text
 
 USER_MISTAKE = 2  # what argparse reports
@@ -18,7 +19,10 @@ CHECK_EPISODES = 20  # that score the best policy again (untuned; benchmarks re-
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        complain(self.prog, f"{message} (see {self.prog} --help)")
+        words = [word.partition("=")[0].strip("-").replace("-", "_") for word in message.split()]
+        meant = [f"--{OURS[word]}".replace("_", "-") for word in words[2:] if word in OURS]
+        hint = f"did you mean {meant[0]}? " if meant and message.startswith("unrecognized arguments:") else ""
+        complain(self.prog, f"{message} ({hint}see {self.prog} --help)")
         sys.exit(USER_MISTAKE)
 
 

@@ -104,9 +104,11 @@ def _counts(record: "Recorded") -> str:
     failed, checked = (int(np.count_nonzero(record.columns.kind == kind)) for kind in (FAILED, CHECKED))
     kept = "" if record.goals.plain else f"{int(record.feasible.sum())} feasible, "
     unrun = f", {checked} checked and not run" if checked else ""
-    counts = f"{record.n} finished ({kept}{failed} failed{why}{unrun}), {len(record.pending)} pending"
+    done = int(np.count_nonzero(record.trial >= 0))
+    known = f"{record.n - done} known, " if done < record.n else ""
+    counts = f"{done} finished ({known}{kept}{failed} failed{why}{unrun}), {len(record.pending)} pending"
     episodes = episodes_of(record.about)
-    return counts if episodes is None else f"{counts}, {record.n * episodes} episodes"
+    return counts if episodes is None else f"{counts}, {done * episodes} episodes"
 
 
 def _found(record: "Recorded") -> list[list[str]]:

@@ -19,6 +19,7 @@ from lamcts.cli.screen import front_text, number, pairs, say
 from lamcts.errors import JournalError
 from lamcts.outcomes.goals import Goals
 from lamcts.rng import Purpose, derive
+from lamcts.spaces.fixed import fixed
 
 if TYPE_CHECKING:
     from lamcts.study import Study
@@ -32,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
     if args.check < 0:
         raise ValueError(f"--check: expected a number of episodes of at least 0, got {args.check}; 0 leaves it out")
     wanted = given(args)
-    sampler = samplers.make(args.sampler, wanted.objective.space)
+    space, fix = wanted.objective.space, fixed_of(args.fix, wanted.objective.space)
+    sampler = samplers.make(args.sampler, space if fix is None else fixed(space, fix))
     return carry_out(args, wanted, {"sampler": sampler, "tree": None if args.no_tree else "auto"}, _report)
 
 

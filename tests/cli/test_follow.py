@@ -76,3 +76,12 @@ def test_a_run_whose_first_trials_fail_alike_stops_and_says_how_to_go_on(capsys)
     code, _, err = said(capsys, *run, "--out", "s", "--give-up", "0")
     assert code == 1 and "the budget of 13 evaluations is used up" in err
     assert "--give-up: expected None or a whole number" in said(capsys, *run, "--give-up", "-2", "--out", "t")[2]
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"), [("--n-trials", "--budget"), ("--maxiter=3", "--budget"), ("--n_jobs", "--workers")]
+)
+def test_a_word_of_another_library_is_answered_by_ours(capsys, word, ours):
+    code, _, err = said(capsys, "run", "ackley", word, "5")
+    assert code == 2 and f"did you mean {ours}? see lamcts" in err
+    assert "did you mean" not in said(capsys, "run", "ackley", "--nonsense", "budget")[2]

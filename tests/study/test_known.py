@@ -135,3 +135,15 @@ def test_what_is_no_result_is_refused_before_anything_starts(known: Any, message
     with pytest.raises(ValueError, match=message):
         lamcts.minimize(sphere, BOX, budget=3, known=known, journal=tmp_path / "run.db", **OPTIONS)
     assert not (tmp_path / "run.db").exists()
+
+
+def test_a_known_result_of_a_point_that_is_out_is_its_evaluation(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"batch": 4, "journal": tmp_path / "run.db", **OPTIONS}
+    evaluations = lamcts.run(sphere, BOX, budget=8, **given)
+    next(evaluations)
+    evaluations.close()
+    out = [BOX.decode(trial.x) for trial in Journal.read(tmp_path / "run.db").pending]
+    known = [(point, sphere(point)) for point in out[:2]]
+    result = lamcts.minimize(sphere, BOX, budget=8, known=known, **given)
+    assert result.nfev == 8 and sorted(result.history.trial.tolist()) == list(range(8))
+    assert columns(lamcts.minimize(sphere, BOX, budget=8, known=known, **given)) == columns(result)
