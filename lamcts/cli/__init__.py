@@ -125,6 +125,8 @@ def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGro
     )
     line = "a parameter that keeps one value, such as lr=0.1, or x2=0 of an array; repeatable"
     how.add_argument("--fix", action="append", metavar="NAME=VALUE", help=line)
+    line = "values are noisy: a tenth of the budget evaluates the best points again, and means decide"
+    how.add_argument("--noisy", action="store_true", help=line)
     line = "processes that evaluate, -1 for one a core; or 'threads' (default: 1)"
     how.add_argument("--workers", type=_number_or_threads, default=1, metavar="N", help=line)
     stop = one.add_argument_group("when to stop early")

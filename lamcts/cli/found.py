@@ -13,6 +13,7 @@ from lamcts.cli.pictures import Course, figure_of, kinds
 from lamcts.cli.screen import complain, evaluation_of, say
 from lamcts.errors import MissingExtra
 from lamcts.spaces.values import plain
+from lamcts.study.export import json_values
 
 if TYPE_CHECKING:
     from lamcts.study import Study
@@ -44,6 +45,8 @@ def leave(
         "evaluation": evaluation_of(result.history.trial, _row(study, result)),
         "point": plain(result.x),
     }
+    if "candidates" in result:
+        found["candidates"] = json_values(result.candidates)
     found |= _columns(result, found["best"])
     _write_json(folder / RESULT, report(result, found))
     written = [RESULT]
@@ -59,6 +62,8 @@ def _row(study: "Study", result: Any) -> int:
     """Return the row that x was found in."""
     if study.problem.goals.plain:
         values = np.asarray(result.history.values, float)
+        if "candidates" in result:
+            return int(np.flatnonzero(values == result.candidates[0].first)[0])
         return int(np.nanargmax(values) if study.problem.maximize else np.nanargmin(values))
     return int(result.row)
 

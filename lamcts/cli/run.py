@@ -140,6 +140,7 @@ def _study(
         patience=args.patience,
         known=args.known,
         give_up=args.give_up or None,
+        noisy=args.noisy,
         fix=fixed_of(args.fix, objective.space),
         journal=journal,
         about=about,
@@ -170,9 +171,18 @@ def _say_best(result: Any, found: dict[str, Any]) -> None:
         say(f"front of {front_text(front)}")
         say(f"knee {pairs(best['value'])} {where}")
     elif front is None and result.success:
-        say(f"best {number(best['value'])} {where}")
+        say(f"best {number(best['value'])}{_mean(result)} {where}")
     else:
         say(f"no feasible point; the least infeasible is {where}, violation {number(best['violation'])}")
+
+
+def _mean(result: Any) -> str:
+    """Return of how many evaluations the best value is the mean, where points were evaluated again."""
+    if "candidates" not in result:
+        return ""
+    best = result.candidates[0]
+    error = f", standard error {number(best.error)}" if best.repeats > 1 else ""
+    return f" (mean of {best.repeats} fresh evaluations{error})"
 
 
 def _start(objective: Any, episodes: int, seed: int) -> dict[str, Any]:
