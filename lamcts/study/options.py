@@ -91,7 +91,8 @@ class Settings:
     patience: stop after this many without a better one (None: never; evaluations): before a feasible one, a less
         infeasible one; with several objectives, one that is on the front.
     callback: called with the `Result` so far after each evaluation (None); the run stops if it returns True.
-    progress: whether it is shown: True always, False never, or a stream to write to (None: on a terminal only).
+    progress: whether it is shown: True always, False never, or a stream to write to (None: on a terminal and in a
+        notebook, with tqdm's bar where that is installed).
     noisy: keep a share of the budget for re-evaluations of the best points, and return the best of those by mean
         (False; True: a tenth; or the share, at most 0.5); untuned. Left out after a stop by `seconds` or `callback`.
         For one objective without constraints.

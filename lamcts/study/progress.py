@@ -1,10 +1,11 @@
-"""Progress of a run: a bar on a terminal, plain lines elsewhere, ten seconds apart at first and later a minute."""
+"""Progress of a run: a bar on a terminal or in a notebook, elsewhere lines, ten seconds apart and later a minute."""
 
 import math
 import sys
 import time
 from typing import Protocol, TextIO
 
+from lamcts.study.progress_notebook import Widget, has_widgets, in_notebook
 from lamcts.study.result import Evaluation
 
 WIDTH = 24  # characters of the bar (by eye)
@@ -24,13 +25,16 @@ class Progress(Protocol):
 
 
 def make(wanted: "bool | TextIO | None", budget: int, done: int, several: bool = False) -> Progress | None:
-    """Return what shows progress: None shows it on a terminal only, True anywhere, False nowhere; or a stream."""
+    """Return what shows progress: None where somebody looks, True anywhere, False nowhere; or a stream."""
     if wanted is False:
         return None
+    notebook = (wanted is None or wanted is True) and in_notebook()
+    if notebook and has_widgets():
+        return Widget(_Counter(sys.stderr, budget, done, several))
     stream = sys.stderr if wanted is None or wanted is True else wanted
     if stream is None:  # a program without a console
         return None
-    terminal = bool(getattr(stream, "isatty", lambda: False)())
+    terminal = notebook or bool(getattr(stream, "isatty", lambda: False)())
     if wanted is None and not terminal:
         return None
     return Bar(stream, budget, done, several) if terminal else Lines(stream, budget, done, several)
@@ -55,9 +59,13 @@ class _Counter:
             return ""
         n, elapsed = self.last.count, time.monotonic() - self.start
         rate = (n - self.done) / max(elapsed, TICK)
-        failed = f", {self.failed} failed" if self.failed else ""
         left = clock((self.budget - n) / rate) if rate > 0 else "?"
-        return f"{n}/{self.budget}  {found(self.last, self.several)}{failed}  {pace(rate)}  {left} left"
+        return f"{n}/{self.budget}  {self.found()}  {pace(rate)}  {left} left"
+
+    def found(self) -> str:
+        """Return what was found, and how many evaluations failed."""
+        failed = f", {self.failed} failed" if self.failed else ""
+        return "" if self.last is None else found(self.last, self.several) + failed
 
 
 def found(last: Evaluation, several: bool) -> str:

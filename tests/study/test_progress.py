@@ -3,7 +3,9 @@
 import io
 import math
 import re
-from typing import Any
+import sys
+from types import ModuleType
+from typing import Any, ClassVar
 
 import pytest
 from evaluations import sphere
@@ -91,3 +93,53 @@ def test_a_run_that_goes_on_counts_from_where_it_was(tmp_path: Any) -> None:
 def test_times_and_rates_read_well() -> None:
     assert [clock(s) for s in (0, 59.6, 61, 3661, math.inf)] == ["0:00", "1:00", "1:01", "1:01:01", "1000000:00:00"]
     assert [pace(r) for r in (12.34, 1.0, 0.25, 0.0)] == ["12.3/s", "1/s", "4 s each", "-"]
+
+
+class Shell:
+    kernel = None
+
+
+def _a_notebook(monkeypatch: pytest.MonkeyPatch, widgets: bool) -> None:
+    ipython = ModuleType("IPython")
+    ipython.get_ipython = Shell  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setattr(progress, "has_widgets", lambda: widgets)
+
+
+def test_a_notebook_without_widgets_gets_the_line_of_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _a_notebook(monkeypatch, widgets=False)
+    minimize(sphere, BOX, **OPTIONS)
+    assert "40/40  best" in capsys.readouterr().err.split("\r")[-1]
+    minimize(sphere, BOX, progress=False, **OPTIONS)
+    minimize(sphere, BOX, progress=(log := io.StringIO()), **OPTIONS)
+    assert capsys.readouterr().err == "" and "\r" not in log.getvalue()  # a stream that was given is no notebook
+
+
+def test_a_notebook_with_widgets_gets_a_bar_of_tqdm(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    class Bar:
+        made: ClassVar[list["Bar"]] = []
+
+        def __init__(self, total: int, initial: int) -> None:
+            self.total, self.n, self.text, self.closed = total, initial, "", False
+            self.made.append(self)
+
+        def set_postfix_str(self, text: str, refresh: bool) -> None:
+            self.text = text
+
+        def update(self, n: int) -> None:
+            self.n += n
+
+        def close(self) -> None:
+            self.closed = True
+
+    _a_notebook(monkeypatch, widgets=True)
+    module = ModuleType("tqdm.notebook")
+    module.tqdm = Bar  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tqdm", ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.notebook", module)
+    minimize(sphere, BOX, journal=tmp_path / "run.db", **(OPTIONS | {"budget": 30}))
+    result = minimize(sphere, BOX, journal=tmp_path / "run.db", **OPTIONS)
+    assert [(bar.total, bar.n, bar.closed) for bar in Bar.made] == [(30, 30, True), (40, 40, True)]
+    assert Bar.made[1].text == f"best {result.fun:.6g}"
