@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lamcts.observations import Observations
-from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.goals import LARGEST, Goals
 from lamcts.spaces.recalled import recalled
 from lamcts.study.result import Result
 from lamcts.study.summary import summarise
@@ -80,10 +80,11 @@ class _Run:
     @property
     def goals(self) -> Goals:
         goals, about = self.record.goals, self.record.about
-        reference: Any = about.get("reference")
-        if not isinstance(reference, list) or len(reference) != len(goals.names):
+        given: Any = about.get("reference")  # a run says of itself what it likes
+        known = isinstance(given, list) and all(type(each) in (int, float) and abs(each) < LARGEST for each in given)
+        if not known or len(given) != len(goals.names):
             return goals
-        return replace(goals, reference=tuple(float(number) for number in reference))
+        return replace(goals, reference=tuple(float(number) for number in given))
 
     @cached_property
     def seen(self) -> Observations:
@@ -98,7 +99,8 @@ class _Run:
 
     @property
     def seed(self) -> int:
-        return int(self.record.fingerprint.get("seed", 0))
+        seed = self.record.fingerprint.get("seed")
+        return seed if isinstance(seed, int) else 0
 
     @property
     def tree(self) -> Any:

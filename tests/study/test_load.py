@@ -1,10 +1,12 @@
 """A result comes back from its journal, and goes to tables, JSON and notebooks."""
 
 import csv
+import gzip
 import io
 import json
 import math
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from stroll import Stroll
 
 import lamcts
 from lamcts.errors import JournalError, MissingExtra
+from lamcts.journal import Journal
 from lamcts.spaces.recalled import recalled
 from lamcts.study.export import names_of, write_csv
 
@@ -144,3 +147,22 @@ def test_a_table_in_text_keeps_every_digit() -> None:
     assert [row["rate"] for row in read] == [repr(point["rate"]) for point in result.history.points]
     assert {row["act"] for row in read} <= {"relu", "<b>", "null", "3"} and read[0]["box"].startswith("[")
     assert [row["value"] == "" for row in read] == result.history.failed.tolist()
+
+
+@pytest.mark.parametrize("reference", [5, "ab", [1], [1, "b"], [math.nan, 1], [10**400, 1], [True, None], {"a": 1}])
+def test_a_run_may_say_anything_of_itself(reference: Any, tmp_path: Any) -> None:
+    opt = lamcts.Optimizer(lamcts.Box(0, 1, dim=2), seed=0, sampler="uniform", tree=None, objectives=["a", "b"])
+    with Journal.open(tmp_path / "run.db", opt.fingerprint(), {"reference": reference, "budget": [1]}) as journal:
+        opt.tell(opt.ask(2), [[1.0, 2.0], [2.0, 1.0]])
+        journal.write(opt.delta(journal.mark))
+    found = lamcts.load(tmp_path / "run.db")
+    assert len(found.front) == 2 and (found.front.reference or {}).keys() == {"a", "b"}
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_a_journal_of_format_1_is_loaded_and_a_new_run_knows_it(tmp_path: Any) -> None:
+    kept = Path(__file__).parent.parent / "journal" / "format1.journal.gz"
+    (tmp_path / "old.db").write_bytes(gzip.decompress(kept.read_bytes()))
+    old = lamcts.load(tmp_path / "old.db")
+    new = lamcts.maximize(lambda p: 0.0, old.space, budget=2, known=old, journal=tmp_path / "new.db", **OPTIONS)
+    assert (len(old.history), old.nfev, new.nfev, new.fun) == (27, 30, 2, np.nanmax(old.history.values))
