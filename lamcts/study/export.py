@@ -31,14 +31,25 @@ def rows_of(history: "History") -> list[dict[str, Any]]:
     rows = []
     for i, (trial, found, over, seconds, point) in enumerate(zip(*columns, strict=True)):
         row: dict[str, Any] = dict(zip(first, [int(trial), *found.tolist(), *over.tolist()], strict=True))
-        row |= {column(name, (*first, *LAST)): scalar(value) for name, value in parts_of(point)}
+        parts = dict(parts_of(point))
+        row |= {column: scalar(parts[name]) for name, column in columns_of(parts, (*first, *LAST)).items()}
         rows.append(row | {"seconds": float(seconds), "message": history.messages.get(i)})
     return rows
 
 
-def column(name: str, taken: Iterable[str]) -> str:
-    """Return the column of a parameter beside columns of other names."""
-    return f"point.{name}" if name in taken else name
+def columns_of(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """Return the columns of parameters beside columns of other names, each of its own."""
+    names, used = list(names), {*taken}
+    columns = {name: name for name in names if name not in used}
+    used |= {*columns}
+    for name in names:
+        if name not in columns:
+            column = f"point.{name}"
+            while column in used:
+                column = f"point.{column}"
+            columns[name] = column
+            used.add(column)
+    return {name: columns[name] for name in names}
 
 
 def names_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -47,12 +58,11 @@ def names_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return [*(name for name in names if name not in LAST), *(name for name in LAST if name in names)]
 
 
-def write_csv(rows: list[dict[str, Any]], names: list[str], file: TextIO, header: bool = True) -> None:
+def write_csv(rows: list[dict[str, Any]], names: list[str], file: TextIO) -> None:
     """Write rows as comma-separated text with all digits; what is no number and no text is JSON."""
-    table = csv.writer(file, lineterminator="\n")
-    if header:
-        table.writerow(names)
-    table.writerows([[_cell(row[name], name) if name in row else "" for name in names] for row in rows])
+    cells = [names, *([_cell(row[name], name) if name in row else "" for name in names] for row in rows)]
+    odd = any("\r" in cell for row in cells for cell in row)  # which the writer would not quote
+    csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL).writerows(cells)
 
 
 def _cell(value: Any, name: str) -> str:

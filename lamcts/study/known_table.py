@@ -24,7 +24,7 @@ from lamcts.spaces.box import Float
 from lamcts.spaces.fixed import Fixed
 from lamcts.spaces.product import Space as ProductSpace
 from lamcts.spaces.values import brief
-from lamcts.study.export import LAST, column
+from lamcts.study.export import LAST, columns_of
 
 SEPARATORS = ",;\t"  # of a file: the one that its first line has most of
 WORDS = {"true": True, "false": False}
@@ -50,7 +50,7 @@ class Parsed(NamedTuple):
 def rows_of_file(path: "str | os.PathLike[str]") -> list[Row]:
     """Return the rows of a CSV file; ValueError names the line where something is wrong with it."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"known: expected {path} to be text in UTF-8: {error}") from None
     first = text.partition("\n")[0]
@@ -68,14 +68,14 @@ def _rows(reader: Any, path: str) -> Iterator[Row]:
         if not any(cell.strip() for cell in cells):
             continue
         if not names:
-            names = [cell.strip() for cell in cells]
-            twice = [name for name in names if names.count(name) > 1 and name]
+            names = cells
+            twice = [name for name in names if names.count(name) > 1 and name.strip()]
             if twice:
                 raise ValueError(f"known: {where}: expected each column once, got {twice[0]!r} twice")
         elif len(cells) != len(names):
             raise ValueError(f"known: {where}: expected {len(names)} cells, one a column, got {len(cells)}")
         else:
-            yield Row(where, {name: cell.strip() for name, cell in zip(names, cells, strict=True)})
+            yield Row(where, dict(zip(names, cells, strict=True)))
     if not names:
         raise ValueError(f"known: expected a line of names in {path}, got an empty file")
 
@@ -88,8 +88,11 @@ def parsed(rows: Sequence[Row], space: Any, goals: Goals, measured: Sequence[str
     if not rows:
         return []
     held = (*goals.names, *map(str, goals.constraints), "trial", *LAST)
-    members = {name: (column(name, held), member) for name, member in members_of(space).items()}
-    members = {name: (name if own not in rows[0].cells else own, member) for name, (own, member) in members.items()}
+    inside = members_of(space)
+    columns = columns_of(inside, held)
+    rows = _renamed(rows, [*columns, *columns.values(), *held, *goals.quantities])
+    columns = {name: own if own in rows[0].cells else name for name, own in columns.items()}
+    members = {name: (columns[name], member) for name, member in inside.items()}
     _check_columns(rows[0], members, goals, measured)
     named = isinstance(_sample(space), Mapping)
     return [Parsed(row.where, _point(row, members, named), *_values(row, goals)) for row in rows]
@@ -108,6 +111,16 @@ def members_of(space: Any) -> dict[str, Any]:
     if isinstance(low, np.ndarray) and isinstance(high, np.ndarray):
         return {name: Float(*ends) for (name, _), *ends in zip(parts, low.tolist(), high.tolist(), strict=True)}
     return {name: None for name, _ in parts}
+
+
+def _renamed(rows: Sequence[Row], names: Sequence[str]) -> Sequence[Row]:
+    """Return rows whose columns have their names without the blanks that somebody typed round them."""
+    meant = {name.strip(): name for name in names}
+    there = [*rows[0].cells]
+    new = {name: meant.get(name.strip(), name) for name in there if name not in names}
+    if all(name == other or other in there for name, other in new.items()):
+        return rows
+    return [row._replace(cells={new.get(name, name): cell for name, cell in row.cells.items()}) for row in rows]
 
 
 def bare(space: Any) -> Any:
@@ -153,7 +166,7 @@ def _read(row: Row, own: str, member: Any) -> Any:
     cell = row.cells[own]
     readings = [*_readings(cell)]
     if member is None:
-        return readings[0] if cell else MISSING
+        return readings[0] if cell.strip() else MISSING
     refused: ValueError | None = None
     for value in readings:
         try:
@@ -161,7 +174,7 @@ def _read(row: Row, own: str, member: Any) -> Any:
             return value
         except ValueError as error:
             refused = refused or error
-    if not cell:
+    if not cell.strip():
         return MISSING
     raise ValueError(f"known: {row.where}, column {own!r}: {refused}")
 
@@ -182,11 +195,13 @@ def _readings(cell: str) -> Iterator[Any]:
             yield kind(cell)
         except ValueError:
             continue
-    if cell.lower() in WORDS:
-        yield WORDS[cell.lower()]
+    if cell.strip().lower() in WORDS:
+        yield WORDS[cell.strip().lower()]
     with suppress(ValueError, RecursionError):
-        yield json.loads(cell)
+        if not isinstance(found := json.loads(cell), str):  # a text stands there as it is
+            yield found
     yield cell
+    yield cell.strip()
 
 
 def _values(row: Row, goals: Goals) -> tuple[dict[str, Any] | None, dict[str, float]]:
@@ -209,7 +224,7 @@ def _quantity(held: Constraint, over: float) -> float:
 def _number(row: Row, name: str) -> float | None:
     """Return the number of a cell, None where it is empty or there is none."""
     cell = row.cells.get(name, "")
-    if cell is None or cell == "":
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
         return None
     try:
         number = float(cell)

@@ -127,3 +127,52 @@ def test_any_text_is_taken_or_refused_in_words(text: str, tmp_path_factory: pyte
         lamcts.study.Study(sphere, BOX, False, 1, known=path, **OPTIONS)
     except ValueError as error:
         assert "known: " in str(error)
+
+
+LABELS = st.text(alphabet="ab 1,;\"'\n\té=.", min_size=1, max_size=5) | st.sampled_from(
+    ["trial", "value", "message", "seconds", "point.trial", "point.point.trial", "x1", "point", "c <= 1"]
+)
+OPTIONS_OF_ALL_KINDS = st.lists(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4) | LABELS,
+    min_size=1,
+    max_size=4,
+)
+
+
+@st.composite
+def spaces(draw: Any) -> Any:
+    """Draw spaces with names and options of all kinds; a journal's table tells apart what their texts tell apart."""
+    names = draw(st.lists(LABELS, min_size=1, max_size=4, unique=True))
+    members: dict[str, Any] = {}
+    for name in names:
+        kind = draw(st.sampled_from(["float", "int", "bool", "choice"]))
+        if kind == "choice":
+            options = draw(OPTIONS_OF_ALL_KINDS)
+            texts = {_text(option): option for option in options}
+            members[name] = lamcts.Choice([*texts.values()])
+        else:
+            members[name] = {"float": lamcts.Float(-1e-3, 7.5), "int": lamcts.Int(-5, 10**6), "bool": lamcts.Bool()}[
+                kind
+            ]
+    return lamcts.Space(members)
+
+
+def _text(option: Any) -> str:
+    text = str(option).strip().lower().replace("none", "null")
+    try:
+        return str(float(text))
+    except (ValueError, OverflowError):
+        return text
+
+
+@settings(max_examples=300, deadline=None)
+@given(space=spaces(), seed=st.integers(0, 99))
+def test_points_of_any_space_come_back_from_their_table(space: Any, seed: int, tmp_path_factory: Any) -> None:
+    points = [space.decode(x) for x in space.sample(4, np.random.default_rng(seed))]
+    known = [(point, float(i)) for i, point in enumerate(points)]
+    ran = lamcts.minimize(lambda p: 1.0, space, budget=1, known=known, repeat=True, **OPTIONS)
+    path = tmp_path_factory.mktemp("known") / "old.csv"
+    path.write_bytes(written(ran).encode())
+    again = lamcts.study.Study(lambda p: 1.0, space, False, 1, known=path, **OPTIONS)
+    expected = space.encode_many(list(ran.history.points))
+    assert np.allclose(space.encode_many([one.point for one in again.known]), expected, rtol=0, atol=1e-12)
