@@ -35,7 +35,6 @@ OTHERWISE = {
     "jac": "no gradient is used: leave it out, or call SciPy's L-BFGS-B, which is the better choice where there is one",
     "options": "give them by name: minimize(f, space, budget=100, seed=0)",
     "popsize": "there is no population: leave it out; batch= says how many points are asked for at a time",
-    "pruner": "leave it out: what is reported while a function runs is not part of minimize's options",
 }
 OURS = {word: ours for ours, words in RENAMED.items() for word in words.split()}
 

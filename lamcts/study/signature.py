@@ -19,10 +19,12 @@ def with_options(function: Callable[P, R]) -> Callable[P, R]:
     They are refused before Python says that `budget` is missing: who typed `n_trials=100` knows no budget.
     """
 
+    known = {each.name for each in fields(Settings)}
+
     @wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
-            if (cure := hint(name)) is not None:
+            if name not in known and (cure := hint(name)) is not None:
                 raise TypeError(f"unknown option {name!r}; {cure}")
         return function(*args, **kwargs)
 
