@@ -1,9 +1,8 @@
 """`lamcts show --csv`: all evaluations of a run as rows, those that `--known` takes."""
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from lamcts.cli.screen import complain
+from lamcts.cli.screen import SCREEN, complain
 from lamcts.spaces import Box
 from lamcts.study.export import names_of, write_csv
 from lamcts.study.load import result_of, space_of
@@ -18,7 +17,7 @@ NO_SPACE += "u1, u2, ... are their coordinates in the unit cube; lamcts.load(pat
 def write_evaluations(record: "Recorded") -> int:
     """Write a line of names and a line an evaluation to stdout, and return the exit code."""
     rows = rows_in(record)
-    write_csv(rows, names_of(rows) or ["trial", *record.goals.names], sys.stdout)
+    write_csv(rows, names_of(rows) or ["trial", *record.goals.names], SCREEN)
     return 0
 
 

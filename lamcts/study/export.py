@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lamcts.errors import MissingExtra
 from lamcts.outcomes.front import parts_of
@@ -58,7 +58,13 @@ def names_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return [*(name for name in names if name not in LAST), *(name for name in LAST if name in names)]
 
 
-def write_csv(rows: list[dict[str, Any]], names: list[str], file: TextIO) -> None:
+class SupportsWrite(Protocol):
+    """What text is written to: an open file, or a screen."""
+
+    def write(self, text: str, /) -> object: ...
+
+
+def write_csv(rows: list[dict[str, Any]], names: list[str], file: SupportsWrite) -> None:
     """Write rows as comma-separated text with all digits; what is no number and no text is JSON."""
     cells = [names, *([_cell(row[name], name) if name in row else "" for name in names] for row in rows)]
     odd = any("\r" in cell for row in cells for cell in row)  # which the writer would not quote
