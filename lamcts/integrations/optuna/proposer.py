@@ -1,0 +1,108 @@
+"""An optimizer of ours that keeps up with a study: it is told what is new, and asked for one point a trial."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from optuna.trial import FrozenTrial
+
+import lamcts
+from lamcts.integrations.optuna.parameters import Parameters, Point
+from lamcts.integrations.optuna.record import Outcome, internal_of
+
+MOST_STAND_INS = 32  # a run that crashed often leaves many trials that never end, and each costs an ask (untuned)
+
+
+class Proposer:
+    """An `lamcts.Optimizer` over some parameters of a study.
+
+    maximize: the sense of each objective. constraints: names of quantities that have to be at most 0. settings: the
+    rest that the optimizer takes.
+    """
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        maximize: Sequence[bool],
+        constraints: Sequence[str],
+        settings: Mapping[str, Any],
+    ) -> None:
+        self.parameters, self._constraints, self._single = parameters, tuple(constraints), len(maximize) == 1
+        goals: dict[str, Any] = {"maximize": maximize[0]}
+        if not self._single:
+            goals = {"objectives": {f"value {i}": "max" if up else "min" for i, up in enumerate(maximize)}}
+        self._optimizer = lamcts.Optimizer(
+            parameters.space, constraints=len(self._constraints) or None, **goals, **settings
+        )
+        self._told: set[int] = set()  # numbers of trials of the study
+        self._out: dict[int, lamcts.Trial] = {}  # number of a trial of the study -> ours
+
+    def tell(self, trials: Iterable[FrozenTrial], outcomes: Mapping[int, Outcome]) -> None:
+        """Take the trials that have an outcome, each once. Those with none of the parameters say nothing here."""
+        points, known = [], []
+        for trial in trials:
+            if trial.number in self._told or trial.number not in outcomes:
+                continue
+            self._told.add(trial.number)
+            point = self.parameters.point(internal_of(trial))
+            own = self._out.pop(trial.number, None)
+            if own is not None and own.point != point:
+                self._optimizer.forget(own)  # its parameters were fixed by somebody else
+            if point is not None:
+                points.append(point)
+                known.append(outcomes[trial.number])
+        if points:  # a point that equals that of a trial of ours closes it
+            held = [self._held(outcome) for outcome in known] if self._constraints else None
+            self._optimizer.tell_points(points, [self._value(outcome) for outcome in known], held)
+
+    def ask(self, number: int, running: Iterable[FrozenTrial]) -> Point:
+        """Return a point for the trial of a number that no other trial has; any where all have been handed out."""
+        others = {trial.number: self.parameters.point(internal_of(trial)) for trial in running}
+        taken = {point: other for other, point in others.items() if point is not None and other != number}
+        while (trial := self._out.pop(number, None) or self._next(number, others)) is not None:
+            owner = taken.pop(trial.point, number)
+            self._keep(owner, trial)
+            if owner == number:
+                return tuple(trial.point)
+        space, rng = self.parameters.space, np.random.default_rng([self._optimizer.seed, number])
+        return tuple(space.decode(space.sample(1, rng)[0]))
+
+    def _next(self, number: int, others: Mapping[int, Point | None]) -> lamcts.Trial | None:
+        """Return a new trial of ours, None where no point is left.
+
+        Our searches keep away from trials that they have out, and know nothing of those of other processes: for each of
+        these that began earlier they are asked for a trial too, which is out as long. So processes that know the same
+        propose different points. The initial design needs none: each process has its own.
+        """
+        missing = sorted(other for other in others if other < number and other not in self._out)[-MOST_STAND_INS:]
+        try:
+            trials = self._optimizer.ask()
+        except lamcts.Exhausted:
+            return self._spare(others)
+        if missing and trials[0].session >= 0:
+            with suppress(lamcts.Exhausted):
+                trials += self._optimizer.ask(len(missing))
+        for other, trial in zip(missing, trials[:-1], strict=False):
+            self._keep(other, trial)
+        return trials[-1]
+
+    def _spare(self, others: Mapping[int, Point | None]) -> lamcts.Trial | None:
+        """Return a trial of ours that is out for one of another process, which has another point; None if none is."""
+        found = (other for other, trial in self._out.items() if others.get(other, trial.point) != trial.point)
+        other = next(found, None)
+        return None if other is None else self._out.pop(other)
+
+    def _keep(self, number: int, trial: lamcts.Trial) -> None:
+        """Take a trial of ours to be out for one of the study."""
+        if number in self._out:
+            self._optimizer.forget(self._out[number])
+        self._out[number] = trial
+
+    def _value(self, outcome: Outcome) -> Any:
+        if outcome.values is None:
+            return None
+        return outcome.values[0] if self._single else list(outcome.values)
+
+    def _held(self, outcome: Outcome) -> list[float | None]:
+        return [outcome.constraints.get(name) for name in self._constraints]
