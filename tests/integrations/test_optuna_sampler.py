@@ -4,6 +4,7 @@ import math
 import pickle
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -13,6 +14,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState  # noqa: E402
 
 from lamcts.integrations.optuna import LamctsSampler  # noqa: E402
+from lamcts.integrations.optuna.record import attributes  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 GRID = {"a": CategoricalDistribution([None, True, False]), "b": IntDistribution(2, 8, step=2)}  # 12 points
@@ -89,6 +91,41 @@ def test_a_running_trial_holds_its_point_before_it_has_asked_for_its_parameters(
     for trial in begun:
         trial.suggest_int("b", 2, 8, step=2)
     assert len(set(points(study))) == 12 and len(later) == 5
+
+
+def test_processes_that_know_the_same_propose_different_points(monkeypatch):
+    study = study_of(LamctsSampler(seed=0))
+
+    def objective(trial):
+        return abs(trial.suggest_float("x", 0, 1) - 0.3) + trial.suggest_int("n", 0, 1000) / 1000
+
+    study.optimize(objective, n_trials=12)
+    monkeypatch.setattr("lamcts.integrations.optuna.sampler.attributes", lambda internal: {})  # none sees the others
+    begun = [study.ask() for _ in range(4)]
+    for trial in begun:
+        study.sampler = LamctsSampler(seed=0)
+        trial.suggest_float("x", 0, 1)
+        trial.suggest_int("n", 0, 1000)
+    places = sorted(trial.params["x"] for trial in begun)
+    assert min(b - a for a, b in pairwise(places)) > 5e-5, places  # 6e-6 where each knows of none of the others
+
+
+def test_a_point_that_another_process_took_meanwhile_is_given_up(monkeypatch):
+    study = study_of(LamctsSampler(seed=0))
+    study.tell(study.ask(GRID), 1.0)
+    quick, slow = study.ask(), study.ask()
+    stolen = []
+
+    def late(internal):  # the slow one has proposed a point, and now the quick one says that it has the same
+        if not stolen:
+            stolen.append(internal)
+            for key, text in attributes(internal).items():
+                study._storage.set_trial_system_attr(quick._trial_id, key, text)
+        return attributes(internal)
+
+    monkeypatch.setattr("lamcts.integrations.optuna.sampler.attributes", late)
+    own = {name: GRID[name].to_internal_repr(value) for name, value in slow.relative_params.items()}
+    assert stolen and own != stolen[0]
 
 
 def test_where_every_point_was_handed_out_the_study_goes_on_with_repeats():

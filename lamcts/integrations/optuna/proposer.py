@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 import lamcts
 from lamcts.integrations.optuna.parameters import Parameters, Point
@@ -56,10 +56,10 @@ class Proposer:
             held = [self._held(outcome) for outcome in known] if self._constraints else None
             self._optimizer.tell_points(points, [self._value(outcome) for outcome in known], held)
 
-    def ask(self, number: int, running: Iterable[FrozenTrial]) -> Point:
+    def ask(self, number: int, trials: Iterable[FrozenTrial]) -> Point:
         """Return a point for the trial of a number that no other trial has; any where all have been handed out."""
-        others = {trial.number: self.parameters.point(internal_of(trial)) for trial in running}
-        taken = {point: other for other, point in others.items() if point is not None and other != number}
+        others = self._others(number, trials)
+        taken = {point: other for other, point in others.items() if point is not None}
         while (trial := self._out.pop(number, None) or self._next(number, others)) is not None:
             owner = taken.pop(trial.point, number)
             self._keep(owner, trial)
@@ -67,6 +67,19 @@ class Proposer:
                 return tuple(trial.point)
         space, rng = self.parameters.space, np.random.default_rng([self._optimizer.seed, number])
         return tuple(space.decode(space.sample(1, rng)[0]))
+
+    def taken(self, number: int, trials: Iterable[FrozenTrial]) -> bool:
+        """Return whether a trial that is not told yet has the point that the trial of a number got."""
+        own = self._out.get(number)
+        return own is not None and own.point in self._others(number, trials).values()
+
+    def _others(self, number: int, trials: Iterable[FrozenTrial]) -> dict[int, Point | None]:
+        """Return the points of the other trials that are not told yet, most of them running, by number."""
+        return {
+            trial.number: self.parameters.point(internal_of(trial))
+            for trial in trials
+            if trial.number not in self._told and trial.number != number and trial.state != TrialState.WAITING
+        }
 
     def _next(self, number: int, others: Mapping[int, Point | None]) -> lamcts.Trial | None:
         """Return a new trial of ours, None where no point is left.

@@ -19,6 +19,7 @@ from lamcts.rng import fresh_seed
 from lamcts.types import whole_number
 
 SETTINGS = ("_seed", "_settings", "_several", "_constraints_func", "_independent")
+MOST_TRIES = 8  # in which another process proposed the same point at the same time: a bound, never met
 
 
 class LamctsSampler(BaseSampler):
@@ -87,10 +88,13 @@ class LamctsSampler(BaseSampler):
         with self._lock:
             trials = self._read(study)
             proposer = self._up_to_date(search_space, trials, trial.number)
-            running = [other for other in trials if other.state == TrialState.RUNNING]
-            point = proposer.ask(trial.number, running)
-            for key, text in attributes(proposer.parameters.internal(point)).items():
-                study._storage.set_trial_system_attr(trial._trial_id, key, text)  # for the other processes
+            for _ in range(MOST_TRIES):
+                point = proposer.ask(trial.number, trials)
+                for key, text in attributes(proposer.parameters.internal(point)).items():
+                    study._storage.set_trial_system_attr(trial._trial_id, key, text)  # the other processes see it
+                trials = study.get_trials(deepcopy=False)
+                if not proposer.taken(trial.number, trials):  # by one that did not see it yet
+                    break
             return proposer.parameters.values(point)
 
     def sample_independent(
