@@ -16,12 +16,9 @@ from nevergrad.parametrization import parameter as ng
 import lamcts
 from lamcts.types import Floats
 
-REACH = (
-    6.0  # where there are no bounds, a search goes to sinh(6) = 201 first steps, finely only near the start (untuned)
-)
+REACH = 6.0  # without bounds a search goes to sinh(6) = 201 first steps, with most of its room near the start (untuned)
 FARTHEST = 1e6  # steps: beyond them a bound has no end, but comes closer and closer to one
 INSIDE = 1e-6  # of a range: how far from its ends a value goes that a bound by arctan or tanh has infinitely far away
-
 ROUNDED = 1e-9  # share of a bound that Nevergrad's own arithmetic may lose: Log(1, 1000) ends at 999.9999999999998
 
 
