@@ -8,8 +8,9 @@ optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip inst
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution  # noqa: E402
 from optuna.trial import TrialState, create_trial  # noqa: E402
 
+from lamcts.integrations.optuna.branches import Branches  # noqa: E402
 from lamcts.integrations.optuna.parameters import Parameters, together  # noqa: E402
-from lamcts.integrations.optuna.record import Record, attributes, internal_of  # noqa: E402
+from lamcts.integrations.optuna.record import Outcome, Record, attributes, internal_of  # noqa: E402
 
 X = {"x": FloatDistribution(0, 1)}
 
@@ -116,3 +117,14 @@ def test_a_long_proposal_is_kept_in_pieces_that_any_database_takes():
     assert len(kept) > 3 and max(map(len, kept.values())) <= 2045
     trial = create_trial(state=TrialState.RUNNING, system_attrs=kept)
     assert internal_of(trial) == values
+
+
+def test_a_point_runs_a_trial_again_that_had_no_more_than_its_values():
+    branches, outcome = Branches(), Outcome((1.0,), {})
+    branches.add(["a", "b"], {"a": 1, "b": 0.5, "c": 3}, outcome)
+    assert branches.find({"a": 1, "b": 0.5, "c": 7}) is outcome
+    assert branches.find({"a": 1, "b": 0.25, "c": 3}) is None
+    branches.add(["a", "elsewhere"], {"a": 1, "b": 0.5, "c": 3}, outcome)  # it had one that is not searched
+    assert branches.find({"a": 1, "b": 0.25, "c": 3}) is None
+    branches.add([], {"a": 1}, outcome)
+    assert branches.find({"a": 1, "b": 0.25, "c": 3}) is None

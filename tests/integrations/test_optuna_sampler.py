@@ -80,6 +80,19 @@ def test_parameters_that_only_some_trials_have_are_searched_too():
     assert all(len(trial.params) == 2 for trial in study.trials)
 
 
+def test_nothing_is_tried_again_for_a_parameter_that_no_one_asks_for():
+    study = study_of(LamctsSampler(seed=0))
+
+    def objective(trial):
+        if trial.suggest_categorical("method", ["few", "many"]) == "few":
+            return trial.suggest_int("n", 0, 6) - 7
+        return trial.suggest_int("k", 0, 40) / 40
+
+    study.optimize(objective, n_trials=30)
+    assert len(set(points(study))) == 30
+    assert sum(trial.params["method"] == "few" for trial in study.trials) == 7  # all that there are
+
+
 def test_parameters_that_were_fixed_by_somebody_else_are_told_as_they_were():
     study = study_of(LamctsSampler(seed=0))
     study.optimize(bowl, n_trials=5)

@@ -33,14 +33,18 @@ class Parameters:
 
         A parameter without a value that its distribution holds gets the neutral one.
         """
-        known = {
+        known = self.numbers(internal)
+        if not known:
+            return None
+        return tuple(known.get(name, middle) for name, middle in zip(self.distributions, self.neutral, strict=True))
+
+    def numbers(self, internal: Mapping[str, float]) -> dict[str, float | int]:
+        """Return our numbers of those values in Optuna's internal form that a distribution holds, by name."""
+        return {
             name: self._codes[name].number(internal[name])
             for name, distribution in self.distributions.items()
             if name in internal and distribution._contains(internal[name])
         }
-        if not known:
-            return None
-        return tuple(known.get(name, middle) for name, middle in zip(self.distributions, self.neutral, strict=True))
 
     def internal(self, point: Point) -> dict[str, float]:
         """Return the values of a point in Optuna's internal form, which are JSON."""
