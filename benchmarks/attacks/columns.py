@@ -244,7 +244,8 @@ class Session(sessions.Session):
     def compare(self) -> None:
         """Hold every row against the ledger."""
         seen = self.opt.seen
-        columns = zip(seen.x, seen.f, seen.g, seen.kind, seen.trial, strict=True)
+        broken = self.opt.goals.broken(seen.g)
+        columns = zip(seen.x, seen.f, broken, seen.kind, seen.trial, strict=True)
         theirs = [(x.tobytes(), tuple(f.tolist()), tuple(g.tolist()), int(k), int(t)) for x, f, g, k, t in columns]
         found = difference([tuple(row) for row in self.rows], theirs)
         expect(not found, f"the rows of the ledger in {self}", found)
