@@ -53,7 +53,7 @@ def _missing(extra: str | None) -> str:
 
 def show(args: argparse.Namespace) -> int:
     """Write what a journal holds, or its front alone."""
-    record = _read(args.journal)
+    record = read(args.journal)
     if args.csv and not args.front:
         raise ValueError("--csv: expected only with --front: add it, or leave this out")
     if args.front:
@@ -145,7 +145,7 @@ def _show_front(record: "Recorded", as_csv: bool) -> int:
 
 def plot(args: argparse.Namespace) -> int:
     """Draw the course of the run in a journal."""
-    record = _read(args.journal)
+    record = read(args.journal)
     name = "" if args.kind is None else f"-{args.kind}"
     beside = Path(record.path)
     path = Path(args.out) if args.out else beside.with_name(f"{beside.stem}{name}.png")
@@ -161,7 +161,7 @@ def plot(args: argparse.Namespace) -> int:
     return 0
 
 
-def _read(path: str) -> "Recorded":
+def read(path: str) -> "Recorded":
     from lamcts.journal import Journal
 
     file = Path(path)
