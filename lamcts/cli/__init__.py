@@ -190,12 +190,13 @@ def _show(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
 
 
 def _plot(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
-    line = "draw the course of a run"
+    line = "draw the course of a run, or compare several"
     one = commands.add_parser("plot", help=line, description=line + ".", allow_abbrev=False)
-    one.add_argument("journal", help="a journal, or the folder of a run")
+    line = "a journal, or the folder of a run; several are compared, those that differ in their seed alone as one"
+    one.add_argument("journal", nargs="+", help=line)
     one.add_argument("--out", metavar="FILE", help="where to, .png, .pdf or .svg (default: beside the journal)")
-    line = "best, front, parallel, hypervolume or violation (default: what the run has)"
-    one.add_argument("--kind", choices=("best", "front", "parallel", "hypervolume", "violation"), help=line)
+    kinds = ("best", "front", "parallel", "hypervolume", "violation", "importance", "slice", "contour")
+    one.add_argument("--kind", choices=kinds, help=f"{', '.join(kinds)} (default: what says most of the run)")
     one.set_defaults(command=_late("lamcts.cli.look", "plot"))
     return one
 

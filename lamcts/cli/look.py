@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts import objectives, samplers
+from lamcts.cli.compare import compared
 from lamcts.cli.given import option
-from lamcts.cli.pictures import Course, episodes_of, figure_of, reference_of
+from lamcts.cli.pictures import EFFECTS, Course, effects_of, episodes_of, figure_of, reference_of
 from lamcts.cli.screen import SCREEN, front_text, number, pairs, say, span, table
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.outcomes.standing import CHECKED, FAILED
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from lamcts.journal.recorded import Recorded
 
 LIBRARIES = {"cma": "cma", "nevergrad": "nevergrad"}  # sampler -> the package it needs and the extra that brings it
@@ -144,21 +147,29 @@ def _show_front(record: "Recorded", as_csv: bool) -> int:
 
 
 def plot(args: argparse.Namespace) -> int:
-    """Draw the course of the run in a journal."""
-    record = read(args.journal)
+    """Draw the course of the run in a journal, or of several in one figure."""
+    records = [read(path) for path in args.journal]
+    for record in records:
+        if not record.n:
+            raise ValueError(f"expected a journal with evaluations, got none in {record.path}: run first, then plot")
     name = "" if args.kind is None else f"-{args.kind}"
-    beside = Path(record.path)
-    path = Path(args.out) if args.out else beside.with_name(f"{beside.stem}{name}.png")
-    if not record.n:
-        raise ValueError(f"expected a journal with evaluations, got none in {record.path}: run first, then plot")
-    course = Course.of(record.about, record, reference_of(record.about, record.goals))
-    figure = figure_of(course, args.kind)
+    beside = Path(records[0].path)
+    default = beside.with_name(f"{beside.stem}{name}.png") if len(records) == 1 else Path("comparison.png")
+    path = Path(args.out) if args.out else default
+    figure = _drawn(records[0], args.kind) if len(records) == 1 else compared(args.journal, records, args.kind)
     try:
         figure.savefig(path)
     except ValueError as error:
         raise ValueError(f"--out: expected a name ending in .png, .pdf or .svg, got {str(path)!r}: {error}") from None
     say(f"written to {path}")
     return 0
+
+
+def _drawn(record: "Recorded", kind: str | None) -> "Figure":
+    """Return the figure of one run."""
+    if kind in EFFECTS and len(record.goals.objectives) == 1:
+        return effects_of(record, kind)
+    return figure_of(Course.of(record.about, record, reference_of(record.about, record.goals)), kind)
 
 
 def read(path: str) -> "Recorded":

@@ -70,6 +70,13 @@ class Forest:
         x, y, model = self._held_out
         return _r2(y, model.predict(x))
 
+    @property
+    def order(self) -> list[int]:
+        """The parameters' numbers, what matters most first; as they are where nobody can tell."""
+        if not self.ready:
+            return list(range(len(self.parts)))
+        return [int(i) for i in np.argsort(-self.importance, kind="stable")]
+
     def expected(self, i: int, values: Floats, j: int | None = None, others: Floats | None = None) -> Floats:
         """Return the rank to expect where parameter `i` has `values` [g, w], averaged over the other parameters, [g].
 

@@ -67,12 +67,10 @@ class Run:
         """The forest of what rows are compared by: the loss, or the standing among constraints and objectives."""
         return Forest(self.record.x, self.record.y, [one.part for one in self.space.parameters])
 
-    @cached_property
+    @property
     def order(self) -> list[int]:
         """The parameters' numbers, what matters most first; as they are where nobody can tell."""
-        if not self.forest.ready:
-            return list(range(len(self.space.parameters)))
-        return [int(i) for i in np.argsort(-self.forest.importance, kind="stable")]
+        return self.forest.order
 
     @cached_property
     def tree(self) -> "tuple[LatentTree, Node] | None":
