@@ -193,6 +193,7 @@ def violation(runs: Sequence[Run]) -> Figure:
     return Figure(traces, look)
 
 
+@np.errstate(over="ignore")  # of times without end
 def clock(run: Run) -> Figure | None:
     """Draw the time in evaluations and that on the clock; None where the journal knows neither."""
     seconds, times = run.record.seconds, run.record.times

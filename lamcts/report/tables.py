@@ -113,6 +113,7 @@ def failures(run: Run) -> Table | None:
     return Table(["kind", "times", "message", "evaluations"], rows) if rows else None
 
 
+@np.errstate(over="ignore")  # of times without end
 def times(run: Run) -> Table | None:
     """Return where the time went as far as the journal knows; None where it knows nothing."""
     seconds, at = run.record.seconds, run.record.times

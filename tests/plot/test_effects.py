@@ -6,8 +6,6 @@ from commands import said
 
 import lamcts
 from lamcts.journal import Journal
-from lamcts.models.forest import Forest, rank_of
-from lamcts.spaces.named import NamedSpace
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
 
@@ -91,28 +89,3 @@ def test_runs_that_cannot_be_compared_are_said_so(capsys):
     assert code == 2 and "expected runs of one and the same objective" in err
     code, _, err = said(capsys, "plot", "down.db", "down.db", "--kind", "slice")
     assert code == 2 and "expected best for several journals, got 'slice'" in err
-
-
-def test_a_forest_ranks_and_takes_the_coordinates_of_an_option_together():
-    np.testing.assert_allclose(rank_of(np.array([3.0, np.nan, 1.0, 2.0])), [1 / 3, np.nan, 1, 2 / 3])
-    rng = np.random.default_rng(0)
-    x = np.column_stack([rng.random(300), np.eye(3)[rng.integers(3, size=300)]])
-    forest = Forest(x, x[:, 0] + 4 * x[:, 2], [slice(0, 1), slice(1, 4)])
-    assert forest.order == [1, 0] and forest.score > 0.8
-    good, bad = forest.expected(1, np.eye(3)[[0, 1]])
-    assert good > bad + 0.3
-    assert not Forest(x, np.zeros(300), forest.parts).ready
-
-
-def test_a_signature_names_every_parameter_and_what_it_cannot_tell_stays_encoded():
-    inner = lamcts.Space([lamcts.Int(1, 3), lamcts.Bool()])
-    space = lamcts.Space({"b": lamcts.Box(0, [1, 2]), "in": inner, "c": lamcts.Choice(["u", "v", "w"])})
-    named = NamedSpace(space.signature(), space.dim)
-    assert named.known and named.names == ["b.1", "b.2", "in.1", "in.2", "c"]
-    x = space.encode({"b": [0.5, 1], "in": (2, True), "c": "w"})[None]
-    assert [column[0] for column in named.values(x)] == [0.5, 1.0, 2, "True", "w"]
-    assert NamedSpace(lamcts.Box(0, 1, dim=2).signature(), 2).names == ["x1", "x2"]
-    for signature in (None, {"kind": "new"}, {"kind": "product", "names": ["a"], "members": []}, [1]):
-        strange = NamedSpace(signature, 2)
-        assert not strange.known and strange.names == ["x1 (encoded)", "x2 (encoded)"]
-        assert strange.values(np.array([[0.25, 0.5]])) == [[0.25], [0.5]]
