@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts import objectives, samplers
-from lamcts.cli.compare import compared
 from lamcts.cli.given import option
 from lamcts.cli.pictures import EFFECTS, Course, effects_of, episodes_of, figure_of, reference_of
 from lamcts.cli.screen import SCREEN, front_text, number, pairs, say, span, table
@@ -148,6 +147,8 @@ def _show_front(record: "Recorded", as_csv: bool) -> int:
 
 def plot(args: argparse.Namespace) -> int:
     """Draw the course of the run in a journal, or of several in one figure."""
+    from lamcts.cli.compare import compared
+
     records = [read(path) for path in args.journal]
     for record in records:
         if not record.n:

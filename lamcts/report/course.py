@@ -47,11 +47,16 @@ def best(runs: Sequence[Run]) -> Figure:
 
 def _alone(run: Run) -> list[dict[str, Any]]:
     shown, values = set(thinned(run.n, MOST_DOTS).tolist()), run.values[:, 0]
-    traces = []
+    traces, good = [], run.feasible & np.isfinite(values)
     for i, (name, rows) in enumerate(_few(proposers(run))):
-        kept = np.array([row for row in rows.tolist() if row in shown and np.isfinite(values[row])], np.int64)
+        kept = np.array([row for row in rows.tolist() if row in shown and good[row]], np.int64)
         marker = {"size": 5, "opacity": 0.55, "color": (*PALETTE[1:], FAINT)[i % len(PALETTE)]}
         traces.append(_dots(kept + 1, values[kept], name, marker))
+    broken = np.flatnonzero(np.isfinite(values) & ~run.feasible)
+    if len(broken):
+        broken = broken[thinned(len(broken), MOST_DOTS)]
+        marker = {"size": 6, "symbol": "circle-open", "color": FAINT}
+        traces.append(_dots(broken + 1, values[broken], "infeasible", marker))
     lost = np.flatnonzero(~np.isfinite(values))
     if len(lost):
         lost = lost[thinned(len(lost), MOST_DOTS)]

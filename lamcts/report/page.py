@@ -119,7 +119,8 @@ def _own(run: Run, among: int) -> list[Section]:
 
 
 def _front(run: Run) -> Piece:
-    return Grid(course.fronts(run))
+    figures = course.fronts(run)
+    return figures[0] if len(figures) == 1 else Grid(figures)
 
 
 def _parameters(run: Run, among: int) -> list[Section]:

@@ -47,7 +47,11 @@ def _overview(run: Run) -> dict[str, Any]:
 
 def _found(run: Run) -> dict[str, Any]:
     if run.several:
-        return {"on the front": len(run.record.front)}
+        front = run.record.front
+        knee = (
+            ", ".join(f"{name} {number(value)}" for name, value in front.knee().values.items()) if len(front) else "-"
+        )
+        return {"on the front": len(front), "knee, one compromise": knee}
     if run.record.best is None:
         return {"best": "none yet"}
     _, value, row = run.record.best

@@ -114,8 +114,9 @@ def test_constraints_and_several_objectives_have_their_sections(capsys):
     journal("one.db", both, budget=40, objectives={"cost": "min"}, constraints=goals["constraints"])
     _, page = written(capsys, "two.db")
     first = ["Overview", "Hypervolume so far", "Violation of constraints", "This run", "Found", "Front"]
-    assert page.titles == [*first, *OWN, "Failures"]
-    _, page = written(capsys, "one.db")
+    assert page.titles == [*first, *OWN, "Failures"] and "knee, one compromise" in page.shown
+    text, page = written(capsys, "one.db")
+    assert '"infeasible"' in re.findall(r"<script>draw\((.*?)\);</script>", text)[0]
     assert page.titles == ["Overview", "Best so far", "Violation of constraints", "This run", "Found", *OWN, "Failures"]
     assert "stress <= 5" in " ".join(page.shown)
 
