@@ -11,7 +11,7 @@ from lamcts import samplers
 from lamcts.errors import Exhausted, InvalidPoint, JournalError, LamctsError, MissingExtra
 from lamcts.optimizer import Best, Optimizer
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Product, Space, Valid
-from lamcts.study import maximize, minimize, run
+from lamcts.study import load, maximize, minimize, run
 from lamcts.tree import LatentTree
 from lamcts.trial import Trial
 
@@ -37,6 +37,7 @@ __all__ = [
     "Space",
     "Trial",
     "Valid",
+    "load",
     "maximize",
     "minimize",
     "run",

@@ -5,6 +5,7 @@ import inspect
 import json
 import re
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ from lamcts.objectives.problem import Problem
 from lamcts.objectives.synthetic import synthetic
 from lamcts.samplers import REGISTRY
 from lamcts.samplers.auto import Auto
+from lamcts.samplers.parts.nevergrad_method import kept_globals
 from lamcts.searches import lanas
 from lamcts.searches.alphax import AlphaX, Assign, BuildCells, Ridge
 from lamcts.study.options import Settings
@@ -82,6 +84,7 @@ SETTINGS = [
     Ridge,
     *NAS,
 ]
+INTEGRATIONS = [("optuna", "LamctsSampler"), ("nevergrad", "ParametrizedLaMCTS")]
 
 
 @pytest.mark.parametrize(
@@ -110,6 +113,16 @@ def test_a_parameter_in_running_prose_becomes_an_item_and_other_words_stay():
 @pytest.mark.parametrize("made", SETTINGS, ids=lambda made: made.__name__)
 def test_every_setting_has_a_line_of_its_own_that_says_its_default(made):
     assert unexplained(made, made.__doc__) == []
+
+
+@pytest.mark.parametrize(("library", "name"), INTEGRATIONS)
+def test_every_setting_of_an_integration_has_a_line_too(library, name):
+    if find_spec(library) is None:
+        pytest.skip(f"{library} is not installed: pip install 'lamcts[{library}]'")
+    with kept_globals():  # importing Nevergrad draws from numpy's
+        made = getattr(import_module(f"lamcts.integrations.{library}"), name)
+    assert unexplained(made, made.__doc__) == []
+    assert f"lamcts.integrations.{library}.{name}" in SHOWN
 
 
 @pytest.mark.parametrize("build", [synthetic.ackley, synthetic.branin], ids=lambda build: build.__name__)

@@ -99,7 +99,7 @@ class MeasuredSearch(Search):
         return self.initial(max(n, 1))[:n]
 
     def _rows(self, first: int) -> Outcome:
-        n, m, c = len(self.told) - first, len(self.goals.objectives), len(self.goals.constraints)
+        n, m, c = len(self.told) - first, len(self.goals.objectives), self.goals.columns
         return Outcome(np.array(self._f[first:]).reshape(n, m), np.array(self._g[first:]).reshape(n, c))
 
     def optimizer(self, **settings: Any) -> lamcts.Optimizer:

@@ -5,19 +5,25 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from lamcts import __version__
 from lamcts.cli.screen import ReaderLeft, complain, hush, in_options
 from lamcts.errors import LamctsError
+from lamcts.study.foreign import OURS
 from lamcts.text import safe_text
 
 USER_MISTAKE = 2  # what argparse reports
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
 READER_LEFT = 141  # and for one ended because nobody reads what it writes
+GIVE_UP = 10  # failures alike from the first on, after which a command line stops (untuned)
 CHECK_EPISODES = 20  # that score the best policy again (untuned; benchmarks re-score by as many)
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        complain(self.prog, f"{message} (see {self.prog} --help)")
+        words = [word.partition("=")[0].strip("-").replace("-", "_") for word in message.split()]
+        meant = [f"--{OURS[word]}".replace("_", "-") for word in words[2:] if word in OURS]
+        hint = f"did you mean {meant[0]}? " if meant and message.startswith("unrecognized arguments:") else ""
+        complain(self.prog, f"{message} ({hint}see {self.prog} --help)")
         sys.exit(USER_MISTAKE)
 
 
@@ -59,6 +65,7 @@ def _joined(argv: Sequence[str]) -> list[str]:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     root = _Parser(prog="lamcts", description="Black-box optimisation that learns where to search.", allow_abbrev=False)
+    root.add_argument("--version", action="version", version=f"lamcts {__version__}")
     commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
     for add in (_run, _nas, _list, _show, _plot, _report):
         one = add(commands)
@@ -121,11 +128,21 @@ def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGro
     """Add what every search takes, and return the group of what is written."""
     how.add_argument("--seed", type=int, default=0, help="governs every draw (default: 0)")
     how.add_argument("--batch", type=int, default=1, help="points asked for at a time (default: 1)")
-    how.add_argument("--workers", type=int, default=1, help="processes that evaluate (default: 1)")
+    how.add_argument(
+        "--known", metavar="FILE", help="results that are there already: a CSV file as `show --csv` writes"
+    )
+    line = "a parameter that keeps one value, such as lr=0.1, or x2=0 of an array; repeatable"
+    how.add_argument("--fix", action="append", metavar="NAME=VALUE", help=line)
+    line = "values are noisy: a tenth of the budget evaluates the best points again, and means decide"
+    how.add_argument("--noisy", action="store_true", help=line)
+    line = "processes that evaluate, -1 for one a core; or 'threads' (default: 1)"
+    how.add_argument("--workers", type=_number_or_threads, default=1, metavar="N", help=line)
     stop = one.add_argument_group("when to stop early")
     stop.add_argument("--target", type=float, help="stop at a value this good")
     stop.add_argument("--seconds", type=float, help="stop after this many seconds")
     stop.add_argument("--patience", type=int, help="stop after this many evaluations without a better value")
+    line = "stop when the first N evaluations fail alike (default: 10; 0: never)"
+    stop.add_argument("--give-up", type=int, default=GIVE_UP, metavar="N", help=line)
     out = one.add_argument_group("what is written")
     out.add_argument("--out", metavar="DIR", help="folder for all files (default: named after objective and seed)")
     out.add_argument("--journal", metavar="FILE", help="the record to go on from (default: DIR/journal.db)")
@@ -184,7 +201,8 @@ def _show(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     one = commands.add_parser("show", help=line, description=line + ".", allow_abbrev=False)
     one.add_argument("journal", help="a journal, or the folder of a run")
     one.add_argument("--front", action="store_true", help="only the evaluations that none is better than, as a table")
-    one.add_argument("--csv", action="store_true", help="with --front: comma-separated, with all digits")
+    one.add_argument("--csv", action="store_true", help="all evaluations, or the front, as CSV with all digits")
+    one.add_argument("--follow", action="store_true", help="new evaluations as they come, until the run ends")
     one.set_defaults(command=_late("lamcts.cli.look", "show"))
     return one
 
@@ -220,6 +238,13 @@ def _late(module: str, function: str) -> Callable[[argparse.Namespace], int]:
         return result
 
     return command
+
+
+def _number_or_threads(text: str) -> int | str:
+    try:
+        return text if text == "threads" else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number or 'threads', got {text!r}") from None
 
 
 def _seed_or_word(text: str) -> int | str:

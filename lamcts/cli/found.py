@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts.cli.pictures import Course, figure_of, kinds
-from lamcts.cli.screen import complain, say
+from lamcts.cli.screen import complain, evaluation_of, say
 from lamcts.errors import MissingExtra
 from lamcts.spaces.values import plain
+from lamcts.study.export import json_values
 
 if TYPE_CHECKING:
     from lamcts.study import Study
@@ -34,11 +35,18 @@ def leave(
     report: takes the result and what was found so far, says it, and returns all that is written.
     """
     if result.x is None:
-        complain(f"lamcts {args.name}", f"no evaluation succeeded: {result.message}")
+        cure = " (--give-up 0 goes on)" if result.status == "failing" else ""
+        complain(f"lamcts {args.name}", f"no evaluation succeeded: {result.message}{cure}")
         return 1
     say(result.message + (f"; the tree {result.tree}" if result.tree else ""))
     found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
-    found["best"] = {"value": result.fun, "evaluation": _row(study, result) + 1, "point": plain(result.x)}
+    found["best"] = {
+        "value": result.fun,
+        "evaluation": evaluation_of(result.history.trial, _row(study, result)),
+        "point": plain(result.x),
+    }
+    if "candidates" in result:
+        found["candidates"] = json_values(result.candidates)
     found |= _columns(result, found["best"])
     _write_json(folder / RESULT, report(result, found))
     written = [RESULT]
@@ -54,6 +62,8 @@ def _row(study: "Study", result: Any) -> int:
     """Return the row that x was found in."""
     if study.problem.goals.plain:
         values = np.asarray(result.history.values, float)
+        if "candidates" in result:
+            return int(np.flatnonzero(values == result.candidates[0].first)[0])
         return int(np.nanargmax(values) if study.problem.maximize else np.nanargmin(values))
     return int(result.row)
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts import objectives, samplers
+from lamcts.cli.evaluations import write_evaluations
+from lamcts.cli.follow import follow
 from lamcts.cli.given import option
 from lamcts.cli.pictures import EFFECTS, Course, effects_of, episodes_of, figure_of, reference_of
-from lamcts.cli.screen import SCREEN, front_text, number, pairs, say, span, table
+from lamcts.cli.screen import SCREEN, evaluation_of, front_text, number, pairs, say, span, table
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.outcomes.standing import CHECKED, FAILED
+from lamcts.study.load import journal_in
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,11 +58,15 @@ def _missing(extra: str | None) -> str:
 
 def show(args: argparse.Namespace) -> int:
     """Write what a journal holds, or its front alone."""
+    if args.follow:
+        if args.front or args.csv:
+            raise ValueError("--follow: expected neither --front nor --csv beside it: leave them out")
+        return follow(args.journal)
     record = read(args.journal)
-    if args.csv and not args.front:
-        raise ValueError("--csv: expected only with --front: add it, or leave this out")
     if args.front:
         return _show_front(record, args.csv)
+    if args.csv:
+        return write_evaluations(record)
     about = record.about
     rows = [["journal", f"{record.path} (lamcts {record.version}, {record.created})"]]
     if "objective" in about:
@@ -98,9 +105,11 @@ def _counts(record: "Recorded") -> str:
     failed, checked = (int(np.count_nonzero(record.columns.kind == kind)) for kind in (FAILED, CHECKED))
     kept = "" if record.goals.plain else f"{int(record.feasible.sum())} feasible, "
     unrun = f", {checked} checked and not run" if checked else ""
-    counts = f"{record.n} finished ({kept}{failed} failed{why}{unrun}), {len(record.pending)} pending"
+    done = int(np.count_nonzero(record.trial >= 0))
+    known = f"{record.n - done} known, " if done < record.n else ""
+    counts = f"{done} finished ({known}{kept}{failed} failed{why}{unrun}), {len(record.pending)} pending"
     episodes = episodes_of(record.about)
-    return counts if episodes is None else f"{counts}, {record.n * episodes} episodes"
+    return counts if episodes is None else f"{counts}, {done * episodes} episodes"
 
 
 def _found(record: "Recorded") -> list[list[str]]:
@@ -110,11 +119,11 @@ def _found(record: "Recorded") -> list[list[str]]:
         return []
     if len(goals.objectives) > 1 and len(front := record.front):
         knee = front.knee()
-        row = int(np.flatnonzero(record.trial == knee.trial)[0])
+        row = int(np.flatnonzero(record.trial == knee.trial)[0]) if knee.trial >= 0 else -1
         said = [["front", front_text(front, reference_of(record.about, goals))]]
-        return [*said, ["knee", f"{pairs(knee.values)} at evaluation {row + 1}"], ["point", _point(knee.point)]]
+        return [*said, ["knee", f"{pairs(knee.values)} {_where(record, row)}"], ["point", _point(knee.point)]]
     point, value, row = record.best
-    where, told = f"at evaluation {row + 1}", "not run" if np.isnan(value) else number(value)
+    where, told = _where(record, row), "not run" if np.isnan(value) else number(value)
     if not record.feasible[row]:
         over = [
             f"{held} by {number(g)}"
@@ -125,6 +134,12 @@ def _found(record: "Recorded") -> list[list[str]]:
     lead = "best" if record.feasible[row] else "least infeasible"
     text = f"{told} {where}" if len(goals.objectives) == 1 else where
     return [[lead, text], ["point", _point(point)]]
+
+
+def _where(record: "Recorded", row: int) -> str:
+    """Return where the run met a row; -1 stands for any of the known results."""
+    number = None if row < 0 else evaluation_of(record.trial, row)
+    return "among the known results" if number is None else f"at evaluation {number}"
 
 
 def _show_front(record: "Recorded", as_csv: bool) -> int:
@@ -176,8 +191,7 @@ def _drawn(record: "Recorded", kind: str | None) -> "Figure":
 def read(path: str) -> "Recorded":
     from lamcts.journal import Journal
 
-    file = Path(path)
-    return Journal.read(file / "journal.db" if file.is_dir() else file)
+    return Journal.read(journal_in(path))
 
 
 # A run says of itself what it likes: none of it need be of the kind that is looked for.

@@ -18,6 +18,8 @@ from typing import Any
 
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.fixed import keys_of
+from lamcts.study.known_table import bare, members_of, value_of
 
 NAME = re.compile(r"[A-Za-z_][\w-]*")
 
@@ -121,3 +123,19 @@ def _box(text: str, dim: int | None) -> Box:
     if dim is None:
         raise ValueError(f"--space: expected --dim, the number of coordinates, beside {text!r}, got none: add --dim 20")
     return Box(*bounds, dim=dim)  # type: ignore[arg-type]
+
+
+def fixed_of(given: Sequence[str] | None, space: AnySpace) -> dict[Any, Any] | None:
+    """Return what `--fix` (each NAME=VALUE) says; x1, x2, ... are the numbers of an array. None without any."""
+    if not given:
+        return None
+    members, found = members_of(space), {}
+    keys = dict(zip(members, keys_of(bare(space)), strict=True))
+    for text in given:
+        name, equals, written = text.partition("=")
+        if not equals:
+            raise ValueError(f"--fix: expected NAME=VALUE, such as lr=0.1, got {text!r}")
+        if name not in members:
+            raise ValueError(f"--fix: expected a name out of {', '.join(members)}, got {name!r}")
+        found[keys[name]] = value_of(written, members[name])
+    return found

@@ -14,10 +14,12 @@ from lamcts import samplers
 from lamcts.cli import INTERRUPTED
 from lamcts.cli.found import leave
 from lamcts.cli.given import FILES, Given, given
+from lamcts.cli.parameters import fixed_of
 from lamcts.cli.screen import front_text, number, pairs, say
 from lamcts.errors import JournalError
 from lamcts.outcomes.goals import Goals
 from lamcts.rng import Purpose, derive
+from lamcts.spaces.fixed import fixed
 
 if TYPE_CHECKING:
     from lamcts.study import Study
@@ -31,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
     if args.check < 0:
         raise ValueError(f"--check: expected a number of episodes of at least 0, got {args.check}; 0 leaves it out")
     wanted = given(args)
-    sampler = samplers.make(args.sampler, wanted.objective.space)
+    space, fix = wanted.objective.space, fixed_of(args.fix, wanted.objective.space)
+    sampler = samplers.make(args.sampler, space if fix is None else fixed(space, fix))
     return carry_out(args, wanted, {"sampler": sampler, "tree": None if args.no_tree else "auto"}, _report)
 
 
@@ -56,6 +59,8 @@ def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], repo
             f"seeking {', '.join(f'{goal.name} ({WORDS[goal.maximize]})' for goal in study.problem.goals.objectives)}"
             + _bounds(study.problem.goals)
         )
+    if study.known:
+        say(f"{len(study.known)} known results from {args.known}, each told once")
     if journal is None:
         say(f"no journal: {args.sampler} cannot go on from where it stopped")
     start = _start(objective, args.check, args.seed)
@@ -133,6 +138,10 @@ def _study(
         target=args.target,
         seconds=args.seconds,
         patience=args.patience,
+        known=args.known,
+        give_up=args.give_up or None,
+        noisy=args.noisy,
+        fix=fixed_of(args.fix, objective.space),
         journal=journal,
         about=about,
         progress=not args.quiet,
@@ -155,14 +164,25 @@ def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[s
 def _say_best(result: Any, found: dict[str, Any]) -> None:
     """Say what the best evaluation is, or the front and its knee."""
     best, front = found["best"], result.get("front")
-    where = f"at evaluation {best['evaluation']} of {found['evaluations']}"
+    where = "among the known results"
+    if best["evaluation"] is not None:
+        where = f"at evaluation {best['evaluation']} of {found['evaluations']}"
     if front:
         say(f"front of {front_text(front)}")
         say(f"knee {pairs(best['value'])} {where}")
     elif front is None and result.success:
-        say(f"best {number(best['value'])} {where}")
+        say(f"best {number(best['value'])}{_mean(result)} {where}")
     else:
         say(f"no feasible point; the least infeasible is {where}, violation {number(best['violation'])}")
+
+
+def _mean(result: Any) -> str:
+    """Return of how many evaluations the best value is the mean, where points were evaluated again."""
+    if "candidates" not in result:
+        return ""
+    best = result.candidates[0]
+    error = f", standard error {number(best.error)}" if best.repeats > 1 else ""
+    return f" (mean of {best.repeats} fresh evaluations{error})"
 
 
 def _start(objective: Any, episodes: int, seed: int) -> dict[str, Any]:

@@ -6,9 +6,12 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from lamcts.errors import MissingExtra
 from lamcts.outcomes.front import Front
 from lamcts.text import visible
+from lamcts.types import Rows
 
 
 class ReaderLeft(Exception):
@@ -79,6 +82,11 @@ def front_text(front: Front, reference: Mapping[str, float] | None = None) -> st
         return f"{said}, hypervolume {number(front.hypervolume(chosen))} from {pairs(chosen)}"
     except MissingExtra as error:
         return f"{said}; no hypervolume: {error}"
+
+
+def evaluation_of(trial: Rows, row: int) -> int | None:
+    """Return which evaluation a row was, from 1 on, by the numbers of trials [n]; None: it was known before."""
+    return None if trial[row] < 0 else int(np.count_nonzero(trial[: row + 1] >= 0))
 
 
 def span(seconds: float) -> str:

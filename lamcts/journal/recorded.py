@@ -90,7 +90,7 @@ class Recorded:
     @property
     def constraints(self) -> Floats:
         """How far beyond its bound each constraint of `goals` is, [n, c]: at most 0 where it is kept."""
-        return self.columns.g
+        return self.goals.broken(self.columns.g)
 
     @property
     def violation(self) -> Floats:

@@ -24,6 +24,7 @@ from lamcts.journal.table import (
 )
 from lamcts.observations import Columns
 from lamcts.optimizer.state import Delta, SearchState, Waiting
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.standing import FAILED, KINDS, OK
 from lamcts.types import Floats, Rows
 
@@ -31,10 +32,10 @@ WIDTHS = {"losses": 1, "constraints": 0}  # numbers of a row before its seconds,
 
 
 def widths_of(fingerprint: dict[str, Any]) -> dict[str, int]:
-    """Return how many losses and constraints the rows of a run have."""
+    """Return how many losses and columns of constraints the rows of a run have."""
     if "objectives" not in fingerprint:
         return WIDTHS
-    return {"losses": len(fingerprint["objectives"]), "constraints": len(fingerprint["constraints"])}
+    return {"losses": len(fingerprint["objectives"]), "constraints": Goals.from_signature(fingerprint).columns}
 
 
 # What there is one of: fingerprint, core, about, version, created, widths, perhaps memory; JSON values ----------------

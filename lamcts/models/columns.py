@@ -88,6 +88,21 @@ class Columns:
         new.weights = new.rows.unwhiten(new.rows.whiten(new.z - new.mean))
         return new
 
+    def slopes(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return means and variances without noise at `x` [k, d], [k, q] each, and their slopes, [k, q, d] each."""
+        rows, lengths = self.rows, self.rows.hyper.lengths
+        scaled, cross = (x - rows.middle) / lengths, rows.cross(x)  # [k, d], [k, n]
+        white = rows.whiten(cross.T)  # [n, k]
+        left = np.maximum(1.0 - np.einsum("nk,nk->k", white, white), 0.0)
+        root = np.sqrt(5.0) * np.sqrt(np.square(scaled[:, None] - rows.scaled).sum(2))
+        fall = 5 / 3 * (1 + root) * np.exp(-root)  # [k, n], of a correlation by a scaled step and unit of distance
+        pull = fall[:, None] * np.concatenate(
+            [np.broadcast_to(self.weights.T, (len(x), *self.weights.T.shape)), rows.unwhiten(white).T[:, None]], axis=1
+        )  # [k, q + 1, n]
+        way = (pull @ rows.scaled - pull.sum(2)[:, :, None] * scaled[:, None]) / lengths
+        variance, widening = left[:, None] * self.signal, -2 * way[:, -1:] * self.signal[:, None]
+        return self.mean + cross @ self.weights, variance, way[:, :-1], widening
+
     def extended(self, x: Floats, z: Floats) -> "Columns":
         """Return the processes with further rows `x` [k, d]; `z` [n + k, q] are the columns of all rows."""
         new = Columns.__new__(Columns)

@@ -61,6 +61,12 @@ class Groups:
         new.parts = [part.believing(x) for part in self.parts]
         return new
 
+    def slopes(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return means and variances at `x` [k, d], [k, q] each, and their slopes, [k, q, d] each."""
+        of_parts = zip(*(part.slopes(x) for part in self.parts), strict=True)
+        mean, variance, way, widening = (np.concatenate(own, axis=1) for own in of_parts)
+        return mean, variance, way, widening
+
     def extended(self, x: Floats, z: Floats) -> "Groups":
         """Return the processes with further rows `x` [k, d]; `z` [n + k, q] are the columns of all rows."""
         new = Groups.__new__(Groups)

@@ -28,27 +28,30 @@ def uniform(n: int, dim: int, rng: np.random.Generator) -> Floats:
 DRAWS: dict[str, Draw] = {"sobol": sobol, "lhs": latin_hypercube, "uniform": uniform}
 
 
-def default_size(space: Space) -> int:
+def default_size(space: Space, bounded: bool = False) -> int:
     """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within bounds.
 
     d counts parameters, not coordinates. Where half of them or more are discrete, d + 2 will do: their model learns
-    from few.
+    from few. `bounded`: one loss under constraints, of which d + 1 tell the trends, and so where they are kept: Ackley
+    in ten dimensions is feasible after 22 evaluations, not 27.5 (medians of seeds 100 to 109).
     """
     parameters = Parameters(space)
     d = parameters.count
     if parameters.mostly_discrete:
         return min(max(d + 2, FEWEST_DISCRETE), MOST_DISCRETE)
-    return min(max(2 * d, FEWEST), MOST)
+    return min(d + 1, MOST) if bounded else min(max(2 * d, FEWEST), MOST)
 
 
 class Design:
     """A fixed list of `n` starting points: the `given` codes [d] first, then points that fill the space evenly."""
 
-    def __init__(self, space: Space, kind: Kind, n: int | None, given: list[Floats], seed: int) -> None:
+    def __init__(
+        self, space: Space, kind: Kind, n: int | None, given: list[Floats], seed: int, bounded: bool = False
+    ) -> None:
         if not isinstance(kind, str) or kind not in DRAWS:
             raise ValueError(f"design: expected one of {', '.join(DRAWS)}, got {brief(kind)}")
         if n is None:
-            n = max(default_size(space), len(given))
+            n = max(default_size(space, bounded), len(given))
         self.kind, self.given, self.n = kind, given, max(whole_number(n, "n_init", least=0), len(given))
         self._space, self._seed = space, seed
         self._rows: Floats | None = None

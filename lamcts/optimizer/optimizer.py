@@ -38,8 +38,8 @@ class Optimizer:
         `samplers.auto`; ours); paper: TuRBO-1.
     tree: how the space is split: a `LatentTree`, or None to search the whole space ("auto": `LatentTree()`).
     seed: one number governs every draw (None: a fresh one, kept in `self.seed`).
-    n_init: size of the initial design (None: for d parameters 2 d as TuRBO, between 10 and 100, and where half of them
-        or more are discrete d + 2, between 8 and 12; points); paper: 30.
+    n_init: size of the initial design (None: for d parameters 2 d as TuRBO, between 10 and 100, where half of them or
+        more are discrete d + 2, between 8 and 12, and of one objective under constraints d + 1; points); paper: 30.
     design: its kind ("sobol"; or "lhs", "uniform"); untuned; paper: TuRBO's is "lhs".
     x0: a point, or several, to evaluate first; they count in `n_init` (None; points of the space).
     repeat: whether points may be proposed again, which is useful only under noise (False).
@@ -73,11 +73,11 @@ class Optimizer:
         self.seed = arguments.checked_seed(seed)
         self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else arguments.checked_sampler(sampler)
         self.tree = arguments.checked_tree(tree)
-        self.design = Design(space, design, n_init, encoded(space, x0), self.seed)
+        self.design = Design(space, design, n_init, encoded(space, x0), self.seed, self.goals.bounded)
         self._begin()
 
     def _begin(self) -> None:
-        self._widths = len(self.goals.objectives), len(self.goals.constraints)
+        self._widths = len(self.goals.objectives), self.goals.columns
         self.seen = Observations(self.space.dim, self.repeat, identity_of(self.space), *self._widths)
         self.failures: dict[int, str] = {}  # row -> what went wrong
         self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search

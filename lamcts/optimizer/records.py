@@ -60,7 +60,7 @@ def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: 
 
 
 def _excesses(columns: Observations | Columns, goals: Goals, row: int) -> dict[str, float]:
-    return dict(zip(map(str, goals.constraints), map(float, columns.g[row]), strict=True))
+    return goals.broken_by_name(columns.g[row])
 
 
 def leaders(space: Space, seen: Observations, since: Mark) -> list[tuple[int, Any]]:

@@ -33,7 +33,7 @@ def taken(values: Sequence[Any], constraints: Sequence[Any], goals: Goals) -> Ta
         return Taken(f, np.empty((len(f), 0)), np.where(np.isfinite(f[:, 0]), OK, FAILED), messages)
     rows = [_one(value, held, goals) for value, held in zip(values, constraints, strict=True)]
     f = np.array([row[0] for row in rows]).reshape(len(rows), len(goals.objectives))
-    g = np.array([row[1] for row in rows]).reshape(len(rows), len(goals.constraints))
+    g = np.array([row[1] for row in rows]).reshape(len(rows), goals.columns)
     return Taken(f, g, np.array([row[2] for row in rows], np.int64), [row[3] for row in rows])
 
 

@@ -188,13 +188,13 @@ def knee(f: Floats) -> int:
 
 def _row(point: FrontPoint) -> dict[str, Any]:
     row: dict[str, Any] = {"trial": point.trial, **point.values, **point.constraints}
-    for name, value in _parameters(point.point):
+    for name, value in parts_of(point.point):
         row[f"point.{name}" if name in row else name] = value
     return row
 
 
-def _parameters(point: Any) -> list[tuple[str, Any]]:
-    """Return the parts of a point by name."""
+def parts_of(point: Any) -> list[tuple[str, Any]]:
+    """Return the parts of a point by name; those of a list are x1, x2, ..., and a point of one part is "point"."""
     if isinstance(point, Mapping):
         return [(str(name), value) for name, value in point.items()]
     if isinstance(point, (list, tuple, np.ndarray)):

@@ -68,13 +68,20 @@ class Constraint:
         low = -math.inf if self.relation == "<=" else self.bound - self.tolerance
         return low, math.inf if self.relation == ">=" else self.bound + self.tolerance
 
+    @property
+    def columns(self) -> int:
+        """How many numbers it is inside: an equality is its two inequalities, which have no kink as |h| has."""
+        return 2 if self.relation == "==" else 1
+
+    def excesses(self, value: float) -> tuple[float, ...]:
+        """Return by how much a value of the quantity is beyond each end: at most 0 where it is not; nan for nan."""
+        off = value - self.bound
+        ends = {"<=": (off,), ">=": (-off,), "==": (off - self.tolerance, -off - self.tolerance)}[self.relation]
+        return tuple(beyond if math.isnan(beyond) else min(max(beyond, -LARGEST), LARGEST) for beyond in ends)
+
     def excess(self, value: float) -> float:
         """Return by how much a value of the quantity breaks it: at most 0 where it does not; nan for nan."""
-        if math.isnan(value):
-            return math.nan
-        off = value - self.bound
-        beyond = {"<=": off, ">=": -off, "==": abs(off) - self.tolerance}[self.relation]
-        return min(max(beyond, -LARGEST), LARGEST)
+        return max(self.excesses(value))
 
     def __str__(self) -> str:
         room = f" +- {_digits(self.tolerance)}" if self.relation == "==" else ""
@@ -109,6 +116,11 @@ class Goals:
     def plain(self) -> bool:
         """Whether there is one objective and no constraint."""
         return len(self.objectives) == 1 and not self.constraints
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is one objective, and constraints."""
+        return len(self.objectives) == 1 and bool(self.constraints)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -147,8 +159,25 @@ class Goals:
         return losses
 
     def excesses(self, values: Mapping[str, float]) -> Floats:
-        """Return by how much values by name break each constraint, [c]; nan where its quantity is not there."""
-        return np.array([held.excess(values.get(held.name, math.nan)) for held in self.constraints], float)
+        """Return by how much values by name are beyond each end, [columns]; nan where the quantity is not there."""
+        ends = [end for held in self.constraints for end in held.excesses(values.get(held.name, math.nan))]
+        return np.array(ends, float)
+
+    @property
+    def columns(self) -> int:
+        """How many numbers the constraints are inside."""
+        return sum(held.columns for held in self.constraints)
+
+    def broken(self, g: Floats) -> Floats:
+        """Return by how much rows of g [n, columns] break each constraint, [n, c], in the user's order."""
+        if self.columns == len(self.constraints):
+            return g
+        first = np.cumsum([0, *(held.columns for held in self.constraints[:-1])])
+        return np.asarray(np.maximum.reduceat(g, first, axis=1))
+
+    def broken_by_name(self, g: Floats) -> dict[str, float]:
+        """Return by how much one row g [columns] breaks each constraint, by its words."""
+        return dict(zip(map(str, self.constraints), map(float, self.broken(g[None])[0]), strict=True))
 
 
 def _digits(number: float) -> str:

@@ -28,7 +28,7 @@ def proposers(run: Run) -> list[tuple[str, Rows]]:
 
 
 def _proposer(who: int) -> str:
-    return {-2: "told, not asked for", -1: "initial design"}.get(who, f"search {who + 1}")
+    return {-2: "known before, or told unasked", -1: "initial design"}.get(who, f"search {who + 1}")
 
 
 def best(runs: Sequence[Run]) -> Figure:

@@ -31,7 +31,7 @@ class Turbo(LocalSampler):
     With constraints one model of the loss and of all excesses is drawn from (SCBO, Eriksson and Poloczek 2021, arXiv
     2002.08526): among candidates drawn feasible the best, else the one least broken. With several objectives a draw is
     worth the volume that it adds to the front, and the box stands round rows of the front in turn
-    (parts/turbo_columns.py).
+    (parts/turbo_columns.py); with two, some points are those that are expected to add most (parts/expected.py).
 
     length: the box's at first (0.8; share of the cube); paper: the same.
     length_min: the search has converged when the box is below it (2^-10; share of the cube); tuned: at 2^-7 it gave up
@@ -41,8 +41,9 @@ class Turbo(LocalSampler):
         improvement is one of 1e-3 of |f|, not of the spread of the best rows.
     failure_tolerance: evaluations of one box in a row that do not before it halves (None: max(4, d); evaluations);
         paper: max(4 / q, d / q) batches of q points, rounded up.
-    n_start: results to begin with, those that the region has among them (None: 2 d, at most 100; results); the most is
-        untuned; paper: 2 d, drawn anew at every start, where a region of the tree that has rows begins from these.
+    n_start: results to begin with, those that the region has among them (None: 2 d, of one loss under constraints
+        d + 1, at most 100; results); the most is untuned; paper: 2 d, drawn anew at every start, where a region of the
+        tree that has rows begins from these.
     candidates: points of the box at which the posterior draws are looked at (None: 1000, or 500 where less than five
         points are asked for; points, uniform); untuned; paper: min(100 d, 5000), of a Sobol sequence.
     perturb_dims: parameters that a candidate moves, on average (10; parameters, d if fewer); untuned; paper: 20.
@@ -90,7 +91,8 @@ class Turbo(LocalSampler):
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> BoxSession:
-        n_start = min(2 * seen.dim, MOST_START) if self.n_start is None else self.n_start
+        usual = 2 * seen.dim if seen.plain or seen.f.shape[1] > 1 else seen.dim + 1  # as `optimizer.design`
+        n_start = min(usual, MOST_START) if self.n_start is None else self.n_start
         rows = region.rows
         missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
         begin = rng, seen.best_row(rows), TrustRegionState(self.length, start=missing)

@@ -1,5 +1,6 @@
 """Whole runs: `minimize`, `maximize` and `run` with budgets, stop rules, workers, a journal to resume from."""
 
+from lamcts.study.load import load
 from lamcts.study.study import Study, maximize, minimize, run
 
-__all__ = ["Study", "maximize", "minimize", "run"]
+__all__ = ["Study", "load", "maximize", "minimize", "run"]

@@ -88,7 +88,7 @@ def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None) ->
         if isinstance(raised, SystemExit) and _handles_stops():
             raise
         value, error = None, (type(raised).__name__, safe_text(raised))
-    return Outcome(_plain(value), error, time.perf_counter() - start, note, held)
+    return Outcome(plain_value(value), error, time.perf_counter() - start, note, held)
 
 
 def _handles_stops() -> bool:
@@ -97,7 +97,7 @@ def _handles_stops() -> bool:
     return any(callable(signal.getsignal(stop)) for stop in stops if stop is not None)
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """Return numbers, alone, by name or in a row, as floats, and anything else as it is.
 
     A tensor, say, would not travel well.
@@ -108,7 +108,7 @@ def _plain(value: Any) -> Any:
         return number_of(value)
     except TypeError:
         if isinstance(value, Mapping):
-            return {name: _plain(each) for name, each in value.items()}
+            return {name: plain_value(each) for name, each in value.items()}
         if isinstance(value, (list, tuple)) or hasattr(value, "__array__"):
             return _in_a_row(value)
         return value
@@ -120,7 +120,7 @@ def _in_a_row(values: Any) -> Any:
         row = list(values) if isinstance(values, (list, tuple)) else list(array_of(values))
     except TypeError:  # no row at all
         return values
-    plain = [None if each is None else _plain(each) for each in row]
+    plain = [None if each is None else plain_value(each) for each in row]
     if not all(each is None or isinstance(each, float) for each in plain):
         return values
     return tuple(plain) if isinstance(values, tuple) else plain

@@ -21,10 +21,10 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import suppress
-from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
+from lamcts.study.sendable import sendable
 from lamcts.text import safe_text
 
 TRIES = 2  # a job whose worker died is tried once more: one that kills its worker twice is its own cause
@@ -195,16 +195,7 @@ class Processes(Pool):
     """Evaluates in `n` processes of our own, each in a pool of one. `f` travels once to each."""
 
     def __init__(self, f: Callable[..., Any], n: int) -> None:
-        try:
-            ForkingPickler.dumps(f)
-        except Exception as error:
-            name = getattr(f, "__qualname__", type(f).__name__)
-            raise ValueError(
-                f"workers={n}: expected a function that can be sent to another process, "
-                f"got {name} ({safe_text(error)}); define it at the top of a module, "
-                "or pass executor=ThreadPoolExecutor(...) to use threads"
-            ) from None
-        self._f = f
+        self._f = sendable(f, f"workers={n}")
         self._pids: dict[Executor, Future[int]] = {}
         super().__init__(f, [(self._make, 1)] * n)
         self._call, self._fixed = _evaluate_installed, (takes_seed(f),)  # f is there already

@@ -1,7 +1,7 @@
 """The options of `minimize`, `maximize` and `run`, checked before anything starts."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -13,6 +13,8 @@ from lamcts.optimizer.arguments import checked_seed
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
+from lamcts.study.foreign import hint
+from lamcts.study.workers import check_workers
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class Options(TypedDict, total=False):
     design: "Kind"
     repeat: bool
     batch: int
-    workers: int | None
+    workers: int | str | None
     executor: "Executor | Callable[[], Executor] | Any"
     journal: "str | os.PathLike[str] | None"
     about: dict[str, Any] | None
@@ -48,6 +50,10 @@ class Options(TypedDict, total=False):
     reference: Any
     valid: "Callable[[Any], Any] | None"
     check_first: bool
+    known: Any
+    fix: Mapping[Any, Any] | None
+    vectorized: bool
+    give_up: int | None
 
 
 @dataclass(frozen=True)
@@ -63,8 +69,16 @@ class Settings:
         `lamcts.study.bounded`.
     valid: `valid(point)` says which points are worth proposing (None: all); the others cost no evaluation.
     check_first: call constraints that are functions before the function, and run it only where they are kept (False).
+    known: results that are there already (None): [(point, value), ...], a CSV file or a `Result`, see
+        `lamcts.study.known`. They are told first, each once, and are no part of the budget.
+    fix: parameters that keep one value, by name, by number for arrays (None: none); points are whole all the same.
+    vectorized: the function gets a list of `batch` points, with `seed` a list of seeds, and returns a list of values
+        (False). One that raises has failed at all of them.
+    give_up: stop when so many evaluations, the first of this call, have failed in the same way (None: never;
+        evaluations). `InvalidPoint` is no such failure.
     batch: how many points are asked for at a time (1; points).
-    workers: evaluations at a time, each in a process of its own (None: one, in this process).
+    workers: evaluations at a time, each in a process of its own (None: one, in this process); -1: one a core;
+        "threads": one a core, in threads of this process. How many there are has a say in what is proposed.
     executor: evaluate there instead (None: here): any `concurrent.futures` executor, or a function that makes one;
         `workers` then says how many evaluations it is given at a time.
     journal: path of the file that keeps the run (None: no file); the same call again goes on where it stopped, up to
@@ -77,7 +91,8 @@ class Settings:
     patience: stop after this many without a better one (None: never; evaluations): before a feasible one, a less
         infeasible one; with several objectives, one that is on the front.
     callback: called with the `Result` so far after each evaluation (None); the run stops if it returns True.
-    progress: whether it is shown: True always, False never, or a stream to write to (None: on a terminal only).
+    progress: whether it is shown: True always, False never, or a stream to write to (None: on a terminal and in a
+        notebook, with tqdm's bar where that is installed).
     noisy: keep a share of the budget for re-evaluations of the best points, and return the best of those by mean
         (False; True: a tenth; or the share, at most 0.5); untuned. Left out after a stop by `seconds` or `callback`.
         For one objective without constraints.
@@ -92,7 +107,7 @@ class Settings:
     design: "Kind" = "sobol"
     repeat: bool = False
     batch: int = 1
-    workers: int | None = None
+    workers: int | str | None = None
     executor: Any = None
     journal: "str | os.PathLike[str] | None" = None
     about: dict[str, Any] | None = None
@@ -107,6 +122,10 @@ class Settings:
     reference: Any = None
     valid: "Callable[[Any], Any] | None" = None
     check_first: bool = False
+    known: Any = None
+    fix: Mapping[Any, Any] | None = None
+    vectorized: bool = False
+    give_up: int | None = None
 
     @classmethod
     def of(cls, budget: int, options: dict[str, Any]) -> "Settings":
@@ -114,9 +133,7 @@ class Settings:
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
-                near = get_close_matches(name, [*known, "maximize"], 1)
-                hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-                raise TypeError(f"unknown option {name!r}; {hint}")
+                raise TypeError(f"unknown option {name!r}; {hint(name) or _nearest(name, known)}")
         return cls(budget, **options)
 
     def __post_init__(self) -> None:
@@ -124,8 +141,9 @@ class Settings:
             checked_seed(self.seed)
         whole_number(self.budget, "budget")
         whole_number(self.batch, "batch")
-        whole_number(self.workers, "workers", optional=True)
+        check_workers(self.workers, self.executor, self.vectorized)
         whole_number(self.patience, "patience", optional=True)
+        whole_number(self.give_up, "give_up", optional=True)
         for name in ("seconds", "target"):
             value = getattr(self, name)
             if value is not None and (not _number(value) or np.isnan(value)):
@@ -180,6 +198,11 @@ def without_sense(options: Options) -> Options:
         if name in options:
             raise TypeError(f"{name}: not here; call lamcts.maximize, or run(..., maximize=True)")
     return options
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, [*known, "maximize"], 1)
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
 
 
 def _number(value: Any) -> bool:

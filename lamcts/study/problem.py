@@ -7,6 +7,7 @@ import numpy as np
 
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import Space
+from lamcts.spaces.fixed import fixed
 from lamcts.spaces.valid import Valid
 from lamcts.spaces.values import brief
 from lamcts.study.bounded import Guarded, Measure, sorted_out
@@ -45,10 +46,13 @@ def problem_of(
     if not callable(f):
         raise ValueError(f"expected a function of a point, got {type(f).__name__}")
     given, x0 = getattr(f, "space", None), settings.x0
-    if x0 is None and (space is None or space is given):  # the objective's own start may not fit another space
+    if x0 is None and (space is None or space is given) and settings.fix is None:  # it may not fit another space
         x0 = getattr(f, "x0", None)
     maximize = _sense(f, maximize)
-    space, functions, words = _bounded(space_of(given if space is None else space), x0, settings)
+    space = space_of(given if space is None else space)
+    if settings.fix is not None:
+        space = fixed(space, settings.fix)
+    space, functions, words = _bounded(space, x0, settings)
     held = [each for one in functions for each in one.constraints]
     goals = goals_of(f, maximize, settings, (*words, *held))
     _refuse_taken({each.name for each in held}, goals, len(held))

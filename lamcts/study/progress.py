@@ -1,17 +1,19 @@
-"""Progress of a run: a bar on a terminal, plain lines at growing intervals elsewhere."""
+"""Progress of a run: a bar on a terminal or in a notebook, elsewhere lines, ten seconds apart and later a minute."""
 
 import math
 import sys
 import time
 from typing import Protocol, TextIO
 
+from lamcts.study.progress_notebook import Widget, has_widgets, in_notebook
 from lamcts.study.result import Evaluation
 
 WIDTH = 24  # characters of the bar (by eye)
 REFRESH_SECONDS = 0.1  # between two states of the bar (by eye)
 MOST_SECONDS = 3.6e9  # that a clock shows: a million hours; more, or infinitely many, are no whole number to print
 TICK = 1e-9  # seconds: a clock may stand still
-GROWTH = 1.5  # a plain line at evaluation 1, 2, 3, 5, 8, 12, 18, ...: 20 lines for the first 2000
+FIRST_SECONDS, MOST_SECONDS_APART = 10.0, 60.0  # between two plain lines: a log that somebody reads later (by eye)
+GROWTH = 1.5  # of the time between them: a minute after six lines
 
 
 class Progress(Protocol):
@@ -23,13 +25,16 @@ class Progress(Protocol):
 
 
 def make(wanted: "bool | TextIO | None", budget: int, done: int, several: bool = False) -> Progress | None:
-    """Return what shows progress: None shows it on a terminal only, True anywhere, False nowhere; or a stream."""
+    """Return what shows progress: None where somebody looks, True anywhere, False nowhere; or a stream."""
     if wanted is False:
         return None
+    notebook = (wanted is None or wanted is True) and in_notebook()
+    if notebook and has_widgets():
+        return Widget(_Counter(sys.stderr, budget, done, several))
     stream = sys.stderr if wanted is None or wanted is True else wanted
     if stream is None:  # a program without a console
         return None
-    terminal = bool(getattr(stream, "isatty", lambda: False)())
+    terminal = notebook or bool(getattr(stream, "isatty", lambda: False)())
     if wanted is None and not terminal:
         return None
     return Bar(stream, budget, done, several) if terminal else Lines(stream, budget, done, several)
@@ -54,9 +59,13 @@ class _Counter:
             return ""
         n, elapsed = self.last.count, time.monotonic() - self.start
         rate = (n - self.done) / max(elapsed, TICK)
-        failed = f", {self.failed} failed" if self.failed else ""
         left = clock((self.budget - n) / rate) if rate > 0 else "?"
-        return f"{n}/{self.budget}  {found(self.last, self.several)}{failed}  {pace(rate)}  {left} left"
+        return f"{n}/{self.budget}  {self.found()}  {pace(rate)}  {left} left"
+
+    def found(self) -> str:
+        """Return what was found, and how many evaluations failed."""
+        failed = f", {self.failed} failed" if self.failed else ""
+        return "" if self.last is None else found(self.last, self.several) + failed
 
 
 def found(last: Evaluation, several: bool) -> str:
@@ -97,15 +106,17 @@ class Bar(_Counter):
 
 
 class Lines(_Counter):
-    """A line now and then, for files and logs."""
+    """A line now and then, for files and logs: at the first evaluation, and at one that ends long after the last."""
 
-    _next = 1
+    _wait = FIRST_SECONDS
+    _due = -math.inf  # when the next line is
     _written = -1
 
     def update(self, evaluation: Evaluation) -> None:
         self.note(evaluation)
-        if evaluation.count - self.done >= self._next:
-            self._next = math.ceil(GROWTH * self._next)
+        now = time.monotonic()
+        if now >= self._due:
+            self._due, self._wait = now + self._wait, min(GROWTH * self._wait, MOST_SECONDS_APART)
             self._write()
 
     def close(self) -> None:

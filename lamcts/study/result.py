@@ -11,9 +11,12 @@ from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.standing import CHECKED, FAILED, OK, excess, feasible
 from lamcts.spaces.base import Space
+from lamcts.study.export import dataframe_of, dict_of, html_of, rows_of
 from lamcts.types import Floats, Rows
 
 PLAIN = Goals()  # one objective, no constraint
+# of a result, where it is shown
+SHOWN = ("x", "fun", "feasible", "violation", "nfev", "nit", "success", "status", "message", "tree", "front")
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,10 @@ class History:
         """By how much constraints are broken in sum, [n]; nan where none was measured."""
         return excess(self.constraints)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a dict for each evaluation: trial, values, constraints, parameters, seconds, message (export.py)."""
+        return rows_of(self)
+
     @property
     def best(self) -> Floats:
         """The best value so far that keeps all constraints, [n]; nan before the first."""
@@ -198,11 +205,25 @@ class Result(dict[str, Any]):
         except KeyError:
             raise AttributeError(f"a result has no {name!r}; it has {', '.join(self)}") from None
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a dict for each evaluation: the rows of the history."""
+        return rows_of(self["history"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values of all that was found; the history as its rows, None in place of nan."""
+        return dict_of(self)
+
+    def to_dataframe(self) -> Any:
+        """Return all evaluations as a pandas DataFrame, a row each; MissingExtra where pandas is not installed."""
+        return dataframe_of(self["history"])
+
+    def _repr_html_(self) -> str:
+        return html_of({name: self[name] for name in SHOWN if name in self})
+
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self})
 
     def __repr__(self) -> str:
-        names = ("x", "fun", "feasible", "violation", "nfev", "nit", "success", "status", "message", "tree", "front")
-        shown = [name for name in names if name in self]
+        shown = [name for name in SHOWN if name in self]
         width = max(8, *map(len, shown)) if shown else 8
         return "\n".join(f"{name:>{width}}: {self[name]!r}" for name in shown)

@@ -12,15 +12,18 @@ from lamcts.errors import Exhausted
 from lamcts.journal.tables import Check
 from lamcts.optimizer.several import taken
 from lamcts.rng import Purpose, derive
-from lamcts.study import progress, replicates
-from lamcts.study.evaluation import Job, Outcome, Serial, Workers
+from lamcts.study import log, progress, replicates
+from lamcts.study.evaluation import Job, Outcome, Workers
+from lamcts.study.known import known_of, tell
 from lamcts.study.learned import Memory
 from lamcts.study.options import Options, Settings, without_sense
 from lamcts.study.problem import Problem, problem_of, wanted
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin
+from lamcts.study.signature import with_options
 from lamcts.study.stopping import MESSAGES, Stopping
 from lamcts.study.summary import evaluated, evaluated_again, summarise
+from lamcts.study.workers import workers_of
 from lamcts.text import visible
 from lamcts.trial import Trial
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
 
+@with_options
 def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[Options]) -> Result:
     """Minimise `f(point)` over `space` in `budget` evaluations, and return the best point found.
 
@@ -38,7 +42,9 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
         `constraints` it returns a dict of numbers by name, or numbers in their order.
     space: a lamcts space, or a list of (low, high) pairs.
     options: seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds,
-        target, patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first: see
+        target, patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known, fix,
+        vectorized, give_up:
+        see
         `lamcts.study.options.Settings`.
 
     The same call with the same `journal` goes on where it was stopped; it ends as if it had never been, bit for bit,
@@ -50,11 +56,13 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
     return Study(f, space, False, budget, **without_sense(options)).solve()
 
 
+@with_options
 def maximize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[Options]) -> Result:
     """Maximise `f(point)` over `space`: as `minimize`, with `fun` and `target` in the sign of `f`."""
     return Study(f, space, True, budget, **without_sense(options)).solve()
 
 
+@with_options
 def run(
     f: Callable[..., Any], space: Any = None, *, budget: int, maximize: bool | None = None, **options: Unpack[Options]
 ) -> Generator[Evaluation, None, Result]:
@@ -79,6 +87,9 @@ class Study:
         self.settings = Settings.of(budget, dict(options))
         self.problem: Problem = problem_of(f, space, maximize, self.settings)
         self.settings.check_goals(self.problem.goals)
+        if self.settings.vectorized and Memory.of(f) is not None:
+            raise ValueError(f"vectorized: expected a function that learns nothing, got {self.problem.name}")
+        self.known = known_of(self.settings.known, self.problem)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations
         self.memory: Memory | None = None  # what evaluations have learned, where the objective is a learner
@@ -105,9 +116,11 @@ class Study:
         with ExitStack() as stack:
             workers = self._begin(stack)
             yield from self._search(workers)
-            if self.reason not in ("seconds", "callback"):
+            if self.reason not in ("seconds", "callback", "failing"):
                 yield from self._recheck(workers)
-        return self.result()
+        result = self.result()
+        log.ended(result)
+        return result
 
     # The loop -------------------------------------------------------------------------------------------------------
 
@@ -155,33 +168,25 @@ class Study:
         start = begin(self.problem, settings, stack)
         self.optimizer, self._journal = start.optimizer, start.journal
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
+        told = tell(self.known, self.optimizer)
+        if told:
+            self._record()
         self._queue.extend(self.optimizer.pending)  # of an earlier session: the first to be evaluated
         self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
         self._stopping = Stopping(settings, self.problem.goals)
         done, several = self._done + len(self.checks), len(self.problem.goals.objectives) > 1
+        log.begun(self.problem.name, settings.budget, self._done, told, self.optimizer.seed)
         self._progress = progress.make(settings.progress, settings.budget, done, several)
         if self._progress is not None:
             stack.callback(self._progress.close)
-        workers = self._workers()
+        workers = workers_of(self.problem.call, settings)
         stack.callback(workers.close)
         return workers
-
-    def _workers(self) -> Workers:
-        settings = self.settings
-        if settings.executor is not None:
-            from lamcts.study.executors import Shared
-
-            return Shared(self.problem.call, settings.executor, settings.workers)
-        if settings.workers is not None and settings.workers > 1:
-            from lamcts.study.executors import Processes
-
-            return Processes(self.problem.call, min(settings.workers, settings.budget))
-        return Serial(self.problem.call)
 
     def _next(self, workers: Workers) -> Trial | None:
         """Return the next trial to start, or None where the budget has no room or the space no point left."""
         room = self.settings.searches - self._done - workers.running
-        if room > 0 and not self._queue:
+        if room > 0 and not self._queue and not (self.settings.vectorized and workers.running):
             self._queue.extend(self._ask(min(max(self.settings.batch, workers.free), room)))
         return self._queue.popleft() if room > 0 and self._queue else None
 
@@ -209,7 +214,9 @@ class Study:
         if self.memory is not None:
             self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
         self._record()
-        return evaluated(self.optimizer, row, trial.point, self._done + len(self.checks))
+        evaluation = evaluated(self.optimizer, row, trial.point, self._done + len(self.checks))
+        self._stopping.told(evaluation)
+        return evaluation
 
     def _note(self, which: tuple[int, int], point: Any, outcome: Outcome) -> Evaluation:
         """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
@@ -231,9 +238,10 @@ class Study:
 
     def _show(self, evaluation: Evaluation) -> str | None:
         """Show an evaluation to whoever watches; return a reason to stop if the callback asks to."""
+        log.evaluated(evaluation)
         if self._progress is not None:
             self._progress.update(evaluation)
-        if evaluation.failed:
+        if evaluation.failed and not self._stopping.failing:
             self._warn_if_nothing_works()
         if self.settings.callback is None:
             return None
@@ -253,6 +261,7 @@ class Study:
         """Return what was found so far."""
         status, settings = self.reason or "running", self.settings
         words = {"budget": settings.budget, "target": settings.target, "patience": settings.patience}
+        words["give_up"] = settings.give_up
         message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
         result = summarise(self.optimizer, self.checks, self._asks, status, message)
         if self.memory is not None:  # candidates were re-evaluated by what is known now

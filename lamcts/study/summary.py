@@ -1,24 +1,46 @@
 """From the state of a run to its `Evaluation`s and its `Result`."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
 from lamcts.journal.tables import Check
+from lamcts.observations import Observations
 from lamcts.optimizer.placement import tree_share
-from lamcts.outcomes.front import knee
+from lamcts.outcomes.front import Front, knee
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.standing import excess
+from lamcts.spaces.base import Space
 from lamcts.study import replicates
 from lamcts.study.result import Candidate, Evaluation, History, Points, Result
-
-if TYPE_CHECKING:
-    from lamcts.optimizer.optimizer import Optimizer
 
 SHOWN = 3  # broken constraints that a message names (by eye)
 
 
-def summarise(opt: "Optimizer", checks: list[Check], asks: int, status: str, message: str) -> Result:
+class Run(Protocol):
+    """What is known of a run: an `Optimizer`, or what its journal holds (load.py)."""
+
+    @property
+    def space(self) -> Space: ...
+    @property
+    def goals(self) -> Goals: ...
+    @property
+    def seen(self) -> Observations: ...
+    @property
+    def failures(self) -> Mapping[int, str]: ...
+    @property
+    def placements(self) -> Mapping[str, int]: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def tree(self) -> Any: ...
+    @property
+    def front(self) -> Front: ...
+
+
+def summarise(opt: Run, checks: list[Check], asks: int, status: str, message: str) -> Result:
     """Return what was found so far. Nothing is copied: the columns of the history are views of `opt.seen`."""
     seen = opt.seen
     found = _found(opt)
@@ -40,7 +62,7 @@ def summarise(opt: "Optimizer", checks: list[Check], asks: int, status: str, mes
     return result
 
 
-def _history(opt: "Optimizer") -> History:
+def _history(opt: Run) -> History:
     seen, goals = opt.seen, opt.goals
     values = goals.signs * seen.f  # [n, m]
     return History(
@@ -52,12 +74,12 @@ def _history(opt: "Optimizer") -> History:
         messages=dict(opt.failures),
         maximize=goals.objectives[0].maximize,
         goals=goals,
-        excesses=None if goals.plain else seen.g,
+        excesses=None if goals.plain else goals.broken(seen.g),
         kinds=None if goals.plain else seen.kind,
     )
 
 
-def _found(opt: "Optimizer") -> dict[str, Any]:
+def _found(opt: Run) -> dict[str, Any]:
     """Return x, fun and success, and where there are several columns what else there is to say of x."""
     row = _leader(opt)
     point = None if row is None else opt.space.decode(opt.seen.x[row])
@@ -70,7 +92,7 @@ def _found(opt: "Optimizer") -> dict[str, Any]:
     return found | {"success": kept} | ({"front": opt.front} if len(opt.goals.objectives) > 1 else {})
 
 
-def _leader(opt: "Optimizer") -> int | None:
+def _leader(opt: Run) -> int | None:
     """Return the row that stands for what was found: the best, or the knee of the front."""
     seen = opt.seen
     if seen.f.shape[1] == 1 or not len(rows := seen.front):
@@ -79,23 +101,23 @@ def _leader(opt: "Optimizer") -> int | None:
     return int(rows[knee(seen.f[rows])])
 
 
-def value_of(opt: "Optimizer", row: int | None) -> Any:
+def value_of(opt: Run, row: int | None) -> Any:
     """Return what a row (None: no row) came to in the user's sign: a number, or a dict with several objectives."""
     goals = opt.goals
     values = np.full(len(goals.names), np.nan) if row is None else goals.signs * opt.seen.f[row]
     return float(values[0]) if len(values) == 1 else dict(zip(goals.names, map(float, values), strict=True))
 
 
-def _held(opt: "Optimizer", row: int | None) -> tuple[bool, float, dict[str, float]]:
+def _held(opt: Run, row: int | None) -> tuple[bool, float, dict[str, float]]:
     """Return whether a row (None: no row) keeps all constraints, by how much it breaks them, and each by name."""
     if row is None:
         return False, math.nan, {}
     seen, goals = opt.seen, opt.goals
-    constraints = dict(zip(map(str, goals.constraints), map(float, seen.g[row]), strict=True))
+    constraints = goals.broken_by_name(seen.g[row])
     return bool(seen.feasible[row]), float(excess(seen.g[[row]])[0]), constraints
 
 
-def _misses(opt: "Optimizer", found: dict[str, Any]) -> str:
+def _misses(opt: Run, found: dict[str, Any]) -> str:
     """Return what the message has to add: that all failed, or that nothing is feasible."""
     n = len(opt.seen)
     if n and len(opt.failures) == n:
@@ -108,7 +130,7 @@ def _misses(opt: "Optimizer", found: dict[str, Any]) -> str:
     return f"; no feasible point was found{by}"
 
 
-def evaluated(opt: "Optimizer", row: int, point: Any, count: int) -> Evaluation:
+def evaluated(opt: Run, row: int, point: Any, count: int) -> Evaluation:
     """Return a row as an evaluation; `count` were done."""
     seen, best = opt.seen, opt.seen.best
     kept, violation, constraints = _held(opt, row)
@@ -129,14 +151,14 @@ def evaluated(opt: "Optimizer", row: int, point: Any, count: int) -> Evaluation:
     )
 
 
-def evaluated_again(opt: "Optimizer", check: Check, point: Any, count: int) -> Evaluation:
+def evaluated_again(opt: Run, check: Check, point: Any, count: int) -> Evaluation:
     """Return a re-evaluation; `count` evaluations were done. There is one objective, and no constraint."""
     trial, best = int(opt.seen.trial[check.row]), value_of(opt, opt.seen.best)
     value, failed = float(opt.goals.signs[0]) * check.loss, check.message is not None
     return Evaluation(trial, point, value, check.seconds, check.message, best, count, check.repeat, not failed)
 
 
-def candidates(opt: "Optimizer", checks: list[Check]) -> list[Candidate]:
+def candidates(opt: Run, checks: list[Check]) -> list[Candidate]:
     """Return the points that were re-evaluated, the best mean first."""
     sign = float(opt.goals.signs[0])
     found: list[tuple[float, Candidate]] = []

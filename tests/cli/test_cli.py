@@ -61,6 +61,17 @@ def test_a_reader_that_leaves_early_is_no_mistake(words, unbuffered, monkeypatch
     assert running.wait() == (0 if "--help" in words else READER_LEFT)
 
 
+def test_a_reader_of_all_evaluations_may_leave_early_too(capsys, tmp_path):
+    said(capsys, "run", "levy", "--dim", "2", "--no-plot", "--budget", "3000", "--sampler", "uniform", "--out", "here")
+    command, pipe = [sys.executable, "-m", "lamcts", "show", str(tmp_path / "here"), "--csv"], subprocess.PIPE
+    running = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+    assert running.stdout is not None and running.stderr is not None
+    running.stdout.close()
+    assert running.stderr.read() == ""
+    running.stderr.close()
+    assert running.wait() == READER_LEFT
+
+
 def test_the_same_command_goes_on_and_ends_as_one_run(capsys, tmp_path):
     short = ["run", "levy", "--dim", "4", "--no-plot", *QUICK]
     said(capsys, *short, "--budget", "10", "--out", "two")

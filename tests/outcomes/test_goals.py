@@ -46,7 +46,16 @@ def test_an_equality_is_the_same_as_its_two_inequalities():
     both = Goals.of(constraints=["a >= 1.5", "a <= 2.5"])
     one = Goals.of(constraints=["a == 2 +- 0.5"])
     for value in np.linspace(0, 4, 33):
-        assert both.excesses({"a": value}).max() == pytest.approx(one.excesses({"a": value})[0])
+        assert sorted(both.excesses({"a": value})) == pytest.approx(sorted(one.excesses({"a": value})))
+
+
+def test_what_is_kept_apart_inside_is_told_as_one_by_the_users_words():
+    goals = Goals.of(constraints=["a == 2 +- 0.5", "b <= 1", "c == 0 +- 0.25"])
+    g = np.array([goals.excesses({"a": 3.0, "b": 0.0, "c": -1.0}), goals.excesses({"a": 2.0, "c": 0.125})])
+    assert g.shape == (2, goals.columns) == (2, 5)
+    np.testing.assert_array_equal(goals.broken(g), [[0.5, -1.0, 0.75], [-0.5, math.nan, -0.125]])
+    assert goals.broken_by_name(g[0]) == {"a == 2 +- 0.5": 0.5, "b <= 1": -1.0, "c == 0 +- 0.25": 0.75}
+    assert Goals.of().broken(np.empty((3, 0))).shape == (3, 0)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,12 @@ import pytest
 from arms import AUTO, BRIEF, CUBE, FAST, arms, length, of, part, tell
 
 from lamcts import Optimizer, samplers
-from lamcts.regions.region import Step
+from lamcts.observations import Observations
+from lamcts.regions.region import Region, Step
 from lamcts.samplers.auto import Auto
 from lamcts.samplers.turbo import Turbo
+from lamcts.samplers.uniform import Uniform
+from lamcts.spaces import Box
 from lamcts.testing.samplers import Ball
 from lamcts.testing.search import Search, bowl
 
@@ -206,3 +209,14 @@ def test_a_journalled_optimizer_goes_on_bit_for_bit_with_an_arm_that_logs() -> N
         assert [trial.x.tolist() for trial in mine] == [trial.x.tolist() for trial in other]
         for one, trials in ((opt, mine), (copy, other)):
             one.tell(trials, [bowl(trial.x) for trial in trials])
+
+
+@pytest.mark.parametrize(("dim", "least"), [(2, 0.8), (6, 0.5)])
+def test_along_a_front_the_base_keeps_the_most_and_in_few_dimensions_nearly_all(dim: int, least: float) -> None:
+    seen = Observations(dim, losses=2)
+    searches = (Turbo(), Uniform(), Uniform())
+    session = Auto(searches).start(Region(Box(0, 1, dim=dim), (), seen.good), seen, np.random.default_rng(0))
+    session.shares.credit(np.array([0.0, 5.0, 0.0]), np.full(3, 50.0))  # the second arm alone gained
+    shares = session.shares.shares([True] * 3)
+    assert least <= shares[0] < least + 0.1
+    assert shares[2] >= min(0.07, (1 - least) / 4)

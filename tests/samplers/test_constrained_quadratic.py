@@ -66,6 +66,14 @@ def test_batches_reach_it_too() -> None:
     assert opt.best.value - least(corner) < 1e-3
 
 
+def test_equalities_are_met_and_kept_to_while_the_loss_falls_along_them() -> None:
+    opt = optimizer(constraints=["sum == 2 +- 1e-4", "ball == 0.3 +- 1e-4"])
+    go(opt, corner, 60)
+    assert opt.best.feasible
+    assert list(opt.best.constraints) == ["sum == 2 +- 0.0001", "ball == 0.3 +- 0.0001"]
+    assert opt.best.value < 2.0498 + 1e-3  # as SLSQP finds it
+
+
 def test_where_the_feasible_share_is_tiny_it_is_found_by_mending_what_is_broken() -> None:
     def sliver(x: Floats) -> dict[str, float]:
         return {"loss": float(x.sum()), "ball": float(((x - 0.3) ** 2).sum())}
@@ -149,7 +157,8 @@ def test_an_excess_that_is_infinite_does_not_drown_the_others() -> None:
 
 def test_discrete_parameters_stay_where_the_centre_has_them() -> None:
     space = Space({"a": Float(0.0, 1.0), "k": Int(0, 3), "b": Float(0.0, 1.0)})
-    opt = lamcts.Optimizer(space, objectives={"f": "min"}, constraints=["s >= 1"], sampler="quadratic", seed=0)
+    goals = {"objectives": {"f": "min"}, "constraints": ["s >= 1"]}
+    opt = lamcts.Optimizer(space, sampler="quadratic", seed=0, n_init=10, **goals)
     told = lambda p: {"f": p["a"] ** 2 + p["b"] ** 2 + (p["k"] - 2) ** 2, "s": p["a"] + p["b"]}  # noqa: E731
     for _ in range(60):
         (trial,) = opt.ask()

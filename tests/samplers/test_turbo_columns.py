@@ -11,8 +11,10 @@ from lamcts.observations import Observations
 from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.outcomes.standing import CHECKED, FAILED, OK
 from lamcts.regions.region import Region
+from lamcts.samplers.parts import turbo_columns
 from lamcts.samplers.parts.aims import Nearest, Volume
 from lamcts.samplers.parts.column_draws import picked
+from lamcts.samplers.parts.turbo_columns import ColumnsSession
 from lamcts.samplers.scalarised import Scalarised, fitting
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Box, Choice, Product, Space
@@ -62,6 +64,12 @@ def ends(x: Floats) -> Rows:
     return np.column_stack([((x - 0.2) ** 2).sum(1), ((x - 0.8) ** 2).sum(1)]), np.empty((len(x), 0))
 
 
+def curved(x: Floats) -> Rows:
+    """A front along one parameter, where the other is at its place."""
+    far = 1 + 4 * (x[:, 1] - 0.37) ** 2 + np.sin(3 * x[:, 0]) ** 2 * (x[:, 1] - 0.37) ** 2
+    return np.column_stack([x[:, 0], far * (1 - x[:, 0] / far) ** 2]), np.empty((len(x), 0))
+
+
 def patchy(x: Floats) -> Rows:
     """Two losses, of which some are missing, and three constraints, one never measured and one now and then."""
     f, _ = ends(x)
@@ -101,6 +109,28 @@ def test_its_front_fills_more_volume_than_that_of_one_number() -> None:
         seen = Run(ends, settings=own).go(20).seen
         filled.append(hypervolume(seen.f, np.array([1.2, 1.2])))
     assert filled[0] > filled[1]
+
+
+def test_what_is_expected_to_add_most_fills_the_front_faster_than_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = Run(curved, dim=2).go(40, size=1).seen
+    monkeypatch.setattr(turbo_columns, "EXACT_ROWS", 0)
+    drawn = Run(curved, dim=2).go(40, size=1).seen
+    reference = np.array([1.2, 1.2])
+    along = np.linspace(0, 1, 2000)
+    most = hypervolume(np.column_stack([along, (1 - along) ** 2]), reference)
+    assert most - hypervolume(exact.f, reference) < 0.7 * (most - hypervolume(drawn.f, reference))
+
+
+@pytest.mark.parametrize("dim", [2, 6])
+def test_in_few_dimensions_a_point_of_every_ask_is_exact_in_more_of_every_other(
+    dim: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = []
+    was = ColumnsSession._expect
+    monkeypatch.setattr(ColumnsSession, "_expect", lambda self, *a: exact.append(len(self.seen)) or was(self, *a))
+    Run(ends, dim=dim).go(13)
+    assert len(exact) > 3
+    assert set(np.diff(exact)) == {4 if dim == 2 else 8}
 
 
 @pytest.mark.parametrize("formula", [wedge, ends, patchy, many])

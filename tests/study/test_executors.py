@@ -166,10 +166,11 @@ def test_cancelled_jobs_run_again_and_the_executors_own_errors_are_failures() ->
 
 
 def test_a_function_that_cannot_travel_is_refused_with_a_way_out() -> None:
+    lock = threading.Lock()
     with pytest.raises(
         ValueError, match=r"workers=2: expected a function that can be sent .*executor=ThreadPoolExecutor"
     ):
-        minimize(lambda p: 0.0, BOUNDS, budget=4, workers=2, **OPTIONS)
+        minimize(lambda p: float(lock.locked()), BOUNDS, budget=4, workers=2, **OPTIONS)
 
 
 class Unloadable:

@@ -3,14 +3,16 @@
 import io
 import math
 import re
-from typing import Any
+import sys
+from types import ModuleType
+from typing import Any, ClassVar
 
 import pytest
 from evaluations import sphere
 from stroll import Stroll
 
 from lamcts.spaces.box import Box
-from lamcts.study import minimize
+from lamcts.study import minimize, progress
 from lamcts.study.progress import clock, make, pace
 
 OPTIONS: dict[str, Any] = {"budget": 40, "seed": 0, "sampler": Stroll(), "tree": None}
@@ -31,11 +33,37 @@ def test_a_terminal_gets_one_line_that_is_written_over() -> None:
     assert last.startswith(f"[{'#' * 24}] 40/40  best {result.fun:.6g}") and "left" in last
 
 
-def test_a_file_gets_lines_at_growing_intervals() -> None:
-    log = io.StringIO()
-    minimize(lambda p: None if p[0] < 0 else sphere(p), BOX, progress=log, **OPTIONS)
+class Clock:
+    """A clock that goes on by some seconds at each evaluation."""
+
+    def __init__(self, seconds: float) -> None:
+        self.now, self.seconds = 0.0, seconds
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def f(self, point: Any) -> float | None:
+        self.now += self.seconds
+        return None if point[0] < 0 else sphere(point)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0.01, [1, 40]),
+        (4.0, [1, 4, 8, 14, 23, 36, 40]),  # after 10, 15, 22.5, 33.75, 50.6 s, then 60
+        (50.0, [1, 2, 3, 4, 5, *range(7, 41, 2), 40]),
+        (300.0, [*range(1, 41)]),
+    ],
+)
+def test_a_file_gets_lines_ten_seconds_apart_and_later_a_minute(
+    seconds: float, shown: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, log = Clock(seconds), io.StringIO()
+    monkeypatch.setattr(progress, "time", clock)
+    minimize(clock.f, BOX, progress=log, **OPTIONS)
     lines = log.getvalue().splitlines()
-    assert [int(re.match(r"(\d+)/40  best ", line).group(1)) for line in lines] == [1, 2, 3, 5, 8, 12, 18, 27, 40]
+    assert [int(re.match(r"(\d+)/40  best ", line).group(1)) for line in lines] == shown
     assert re.search(r", \d+ failed", lines[-1])
 
 
@@ -59,9 +87,59 @@ def test_a_run_that_goes_on_counts_from_where_it_was(tmp_path: Any) -> None:
     minimize(sphere, BOX, journal=tmp_path / "run.db", **(OPTIONS | {"budget": 30}))
     log = io.StringIO()
     minimize(sphere, BOX, journal=tmp_path / "run.db", progress=log, **OPTIONS)
-    assert [line.split("/")[0] for line in log.getvalue().splitlines()] == ["31", "32", "33", "35", "38", "40"]
+    assert [line.split("/")[0] for line in log.getvalue().splitlines()] == ["31", "40"]
 
 
 def test_times_and_rates_read_well() -> None:
     assert [clock(s) for s in (0, 59.6, 61, 3661, math.inf)] == ["0:00", "1:00", "1:01", "1:01:01", "1000000:00:00"]
     assert [pace(r) for r in (12.34, 1.0, 0.25, 0.0)] == ["12.3/s", "1/s", "4 s each", "-"]
+
+
+class Shell:
+    kernel = None
+
+
+def _a_notebook(monkeypatch: pytest.MonkeyPatch, widgets: bool) -> None:
+    ipython = ModuleType("IPython")
+    ipython.get_ipython = Shell  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setattr(progress, "has_widgets", lambda: widgets)
+
+
+def test_a_notebook_without_widgets_gets_the_line_of_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _a_notebook(monkeypatch, widgets=False)
+    minimize(sphere, BOX, **OPTIONS)
+    assert "40/40  best" in capsys.readouterr().err.split("\r")[-1]
+    minimize(sphere, BOX, progress=False, **OPTIONS)
+    minimize(sphere, BOX, progress=(log := io.StringIO()), **OPTIONS)
+    assert capsys.readouterr().err == "" and "\r" not in log.getvalue()  # a stream that was given is no notebook
+
+
+def test_a_notebook_with_widgets_gets_a_bar_of_tqdm(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    class Bar:
+        made: ClassVar[list["Bar"]] = []
+
+        def __init__(self, total: int, initial: int) -> None:
+            self.total, self.n, self.text, self.closed = total, initial, "", False
+            self.made.append(self)
+
+        def set_postfix_str(self, text: str, refresh: bool) -> None:
+            self.text = text
+
+        def update(self, n: int) -> None:
+            self.n += n
+
+        def close(self) -> None:
+            self.closed = True
+
+    _a_notebook(monkeypatch, widgets=True)
+    module = ModuleType("tqdm.notebook")
+    module.tqdm = Bar  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tqdm", ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.notebook", module)
+    minimize(sphere, BOX, journal=tmp_path / "run.db", **(OPTIONS | {"budget": 30}))
+    result = minimize(sphere, BOX, journal=tmp_path / "run.db", **OPTIONS)
+    assert [(bar.total, bar.n, bar.closed) for bar in Bar.made] == [(30, 30, True), (40, 40, True)]
+    assert Bar.made[1].text == f"best {result.fun:.6g}"

@@ -309,7 +309,7 @@ def test_where_the_search_has_used_the_budget_nothing_is_evaluated_again(tmp_pat
         ({"budget": 0}, ValueError, "budget: expected a whole number of at least 1, got 0"),
         ({"budget": 2.5}, ValueError, "budget: .* got 2.5"),
         ({"budget": 5, "batch": 0}, ValueError, "batch"),
-        ({"budget": 5, "workers": -1}, ValueError, "workers"),
+        ({"budget": 5, "workers": -2}, ValueError, "workers"),
         ({"budget": 5, "patience": True}, ValueError, "patience"),
         ({"budget": 5, "seconds": -1.0}, ValueError, "seconds: expected at least 0"),
         ({"budget": 5, "target": math.nan}, ValueError, "target: expected a number"),

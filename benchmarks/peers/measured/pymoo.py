@@ -48,7 +48,7 @@ def _problem(search: MeasuredSearch) -> Any:
     from pymoo.core.problem import Problem
     from pymoo.core.variable import Choice
 
-    counts = {"n_obj": len(search.goals.objectives), "n_ieq_constr": len(search.goals.constraints)}
+    counts = {"n_obj": len(search.goals.objectives), "n_ieq_constr": search.goals.columns}
     if not _mixed(search):
         return Problem(n_var=search.dim, xl=0.0, xu=1.0, **counts)
     members = parameters(search.objective.space)

@@ -69,8 +69,8 @@ class Nearest:
 class Volume:
     """The volume that a point adds to a front [p, m]: of three losses or more, to some rows of it."""
 
-    def __init__(self, front: Floats) -> None:
-        self.front, self.reference = front, reference_of(front)
+    def __init__(self, front: Floats, margin: float = MARGIN) -> None:
+        self.front, self.reference = front, reference_of(front, margin)
         thin = 1 if front.shape[1] == 2 else -(-len(front) // MOST_FRONT)
         self._some = front[::thin]
         self._cells: Cells | None = None
@@ -83,9 +83,7 @@ class Volume:
 
     def slope(self, f: Floats) -> tuple[float, Floats]:
         """Of minus the logarithm: volumes fall by orders of magnitude as a front fills up."""
-        if self._cells is None:
-            self._cells = cells_of(self._some, self.reference)
-        lower, upper = self._cells
+        lower, upper = self.cells
         sides = upper - np.maximum(f, lower)  # [b, m]
         hit = (sides > 0).all(1)
         parts = sides[hit].prod(1)
@@ -93,15 +91,21 @@ class Volume:
             return np.inf, np.zeros(len(f))
         return -float(np.log(total)), ((parts[:, None] / sides[hit]) * (f > lower[hit])).sum(0) / total
 
+    @property
+    def cells(self) -> Cells:
+        if self._cells is None:
+            self._cells = cells_of(self._some, self.reference)
+        return self._cells
+
     def grown(self, f: Floats) -> "Volume":
         """Return the aim once a point [m] is taken; of three losses or more the cells stay, as they are dear."""
         return Volume(np.vstack([self.front, f])) if len(f) == 2 else self
 
 
-def reference_of(front: Floats) -> Floats:
+def reference_of(front: Floats, margin: float = MARGIN) -> Floats:
     """Return the point [m] that volumes are measured from, beyond the worst of a front [p, m]."""
     worst = front.max(0)
-    result: Floats = worst + MARGIN * np.maximum(worst - front.min(0), 1.0)
+    result: Floats = worst + margin * np.maximum(worst - front.min(0), 1.0)
     return result
 
 

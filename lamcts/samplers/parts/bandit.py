@@ -36,9 +36,11 @@ class AllocationState:
 class AdaptiveAllocation:
     """Shares above a `floor` for each arm; the past fades over `memory` results."""
 
-    def __init__(self, floors: Sequence[float], memory: float, state: AllocationState | None = None) -> None:
+    def __init__(
+        self, floors: Sequence[float], memory: float, state: AllocationState | None = None, little: float = LITTLE
+    ) -> None:
         self._floors = np.array(floors, float)  # [arms]
-        self._memory = memory
+        self._memory, self._little = memory, little
         self.state = AllocationState.of(len(floors)) if state is None else state
 
     def split(self, n: int, open: Sequence[bool]) -> list[int]:
@@ -57,7 +59,7 @@ class AdaptiveAllocation:
     def shares(self, open: Sequence[bool]) -> Floats:
         """Return the share of each open arm, [arms], their sum 1."""
         mask = np.array(open, bool)
-        rate = np.where(mask, self.rates() + LITTLE, 0.0) ** SHARPNESS
+        rate = np.where(mask, self.rates() + self._little, 0.0) ** SHARPNESS
         rate /= rate.sum()
         floors = np.where(mask, self._floors, 0.0)
         result: Floats = floors + (1.0 - floors.sum()) * rate

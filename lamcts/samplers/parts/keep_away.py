@@ -3,6 +3,8 @@
 Letters: m points, k draws, q columns, d coordinates.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -55,6 +57,21 @@ class SafeGroupPaths:
         values, gradients = self._paths.slopes(x)
         short, way = (own.astype(np.float32) for own in self._success.slope(x))
         return np.column_stack([values, short]), np.concatenate([gradients, way[:, None]], axis=1)
+
+
+Slopes = Callable[[Floats], tuple[Floats, Floats]]  # of a loss: of points [k, d] its values [k] and slopes [k, d]
+
+
+def safely(slopes: Slopes, success: Success | None) -> Slopes:
+    """Return the same loss with the price of likely failure added."""
+    if success is None:
+        return slopes
+
+    def added(x: Floats) -> tuple[Floats, Floats]:
+        (value, way), (short, fall) = slopes(x), success.slope(x)
+        return value + PRICE * short, way + PRICE * fall
+
+    return added
 
 
 def priced(success: Success, centre: Floats, half: float) -> Slope:

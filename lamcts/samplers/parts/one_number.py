@@ -47,9 +47,13 @@ def scale_of(seen: Observations, weights: Floats) -> Scale:
     if lone.any():
         spread[lone] = np.median(np.abs(seen.f[np.isfinite(seen.f).all(1)] - low), 0)[lone]
         spread[spread == 0] = np.ldexp(1.0, np.frexp(low[spread == 0])[1])
-    broken = [column[column > 0] for column in seen.g.T]
-    unit = [float(np.median(own)) if len(own) else 1.0 for own in broken]
-    return Scale(weights.tolist(), low.tolist(), spread.tolist(), unit)
+    return Scale(weights.tolist(), low.tolist(), spread.tolist(), [_usual(column) for column in seen.g.T])
+
+
+def _usual(g: Floats) -> float:
+    """Return the usual excess of a constraint [n]; of one that was not broken yet, by how much it was kept."""
+    sizes = g[g > 0] if (g > 0).any() else -g[g < 0]
+    return float(np.median(sizes)) if len(sizes) else 1.0
 
 
 class OneNumber(Observations):

@@ -86,6 +86,10 @@ class TrustRegionState:
             if not group.improved:
                 self.successes = 0
 
+    def reopen(self, length: float) -> None:
+        """Begin again with a box of this length; points that are out count as those of the old one."""
+        self.length, self.successes, self.failures = length, 0, 0
+
     def resize(self, success_tolerance: int, failure_tolerance: int, most: float) -> None:
         """Double the box after enough successes, halve it after enough failures."""
         if self.successes >= success_tolerance:

@@ -50,6 +50,14 @@ def test_where_nobody_gains_all_are_equal_again() -> None:
     np.testing.assert_allclose(shares.shares([True, True]), [0.5, 0.5], atol=1e-3)
 
 
+def test_what_is_as_good_as_nothing_can_be_said() -> None:
+    shares = [AdaptiveAllocation([0.0, 0.0], 60, little=little) for little in (1e-5, 1e-9)]
+    for own in shares:
+        own.credit(np.array([1e-6, 0.0]), np.array([30.0, 30.0]))
+    mild, sharp = (own.shares([True, True])[0] for own in shares)
+    assert mild < 0.51 and sharp > 0.9
+
+
 @pytest.mark.parametrize("asks", [[1] * 1000, [7] * 150, [1000]])
 def test_over_time_each_arm_gets_its_share_whatever_the_size_of_the_asks(asks: list[int]) -> None:
     shares = AdaptiveAllocation(FLOORS, 1e9)

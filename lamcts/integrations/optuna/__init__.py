@@ -1,0 +1,18 @@
+"""Lamcts as a sampler of Optuna.
+
+study = optuna.create_study(sampler=LamctsSampler(seed=0))
+study.optimize(objective, n_trials=100)
+"""
+
+from lamcts.errors import MissingExtra
+
+try:
+    import optuna  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "optuna":
+        raise
+    raise MissingExtra.of("optuna", "optuna") from None
+
+from lamcts.integrations.optuna.sampler import LamctsSampler
+
+__all__ = ["LamctsSampler"]

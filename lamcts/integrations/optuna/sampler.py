@@ -1,0 +1,166 @@
+"""The sampler: what Optuna calls."""
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from lamcts.integrations.optuna.parameters import Parameters
+from lamcts.integrations.optuna.proposer import Proposer
+from lamcts.integrations.optuna.record import CONSTRAINTS, Record, attributes
+from lamcts.rng import fresh_seed
+from lamcts.types import whole_number
+
+SETTINGS = ("_seed", "_settings", "_several", "_constraints_func", "_independent")
+MOST_TRIES = 8  # in which another process proposed the same point at the same time: a bound, never met
+
+
+class LamctsSampler(BaseSampler):
+    """Optuna's trials chosen by `lamcts.Optimizer`. What it knows it reads from the study: nothing else is kept.
+
+    So several processes may share a study, and a new sampler goes on where another one stopped. Points that are running
+    are not proposed again, and not waited for. All parameters are chosen together, those that only some trials have
+    too; one whose range changes is chosen from all of its ranges. The others, and those of the first trial, come from
+    `independent_sampler`. A pruned trial counts as just worse than all that were ahead of it where it stopped.
+    Constraints are those of `trial.set_constraint`, or of `constraints_func`.
+
+    seed: one number governs every draw (None: a fresh one).
+    n_startup_trials: trials before the search proper (None: as many as `lamcts.Optimizer` starts with for the space;
+        trials); untuned.
+    sampler: the local search, as of `lamcts.Optimizer` ("auto").
+    tree: how the space is split, as of `lamcts.Optimizer` ("auto").
+    several: whether the study may have several objectives (False); a reason: Optuna's tests of samplers for one
+        objective ask them to refuse others.
+    constraints_func: returns numbers that have to be at most 0, of a trial that is complete or pruned (None); Optuna 5
+        prefers `trial.set_constraint`.
+    independent_sampler: draws what is not drawn together (None: Optuna's `TPESampler`).
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int | None = None,
+        sampler: Any = "auto",
+        tree: Any = "auto",
+        several: bool = False,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
+        independent_sampler: BaseSampler | None = None,
+    ) -> None:
+        whole_number(n_startup_trials, "n_startup_trials", least=0, optional=True)
+        whole_number(seed, "seed", least=0, optional=True)
+        self._seed = fresh_seed() if seed is None else int(seed)
+        self._settings = {"n_init": n_startup_trials, "sampler": sampler, "tree": tree}
+        self._several = several
+        self._constraints_func = constraints_func
+        self._independent = independent_sampler
+        self._begin(None, (False,))
+
+    def _begin(self, study_name: str | None, maximize: tuple[bool, ...]) -> None:
+        """Forget what is known of any study."""
+        self._lock = threading.RLock()  # of threads that share a study: n_jobs=2
+        self._study_name, self._maximize = study_name, maximize
+        self._record = Record(maximize[0])
+        self._proposer: Proposer | None = None
+        self._made_of: Any = None  # what the proposer was made of: parameters and constraints
+
+    # What Optuna calls ----------------------------------------------------------------------------------------------
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        with self._lock:
+            self._read(study)
+            known = sorted(self._record.distributions.items())
+            return {name: one for name, one in known if one is not None and not one.single()}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        self._check(study)
+        if not search_space:
+            return {}
+        with self._lock:
+            trials = self._read(study)
+            proposer = self._up_to_date(search_space, trials, trial.number)
+            for _ in range(MOST_TRIES):
+                point = proposer.ask(trial.number, trials)
+                for key, text in attributes(proposer.parameters.internal(point)).items():
+                    study._storage.set_trial_system_attr(trial._trial_id, key, text)  # the other processes see it
+                trials = study.get_trials(deepcopy=False)
+                if not proposer.taken(trial.number, trials):  # by one that did not see it yet
+                    break
+            return proposer.parameters.values(point)
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        self._check(study)
+        return self._fallback(trial).sample_independent(study, trial, param_name, param_distribution)
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        self._fallback(trial).before_trial(study, trial)
+
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        if self._constraints_func is not None and state in (TrialState.COMPLETE, TrialState.PRUNED):
+            held = tuple(map(float, self._constraints_func(trial)))
+            if any(map(math.isnan, held)):
+                raise ValueError(f"constraints_func: expected numbers, got {held}")
+            study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, held)
+        self._fallback(trial).after_trial(study, trial, state, values)
+
+    def reseed_rng(self) -> None:
+        with self._lock:
+            self._seed, self._proposer = fresh_seed(), None
+            if self._independent is not None:
+                self._independent.reseed_rng()
+
+    # What it knows --------------------------------------------------------------------------------------------------
+
+    def _read(self, study: Study) -> list[FrozenTrial]:
+        """Return all trials of a study, their finished ones recorded."""
+        maximize = tuple(direction == StudyDirection.MAXIMIZE for direction in study.directions)
+        if (self._study_name, self._maximize) != (study.study_name, maximize):
+            self._begin(study.study_name, maximize)
+        trials = study.get_trials(deepcopy=False)
+        self._record.read(trials)
+        return trials
+
+    def _up_to_date(
+        self, search_space: dict[str, BaseDistribution], trials: list[FrozenTrial], number: int
+    ) -> Proposer:
+        """Return the proposer for a space, told all trials; a new one where the space, or the constraints, changed."""
+        made_of = (search_space, list(self._record.constraints))
+        if self._proposer is None or self._made_of != made_of:
+            settings = self._settings | {"seed": derived(self._seed, number)}
+            self._proposer = Proposer(Parameters(search_space), self._maximize, made_of[1], settings)
+            self._made_of = made_of
+        self._proposer.tell(trials, self._record.outcomes)
+        return self._proposer
+
+    def _fallback(self, trial: FrozenTrial) -> BaseSampler:
+        if self._independent is None:
+            self._independent = optuna.samplers.TPESampler(seed=derived(self._seed, trial.number) % 2**32)
+        return self._independent
+
+    def _check(self, study: Study) -> None:
+        if len(study.directions) > 1 and not self._several:
+            raise ValueError("expected a study of one objective; LamctsSampler(several=True) takes several")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is read from the study anyhow: a copy in another process reads it there."""
+        return {name: value for name, value in vars(self).items() if name in SETTINGS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin(None, (False,))
+
+
+def derived(seed: int, number: int) -> int:
+    """Return the seed of what begins at the trial of a number: two processes of one seed begin at different ones."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -1,0 +1,5 @@
+"""SciPy's habits: `lamcts.scipy.minimize(f, bounds)`; `scipy.optimize.minimize(..., method=lamcts.scipy.method)`."""
+
+from lamcts.integrations.scipy import method, minimize
+
+__all__ = ["method", "minimize"]

@@ -1,0 +1,113 @@
+"""A space some of whose parameters are fixed: the others are searched, and points are whole."""
+
+from collections.abc import Mapping
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.box import Box, Float
+from lamcts.spaces.product import Space
+from lamcts.spaces.values import brief, plain
+from lamcts.spaces.wrapped import Wrapped
+from lamcts.types import Floats
+
+ROUNDING = 1e-12  # of a range: a value that went through a code and back is the same
+
+
+class Fixed(Wrapped):
+    """The points of a `Space` or a `Box` in which some parameters have given values.
+
+    space: what points are of. values: by name, or by number from 0 on where points are tuples or arrays.
+
+    The codes are those of the other parameters alone, `inner`.
+    """
+
+    def __init__(self, space: Any, values: Mapping[Any, Any]) -> None:
+        self.whole, keys = space, keys_of(space)
+        if not isinstance(values, Mapping) or not values:
+            raise ValueError(f"fix: expected values by name, such as {{'lr': 0.1}}, got {brief(values)}")
+        for name in values:
+            if name not in keys or isinstance(name, bool):
+                raise ValueError(f"fix: expected names out of {brief(keys)}, got {brief(name)}")
+        self.free = [key for key in keys if key not in values]
+        if not self.free:
+            raise ValueError("fix: expected at least one parameter that is left to search, got values for all of them")
+        self.values = {key: _valid(space, key, values[key]) for key in keys if key in values}
+        super().__init__(_others(space, self.free))
+
+    def encode(self, point: Any) -> Floats:
+        """Return the code of a whole point; ValueError where one of the fixed parameters has another value."""
+        self.whole.encode(point)  # says what is wrong with it
+        for key, value in self.values.items():
+            if not _same(self.whole, key, point[key], value):
+                raise ValueError(f"parameter {key!r}: expected {brief(value)}, which is fixed, got {brief(point[key])}")
+        parts = [point[key] for key in self.free]
+        return self.inner.encode(dict(zip(self.free, parts, strict=True)) if isinstance(point, Mapping) else parts)
+
+    def decode(self, x: Floats) -> Any:
+        found = self.inner.decode(x)
+        if isinstance(found, Mapping):
+            return {key: found[key] if key in found else self.values[key] for key in keys_of(self.whole)}
+        free = dict(zip(self.free, found, strict=True))
+        parts = [free[key] if key in free else self.values[key] for key in keys_of(self.whole)]
+        return np.array(parts) if isinstance(self.whole, Box) else tuple(parts)
+
+    def signature(self) -> dict[str, Any]:
+        values = {str(key): plain(value) for key, value in self.values.items()}
+        return {"kind": "fixed", "values": values, "whole": self.whole.signature()}
+
+    def __repr__(self) -> str:
+        return f"Fixed({self.whole!r}, {self.values!r})"
+
+
+def fixed(space: Any, values: Mapping[Any, Any]) -> Any:
+    """Return a space with some parameters fixed, under the rules and keys that the space has round it.
+
+    ValueError where it is none of named or numbered parameters.
+    """
+    if not isinstance(space, Wrapped) or isinstance(space, Fixed):
+        return Fixed(space, values)
+    made = copy(space)
+    made.inner = fixed(space.inner, values)
+    made.dim = made.inner.dim
+    return made
+
+
+def keys_of(space: Any) -> list[Any]:
+    """Return what the parameters of a space go by: names, or numbers from 0 on."""
+    if isinstance(space, Space):
+        return [*(space.names or range(len(space.members)))]
+    if isinstance(space, Box):
+        return [*range(space.dim)]
+    raise ValueError(f"fix: expected a Space or a Box, got {type(space).__name__}, whose points have no parameters")
+
+
+def _member(space: Any, key: Any) -> AnySpace:
+    if isinstance(space, Box):
+        return Box(space.low[[key]], space.high[[key]])
+    member: AnySpace = space.members[keys_of(space).index(key)]
+    return member
+
+
+def _valid(space: Any, key: Any, value: Any) -> Any:
+    member = _member(space, key)
+    try:
+        decoded = member.decode(member.encode([value] if isinstance(space, Box) else value))
+    except ValueError as error:
+        raise ValueError(f"fix: parameter {key!r}: {error}") from None
+    return float(value) if isinstance(member, (Box, Float)) else decoded  # a number exactly as it was given
+
+
+def _same(space: Any, key: Any, value: Any, fixed: Any) -> bool:
+    member = _member(space, key)
+    values = ([value], [fixed]) if isinstance(space, Box) else (value, fixed)
+    return bool(np.allclose(member.encode(values[0]), member.encode(values[1]), rtol=0, atol=ROUNDING))
+
+
+def _others(space: Any, free: list[Any]) -> AnySpace:
+    if isinstance(space, Box):
+        return Box(space.low[free], space.high[free])
+    members = {key: _member(space, key) for key in free}
+    return Space(members if space.names is not None else [*members.values()])

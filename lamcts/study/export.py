@@ -1,0 +1,127 @@
+"""What was found for other programs to read: rows, a table of pandas, JSON values, a bit of HTML.
+
+A row is one evaluation: trial, values, constraints (how far beyond its bound each is), parameters, seconds, message.
+"""
+
+import csv
+import html
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lamcts.errors import MissingExtra
+from lamcts.outcomes.front import parts_of
+from lamcts.spaces.values import plain, scalar
+from lamcts.text import safe_repr
+
+if TYPE_CHECKING:
+    from lamcts.study.result import History
+
+LONGEST = 300  # characters of a value in a cell of HTML (by eye)
+LAST = ("seconds", "message")  # columns after the parameters
+
+
+def rows_of(history: "History") -> list[dict[str, Any]]:
+    """Return a dict for each evaluation; a parameter whose name is another column's is `point.NAME`."""
+    first = ["trial", *history.goals.names, *map(str, history.goals.constraints)]
+    values = history.values.reshape(len(history), len(history.goals.names))
+    columns = (history.trial, values, history.constraints, history.seconds, history.points)
+    rows = []
+    for i, (trial, found, over, seconds, point) in enumerate(zip(*columns, strict=True)):
+        row: dict[str, Any] = dict(zip(first, [int(trial), *found.tolist(), *over.tolist()], strict=True))
+        parts = dict(parts_of(point))
+        row |= {column: scalar(parts[name]) for name, column in columns_of(parts, (*first, *LAST)).items()}
+        rows.append(row | {"seconds": float(seconds), "message": history.messages.get(i)})
+    return rows
+
+
+def columns_of(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """Return the columns of parameters beside columns of other names, each of its own."""
+    names, used = list(names), {*taken}
+    columns = {name: name for name in names if name not in used}
+    used |= {*columns}
+    for name in names:
+        if name not in columns:
+            column = f"point.{name}"
+            while column in used:
+                column = f"point.{column}"
+            columns[name] = column
+            used.add(column)
+    return {name: columns[name] for name in names}
+
+
+def names_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the names of all columns; those at the end stay there, whatever other rows have."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [*(name for name in names if name not in LAST), *(name for name in LAST if name in names)]
+
+
+class SupportsWrite(Protocol):
+    """What text is written to: an open file, or a screen."""
+
+    def write(self, text: str, /) -> object: ...
+
+
+def write_csv(rows: list[dict[str, Any]], names: list[str], file: SupportsWrite) -> None:
+    """Write rows as comma-separated text with all digits; what is no number and no text is JSON."""
+    cells = [names, *([_cell(row[name], name) if name in row else "" for name in names] for row in rows)]
+    odd = any("\r" in cell for row in cells for cell in row)  # which the writer would not quote
+    csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL).writerows(cells)
+
+
+def _cell(value: Any, name: str) -> str:
+    if value is None and name in LAST:
+        return ""
+    if isinstance(value, float):
+        return "" if math.isnan(value) else repr(value)
+    if isinstance(value, (str, int)):
+        return str(value)
+    return json.dumps(plain(value))
+
+
+def dataframe_of(history: "History") -> Any:
+    """Return the rows as a pandas DataFrame; MissingExtra where pandas is not installed."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtra.of("pandas", "pandas") from None
+    rows = rows_of(history)
+    return pandas.DataFrame(rows, columns=names_of(rows) or None)
+
+
+def dict_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result as JSON values."""
+    return {name: json_values(value) for name, value in result.items()}
+
+
+def json_values(value: Any) -> Any:
+    """Return JSON values, None in place of nan and infinities: JSON has no number for them."""
+    if hasattr(value, "signature"):  # a space
+        return json_values(value.signature())
+    if hasattr(value, "rows"):  # a history or a front
+        return json_values(value.rows())
+    if is_dataclass(value) and not isinstance(value, type):
+        return json_values(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(name): json_values(each) for name, each in value.items()}
+    value = scalar(value)
+    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
+        return [json_values(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else plain(value)
+
+
+def html_of(values: Mapping[str, Any]) -> str:
+    """Return a small table of names and values."""
+    lines = []
+    for name, value in values.items():
+        text = safe_repr(value)
+        cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+        cells = f"<th style='text-align:right'>{html.escape(name)}</th>", _left(html.escape(cut))
+        lines.append(f"<tr>{cells[0]}{cells[1]}</tr>")
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _left(text: str) -> str:
+    return f"<td style='text-align:left; white-space:pre-wrap'>{text}</td>"

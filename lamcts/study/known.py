@@ -1,0 +1,140 @@
+"""Results that a user has already: told before the first point is asked for, each once, and not counted.
+
+    minimize(f, space, budget=50, known=[({"lr": 0.1}, 0.32), ({"lr": 0.01}, 0.25)])
+
+They are pairs of a point and what the function returns there (None or nan: it failed), or triples with the quantities
+that constraints bound; the path of a CSV file (known_table.py); or a `Result`. A run that goes on from its journal
+tells those not in it yet: the same call again tells none twice, and with more of them the run goes on with all; what
+a journal has stays there. Known results take the place of points of the initial design.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lamcts.optimizer.several import taken
+from lamcts.outcomes.goals import Goals
+from lamcts.spaces.values import brief
+from lamcts.study.bounded import Measure
+from lamcts.study.known_table import Row, parsed, rows_of_file
+from lamcts.study.problem import Problem, wanted
+from lamcts.text import safe_text
+
+if TYPE_CHECKING:
+    from lamcts.optimizer.optimizer import Optimizer
+
+Key = tuple[bytes, tuple[float | None, ...]]
+
+
+class Known(NamedTuple):
+    """A result: its point, what the function returned there, what constraints bound, and where it was given."""
+
+    point: Any
+    value: Any
+    constraints: Any
+    where: str
+
+
+def known_of(given: Any, problem: Problem) -> list[Known]:
+    """Return the known results, checked; ValueError says which of them does not fit, and why."""
+    if given is None:
+        return []
+    found = [_measured(one, problem) for one in _read(given, problem)]
+    for one in found:
+        _checked(one, lambda one: problem.space.encode(one.point))
+        _checked(one, lambda one: taken([one.value], [one.constraints], problem.goals))
+    return found
+
+
+def _read(given: Any, problem: Problem) -> list[Known]:
+    names = [name for each in problem.functions for name in each.names if name is not None]
+    if isinstance(given, (str, os.PathLike)):
+        rows = rows_of_file(given)
+    elif isinstance(given, Mapping) and hasattr(given, "rows"):
+        rows = [Row(f"row {i + 1}", row, text=False) for i, row in enumerate(given.rows())]
+    else:
+        return _pairs(given, problem)
+    found = parsed(rows, problem.space, problem.goals, names)
+    return [Known(one.point, _value(one.value, problem.goals), one.quantities or None, one.where) for one in found]
+
+
+def _value(values: dict[str, Any] | None, goals: Goals) -> Any:
+    return values[goals.names[0]] if values is not None and goals.plain else values
+
+
+def _pairs(given: Any, problem: Problem) -> list[Known]:
+    expected = "known: expected pairs of a point and its value, a CSV file or a Result"
+    if not isinstance(given, Iterable) or isinstance(given, (Mapping, bytes)):
+        raise ValueError(f"{expected}, got {brief(given)}")
+    found = []
+    for i, item in enumerate(given):
+        if not isinstance(item, (tuple, list)) or len(item) not in (2, 3):
+            raise ValueError(f"{expected}; number {i} is {brief(item)}")
+        point, value, *rest = item
+        constraints = rest[0] if rest else None
+        names = constraints if isinstance(constraints, Mapping) else ()
+        found.append(Known(point, wanted(value, problem.goals, [*names]), constraints, f"number {i}"))
+    return found
+
+
+def _measured(one: Known, problem: Problem) -> Known:
+    """Return a result with what its constraints that are functions say, where nobody has told it."""
+    if not problem.functions or not isinstance(one.constraints, (Mapping, type(None))):
+        return one
+    told = {*(one.constraints or ()), *(one.value if isinstance(one.value, Mapping) else ())}
+    found: dict[str, float] = {}
+    for measure in problem.functions:
+        if any(name is not None and name not in told for name in measure.names):
+            found |= _called(measure, one)
+    return one._replace(constraints=found | dict(one.constraints or {}))
+
+
+def _called(measure: Measure, one: Known) -> dict[str, float]:
+    try:
+        return measure(one.point)
+    except Exception as error:
+        raise ValueError(
+            f"known: {one.where}: a constraint raised {type(error).__name__} there ({safe_text(error)}); "
+            "tell its numbers by name beside the value, or leave the point out"
+        ) from error
+
+
+def _checked(one: Known, check: Callable[[Known], Any]) -> None:
+    try:
+        check(one)
+    except ValueError as error:
+        raise ValueError(f"known: {one.where}: {error}") from None
+
+
+def tell(known: list[Known], opt: "Optimizer") -> int:
+    """Tell an optimizer those results that it has not seen, all at once, and return how many they are."""
+    new = untold(known, opt)
+    if new:
+        opt.tell_points([one.point for one in new], [one.value for one in new], [one.constraints for one in new])
+    return len(new)
+
+
+def untold(known: list[Known], opt: "Optimizer") -> list[Known]:
+    """Return the results that are not among the rows of an optimizer; of equal ones as many as it lacks."""
+    if not known or not len(opt.seen):
+        return known
+    rows: dict[Key, list[int]] = {}
+    for row, x in enumerate(opt.seen.x):
+        # a trial's own code may differ in the last bit from that of its point, which is what users see
+        for code in {x.tobytes(), opt.space.encode(opt.space.decode(x)).tobytes()}:
+            rows.setdefault((code, _losses(opt.seen.f[row])), []).append(row)
+    used: set[int] = set()
+    new = []
+    for one in known:
+        f = taken([one.value], [one.constraints], opt.goals).f[0]
+        same = rows.get((opt.space.encode(one.point).tobytes(), _losses(f)), [])
+        free = [row for row in same if row not in used]
+        used.update(free[:1])
+        new += [] if free else [one]
+    return new
+
+
+def _losses(f: Any) -> tuple[float | None, ...]:
+    return tuple(None if np.isnan(number) else float(number) + 0.0 for number in f)

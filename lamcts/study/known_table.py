@@ -1,0 +1,233 @@
+"""Known results as a table: a CSV file with a line of names, or the rows of a `Result`.
+
+A column for each parameter (x1, x2, ... where points are arrays or tuples), each objective (`value` where there is one)
+and each quantity that is bounded, by its name; or how far beyond its bound it is, by the words of the constraint. That
+is what `lamcts show RUN --csv` writes. An empty value is a failed evaluation, or with quantities one that was checked;
+other columns are left alone.
+"""
+
+import csv
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.outcomes.front import parts_of
+from lamcts.outcomes.goals import Constraint, Goals
+from lamcts.spaces.box import Float
+from lamcts.spaces.fixed import Fixed
+from lamcts.spaces.product import Space as ProductSpace
+from lamcts.spaces.values import brief
+from lamcts.study.export import LAST, columns_of
+
+SEPARATORS = ",;\t"  # of a file: the one that its first line has most of
+WORDS = {"true": True, "false": False}
+
+
+class Row(NamedTuple):
+    """A row of a table: where it stands, its cells by column, and whether they are text that has to be read."""
+
+    where: str
+    cells: Mapping[str, Any]
+    text: bool = True
+
+
+class Parsed(NamedTuple):
+    """A row of a table: where it stands, the point, values by name, None where all of them are empty."""
+
+    where: str
+    point: Any
+    value: dict[str, Any] | None
+    quantities: dict[str, float]
+
+
+def rows_of_file(path: "str | os.PathLike[str]") -> list[Row]:
+    """Return the rows of a CSV file; ValueError names the line where something is wrong with it."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"known: expected {path} to be text in UTF-8: {error}") from None
+    first = text.partition("\n")[0]
+    reader = csv.reader(StringIO(text, newline=""), delimiter=max(SEPARATORS, key=first.count))
+    try:
+        return list(_rows(reader, str(path)))
+    except csv.Error as error:
+        raise ValueError(f"known: {path}, line {reader.line_num}: {error}") from None
+
+
+def _rows(reader: Any, path: str) -> Iterator[Row]:
+    names: list[str] = []
+    for cells in reader:
+        where = f"{path}, line {reader.line_num}"
+        if not any(cell.strip() for cell in cells):
+            continue
+        if not names:
+            names = cells
+            twice = [name for name in names if names.count(name) > 1 and name.strip()]
+            if twice:
+                raise ValueError(f"known: {where}: expected each column once, got {twice[0]!r} twice")
+        elif len(cells) != len(names):
+            raise ValueError(f"known: {where}: expected {len(names)} cells, one a column, got {len(cells)}")
+        else:
+            yield Row(where, dict(zip(names, cells, strict=True)))
+    if not names:
+        raise ValueError(f"known: expected a line of names in {path}, got an empty file")
+
+
+def parsed(rows: Sequence[Row], space: Any, goals: Goals, measured: Sequence[str] = ()) -> list[Parsed]:
+    """Return rows as points and values; ValueError names the place and the column.
+
+    measured: quantities that somebody else knows, where no column has them.
+    """
+    if not rows:
+        return []
+    held = (*goals.names, *map(str, goals.constraints), "trial", *LAST)
+    inside = members_of(space)
+    columns = columns_of(inside, held)
+    rows = _renamed(rows, [*columns, *columns.values(), *held, *goals.quantities])
+    columns = {name: own if own in rows[0].cells else name for name, own in columns.items()}
+    members = {name: (columns[name], member) for name, member in inside.items()}
+    _check_columns(rows[0], members, goals, measured)
+    named = isinstance(_sample(space), Mapping)
+    return [Parsed(row.where, _point(row, members, named), *_values(row, goals)) for row in rows]
+
+
+def members_of(space: Any) -> dict[str, Any]:
+    """Return the parts of a point by name, each with its space; None where it has none of its own."""
+    space = bare(space)
+    if isinstance(space, ProductSpace):
+        names = space.names or [f"x{i + 1}" for i in range(len(space.members))]
+        return dict(zip(names, space.members, strict=True))
+    parts = parts_of(_sample(space))
+    if [name for name, _ in parts] == ["point"]:
+        return {"point": space}
+    low, high = getattr(space, "low", None), getattr(space, "high", None)
+    if isinstance(low, np.ndarray) and isinstance(high, np.ndarray):
+        return {name: Float(*ends) for (name, _), *ends in zip(parts, low.tolist(), high.tolist(), strict=True)}
+    return {name: None for name, _ in parts}
+
+
+def _renamed(rows: Sequence[Row], names: Sequence[str]) -> Sequence[Row]:
+    """Return rows whose columns have their names without the blanks that somebody typed round them."""
+    meant = {name.strip(): name for name in names}
+    there = [*rows[0].cells]
+    new = {name: meant.get(name.strip(), name) for name in there if name not in names}
+    if all(name == other or other in there for name, other in new.items()):
+        return rows
+    return [row._replace(cells={new.get(name, name): cell for name, cell in row.cells.items()}) for row in rows]
+
+
+def bare(space: Any) -> Any:
+    """Return the space without rules, keys and fixed values: what its points are made of."""
+    while hasattr(space, "inner"):
+        space = space.whole if isinstance(space, Fixed) else space.inner
+    return space
+
+
+def _sample(space: Any) -> Any:
+    return space.decode(space.sample(1, np.random.default_rng(0))[0])
+
+
+def _check_columns(row: Row, members: Mapping[str, Any], goals: Goals, measured: Sequence[str]) -> None:
+    texts = [str(held) for held in goals.constraints]
+    known = {held.name for held, text in zip(goals.constraints, texts, strict=True) if text in row.cells}
+    wanted = [*(own for own, _ in members.values() if row.text), *goals.names]
+    wanted += [name for name in goals.quantities if name not in known and name not in measured]
+    for name in wanted:
+        if name not in row.cells:
+            got = ", ".join(row.cells)
+            raise ValueError(f"known: {row.where.partition(', line')[0]}: expected a column {name!r}, got {got:.200}")
+
+
+MISSING = object()  # the cell of a parameter that a point does not have
+
+
+def _point(row: Row, members: Mapping[str, tuple[str, Any]], named: bool) -> Any:
+    """Return the point of a row; a parameter by name whose cell is empty is left out, unless that is an option."""
+    found = {name: _read(row, own, member) for name, (own, member) in members.items()}
+    if named:
+        return {name: value for name, value in found.items() if value is not MISSING}
+    for name, value in found.items():
+        if value is MISSING:
+            raise ValueError(f"known: {row.where}, column {name!r}: expected a value, got an empty cell")
+    return found["point"] if [*found] == ["point"] else [*found.values()]
+
+
+def _read(row: Row, own: str, member: Any) -> Any:
+    """Return what a cell says: of its readings the first that the parameter takes."""
+    if not row.text:
+        return row.cells.get(own, MISSING)
+    cell = row.cells[own]
+    readings = [*_readings(cell)]
+    if member is None:
+        return readings[0] if cell.strip() else MISSING
+    refused: ValueError | None = None
+    for value in readings:
+        try:
+            member.encode(value)
+            return value
+        except ValueError as error:
+            refused = refused or error
+    if not cell.strip():
+        return MISSING
+    raise ValueError(f"known: {row.where}, column {own!r}: {refused}")
+
+
+def value_of(text: str, member: Any) -> Any:
+    """Return what a text says for a parameter: of its readings the first that the parameter takes, else itself."""
+    for value in _readings(text):
+        with suppress(ValueError):
+            member.encode(value)
+            return value
+    return text
+
+
+def _readings(cell: str) -> Iterator[Any]:
+    """Yield what a text may mean, numbers first, itself last."""
+    for kind in (int, float):
+        try:
+            yield kind(cell)
+        except ValueError:
+            continue
+    if cell.strip().lower() in WORDS:
+        yield WORDS[cell.strip().lower()]
+    with suppress(ValueError, RecursionError):
+        if not isinstance(found := json.loads(cell), str):  # a text stands there as it is
+            yield found
+    yield cell
+    yield cell.strip()
+
+
+def _values(row: Row, goals: Goals) -> tuple[dict[str, Any] | None, dict[str, float]]:
+    values = {name: _number(row, name) for name in goals.names}
+    quantities = {name: number for name in goals.quantities if (number := _number(row, name)) is not None}
+    for held in goals.constraints:
+        over = _number(row, str(held))
+        if over is not None and held.name in goals.quantities and held.name not in quantities:
+            quantities[held.name] = _quantity(held, over)
+    return None if all(number is None for number in values.values()) else values, quantities
+
+
+def _quantity(held: Constraint, over: float) -> float:
+    """Return a value of a quantity that is so far beyond its bound."""
+    if held.relation == "<=":
+        return held.bound + over
+    return held.bound - over if held.relation == ">=" else held.bound + held.tolerance + over
+
+
+def _number(row: Row, name: str) -> float | None:
+    """Return the number of a cell, None where it is empty or there is none."""
+    cell = row.cells.get(name, "")
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return None
+    try:
+        number = float(cell)
+    except (TypeError, ValueError):
+        raise ValueError(f"known: {row.where}, column {name!r}: expected a number, got {brief(cell)}") from None
+    return None if math.isnan(number) else number

@@ -1,0 +1,117 @@
+"""A result from the journal of a run, without the function that was evaluated: `lamcts.load("run.db")`."""
+
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lamcts.observations import Observations
+from lamcts.outcomes.goals import LARGEST, Goals
+from lamcts.spaces.recalled import recalled
+from lamcts.study.result import Result
+from lamcts.study.summary import summarise
+
+if TYPE_CHECKING:
+    from lamcts.journal.recorded import Recorded
+    from lamcts.outcomes.front import Front
+
+JOURNAL = "journal.db"  # what `lamcts run` calls it in the folder of a run
+
+
+def load(path: str | os.PathLike[str], space: Any = None) -> Result:
+    """Return what a run has found so far, from its journal: the `Result`, with its `space` and `about` beside.
+
+    path: the journal, or the folder that `lamcts run` wrote. A run may be writing it meanwhile.
+    space: the run's (None: as the journal describes it). A journal has tables of points (`Finite`) by a checksum, and
+        options that are no plain values as texts: ValueError asks for the space then. Keys and rules are left out.
+
+    `status` is "loaded": why a run stopped is in no journal. JournalError where the file is none.
+    """
+    from lamcts.journal import Journal
+
+    record = Journal.read(journal_in(path))
+    return result_of(record, space_of(record, space))
+
+
+def result_of(record: "Recorded", space: Any) -> Result:
+    """Return the result of a run that was read."""
+    run = _Run(record, space)
+    message = f"{record.n} evaluations, read from {record.path}"
+    result = summarise(run, list(record.checks), record.asks, "loaded", message)
+    result.update(space=run.space, about=record.about)
+    if isinstance(record.memory, dict):
+        result["memory"] = record.memory.get("now" if "candidates" in result else "best")
+    return result
+
+
+def journal_in(path: str | os.PathLike[str]) -> Path:
+    """Return the journal of a folder, or the path itself."""
+    file = Path(path)
+    return file / JOURNAL if file.is_dir() else file
+
+
+def space_of(record: "Recorded", given: Any = None) -> Any:
+    """Return the space of a run, as given or as its journal describes it; ValueError where that is not the run's."""
+    signature = record.fingerprint.get("space")
+    if given is None:
+        space = recalled(signature)
+        if space is None or (record.n and space.dim != record.x.shape[1]):
+            kind = signature.get("kind") if isinstance(signature, dict) else signature
+            raise ValueError(
+                f"space: expected the run's, since the journal {record.path} does not hold it (a {kind}): "
+                "pass load(path, space=...)"
+            )
+        return space
+    from lamcts.journal.fingerprint import plain
+
+    if not hasattr(given, "signature") or plain(given.signature()) != signature:
+        raise ValueError(f"space: expected that of the run in {record.path}, got another one; leave it out, or look")
+    return given
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run as far as a result needs it."""
+
+    record: "Recorded"
+    space: Any
+
+    @property
+    def goals(self) -> Goals:
+        goals, about = self.record.goals, self.record.about
+        given: Any = about.get("reference")  # a run says of itself what it likes
+        known = isinstance(given, list) and all(type(each) in (int, float) and abs(each) < LARGEST for each in given)
+        if not known or len(given) != len(goals.names):
+            return goals
+        return replace(goals, reference=tuple(float(number) for number in given))
+
+    @cached_property
+    def seen(self) -> Observations:
+        seen = Observations(self.space.dim, True, None, len(self.goals.objectives), len(self.goals.constraints))
+        if self.record.n:
+            seen.append(*self.record.columns)
+        return seen
+
+    @property
+    def failures(self) -> dict[int, str]:
+        return self.record.failures
+
+    @property
+    def seed(self) -> int:
+        seed = self.record.fingerprint.get("seed")
+        return seed if isinstance(seed, int) else 0
+
+    @property
+    def tree(self) -> Any:
+        return None if self.record.fingerprint.get("tree") in (None, "None") else self.record.fingerprint["tree"]
+
+    @property
+    def placements(self) -> dict[str, int]:
+        return {} if self.record.core is None else self.record.core.placements
+
+    @property
+    def front(self) -> "Front":
+        from lamcts.optimizer.records import front
+
+        return front(self.space, self.seen, self.goals)

@@ -1,0 +1,60 @@
+"""Who evaluates: this process, threads, processes of our own, the user's executor; or one call for many points."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from lamcts.spaces.values import brief
+from lamcts.study.evaluation import Serial, Workers
+from lamcts.types import whole_number
+
+ALL = -1  # workers: one a core
+THREADS = "threads"
+
+
+def check_workers(workers: Any, executor: Any, vectorized: bool) -> None:
+    """Raise ValueError where `workers` is none of a number, -1 and "threads", or where others evaluate."""
+    if vectorized and not (executor is None and (workers is None or workers == 1)):
+        raise ValueError("vectorized: expected neither workers nor executor beside it: the function has all points")
+    if isinstance(workers, str) and workers == THREADS:
+        if executor is not None:
+            raise ValueError("workers: expected a number beside executor, got 'threads'; leave one of them out")
+    elif isinstance(workers, str):
+        raise ValueError(f"workers: expected a number, -1 (one a core), 'threads' or None, got {brief(workers)}")
+    elif not (_whole(workers) and workers == ALL):
+        whole_number(workers, "workers", optional=True)
+
+
+def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
+    """Return what evaluates a function, as the settings of a run have it."""
+    if settings.vectorized:
+        from lamcts.study.vectorized import Vectorized
+
+        return Vectorized(f, settings.batch)
+    n = min(cores(), settings.budget) if settings.workers in (ALL, THREADS) else settings.workers
+    if settings.executor is not None:
+        from lamcts.study.executors import Shared
+
+        return Shared(f, settings.executor, None if settings.workers == ALL else n)
+    if settings.workers == THREADS:
+        from lamcts.study.executors import Shared
+
+        return Shared(f, partial(ThreadPoolExecutor, n), n)
+    if n is not None and n > 1:
+        from lamcts.study.executors import Processes
+
+        return Processes(f, min(n, settings.budget))
+    return Serial(f)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

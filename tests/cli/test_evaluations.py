@@ -1,0 +1,43 @@
+"""`lamcts show --csv`: every evaluation of a run, for a spreadsheet."""
+
+import csv
+import io
+
+import pytest
+from commands import said
+
+import lamcts
+
+OPTIONS = {"seed": 0, "sampler": "uniform", "tree": None, "progress": False}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_all_evaluations_are_written_with_their_points(capsys):
+    space = lamcts.Space({"lr": lamcts.Float(0, 1), "act": lamcts.Choice(["a, b", "c"])})
+    ran = lamcts.minimize(lambda p: None if p["lr"] < 0.3 else p["lr"], space, budget=12, journal="run.db", **OPTIONS)
+    code, out, err = said(capsys, "show", "run.db", "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert (code, err) == (0, "") and list(rows[0]) == ["trial", "value", "lr", "act", "seconds", "message"]
+    assert [float(row["lr"]) for row in rows] == [point["lr"] for point in ran.history.points]
+    assert [row["act"] for row in rows] == [point["act"] for point in ran.history.points]
+    assert [row["message"] for row in rows if not row["value"]] == ["no value"] * len(ran.history.messages)
+
+
+def test_where_the_space_is_in_no_journal_there_are_coordinates_and_a_word(capsys):
+    lamcts.minimize(sum, lamcts.Finite([(1, 2), (3, 4), (5, 6)]), budget=3, journal="run.db", **OPTIONS)
+    code, out, err = said(capsys, "show", "run.db", "--csv")
+    assert code == 0 and out.startswith("trial,value,u1,u2,seconds") and len(out.splitlines()) == 4
+    assert "does not say what its points are" in err
+
+
+def test_a_journal_without_an_evaluation_has_a_line_of_names(capsys):
+    opt = lamcts.Optimizer(lamcts.Box(0, 1, dim=1), seed=0)
+    from lamcts.journal import Journal
+
+    with Journal.open("run.db", opt.fingerprint()) as journal:
+        journal.write(opt.delta(journal.mark))
+    assert said(capsys, "show", "run.db", "--csv") == (0, "trial,value\n", "")

@@ -1,0 +1,178 @@
+"""Known results from a CSV file: what may stand in it, and how mistakes in it are told."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluations import beam, sphere
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stroll import Stroll
+
+import lamcts
+from lamcts.study.export import names_of, write_csv
+
+BOX = lamcts.Box(-1, 1, dim=2)
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "progress": False}
+PARTS: dict[str, Any] = {
+    "lr": lamcts.Float(0, 1),
+    "act": lamcts.Choice(["relu", "1", 2, None, "", "true", "a,b"]),
+    "flag": lamcts.Bool(),
+    "trial": lamcts.Int(1, 9),
+    "size": lamcts.Choice([[32, 32], [64]]),
+    "box": lamcts.Box(-1, 1, dim=2),
+}
+SPACE = lamcts.Space(PARTS)
+
+
+def cost(point: dict[str, Any]) -> float | None:
+    return None if point["trial"] == 3 else float(point["lr"] + point["trial"])
+
+
+def told(text: str, tmp_path: Path, space: Any = BOX, f: Any = sphere, **goals: Any) -> Any:
+    (tmp_path / "old.csv").write_text(text, encoding="utf-8")
+    return lamcts.minimize(f, space, budget=1, known=tmp_path / "old.csv", **goals, **OPTIONS).history
+
+
+def written(result: Any) -> str:
+    rows = result.rows()
+    write_csv(rows, names_of(rows), file := io.StringIO())
+    return file.getvalue()
+
+
+def same(a: Any, b: Any) -> bool:
+    return bool(np.array_equal(a, b, equal_nan=True))
+
+
+def test_what_a_run_writes_another_one_knows(tmp_path: Path) -> None:
+    ran = lamcts.minimize(cost, SPACE, budget=25, **OPTIONS)
+    history = told(written(ran), tmp_path, SPACE, cost)
+    assert np.allclose(history.x[:25], ran.history.x, rtol=0, atol=1e-12) and same(
+        history.values[:25], ran.history.values
+    )
+    assert ran.history.failed.any() and (history.trial[:25] == -1).all()
+
+
+def test_columns_of_constraints_and_objectives_come_back(tmp_path: Path) -> None:
+    goals: dict[str, Any] = {"objectives": {"cost": "min", "range": "max"}}
+    goals["constraints"] = ["stress <= 5", "stress >= -9", "cost <= 3"]
+    ran = lamcts.minimize(beam, BOX, budget=12, **goals, **OPTIONS)
+    history = told(written(ran), tmp_path, BOX, beam, **goals)
+    assert same(history.values[:12], ran.history.values)
+    assert np.allclose(history.constraints[:12], ran.history.constraints)
+    plain = told("stress,x1,x2,range,cost\n2,0.1,0.2,0.3,0.05\n7,.7,.1,,\n", tmp_path, BOX, beam, **goals)
+    assert plain.values[0].tolist() == [0.05, 0.3] and plain.constraints[0].tolist() == [-3.0, -11.0, 3.0 * 0 - 2.95]
+    assert plain.checked[:2].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_a_spreadsheets_file_will_do(separator: str, tmp_path: Path) -> None:
+    lines = ["\ufeffx1,x2,value,note", " 0.1 ,0.2,5e-1,by hand", "", "0.3,0.4,,crashed", "0.5,0,nan,"]
+    history = told("\r\n".join(lines).replace(",", separator), tmp_path)
+    assert np.allclose(list(history.points[:3]), [[0.1, 0.2], [0.3, 0.4], [0.5, 0]])
+    assert same(history.values[:3], [0.5, np.nan, np.nan]) and [*history.messages] == [1, 2]
+
+
+def test_points_that_are_one_thing_or_come_from_a_table_have_their_columns(tmp_path: Path) -> None:
+    assert list(told("point,value\n4,2\n", tmp_path, lamcts.Int(1, 9), float).points[:1]) == [4]
+    pairs = lamcts.Space([lamcts.Int(0, 9), lamcts.Choice(["a", "b"])])
+    assert list(told("x2,x1,value\nb,4,2\n", tmp_path, pairs, lambda p: p[0]).points[:1]) == [(4, "b")]
+    table = lamcts.Finite([{"a": 1, "b": "x"}, {"a": 2, "b": "y"}], features=[[0], [1]])
+    assert list(told("a,b,value\n2,y,2\n", tmp_path, table, lambda p: p["a"]).points[:1]) == [{"a": 2, "b": "y"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected a line of names in .*old.csv, got an empty file"),
+        ("x1,x2,loss\n0,0,1\n", "known: .*old.csv: expected a column 'value', got x1, x2, loss"),
+        ("x1,value\n0,1\n", "expected a column 'x2', got x1, value"),
+        ("x1,x2,x2,value\n0,0,0,1\n", "old.csv, line 1: expected each column once, got 'x2' twice"),
+        ("x1,x2,value\n0,0,1\n0,1\n", "old.csv, line 3: expected 3 cells, one a column, got 2"),
+        ("x1,x2,value\n0,0,1\n\n0,9,1\n", r"old.csv, line 4, column 'x2': .*in \[-1.0, 1.0\], got 9"),
+        ("x1,x2,value\n0,zero,1\n", "old.csv, line 2, column 'x2': value: expected a number, got 'zero'"),
+        ("x1,x2,value\n0,,1\n", "old.csv, line 2, column 'x2': expected a value, got an empty cell"),
+        ("x1,x2,value\n0,0,good\n", "old.csv, line 2, column 'value': expected a number, got 'good'"),
+        ('x1,x2,value\n0,0,"1\n2"\n', "old.csv, line 3, column 'value': expected a number"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line_and_column(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        told(text, tmp_path)
+
+
+def test_other_mistakes_are_told_too(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"line 2, column 'act': .*got 7"):
+        told('lr,act,flag,point.trial,size,box,value\n0,7,true,1,[64],"[0,0]",1\n', tmp_path, SPACE, cost)
+    small = lamcts.Space({"lr": lamcts.Float(0, 1), "n": lamcts.Int(1, 3)})
+    with pytest.raises(ValueError, match=r"known: .*line 3: .*without \['lr'\]"):
+        told("lr,n,value\n0,1,1\n,1,1\n", tmp_path, small, cost)
+    with pytest.raises(ValueError, match="expected a column 'stress'"):
+        told("x1,x2,cost\n0,0,1\n", tmp_path, BOX, beam, objectives=["cost"], constraints=["stress <= 5"])
+    (tmp_path / "latin.csv").write_bytes(b"x1,x2,value,gr\xf6\xdfe\n0,0,1,\n")
+    with pytest.raises(ValueError, match=r"expected .*latin.csv to be text in UTF-8"):
+        lamcts.minimize(sphere, BOX, budget=1, known=tmp_path / "latin.csv", **OPTIONS)
+    with pytest.raises(FileNotFoundError):
+        lamcts.minimize(sphere, BOX, budget=1, known=tmp_path / "none.csv", **OPTIONS)
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.text(max_size=60) | st.text(alphabet='x12,value\n"0.;[]{}-e', max_size=60).map("x1,x2,value\n{}".format))
+def test_any_text_is_taken_or_refused_in_words(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("known") / "old.csv"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    try:
+        lamcts.study.Study(sphere, BOX, False, 1, known=path, **OPTIONS)
+    except ValueError as error:
+        assert "known: " in str(error)
+
+
+LABELS = st.text(alphabet="ab 1,;\"'\n\té=.", min_size=1, max_size=5) | st.sampled_from(
+    ["trial", "value", "message", "seconds", "point.trial", "point.point.trial", "x1", "point", "c <= 1"]
+)
+OPTIONS_OF_ALL_KINDS = st.lists(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4) | LABELS,
+    min_size=1,
+    max_size=4,
+)
+
+
+@st.composite
+def spaces(draw: Any) -> Any:
+    """Draw spaces with names and options of all kinds; a journal's table tells apart what their texts tell apart."""
+    names = draw(st.lists(LABELS, min_size=1, max_size=4, unique=True))
+    members: dict[str, Any] = {}
+    for name in names:
+        kind = draw(st.sampled_from(["float", "int", "bool", "choice"]))
+        if kind == "choice":
+            options = draw(OPTIONS_OF_ALL_KINDS)
+            texts = {_text(option): option for option in options}
+            members[name] = lamcts.Choice([*texts.values()])
+        else:
+            members[name] = {"float": lamcts.Float(-1e-3, 7.5), "int": lamcts.Int(-5, 10**6), "bool": lamcts.Bool()}[
+                kind
+            ]
+    return lamcts.Space(members)
+
+
+def _text(option: Any) -> str:
+    text = str(option).strip().lower().replace("none", "null")
+    try:
+        return str(float(text))
+    except (ValueError, OverflowError):
+        return text
+
+
+@settings(max_examples=300, deadline=None)
+@given(space=spaces(), seed=st.integers(0, 99))
+def test_points_of_any_space_come_back_from_their_table(space: Any, seed: int, tmp_path_factory: Any) -> None:
+    points = [space.decode(x) for x in space.sample(4, np.random.default_rng(seed))]
+    known = [(point, float(i)) for i, point in enumerate(points)]
+    ran = lamcts.minimize(lambda p: 1.0, space, budget=1, known=known, repeat=True, **OPTIONS)
+    path = tmp_path_factory.mktemp("known") / "old.csv"
+    path.write_bytes(written(ran).encode())
+    again = lamcts.study.Study(lambda p: 1.0, space, False, 1, known=path, **OPTIONS)
+    expected = space.encode_many(list(ran.history.points))
+    assert np.allclose(space.encode_many([one.point for one in again.known]), expected, rtol=0, atol=1e-12)

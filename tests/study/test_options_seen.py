@@ -1,0 +1,50 @@
+"""Options show themselves to tools, and words of other libraries are answered by ours."""
+
+import inspect
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+import lamcts
+from lamcts.study.foreign import OTHERWISE, OURS, RENAMED
+from lamcts.study.options import Options, Settings
+
+
+@pytest.mark.parametrize("function", [lamcts.minimize, lamcts.maximize, lamcts.run], ids=lambda f: f.__name__)
+def test_every_option_is_in_the_signature_with_its_default(function: Any) -> None:
+    shown = inspect.signature(function).parameters
+    assert list(shown)[:3] == ["f", "space", "budget"] and shown["budget"].default is inspect.Parameter.empty
+    for field in fields(Settings)[1:]:
+        assert (shown[field.name].kind, shown[field.name].default) == (inspect.Parameter.KEYWORD_ONLY, field.default)
+    assert ("maximize" in shown) == (function is lamcts.run) and "options" not in shown
+    assert "n_init" in str(inspect.signature(function))  # what `help` and a prompt show
+
+
+def test_what_type_checkers_are_told_is_what_there_is() -> None:
+    assert [*Options.__annotations__] == [field.name for field in fields(Settings)][1:]
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [
+        ("bounds", r"the second argument, and bounds are one: minimize\(f, \[\(low, high\), ...\]"),
+        ("args", "in the function"),
+        ("maxiter", "called 'budget'"),
+        ("max_evals", "called 'budget'"),
+        ("n_trials", "called 'budget'"),
+        ("n_jobs", "called 'workers'"),
+        ("rng", "called 'seed'"),
+        ("direction", "lamcts.minimize or lamcts.maximize"),
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"budget": 5}], ids=["alone", "with a budget"])
+def test_a_word_of_another_library_is_answered_by_ours(word: str, answer: str, more: dict[str, Any]) -> None:
+    for call in (lamcts.minimize, lamcts.maximize, lamcts.run):
+        with pytest.raises(TypeError, match=f"unknown option '{word}'; .*{answer}"):
+            call(lambda x: 0.0, [(0, 1)], **{word: 7}, **more)  # type: ignore[arg-type]
+
+
+def test_the_table_answers_only_what_is_no_option_and_by_what_is_one() -> None:
+    known = {field.name for field in fields(Settings)}
+    assert set(RENAMED) <= known and not known & {*OURS, *OTHERWISE} and not {*OURS} & {*OTHERWISE}
