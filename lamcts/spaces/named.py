@@ -9,15 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from lamcts.spaces.base import Space
 from lamcts.spaces.box import Box
-from lamcts.spaces.described import built
+from lamcts.spaces.discrete import Bool
+from lamcts.spaces.fixed import Fixed, keys_of
+from lamcts.spaces.product import Space
+from lamcts.spaces.recalled import recalled
 from lamcts.spaces.values import plain
 from lamcts.types import Floats
-
-AROUND = ("keyed", "valid")  # kinds that say more of the points of an inner space, and encode as it does
 
 
 @dataclass(frozen=True)
@@ -56,39 +54,47 @@ def _shown(value: Any, parameter: Named) -> Any:
     return str(value) if parameter.options is not None and value is not None else value
 
 
-def _read(signature: Any, dim: int) -> tuple[Space | None, list[Named]]:
+def _read(signature: Any, dim: int) -> tuple[Any, list[Named]]:
     """Return the space and its parameters; None and a parameter a coordinate where it cannot be told or is damaged."""
-    encoded = [Named(f"x{i + 1} (encoded)", slice(i, i + 1)) for i in range(dim)]
-    try:
-        while signature["kind"] in AROUND:
-            signature = signature["inner"]
-        space = built(signature)
-        found = list(_parameters(signature, space, "", 0))
-        names = [one.name for one in found]
-        fits = space.dim == dim and len({*names}) == len(names)
-        shown = dict(_leaves(plain(space.decode(np.full(dim, 0.5))), ""))
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError):
-        return None, encoded
-    return (space, found) if fits and {*shown} <= {*names} else (None, encoded)
+    space = recalled(signature)
+    found = [] if space is None or space.dim != dim else list(_parameters(space, "", 0))
+    names = [one.name for one in found]
+    if not found or len({*names}) < len(names):
+        return None, [Named(f"x{i + 1} (encoded)", slice(i, i + 1)) for i in range(dim)]
+    return space, found
 
 
-def _parameters(signature: dict[str, Any], space: Any, name: str, start: int) -> Iterator[Named]:
-    """Yield the parameters of a space in the order of their coordinates."""
-    if signature["kind"] == "product":
-        names = signature["names"] or range(1, len(space.members) + 1)
-        for own, said, member, part in zip(names, signature["members"], space.members, space.parts, strict=True):
-            yield from _parameters(said, member, _joined(name, own), start + part.start)
-    elif isinstance(space, Box):
-        for i in range(space.dim):
-            yield Named(_joined(name, f"x{i + 1}" if not name else i + 1), slice(start + i, start + i + 1))
+def _parameters(space: Any, name: str, start: int) -> Iterator[Named]:
+    """Yield the parameters of a space in the order of their coordinates, without those that are fixed."""
+    if isinstance(space, Fixed):
+        whole = dict(zip(keys_of(space.whole), _names(space.whole, name), strict=True))
+        yield from _of(space.inner, [whole[key] for key in space.free], start)
     else:
-        yield _one(signature, space, name or "x", slice(start, start + space.dim))
+        yield from _of(space, _names(space, name), start)
 
 
-def _one(signature: dict[str, Any], space: Any, name: str, part: slice) -> Named:
-    kind = signature["kind"]
-    options = {"choice": getattr(space, "options", ()), "bool": (False, True)}.get(kind)
-    return Named(name, part, bool(signature.get("log", False)), None if options is None else tuple(map(str, options)))
+def _of(space: Any, names: list[str], start: int) -> Iterator[Named]:
+    """Yield the parameters of a space whose members go by `names`."""
+    if isinstance(space, Space):
+        for own, member, part in zip(names, space.members, space.parts, strict=True):
+            yield from _parameters(member, own, start + part.start)
+    elif isinstance(space, Box):
+        for i, own in enumerate(names):
+            yield Named(own, slice(start + i, start + i + 1))
+    else:
+        options = (False, True) if isinstance(space, Bool) else getattr(space, "options", None)
+        words = None if options is None else tuple(map(str, options))
+        yield Named(names[0], slice(start, start + space.dim), bool(getattr(space, "log", False)), words)
+
+
+def _names(space: Any, name: str) -> list[str]:
+    """Return what the members of a space called `name` go by in full."""
+    if isinstance(space, Space):
+        members = space.names or [i if name else f"x{i}" for i in range(1, len(space.members) + 1)]
+        return [_joined(name, own) for own in members]
+    if isinstance(space, Box):
+        return [_joined(name, i if name else f"x{i}") for i in range(1, space.dim + 1)]
+    return [name or "x"]
 
 
 def _leaves(point: Any, name: str) -> Iterator[tuple[str, Any]]:
