@@ -1,4 +1,4 @@
-"""The command `lamcts`: run, nas, list, show, plot. Mistakes of the user are one line on stderr and exit code 2."""
+"""The command `lamcts`: run, nas, list, show, plot, report. A user's mistake is one line on stderr, and exit code 2."""
 
 import argparse
 import sys
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     root = _Parser(prog="lamcts", description="Black-box optimisation that learns where to search.", allow_abbrev=False)
     root.add_argument("--version", action="version", version=f"lamcts {__version__}")
     commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
-    for add in (_run, _nas, _list, _show, _plot):
+    for add in (_run, _nas, _list, _show, _plot, _report):
         one = add(commands)
         one.add_argument("--traceback", action="store_true", help="show where an error came from")
         options = {action.dest: action.option_strings[0] for action in one._actions if action.option_strings}
@@ -208,13 +208,23 @@ def _show(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
 
 
 def _plot(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
-    line = "draw the course of a run"
+    line = "draw the course of a run, or compare several"
     one = commands.add_parser("plot", help=line, description=line + ".", allow_abbrev=False)
-    one.add_argument("journal", help="a journal, or the folder of a run")
+    line = "a journal, or the folder of a run; several are compared, those that differ in their seed alone as one"
+    one.add_argument("journal", nargs="+", help=line)
     one.add_argument("--out", metavar="FILE", help="where to, .png, .pdf or .svg (default: beside the journal)")
-    line = "best, front, parallel, hypervolume or violation (default: what the run has)"
-    one.add_argument("--kind", choices=("best", "front", "parallel", "hypervolume", "violation"), help=line)
+    kinds = ("best", "front", "parallel", "hypervolume", "violation", "importance", "slice", "contour")
+    one.add_argument("--kind", choices=kinds, help=f"{', '.join(kinds)} (default: what says most of the run)")
     one.set_defaults(command=_late("lamcts.cli.look", "plot"))
+    return one
+
+
+def _report(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
+    line = "write one page on one or several runs, to look into in a browser"
+    one = commands.add_parser("report", help=line, description=line + ".", allow_abbrev=False)
+    one.add_argument("journal", nargs="+", help="a journal, or the folder of a run; several are compared")
+    one.add_argument("--out", "-o", metavar="FILE", default="report.html", help="where to (default: report.html)")
+    one.set_defaults(command=_late("lamcts.cli.report", "report"))
     return one
 
 

@@ -80,7 +80,7 @@ def _columns(result: Any, best: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw(study: "Study", result: Any, folder: Path, about: dict[str, Any]) -> list[str]:
-    """Draw the course of the run, the tree, the partition where it is flat, and a network; return the files' names."""
+    """Draw the course, the tree, its partition of a flat space, and a network; return the files' names."""
     from lamcts import plot
 
     objective: Any = study.problem.f
@@ -98,7 +98,8 @@ def _draw(study: "Study", result: Any, folder: Path, about: dict[str, Any]) -> l
         return []
     if study.optimizer.tree is not None:
         figures["tree.png"] = plot.tree(study.optimizer)
-        if objective.space.dim <= 2:
+        root = study.optimizer.tree_root()
+        if objective.space.dim <= 2 and root is not None and root.split is not None:
             # a grid of calls: only of what evaluates many at once, never of a program
             function = objective if hasattr(objective, "many") and goals.plain else None
             figures["partition.png"] = plot.partition(study.optimizer, function=function)

@@ -12,7 +12,7 @@ from lamcts import objectives, samplers
 from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.follow import follow
 from lamcts.cli.given import option
-from lamcts.cli.pictures import Course, episodes_of, figure_of, reference_of
+from lamcts.cli.pictures import EFFECTS, Course, effects_of, episodes_of, figure_of, reference_of
 from lamcts.cli.screen import SCREEN, evaluation_of, front_text, number, pairs, say, span, table
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.failures import OTHER, by_kind
@@ -20,6 +20,8 @@ from lamcts.outcomes.standing import CHECKED, FAILED
 from lamcts.study.load import journal_in
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from lamcts.journal.recorded import Recorded
 
 LIBRARIES = {"cma": "cma", "nevergrad": "nevergrad"}  # sampler -> the package it needs and the extra that brings it
@@ -60,7 +62,7 @@ def show(args: argparse.Namespace) -> int:
         if args.front or args.csv:
             raise ValueError("--follow: expected neither --front nor --csv beside it: leave them out")
         return follow(args.journal)
-    record = _read(args.journal)
+    record = read(args.journal)
     if args.front:
         return _show_front(record, args.csv)
     if args.csv:
@@ -159,15 +161,18 @@ def _show_front(record: "Recorded", as_csv: bool) -> int:
 
 
 def plot(args: argparse.Namespace) -> int:
-    """Draw the course of the run in a journal."""
-    record = _read(args.journal)
+    """Draw the course of the run in a journal, or of several in one figure."""
+    from lamcts.cli.compare import compared
+
+    records = [read(path) for path in args.journal]
+    for record in records:
+        if not record.n:
+            raise ValueError(f"expected a journal with evaluations, got none in {record.path}: run first, then plot")
     name = "" if args.kind is None else f"-{args.kind}"
-    beside = Path(record.path)
-    path = Path(args.out) if args.out else beside.with_name(f"{beside.stem}{name}.png")
-    if not record.n:
-        raise ValueError(f"expected a journal with evaluations, got none in {record.path}: run first, then plot")
-    course = Course.of(record.about, record, reference_of(record.about, record.goals))
-    figure = figure_of(course, args.kind)
+    beside = Path(records[0].path)
+    default = beside.with_name(f"{beside.stem}{name}.png") if len(records) == 1 else Path("comparison.png")
+    path = Path(args.out) if args.out else default
+    figure = _drawn(records[0], args.kind) if len(records) == 1 else compared(args.journal, records, args.kind)
     try:
         figure.savefig(path)
     except ValueError as error:
@@ -176,7 +181,14 @@ def plot(args: argparse.Namespace) -> int:
     return 0
 
 
-def _read(path: str) -> "Recorded":
+def _drawn(record: "Recorded", kind: str | None) -> "Figure":
+    """Return the figure of one run."""
+    if kind in EFFECTS and len(record.goals.objectives) == 1:
+        return effects_of(record, kind)
+    return figure_of(Course.of(record.about, record, reference_of(record.about, record.goals)), kind)
+
+
+def read(path: str) -> "Recorded":
     from lamcts.journal import Journal
 
     return Journal.read(journal_in(path))

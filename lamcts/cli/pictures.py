@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 PANELS = 4  # objectives whose front is drawn by pairs; that of more by parallel axes
 
 
+EFFECTS = {"importance": "importance", "slice": "slices", "contour": "contours", "parallel": "parameters"}
+# of the parameters of one objective: kind -> the function of lamcts.plot that draws it
+
+
 class Course(NamedTuple):
     """What happened: values [n] or [n, m] in the user's sign, which are feasible [n], and violations [n]."""
 
@@ -60,6 +64,14 @@ def figure_of(course: Course, kind: str | None = None) -> "Figure":
     if kind == "best":
         return _best(course)
     return _violation(course) if kind == "violation" else _columns(course, kind)
+
+
+def effects_of(record: "Recorded", kind: str) -> "Figure":
+    """Return the figure of a kind of EFFECTS; ValueError where there are too few evaluations."""
+    from lamcts import plot
+
+    figure: Figure = getattr(plot, EFFECTS[kind])(plot.Effects.of(record))
+    return figure
 
 
 def _columns(course: Course, kind: str) -> "Figure":

@@ -1,10 +1,26 @@
 """Figures (extra: plot). Every function returns a matplotlib Figure and touches no global state of matplotlib."""
 
 from lamcts.plot.curves import best_so_far, reward
+from lamcts.plot.effects import Effects, contours, importance, parameters, slices
 from lamcts.plot.fronts import front, parallel
 from lamcts.plot.leaves import partition
 from lamcts.plot.networks import cells
 from lamcts.plot.nodes import tree
 from lamcts.plot.progress import hypervolume, violation
 
-__all__ = ["best_so_far", "cells", "front", "hypervolume", "parallel", "partition", "reward", "tree", "violation"]
+__all__ = [
+    "Effects",
+    "best_so_far",
+    "cells",
+    "contours",
+    "front",
+    "hypervolume",
+    "importance",
+    "parallel",
+    "parameters",
+    "partition",
+    "reward",
+    "slices",
+    "tree",
+    "violation",
+]

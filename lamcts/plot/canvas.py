@@ -45,6 +45,12 @@ def styled(axes: "Axes") -> "Axes":
 
 
 def titled(axes: "Axes", title: str, x: str, y: str) -> None:
-    axes.set_title(title, loc="left", fontsize=12, fontweight="bold", pad=10)
-    axes.set_xlabel(x, fontsize=10)
-    axes.set_ylabel(y, fontsize=10)
+    """Write the title and the names of the axes as they are."""
+    axes.set_title(literal(title), loc="left", fontsize=12, fontweight="bold", pad=10)
+    axes.set_xlabel(literal(x), fontsize=10)
+    axes.set_ylabel(literal(y), fontsize=10)
+
+
+def literal(text: str) -> str:
+    """Return a text in which matplotlib sees no formula: between two dollars it reads TeX, and may fail."""
+    return text.replace("$", r"\$")

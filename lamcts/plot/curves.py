@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lamcts.plot.canvas import COLOURS, FAINT, sheet, titled
+from lamcts.plot.canvas import COLOURS, FAINT, literal, sheet, titled
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _one(axes: "Axes", run: Run, colour: str, label: str, scale: int, lost: str 
         if gone.any():
             marks: dict[str, Any] = {"marker": "|", "color": COLOURS[1], "linestyle": "none", "clip_on": False}
             axes.plot(x[gone], np.zeros(gone.sum()), transform=axes.get_xaxis_transform(), label=lost, **marks)
-    axes.step(x, run.best, where="post", color=colour, linewidth=2, label=label or "best so far")
+    axes.step(x, run.best, where="post", color=colour, linewidth=2, label=literal(label) or "best so far")
 
 
 def _many(axes: "Axes", runs: Sequence[Run], colour: str, label: str, scale: int) -> None:
@@ -141,7 +141,7 @@ def _many(axes: "Axes", runs: Sequence[Run], colour: str, label: str, scale: int
     x = scale * np.arange(1, length + 1)[known]
     low, middle, high = np.quantile(best[:, known], [0.25, 0.5, 0.75], axis=0)
     axes.fill_between(x, low, high, step="post", color=colour, alpha=0.18, linewidth=0)
-    axes.step(x, middle, where="post", color=colour, linewidth=2, label=f"{label} (median of {len(runs)})")
+    axes.step(x, middle, where="post", color=colour, linewidth=2, label=f"{literal(label)} (median of {len(runs)})")
 
 
 def _wants_log(runs: Sequence[Run]) -> bool:

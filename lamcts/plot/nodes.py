@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class _Spot(NamedTuple):
+VALUE_NAMES = {"ranks": "rank", "raw": "mean", "hypervolume": "volume"}  # what a node's value is, in a word
+
+
+class Spot(NamedTuple):
     """One node on the sheet: where, which, whether it lies on the selected path, what stands above it."""
 
     x: float
@@ -26,18 +29,18 @@ class _Spot(NamedTuple):
 def tree(optimizer: Any, *, depth: int = 4, title: str = "The tree of latent actions") -> "Figure":
     """Draw the tree down to `depth` splits: good sides to the left, the selected path in orange.
 
-    Inside a node: its value (mean of ranks, 1 the best, unless the tree uses raw means), visits n, and UCB.
+    Inside a node: its value (mean of ranks, 1 the best, unless the tree uses raw means), visits, and upper bound.
     """
     root = optimizer.tree_root()
     if root is None:
         raise ValueError("expected an optimizer with a tree, got tree=None: there is no tree to draw")
-    spots: list[_Spot] = []
+    spots: list[Spot] = []
     steps = selected(optimizer).steps
     cp = optimizer.tree.cp if optimizer.tree.selector == "ucb" else None
-    width = _place(root, depth, cp, [step.good for step in steps], spots)
+    width = placed(root, depth, cp, [step.good for step in steps], spots)
     levels = 1 + max(spot.depth for spot in spots)
     cut = any(spot.depth == depth and spot.node.split is not None for spot in spots)
-    figure, ax = sheet(max(5.0, 0.75 * width + 0.5), 1.05 * levels + 0.7)
+    figure, ax = sheet(max(6.4, 0.85 * width + 0.5), 1.05 * levels + 0.9)
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
 
@@ -59,24 +62,27 @@ def tree(optimizer: Any, *, depth: int = 4, title: str = "The tree of latent act
         )
         box: dict[str, Any] = {"boxstyle": "round,pad=0.4", "facecolor": colour, **edge}
         look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "color": "white" if dark else "black"}
-        ax.text(spot.x, -spot.depth, _label(spot), bbox=box, zorder=2, **look)
+        ax.text(spot.x, -spot.depth, _label(spot, optimizer.tree.values), bbox=box, zorder=2, **look)
     ax.set_xlim(-0.6, width - 0.4)
     ax.set_ylim(-levels + 0.2, 0.5)
     ax.axis("off")
     titled(ax, title, "", "")
-    note = "left: the good side · orange: selected" + (" · dotted: goes on below" if cut else "")
-    ax.text(1, 0, note, transform=ax.transAxes, fontsize=8, color=FAINT, ha="right", va="bottom")
+    unit = {"ranks": "rank: mean rank inside, 1 the best", "raw": "mean: mean value, higher is better"}
+    note = unit.get(optimizer.tree.values, "volume: hypervolume inside")
+    note += " · visits: evaluations inside, and points out · bound: UCB\nleft: the good side · orange: selected"
+    note += " · dotted: goes on below" if cut else ""
+    ax.text(1, 0, note, transform=ax.transAxes, fontsize=8, color=FAINT, ha="right", va="top")
     return figure
 
 
-def _place(root: Any, depth: int, cp: float | None, path: list[bool], spots: list[_Spot]) -> float:
+def placed(root: Any, depth: int, cp: float | None, path: list[bool], spots: list[Spot]) -> float:
     """Fill `spots`, parents before their kids; leaves take one slot each, parents stand between their kids."""
     slots = 0
 
     def put(node: Any, level: int, above: int | None, ucb: float | None, chosen: bool) -> float:
         nonlocal slots
         mine = len(spots)
-        spots.append(_Spot(0.0, level, node, ucb, chosen, above))
+        spots.append(Spot(0.0, level, node, ucb, chosen, above))
         if node.split is None or level == depth:
             x, slots = float(slots), slots + 1
         else:
@@ -93,9 +99,12 @@ def _place(root: Any, depth: int, cp: float | None, path: list[bool], spots: lis
     return slots
 
 
-def _label(spot: _Spot) -> str:
-    value = f"{spot.node.value:.2f}" if abs(spot.node.value) < 100 else f"{spot.node.value:.3g}"
-    lines = [value, f"n = {spot.node.visits}"]
+def _label(spot: Spot, values: str) -> str:
+    lines = [f"{VALUE_NAMES[values]} {_digits(spot.node.value)}", f"{spot.node.visits} visits"]
     if spot.ucb is not None:
-        lines.append(f"ucb {spot.ucb:.2f}" if abs(spot.ucb) < 100 else f"ucb {spot.ucb:.3g}")
+        lines.append(f"bound {_digits(spot.ucb)}")
     return "\n".join(lines)
+
+
+def _digits(value: float) -> str:
+    return f"{value:.2f}" if abs(value) < 100 else f"{value:.3g}"

@@ -118,8 +118,10 @@ def test_a_target_ends_the_run_early(capsys):
 
 def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
-    said(capsys, "run", "ackley", "--dim", "2", "--budget", "10", "--out", "here", *QUICK)
+    said(capsys, "run", "ackley", "--dim", "2", "--budget", "60", "--out", "here", *QUICK)
     assert (tmp_path / "here" / "partition.png").stat().st_size > 10_000
+    said(capsys, "run", "ackley", "--dim", "2", "--budget", "10", "--out", "short", *QUICK)  # too few to split
+    assert (tmp_path / "short" / "tree.png").exists() and not (tmp_path / "short" / "partition.png").exists()
 
 
 @pytest.mark.parametrize(

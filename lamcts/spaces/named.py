@@ -1,0 +1,113 @@
+"""The parameters of a recorded space by name, with their values in the user's units, for whoever draws them.
+
+A journal holds a space's signature. Of some kinds that is all there is to them; of the others (tables, kinds of the
+user's own) the coordinates are shown as they are encoded, in [0, 1].
+Letters: n rows, d coordinates, p parameters.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lamcts.spaces.box import Box
+from lamcts.spaces.discrete import Bool
+from lamcts.spaces.fixed import Fixed, keys_of
+from lamcts.spaces.product import Space
+from lamcts.spaces.recalled import recalled
+from lamcts.spaces.values import plain
+from lamcts.types import Floats
+
+
+@dataclass(frozen=True)
+class Named:
+    """One parameter: its name, which coordinates are its own, and whether it has numbers that lie evenly in their log.
+
+    options: the values of a category, in order; None where it is a number.
+    """
+
+    name: str
+    part: slice
+    log: bool = False
+    options: tuple[str, ...] | None = None
+
+
+class NamedSpace:
+    """The parameters of the space that `signature` tells of, in rows of `dim` coordinates."""
+
+    def __init__(self, signature: Any, dim: int) -> None:
+        self._space, self.parameters = _read(signature, dim)
+        self.known = self._space is not None  # else coordinates stand for parameters
+
+    @property
+    def names(self) -> list[str]:
+        return [parameter.name for parameter in self.parameters]
+
+    def values(self, x: Floats) -> list[list[Any]]:
+        """Return the values of each parameter in rows `x` [n, d]: p lists of n; None where a point has none."""
+        if self._space is None:
+            return [x[:, one.part.start].tolist() for one in self.parameters]
+        leaves = [dict(_leaves(plain(self._space.decode(row)), "")) for row in x]
+        return [[_shown(leaf.get(one.name), one) for leaf in leaves] for one in self.parameters]
+
+
+def _shown(value: Any, parameter: Named) -> Any:
+    return str(value) if parameter.options is not None and value is not None else value
+
+
+def _read(signature: Any, dim: int) -> tuple[Any, list[Named]]:
+    """Return the space and its parameters; None and a parameter a coordinate where it cannot be told or is damaged."""
+    space = recalled(signature)
+    found = [] if space is None or space.dim != dim else list(_parameters(space, "", 0))
+    names = [one.name for one in found]
+    if not found or len({*names}) < len(names):
+        return None, [Named(f"x{i + 1} (encoded)", slice(i, i + 1)) for i in range(dim)]
+    return space, found
+
+
+def _parameters(space: Any, name: str, start: int) -> Iterator[Named]:
+    """Yield the parameters of a space in the order of their coordinates, without those that are fixed."""
+    if isinstance(space, Fixed):
+        whole = dict(zip(keys_of(space.whole), _names(space.whole, name), strict=True))
+        yield from _of(space.inner, [whole[key] for key in space.free], start)
+    else:
+        yield from _of(space, _names(space, name), start)
+
+
+def _of(space: Any, names: list[str], start: int) -> Iterator[Named]:
+    """Yield the parameters of a space whose members go by `names`."""
+    if isinstance(space, Space):
+        for own, member, part in zip(names, space.members, space.parts, strict=True):
+            yield from _parameters(member, own, start + part.start)
+    elif isinstance(space, Box):
+        for i, own in enumerate(names):
+            yield Named(own, slice(start + i, start + i + 1))
+    else:
+        options = (False, True) if isinstance(space, Bool) else getattr(space, "options", None)
+        words = None if options is None else tuple(map(str, options))
+        yield Named(names[0], slice(start, start + space.dim), bool(getattr(space, "log", False)), words)
+
+
+def _names(space: Any, name: str) -> list[str]:
+    """Return what the members of a space called `name` go by in full."""
+    if isinstance(space, Space):
+        members = space.names or [i if name else f"x{i}" for i in range(1, len(space.members) + 1)]
+        return [_joined(name, own) for own in members]
+    if isinstance(space, Box):
+        return [_joined(name, i if name else f"x{i}") for i in range(1, space.dim + 1)]
+    return [name or "x"]
+
+
+def _leaves(point: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the value of each parameter of a point of plain values, as `_parameters` names them."""
+    if isinstance(point, Mapping):
+        for own, value in point.items():
+            yield from _leaves(value, _joined(name, own))
+    elif isinstance(point, (list, tuple)):
+        for i, value in enumerate(point, 1):
+            yield from _leaves(value, _joined(name, i if name else f"x{i}"))
+    else:
+        yield name or "x", point
+
+
+def _joined(name: str, own: Any) -> str:
+    return f"{name}.{own}" if name else str(own)

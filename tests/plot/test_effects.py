@@ -1,0 +1,91 @@
+"""Pictures of what parameters do, and `lamcts plot` of several runs."""
+
+import numpy as np
+import pytest
+from commands import said
+
+import lamcts
+from lamcts.journal import Journal
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+
+from lamcts import plot
+
+SPACE = lamcts.Space(
+    {"idle": lamcts.Float(0, 1), "lr $_{": lamcts.Float(1e-4, 1, log=True), "act": lamcts.Choice(["a", "$b"])}
+)
+
+
+def loss(point):
+    return 5 * np.log10(point["lr $_{"]) ** 2 + 20 * (point["act"] == "a")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def run():
+    lamcts.minimize(loss, SPACE, budget=60, seed=0, sampler="uniform", journal="run.db")
+    return plot.Effects.of(Journal.read("run.db"))
+
+
+def texts(figure):
+    from matplotlib.text import Text
+
+    return [found.get_text() for found in figure.findobj(Text) if found.get_text()]
+
+
+def test_the_bars_are_in_the_order_of_what_matters(run):
+    figure = plot.importance(run)
+    assert figure.axes[0].get_yticklabels()[0].get_text() == r"lr \$_{"
+    widths = [bar.get_width() for bar in figure.axes[0].patches]
+    assert widths == sorted(widths, reverse=True) and widths[0] > 10 * widths[-1]
+
+
+def test_slices_and_contours_have_their_panels_and_the_users_units(run):
+    figure = plot.slices(run)
+    assert [axes.get_xlabel() for axes in figure.axes[:3]] == [r"lr \$_{", "act", "idle"]
+    assert figure.axes[0].get_xscale() == "log" and figure.axes[0].get_xlim()[1] < 3
+    figure = plot.contours(run)
+    assert figure.axes[0].get_xlabel() == r"lr \$_{" and figure.axes[0].get_ylabel() == "idle"
+
+
+def test_parallel_axes_name_options_and_ends(run):
+    figure = plot.parameters(run)
+    assert {"a", r"\$b"} <= {*texts(figure)} and len(figure.axes[0].get_lines()) == 60 + 3
+
+
+@pytest.mark.parametrize("kind", ["importance", "slice", "contour", "parallel"])
+def test_every_kind_is_drawn_from_a_journal(capsys, tmp_path, run, kind):
+    assert said(capsys, "plot", "run.db", "--kind", kind)[0] == 0
+    assert (tmp_path / f"run-{kind}.png").stat().st_size > 5000
+
+
+def test_too_few_evaluations_are_said_so(capsys):
+    lamcts.minimize(loss, SPACE, budget=5, seed=0, sampler="uniform", journal="short.db")
+    code, _, err = said(capsys, "plot", "short.db", "--kind", "slice")
+    assert code == 2 and "expected 20 evaluations or more that differ, got 5" in err
+
+
+def test_several_runs_are_one_figure_and_seeds_one_curve(capsys, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        plot, "best_so_far", lambda curves, **more: drawn.append(curves) or plot.curves.best_so_far(curves)
+    )
+    for seed in range(3):
+        lamcts.minimize(loss, SPACE, budget=12, seed=seed, sampler="uniform", journal=f"u{seed}.db")
+    lamcts.minimize(loss, SPACE, budget=12, seed=0, sampler="coordinate", journal="other.db")
+    assert said(capsys, "plot", "u0.db", "u1.db", "u2.db", "other.db")[0] == 0
+    assert {name: len(runs) for name, runs in drawn[0].items()} == {"loss (uniform, tree)": 3, "other": 1}
+    assert (tmp_path / "comparison.png").stat().st_size > 5000
+
+
+def test_runs_that_cannot_be_compared_are_said_so(capsys):
+    lamcts.minimize(loss, SPACE, budget=5, seed=0, sampler="uniform", journal="down.db")
+    lamcts.maximize(loss, SPACE, budget=5, seed=0, sampler="uniform", journal="up.db")
+    code, _, err = said(capsys, "plot", "down.db", "up.db")
+    assert code == 2 and "expected runs of one and the same objective" in err
+    code, _, err = said(capsys, "plot", "down.db", "down.db", "--kind", "slice")
+    assert code == 2 and "expected best for several journals, got 'slice'" in err
