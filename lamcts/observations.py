@@ -71,6 +71,7 @@ class Observations:
         self._standings = Standings(losses, constraints)  # where there are several columns
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
         self._every: dict[Hashable, Floats] | None = None  # points of a finite space, once someone asked what is left
+        self._place: dict[Hashable, int] = {}  # of these, their order
         self._left: dict[Hashable, Floats] = {}  # of these, the unknown ones
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
 
@@ -244,7 +245,7 @@ class Observations:
         return result
 
     def left(self, every: Callable[[], Floats | None]) -> Floats | None:
-        """Return the points of a finite space that are not known, [k, d], in no order that means anything.
+        """Return the points of a finite space that are not known, [k, d], in the order in which they are listed.
 
         `every` lists them all, or says None; it is called until it lists them, and never again.
         """
@@ -253,8 +254,10 @@ class Observations:
                 return None
             keys = [(self._key(row), row) for row in rows]
             self._every = {key: row for key, row in keys if key is not None}
+            self._place = {key: i for i, key in enumerate(self._every)}
             self._left = {key: row for key, row in self._every.items() if key not in self._known}
-        return np.array(list(self._left.values())).reshape(len(self._left), self.dim)
+        left = sorted(self._left, key=self._place.__getitem__)  # a point that is given back has its old place
+        return np.array([self._left[key] for key in left]).reshape(len(left), self.dim)
 
     def _key(self, point: Floats) -> Hashable | None:
         """Return what tells this point from others; None for what is no point."""

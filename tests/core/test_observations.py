@@ -201,6 +201,17 @@ def test_a_key_is_known_until_the_last_of_its_points_is_closed() -> None:
     assert seen.unseen(np.array([[1 / 16]]))[0]
 
 
+def test_a_point_that_is_given_back_stands_where_it_stood_among_those_left() -> None:
+    every = np.arange(4.0)[:, None] / 4
+    seen = Observations(1)
+    assert seen.left(lambda: every) is not None
+    seen.expect(0, every[1])
+    seen.close([0])
+    found = seen.left(lambda: every)
+    assert found is not None
+    assert found.tolist() == every.tolist()  # as in one that was read from a file
+
+
 def test_of_what_is_left_there_is_one_point_a_key() -> None:
     seen = Observations(1, identity=parity)
 
