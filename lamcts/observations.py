@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.left import Left
 from lamcts.outcomes.standing import FAILED, OK, Standings, feasible, placed, standing
 from lamcts.types import Floats, Rows
 
@@ -70,9 +71,7 @@ class Observations:
         self._best: int | None = None
         self._standings = Standings(losses, constraints)  # where there are several columns
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
-        self._every: dict[Hashable, Floats] | None = None  # points of a finite space, once someone asked what is left
-        self._place: dict[Hashable, int] = {}  # of these, their order
-        self._left: dict[Hashable, Floats] = {}  # of these, the unknown ones
+        self._left: Left | None = None  # of a finite space, once someone asked for it
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
 
     def __len__(self) -> int:
@@ -249,15 +248,11 @@ class Observations:
 
         `every` lists them all, or says None; it is called until it lists them, and never again.
         """
-        if self._every is None:
+        if self._left is None:
             if (rows := every()) is None:
                 return None
-            keys = [(self._key(row), row) for row in rows]
-            self._every = {key: row for key, row in keys if key is not None}
-            self._place = {key: i for i, key in enumerate(self._every)}
-            self._left = {key: row for key, row in self._every.items() if key not in self._known}
-        left = sorted(self._left, key=self._place.__getitem__)  # a point that is given back has its old place
-        return np.array([self._left[key] for key in left]).reshape(len(left), self.dim)
+            self._left = Left(rows, map(self._key, rows), self._known)
+        return self._left.rows()
 
     def _key(self, point: Floats) -> Hashable | None:
         """Return what tells this point from others; None for what is no point."""
@@ -276,11 +271,10 @@ class Observations:
         count = self._known.get(key, 0) + change
         if count:
             self._known[key] = count
-            self._left.pop(key, None)
         else:
             del self._known[key]
-            if self._every is not None and key in self._every:
-                self._left[key] = self._every[key]
+        if self._left is not None:
+            (self._left.take if count else self._left.give_back)(key)
 
     def _reserve(self, n: int) -> None:
         size = len(self._kind)
