@@ -163,8 +163,10 @@ def candidates(opt: Run, checks: list[Check]) -> list[Candidate]:
     sign = float(opt.goals.signs[0])
     found: list[tuple[float, Candidate]] = []
     for row, losses in replicates.by_row(checks).items():
-        mean, n = float(np.mean(losses)), len(losses)
-        error = float(np.std(losses, ddof=1) / math.sqrt(n)) if n > 1 else math.nan
+        n, unit = len(losses), math.ldexp(1.0, math.frexp(max(map(abs, losses)))[1] - 1)  # in which no sum overflows
+        scaled = np.array(losses) / unit
+        mean = unit * float(np.mean(scaled))
+        error = unit * float(np.std(scaled, ddof=1) / math.sqrt(n)) if n > 1 else math.nan
         point: Any = opt.space.decode(opt.seen.x[row])
         found.append((mean, Candidate(point, sign * mean, error, n, sign * float(opt.seen.y[row]))))
     return [candidate for _, candidate in sorted(found, key=lambda pair: pair[0])]

@@ -361,3 +361,10 @@ def test_the_result_says_how_often_the_tree_chose_and_where_there_is_none_nothin
     assert f"tree: '{result.tree}'" in repr(result)
     assert minimize(sphere, [(-1, 1)] * 2, budget=12, seed=0, tree=None).tree is None
     assert minimize(sphere, [(-1, 1)] * 2, budget=5, seed=0).tree == "was not asked yet"  # the initial design
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_errors_of_means_near_the_largest_float_do_not_overflow() -> None:
+    draws = iter(np.random.default_rng(0).uniform(1e307, 1e308, 60))
+    result = minimize(lambda x: float(next(draws)), BOX, budget=60, seed=0, sampler="uniform", noisy=0.4)
+    assert result.candidates and all(0 < c.error < 1e308 and 1e307 < c.mean < 1e308 for c in result.candidates)
