@@ -56,7 +56,9 @@ def draw(rows: Sequence[dict[str, str]], problems: Sequence[str], arguments: Any
             mine = [row for row in rows if (row["sampler"], row["tree"], row["problem"]) == (sampler, tree, name)]
             style = sheets.STYLES[1 if tree == "lamoo" else 0]  # one colour a search
             how = sheets.Look(COLOURS[i // 2], style)
-            sheets.draw(axes, traces.curves(mine, "n")[0], traces.curves(mine, "missing"), shown(sampler, tree), how)
+            missing = traces.curves(mine, "missing")
+            sheets.draw(axes, traces.curves(mine, "n")[0], missing, shown(sampler, tree), how)
+            print(f"{name}, {shown(sampler, tree)}: {np.median(missing[:, -1]):.2f} in the end")
         sheets.named(axes, name, "evaluations")
     grid[0][0].set_ylabel("log10 of the missing hypervolume", fontsize=9)
     note = f"median and quartiles of {len(arguments.seeds)} seeds, batches of {BATCH}"

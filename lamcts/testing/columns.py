@@ -11,8 +11,8 @@ from lamcts.observations import Observations
 from lamcts.outcomes.standing import CHECKED, FAILED, OK
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import Space
-from lamcts.testing.contract import expect, watched
-from lamcts.testing.samplers import SPACES, check_settings, paths, same_future
+from lamcts.testing.contract import expect
+from lamcts.testing.samplers import hold, paths, same_future
 from lamcts.testing.search import Search
 from lamcts.types import Floats
 
@@ -82,11 +82,7 @@ def check_columns(sampler: Sampler, space: Space | None = None, seed: int = 0) -
     One whose class does not say `several = True` (or "constraints") is shown one number, as the optimizer shows it.
     `space` None: three spaces are tried, continuous, mixed and discrete.
     """
-    check_settings(sampler)
-    for name, one in {"space": space}.items() if space is not None else ((n, make()) for n, make in SPACES.items()):
-        for check in CHECKS:
-            with watched(f"{sampler!r} in {name}, {check.__name__.replace('_', ' ')}"):
-                check(sampler, one, seed)
+    hold(CHECKS, sampler, space, seed)
 
 
 def any_mix_of_results_is_taken(sampler: Sampler, space: Space, seed: int) -> None:

@@ -56,9 +56,16 @@ def check_sampler(sampler: Sampler, space: AnySpace | None = None, seed: int = 0
 
     `space` None: three spaces are tried, continuous, mixed and discrete.
     """
+    hold(CHECKS, sampler, space, seed)
+
+
+def hold(
+    checks: Sequence[Callable[[Sampler, Any, int], None]], sampler: Sampler, space: AnySpace | None, seed: int
+) -> None:
+    """Run checks of a sampler's settings and of its sessions, in one space, or in all of `SPACES`."""
     check_settings(sampler)
     for name, one in {"space": space}.items() if space is not None else ((n, make()) for n, make in SPACES.items()):
-        for check in CHECKS:
+        for check in checks:
             with watched(f"{sampler!r} in {name}, {check.__name__.replace('_', ' ')}"):
                 check(sampler, one, seed)
 
