@@ -20,7 +20,6 @@ CHEAP = [
     "test_refit_callable_out_bound",
     "test_search_cv_score_samples_error",
     "test_search_cv_score_samples_method",
-    "test_search_cv_timing",
     "test_pickle",
     "test_empty_cv_iterator_error",
     "test_random_search_bad_cv",
@@ -31,6 +30,7 @@ CHEAP = [
     "test_search_callbacks_receive_search_instance",
 ]
 DEAR = [
+    "test_random_search_cv_results",
     "test_random_search_cv_results_multimetric",
     "test_search_cv_sample_weight_equivalence",
     "test_grid_search_with_multioutput_data",
