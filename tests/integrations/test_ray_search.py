@@ -105,9 +105,10 @@ def test_what_went_wrong_is_a_failure_and_unknown_trials_are_left_out(caplog):
         search.suggest(f"t{i}")
         search.on_trial_complete(f"t{i}", **end)
     assert len(search._search.failures) == len(ends) and not search._search.pending
-    for name in ("never", "t0"):
+    run(search, 1, first=9)
+    for name in ("never", "t9"):
         search.on_trial_complete(name, {"loss": 0.0})
-    assert len(search._search.seen) == len(ends) and caplog.text.count("is unknown here") == 2
+    assert len(search._search.seen) == len(ends) + 1 and caplog.text.count("is unknown here") == 2
 
 
 def test_a_trial_that_was_stopped_counts_with_its_last_value_and_one_that_never_ran_is_forgotten():
@@ -201,3 +202,16 @@ def test_a_space_of_ours_may_have_conditions():
     search.add_evaluated_point({"kind": "b"}, 1.0)
     configs = [search.suggest(f"t{i}") for i in range(8)]
     assert {("rate" in config, config["kind"]) for config in configs} == {(True, "a")}  # b is known
+
+
+def test_a_trial_that_failed_and_runs_again_has_its_value_then(tmp_path):
+    search, other = begun(), begun()
+    config = search.suggest("t")
+    search.on_trial_complete("t", error=True)
+    search.save(str(tmp_path / "state"))
+    other.restore(str(tmp_path / "state"))
+    for one in (search, other):
+        one.on_trial_complete("t", {"loss": np.nan})
+        one.on_trial_complete("t", {"loss": loss(config)})
+        one.on_trial_complete("t", {"loss": -99.0})
+        assert one._search.best.value == loss(config) and len(one._search.seen) == 2

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from ray.tune.result import DEFAULT_METRIC
 from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
 
@@ -21,9 +22,9 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
     """Trials of Ray Tune chosen by `lamcts.Optimizer`.
 
     Ranges, logarithms, steps, choices, nested dicts and constants are taken from `param_space`; what runs is not
-    proposed again. A trial that raises, or reports no number, is a failure; one that a scheduler stops counts with its
-    last value. Several metrics, in lists of names and modes, are searched for their front. Where a finite space has no
-    point left the search is finished. `save` writes JSON, no pickle, for a search of equal
+    proposed again. A trial that raises, or reports no number, is a failure, until it is run again; one that a scheduler
+    stops counts with its last value. Several metrics, in lists of names and modes, are searched for their front. Where
+    a finite space has no point left the search is finished. `save` writes JSON, no pickle, for a search of equal
     settings to `restore`.
 
     space: what is searched, as `param_space` has it, or with spaces of lamcts (None: `param_space` itself).
@@ -54,6 +55,7 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
         self._saved: dict[str, Any] | None = None  # what was restored before the space was known
         self._out: dict[str, lamcts.Trial] = {}  # Ray's id of a trial -> ours
         self._last: dict[str, Mapping[str, Any]] = {}  # what trials that are out have reported
+        self._failed: dict[str, int] = {}  # Ray's id of a trial that failed, which it may run again -> our number
 
     # What Ray calls -------------------------------------------------------------------------------------------------
 
@@ -78,15 +80,26 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
             self._last[trial_id] = {name: result.get(name) for name in self._metrics()}
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
-        trial, last = self._out.pop(trial_id, None), self._last.pop(trial_id, None)
+        trial, found = self._out.pop(trial_id, None), result or self._last.pop(trial_id, None)
+        value = None if error or not found else self._value([found.get(name) for name in self._metrics()])
+        self._last.pop(trial_id, None)
         if trial is None:
-            logger.warning("trial %s is unknown here, or was completed before: its result is left out", trial_id)
-        elif error:
-            self._begun().tell(trial, None)
-        elif found := result or last:
-            self._begun().tell(trial, self._value([found.get(name) for name in self._metrics()]))
-        else:  # it never ran
+            self._tell_late(trial_id, value)
+        elif not error and not found:  # it never ran
             self._begun().forget(trial)
+        else:
+            self._begun().tell(trial, value)
+            if _is_failure(value):
+                self._failed[trial_id] = trial.id
+
+    def _tell_late(self, trial_id: str, value: Any) -> None:
+        """Take the value of a trial that failed before: Ray has run it again."""
+        if trial_id not in self._failed or _is_failure(value):
+            logger.warning("trial %s is unknown here, or was completed before: its result is left out", trial_id)
+            return
+        search, number = self._begun(), self._failed.pop(trial_id)
+        row = np.flatnonzero(search.seen.trial == number)[-1]
+        search.tell_point(search.space.decode(search.seen.x[row]), value)
 
     def add_evaluated_point(
         self,
@@ -121,6 +134,7 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
             "seed": self._seed if search is None else search.seed,
             "trials": {name: trial.id for name, trial in self._out.items()},
             "last": self._last,
+            "failed": self._failed,
             "state": None if search is None else json.loads(json.dumps(search.state_dict(), default=_listed)),
         }
 
@@ -186,7 +200,7 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
         self._search.load_state_dict(saved["state"])
         pending = {trial.id: trial for trial in self._search.pending}
         self._out = {name: pending[number] for name, number in saved["trials"].items()}
-        self._last = dict(saved["last"])
+        self._last, self._failed = dict(saved["last"]), dict(saved["failed"])
 
     def _value(self, found: Sequence[Any]) -> Any:
         """Return what our optimizer is told: a number, numbers by name, or what is wrong with them."""
@@ -197,6 +211,10 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
         if isinstance(self._metric, str):
             return values[0]
         return dict(zip(self._metrics(), values, strict=True)) if all(map(math.isfinite, values)) else None
+
+
+def _is_failure(value: Any) -> bool:
+    return not isinstance(value, dict) and not (isinstance(value, float) and math.isfinite(value))
 
 
 def _listed(value: Any) -> Any:
