@@ -180,9 +180,7 @@ def test_all_candidates_meet_the_same_splits():
 
 @pytest.mark.parametrize(("n_jobs", "cv", "batch"), [(None, 3, 1), (4, 2, 2), (5, 2, 3)])
 def test_a_batch_gives_each_job_a_fit(n_jobs, cv, batch):
-    search = LamctsSearchCV(Bowl(), SPACE, n_jobs=n_jobs)
-    search.n_splits_ = cv
-    assert search._batch() == batch
+    assert LamctsSearchCV(Bowl(), SPACE, n_jobs=n_jobs)._batch(cv) == batch
 
 
 @pytest.mark.dear

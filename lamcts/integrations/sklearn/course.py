@@ -29,6 +29,11 @@ class Course:
         self.values: Values = []  # of the candidates, by metric; None where one failed
         self._read = 0, 0  # candidates and fits of scikit-learn's own lists that are here already
 
+    @property
+    def splits(self) -> int:
+        """Fits of a candidate."""
+        return len(self.fits) // len(self.candidates)
+
     def take(self, candidates: list[dict[str, Any]], fits: list[Fit], means: Callable[..., dict[str, Any]]) -> None:
         """Take what is new in scikit-learn's lists; `means(candidates, fits)` gives `cv_results_` of some."""
         new, done = candidates[self._read[0] :], fits[self._read[1] :]
@@ -53,7 +58,7 @@ class Course:
         like = self.fits[0]
         fit = {name: self._failed(name, value) for name, value in like.items()} | {"fit_error": str(error)}
         for candidate in candidates:
-            self._add(candidate, [fit] * (len(self.fits) // len(self.candidates)), None)
+            self._add(candidate, [fit] * self.splits, None)
 
     def _failed(self, name: str, value: Any) -> Any:
         if name.endswith("_scores"):

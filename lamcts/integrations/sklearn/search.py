@@ -23,9 +23,9 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
     """Parameters of an estimator chosen by `lamcts.Optimizer`, by cross-validated scores; else a `RandomizedSearchCV`.
 
     Attributes after `fit`, methods, `cv_results_` and what goes through pipelines are scikit-learn's. All candidates
-    meet the same splits, also of a splitter that shuffles. A candidate of which a fit fails, or has no finite score, is
-    a failure to the search; in `cv_results_` it has `error_score`. A finite space that is smaller than `n_iter` is gone
-    through once.
+    meet the same splits, also of a splitter that shuffles (but under scikit-learn 1.5, which hides it). A candidate of
+    which a fit fails, or has no finite score, is a failure to the search; in `cv_results_` it has `error_score`. A
+    finite space that is smaller than `n_iter` is gone through once.
 
     estimator: what is fitted.
     param_distributions: by name a distribution of scipy.stats, a list, or a space such as `lamcts.Float(1e-3, 1,
@@ -86,11 +86,12 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def _run_search(self, evaluate_candidates: Callable[..., Any], callback_ctx: Any = None) -> None:
         self._course = Course(self._metrics(), self.error_score)
-        evaluate = partial(evaluate_candidates, cv=SameSplits(self._checked_cv_orig))
+        splitter = getattr(self, "_checked_cv_orig", None)  # scikit-learn 1.5 keeps it to itself
+        evaluate = partial(evaluate_candidates, cv=None if splitter is None else SameSplits(splitter))
         try:
             with Tasks(self, callback_ctx) as tasks:
                 results = self._evaluated(evaluate, tasks)
-            results |= super()._format_results(self._course.candidates, self.n_splits_, self._course.fits)
+            results |= super()._format_results(self._course.candidates, self._course.splits, self._course.fits)
         finally:
             del self._course
 
@@ -100,13 +101,14 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
         search, results = self._search(parameters.space), {}
         n = max(search.n_init, 1)
         while left and (trials := _asked(search, min(n, left))):
-            candidates, left, n = [parameters.candidate(one.point) for one in trials], left - len(trials), self._batch()
+            candidates, left = [parameters.candidate(one.point) for one in trials], left - len(trials)
             try:
-                with tasks.batch(len(candidates) * self.n_splits_) as context:
+                with tasks.batch() as context:
                     results = evaluate(candidates, **context)
             except ValueError as error:
                 course.take_failed(candidates, error)
             search.tell(trials, [_told(value) for value in course.values[-len(trials) :]])
+            n = self._batch(course.splits)
         return results
 
     def _format_results(self, candidate_params: Any, n_splits: int, out: Any, more_results: Any = None) -> Any:
@@ -129,11 +131,10 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
             return [self.refit]
         return list(self.scoring) if several else ["score"]
 
-    def _batch(self) -> int:
+    def _batch(self, splits: int) -> int:
         if self.batch is not None:
             return whole(self.batch, "batch")
         jobs: int = effective_n_jobs(self.n_jobs)
-        splits: int = max(self.n_splits_, 1)  # of none scikit-learn complains
         return ceil(jobs / splits)
 
     def __getstate__(self) -> Any:

@@ -23,9 +23,9 @@ class Tasks:
             self._end(self._context)
 
     @contextmanager
-    def batch(self, fits: int) -> Iterator[dict[str, Any]]:
+    def batch(self) -> Iterator[dict[str, Any]]:
         """Give what scikit-learn takes beside the candidates of a batch."""
-        own = self._begun(self._context, task_name="batch", max_subtasks=fits, sequential_subtasks=False)
+        own = self._begun(self._context, task_name="batch", max_subtasks=None, sequential_subtasks=False)
         yield {} if own is None else {"callback_ctx": own}
         self._end(own)
 
