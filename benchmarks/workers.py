@@ -131,7 +131,7 @@ def on_dask(case: Case) -> Course:
     from distributed import Client
 
     objective = problems.find(case.problem).make(case.seed)
-    here: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": None}
+    here: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with (
         tempfile.TemporaryDirectory() as folder,
         Client(n_workers=1, processes=True, threads_per_worker=case.workers, **here) as client,

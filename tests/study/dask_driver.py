@@ -40,7 +40,7 @@ if __name__ == "__main__":
     import distributed
 
     if sys.argv[1] == "cluster":
-        given = {"host": "127.0.0.1", "dashboard_address": None}
+        given = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
         with distributed.LocalCluster(n_workers=2, processes=True, threads_per_worker=1, **given) as cluster:
             sys.stdout.write(f"{cluster.scheduler_address}\n")
             sys.stdout.flush()

@@ -87,7 +87,7 @@ def test_a_lost_scheduler_ends_the_run_with_a_message_and_another_one_goes_on(
         said = driver.communicate(timeout=120)[1]
     assert driver.returncode == 1 and "RuntimeError: the Dask scheduler of " in said.splitlines()[-1], said
     assert 4 <= Journal.read(journal).n < 30 and len(Journal.read(journal).pending) <= 2
-    with distributed.Client(n_workers=2, processes=False, dashboard_address=None) as client:
+    with distributed.Client(n_workers=2, processes=False, dashboard_address="127.0.0.1:0") as client:
         assert all_told(go(client, str(journal), 30, str(tmp_path)), 30)
 
 
