@@ -6,7 +6,10 @@
     size=32,64,128:ordered   one of these, which are steps from first to last
     flag=bool          true or false
 
-A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with values of any kind.
+A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with values of any kind. A
+parameter that is there only where others have certain values is a table there:
+
+    momentum = {range = "0:0.99", when = {solver = ["sgd", "nag"]}}
 """
 
 import json
@@ -18,6 +21,7 @@ from typing import Any
 
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.conditions import read_when, under
 from lamcts.spaces.fixed import keys_of
 from lamcts.study.known_table import bare, members_of, value_of
 
@@ -40,12 +44,22 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
         if name in members:
             raise ValueError(f"expected each parameter once, got {name!r} twice: drop one")
         try:
-            members[name] = Choice(tuple(written)) if isinstance(written, list) else member_of(written)
+            members[name] = _member(written)
         except ValueError as error:
             raise ValueError(f"parameter {name!r}: {error}") from None
         except RecursionError:
             raise ValueError(f"parameter {name!r}: expected options nested less deeply, flatten them") from None
     return Space(members) if pairs else None
+
+
+def _member(written: Any) -> AnySpace:
+    """Return the space that an entry of a file stands for."""
+    if isinstance(written, dict):
+        if set(written) != {"range", "when"}:
+            raise ValueError(f"expected a table with 'range' and 'when', got one with {', '.join(map(repr, written))}")
+        made: AnySpace = under(_member(written["range"]), read_when(written["when"]))
+        return made
+    return Choice(tuple(written)) if isinstance(written, list) else member_of(written)
 
 
 def member_of(written: Any) -> AnySpace:

@@ -1,15 +1,16 @@
 """Real numbers between bounds: one (Float), or an array of them (Box)."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.spaces.coded import Coded
+from lamcts.spaces.coded import Coded, text_of
+from lamcts.spaces.conditions import read_when
 from lamcts.spaces.values import brief, real, whole
 from lamcts.types import Floats, array_of
 
@@ -21,11 +22,15 @@ class Box(Coded):
 
     `low` and `high` are numbers or arrays [dim]; `dim` is needed where both are numbers. Scaling all
     sides by a power of two scales every decoded point exactly, and leaves every encoding as it was.
+    when: as of `Float`.
     """
 
     size = math.inf
 
-    def __init__(self, low: ArrayLike, high: ArrayLike, dim: int | None = None) -> None:
+    def __init__(
+        self, low: ArrayLike, high: ArrayLike, dim: int | None = None, *, when: Mapping[str, Any] | None = None
+    ) -> None:
+        self.when = read_when(when)
         sides = [_sides(low, "low"), _sides(high, "high")]
         asked = set() if dim is None else {whole(dim, "dim", "pass an int, the number of coordinates")}
         widths = {len(side) for side in sides if side.ndim} | asked
@@ -104,25 +109,32 @@ class Box(Coded):
         return np.clip(u, 0.0, 1.0)
 
     def signature(self) -> dict[str, Any]:
-        return {"kind": "box", "low": self.low.tolist(), "high": self.high.tolist()}
+        return {"kind": "box", "low": self.low.tolist(), "high": self.high.tolist()} | self._condition()
 
     def __repr__(self) -> str:
         low, high = (_side_text(side) for side in (self.low, self.high))
-        return f"Box({low}, {high}, dim={self.dim})"
+        return f"Box({low}, {high}, dim={self.dim}{self._ending()})"
 
 
 @dataclass(frozen=True, eq=False)
 class Float(Coded):
-    """A real number, `low <= value <= high`; with `log`, equal factors are equally far apart."""
+    """A real number, `low <= value <= high`; with `log`, equal factors are equally far apart.
+
+    when: values of other parameters of the same `Space` by name, `{"solver": "sgd"}`; a list stands for any of its
+        values, and several names must all hold. Elsewhere, and where one of those is inactive, points go without it.
+    """
 
     low: float
     high: float
     log: bool = False
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
     dim = 1
     size = math.inf
+    __repr__ = text_of
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "when", read_when(self.when))
         low, high = real(self.low, "low"), real(self.high, "high")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
@@ -169,7 +181,7 @@ class Float(Coded):
         return np.clip(u, 0.0, 1.0)
 
     def signature(self) -> dict[str, Any]:
-        return {"kind": "float", "low": self.low, "high": self.high, "log": bool(self.log)}
+        return {"kind": "float", "low": self.low, "high": self.high, "log": bool(self.log)} | self._condition()
 
 
 def _refuse(what: str, low: float, high: float) -> None:

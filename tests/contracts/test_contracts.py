@@ -75,8 +75,17 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
 }
 
 
-@pytest.mark.parametrize("space", SAMPLED)
-@pytest.mark.parametrize("name", SAMPLERS)
+DEAR = [(name, "conditional") for name in ("auto", "exchange", "bo")]
+
+
+@pytest.mark.parametrize(
+    ("name", "space"),
+    [
+        pytest.param(name, space, marks=[pytest.mark.dear] if (name, space) in DEAR else [])
+        for space in SAMPLED
+        for name in SAMPLERS
+    ],
+)
 def test_a_sampler_holds_its_contract(name: str, space: str) -> None:
     extra = name.partition(":")[0]
     # importorskip would import Nevergrad, and that draws from numpy's generator
