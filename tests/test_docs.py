@@ -24,7 +24,7 @@ from lamcts.nas.tradeoff import TradeOff
 from lamcts.neural.metadnn import MetaDnn
 from lamcts.objectives import Command, Function
 from lamcts.objectives.constrained import ackley, engineering, keane, plane
-from lamcts.objectives.control import lunar, push, rover
+from lamcts.objectives.control import Gym, film, gym, lunar, push, rover
 from lamcts.objectives.control.mujoco.effort import Effort
 from lamcts.objectives.control.mujoco.gait import Gait, gait
 from lamcts.objectives.pareto import design, dtlz, zdt
@@ -54,6 +54,9 @@ OBJECTIVES = [
     Effort,
     Gait,
     gait,
+    Gym,
+    gym,
+    film.film,
     lunar.Lander,
     lunar.lunar,
     rover.Rover,

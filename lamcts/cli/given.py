@@ -24,6 +24,7 @@ SETTINGS = (
     "seeds",
     "moments",
     "episode_steps",
+    "hidden",
     "table",
     "dataset",
     "guide",
@@ -58,14 +59,15 @@ def given(args: argparse.Namespace) -> Given:
         return _command(args)
     if args.objective is None:
         raise ValueError("expected an objective, got none: a name from `lamcts list`, file.py:function, or --command")
-    return _function(args) if ":" in args.objective else _registered(args)
+    prefix, colon, _ = args.objective.partition(":")
+    return _function(args) if colon and prefix not in objectives.families() else _registered(args)
 
 
 def _registered(args: argparse.Namespace) -> Given:
     row = objectives.entry(args.objective)
     settings = settings_of(args, row, SETTINGS)
     _refuse(args, OWN, f"file.py:function or --command, and {args.objective!r} has its own")
-    return Given(objectives.make(args.objective, **settings), row.name, row.name, settings, row.budget)
+    return Given(objectives.make(args.objective, **settings), row.name, _short(row.name), settings, row.budget)
 
 
 def settings_of(args: argparse.Namespace, row: objectives.Entry, names: Sequence[str]) -> dict[str, Any]:

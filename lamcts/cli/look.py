@@ -39,6 +39,7 @@ def list_names(args: argparse.Namespace) -> int:
     for name, row in objectives.names().items():
         takes = " ".join(option(setting) for setting in row.settings if setting != "base_seed")
         rows.append([name, f"{row.budget} evaluations", takes, row.line + _missing(row.extra if row.missing else None)])
+    rows += [[f"{prefix}:NAME", "", "", line] for prefix, line in objectives.families().items()]
     table(rows)
     say()
     say("samplers (lamcts run ... --sampler NAME)")

@@ -72,6 +72,8 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
     "push": lambda: objectives.make("push", noise=0.01),
     "halfcheetah": lambda: objectives.make("halfcheetah", rollouts=2, episode_steps=50),
     "ant": lambda: objectives.make("ant", rollouts=1, episode_steps=50, moments="running"),
+    "gym:CartPole-v1": lambda: objectives.make("gym:CartPole-v1", rollouts=2, episode_steps=20),
+    "gym:Pendulum-v1": lambda: objectives.make("gym:Pendulum-v1", hidden=4, rollouts=1, episode_steps=20),
 }
 
 
