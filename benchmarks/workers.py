@@ -10,7 +10,8 @@
   points drawn at random, one after the other.
 
 Durations are heavy-tailed (harness/virtual.py). `busy`: the share of the workers' time spent evaluating up to the last
-start; 1 is ideal. `load`: of the machine at the end of the run, in the last minute. Rows go to results/workers.csv, and a table of all is printed.
+start; 1 is ideal. `load`: of the machine in the minute before the end of the run. Rows go to results/workers.csv, and a
+table of all is printed.
 """
 
 import os
