@@ -84,7 +84,7 @@ SETTINGS = [
     Ridge,
     *NAS,
 ]
-INTEGRATIONS = [("optuna", "LamctsSampler"), ("nevergrad", "ParametrizedLaMCTS")]
+INTEGRATIONS = [("optuna", "LamctsSampler"), ("nevergrad", "ParametrizedLaMCTS"), ("sklearn", "LamctsSearchCV")]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lamcts.cli.checked import RESULT
 from lamcts.cli.pictures import Course, figure_of, kinds
 from lamcts.cli.screen import complain, evaluation_of, say
 from lamcts.errors import MissingExtra
@@ -18,7 +19,6 @@ from lamcts.study.export import json_values
 if TYPE_CHECKING:
     from lamcts.study import Study
 
-RESULT = "result.json"
 FRONT = "front.csv"
 
 

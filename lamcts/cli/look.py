@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts import objectives, samplers
+from lamcts.cli.checked import rows_of
 from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.follow import follow
 from lamcts.cli.given import option
@@ -80,7 +81,7 @@ def show(args: argparse.Namespace) -> int:
         rows.append(["the tree", tree_share(record.core.placements)])
     if (known := np.isfinite(record.seconds)).any():
         rows.append(["evaluating", span(sum(record.seconds[known].tolist()))])
-    rows += _found(record)
+    rows += _found(record) + rows_of(record)
     messages = list(dict.fromkeys(record.failures.values()))
     rows += [["failure", message] for message in messages[:MOST_FAILURES]]
     if len(messages) > MOST_FAILURES:

@@ -2,6 +2,7 @@
 
 import inspect
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -49,8 +50,15 @@ class Workers(Protocol):
     def start(self, job: Job) -> None:
         """Start a job; only while `free`."""
 
-    def wait(self) -> tuple[Job, Outcome]:
-        """Wait for a job to end and return it; of several that have ended, the one started first."""
+    @property
+    def ready(self) -> bool:
+        """Whether results are to be had at once, which are worth taking before more points are asked for."""
+
+    def wait(self) -> tuple[Job, Outcome] | None:
+        """Wait for a job to end and return it; of several that have ended, the one started first.
+
+        None: none has, and more may be started than before.
+        """
 
     def close(self) -> None:
         """Give up what still runs."""
@@ -92,7 +100,9 @@ def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None) ->
 
 
 def _handles_stops() -> bool:
-    """Return whether somebody set a handler for a signal that would end this process."""
+    """Return whether a handler may have been called that somebody set for a signal that would end this process."""
+    if threading.current_thread() is not threading.main_thread():  # where no handler is called
+        return False
     stops = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
     return any(callable(signal.getsignal(stop)) for stop in stops if stop is not None)
 
@@ -140,6 +150,10 @@ class Serial:
     @property
     def running(self) -> int:
         return len(self._jobs)
+
+    @property
+    def ready(self) -> bool:
+        return False  # a job is done when it is waited for
 
     def start(self, job: Job) -> None:
         self._jobs.append(job)

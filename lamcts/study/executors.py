@@ -64,6 +64,10 @@ class Pool:
     def running(self) -> int:
         return sum(len(slot.running) + len(slot.suspects) for slot in self._slots)
 
+    @property
+    def ready(self) -> bool:
+        return any(future.done() for slot in self._slots for future in slot.running)
+
     def start(self, job: Job) -> None:
         self._submit(next(slot for slot in self._slots if slot.free), job)
 
@@ -109,6 +113,11 @@ class Pool:
                 return
             self._remake(slot)
             future = slot.executor.submit(self._call, *self._fixed, job.point, job.seed, job.memory)
+        if not isinstance(future, Future):
+            raise ValueError(
+                f"executor: expected submit() to return a concurrent.futures.Future, got {type(future).__name__} of "
+                f"{type(slot.executor).__name__}; ask and tell need none: see lamcts.Optimizer"
+            )
         slot.running[future] = job
         self._order[future] = self._started
         self._started += 1

@@ -79,8 +79,9 @@ class Settings:
     batch: how many points are asked for at a time (1; points).
     workers: evaluations at a time, each in a process of its own (None: one, in this process); -1: one a core;
         "threads": one a core, in threads of this process. How many there are has a say in what is proposed.
-    executor: evaluate there instead (None: here): any `concurrent.futures` executor, or a function that makes one;
-        `workers` then says how many evaluations it is given at a time.
+    executor: evaluate there instead (None: here): any `concurrent.futures` executor, a function that makes one, or a
+        Dask client; `workers` then says how many evaluations it is given at a time (None: as many as it has workers,
+        those of a cluster being counted again as it grows and shrinks).
     journal: path of the file that keeps the run (None: no file); the same call again goes on where it stopped, up to
         the budget.
     about: JSON values kept in a new journal for its readers (None).
@@ -158,11 +159,6 @@ class Settings:
             raise ValueError(f"valid: expected a function of a point, got {brief(self.valid)}")
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback: expected a function of the result so far, got {brief(self.callback)}")
-        if self.executor is not None and not (hasattr(self.executor, "submit") or callable(self.executor)):
-            got = type(self.executor).__name__
-            raise ValueError(
-                f"executor: expected a concurrent.futures executor or a function that makes one, got {got}"
-            )
         if self.journal is not None and not isinstance(self.journal, (str, os.PathLike)):
             raise ValueError(f"journal: expected the path of a file, got {type(self.journal).__name__}")
 

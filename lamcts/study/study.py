@@ -133,8 +133,9 @@ class Study:
                 workers.start(Job(trial, trial.point, trial.seed, self._known()))
             if not workers.running:
                 break
-            job, outcome = workers.wait()
-            evaluation = self._tell(job, outcome)
+            if (ended := workers.wait()) is None:
+                continue
+            evaluation = self._tell(*ended)
             stopped = self._show(evaluation)
             self.reason = self.reason or self._stopping.reason(seen, self._done) or stopped
             yield evaluation
@@ -154,7 +155,9 @@ class Study:
                 workers.start(Job((row, repeat), point, seed, self._known()))
             if not workers.running:
                 break
-            job, outcome = workers.wait()
+            if (ended := workers.wait()) is None:
+                continue
+            job, outcome = ended
             evaluation = self._note(job.what, job.point, outcome)
             stopped = stopped or self._show(evaluation) or self._stopping.late()
             yield evaluation
@@ -186,7 +189,7 @@ class Study:
     def _next(self, workers: Workers) -> Trial | None:
         """Return the next trial to start, or None where the budget has no room or the space no point left."""
         room = self.settings.searches - self._done - workers.running
-        if room > 0 and not self._queue and not (self.settings.vectorized and workers.running):
+        if room > 0 and not self._queue and not workers.ready:  # what has ended is told first: one ask for all
             self._queue.extend(self._ask(min(max(self.settings.batch, workers.free), room)))
         return self._queue.popleft() if room > 0 and self._queue else None
 

@@ -1,6 +1,7 @@
 """Who evaluates: this process, threads, processes of our own, the user's executor; or one call for many points."""
 
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,7 +16,11 @@ THREADS = "threads"
 
 
 def check_workers(workers: Any, executor: Any, vectorized: bool) -> None:
-    """Raise ValueError where `workers` is none of a number, -1 and "threads", or where others evaluate."""
+    """Raise ValueError where `workers` is none of a number, -1 and "threads", where others evaluate, or where none can.
+
+    An executor has `submit`, or is a function that makes one.
+    """
+    _check_executor(executor)
     if vectorized and not (executor is None and (workers is None or workers == 1)):
         raise ValueError("vectorized: expected neither workers nor executor beside it: the function has all points")
     if isinstance(workers, str) and workers == THREADS:
@@ -34,6 +39,10 @@ def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
 
         return Vectorized(f, settings.batch)
     n = min(cores(), settings.budget) if settings.workers in (ALL, THREADS) else settings.workers
+    if settings.executor is not None and (client := client_of(settings.executor)) is not None:
+        from lamcts.study.cluster import Cluster
+
+        return Cluster(f, client, None if settings.workers == ALL else n, getattr(settings.executor, "_kwargs", None))
     if settings.executor is not None:
         from lamcts.study.executors import Shared
 
@@ -47,6 +56,29 @@ def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
 
         return Processes(f, min(n, settings.budget))
     return Serial(f)
+
+
+def client_of(executor: Any) -> Any:
+    """Return the Dask client that `executor` is, or stands for (`client.get_executor()`), None for any other."""
+    dask = sys.modules.get("distributed")  # who has a client has loaded it
+    client = getattr(executor, "_client", executor)
+    return client if dask is not None and isinstance(client, dask.Client) else None
+
+
+def _check_executor(executor: Any) -> None:
+    """Raise ValueError where nothing can be evaluated there."""
+    if executor is None:
+        return
+    expected = "executor: expected a concurrent.futures executor, a Dask client, or a function that makes an executor"
+    if hasattr(executor, "get_client"):
+        raise ValueError(f"{expected}, got the cluster {type(executor).__name__}: pass executor=cluster.get_client()")
+    if not (hasattr(executor, "submit") or callable(executor)):
+        raise ValueError(f"{expected}, got {type(executor).__name__}")
+    client = client_of(executor)
+    if client is not None and client.asynchronous:
+        raise ValueError("executor: expected a Dask client that blocks, got one made with asynchronous=True")
+    if client is not None and client.status not in ("running", "connecting"):
+        raise ValueError(f"executor: expected a Dask client that is connected, got one that is {client.status}")
 
 
 def cores() -> int:

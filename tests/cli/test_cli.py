@@ -62,7 +62,8 @@ def test_a_reader_that_leaves_early_is_no_mistake(words, unbuffered, monkeypatch
 
 
 def test_a_reader_of_all_evaluations_may_leave_early_too(capsys, tmp_path):
-    said(capsys, "run", "levy", "--dim", "2", "--no-plot", "--budget", "3000", "--sampler", "uniform", "--out", "here")
+    wide = ["--dim", "40", "--budget", "150", "--sampler", "uniform"]  # 100 kB, more than a pipe holds
+    said(capsys, "run", "levy", *wide, "--no-plot", "--out", "here")
     command, pipe = [sys.executable, "-m", "lamcts", "show", str(tmp_path / "here"), "--csv"], subprocess.PIPE
     running = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
     assert running.stdout is not None and running.stderr is not None

@@ -1,0 +1,104 @@
+"""Parameters as `RandomizedSearchCV` takes them, or as spaces of ours, as a space; its points as candidates."""
+
+import math
+from collections.abc import Callable, Mapping
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import lamcts
+
+TAIL = 1e-3  # share of a distribution without ends that is left out on each side (untuned)
+
+
+class Code(NamedTuple):
+    """The space of a parameter, and what makes the estimator's value of a point of it."""
+
+    space: Any
+    value: Callable[[Any], Any] = lambda point: point
+
+
+class Parameters:
+    """What is searched: a `lamcts.Space` with names, or a dict of spaces, distributions and lists by name.
+
+    A list of numbers is taken by their order; a distribution of scipy.stats as the range that it is drawn from.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._codes: dict[str, Code] | None = None
+        if isinstance(given, Mapping):
+            if not given:
+                raise ValueError("param_distributions: expected at least one parameter, got none; name one to search")
+            self._codes = {name: _code(name, one) for name, one in given.items()}
+            self.space: Any = lamcts.Space({name: code.space for name, code in self._codes.items()})
+        elif _is_space(given):
+            self.space = given
+        else:
+            raise ValueError(
+                "param_distributions: expected a dict of distributions, lists or spaces by name, or a lamcts.Space, "
+                f"got {type(given).__name__}; of several dicts search each by itself"
+            )
+
+    def candidate(self, point: Any) -> dict[str, Any]:
+        """Return what scikit-learn sets in the estimator."""
+        if self._codes is None:
+            if not isinstance(point, Mapping):
+                raise ValueError(f"param_distributions: expected a space of named parameters, got points like {point}")
+            return dict(point)
+        return {name: code.value(point[name]) for name, code in self._codes.items() if name in point}
+
+
+def whole(value: Any, name: str) -> int:
+    """Return a count; ValueError for anything else."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name}: expected a whole number from 1 on, got {value!r}")
+    return int(value)
+
+
+def _is_space(given: Any) -> bool:
+    return all(hasattr(given, name) for name in ("encode", "decode", "signature")) and not isinstance(given, type)
+
+
+def _code(name: str, given: Any) -> Code:
+    if _is_space(given):
+        return Code(given)
+    if hasattr(given, "ppf"):
+        return _distribution(name, given)
+    if isinstance(given, (str, bytes)) or not (hasattr(given, "__len__") and hasattr(given, "__getitem__")):
+        cure = "pass scipy.stats.uniform(low, width), a list, or a space such as lamcts.Float(low, high)"
+        raise ValueError(f"{name}: expected a distribution, a list or a space, got {type(given).__name__}; {cure}")
+    return _options(name, [given[i] for i in range(len(given))])
+
+
+def _options(name: str, options: list[Any]) -> Code:
+    if not options:
+        raise ValueError(f"{name}: expected at least one value, got an empty list; add one, or leave {name} out")
+    ordered = all(map(_is_number, options))
+    if ordered:
+        options = sorted(options)
+    try:
+        return Code(lamcts.Choice(tuple(options), ordered=ordered))
+    except ValueError:  # some are equal, which is the user's way to try one more often: places tell them apart
+        return Code(lamcts.Choice(tuple(range(len(options))), ordered=ordered), options.__getitem__)
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, (bool, np.bool_)) and isinstance(value, Real) and math.isfinite(value)
+
+
+def _distribution(name: str, given: Any) -> Code:
+    """Return the range of a frozen distribution: evenly, by the logarithm, or by quantiles as it is dense there."""
+    kind = getattr(getattr(given, "dist", None), "name", "")
+    low, high = map(float, given.support())
+    if hasattr(given, "pmf"):
+        low, high = (_end(given, end, tail) for end, tail in ((low, TAIL), (high, 1 - TAIL)))
+        return Code(lamcts.Int(math.ceil(low), math.floor(high)))
+    if kind in ("uniform", "loguniform", "reciprocal"):
+        return Code(lamcts.Float(low, high, log=kind != "uniform"))
+    first, last = (0.0 if math.isfinite(low) else TAIL), (1.0 if math.isfinite(high) else 1 - TAIL)
+    return Code(lamcts.Float(first, last), lambda share: float(given.ppf(share)))
+
+
+def _end(given: Any, end: float, share: float) -> float:
+    return end if math.isfinite(end) else float(given.ppf(share))
