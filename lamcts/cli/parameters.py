@@ -1,6 +1,7 @@
 """Parameters as they are written on the command line, or in a file of them, made into a space.
 
     lr=1e-5:1e-1:log   a real number; `log`: equal factors are equally far apart
+    drop=0:0.5:step=0.1   0, 0.1, 0.2 and so on
     layers=1:8:int     a whole number, both ends included; `:int:log` too
     act=relu,gelu      one of these; numbers if all of them are, else texts
     size=32,64,128:ordered   one of these, which are steps from first to last
@@ -74,9 +75,12 @@ def member_of(written: Any) -> AnySpace:
     low, *rest = (part.strip() for part in text.split(":"))
     if not rest:
         raise ValueError(
-            f"expected LOW:HIGH, LOW:HIGH:log, LOW:HIGH:int, A,B,C or bool, got {written!r}; write constants out"
+            "expected LOW:HIGH, LOW:HIGH:log, LOW:HIGH:int, LOW:HIGH:step=STEP, A,B,C or bool, "
+            f"got {written!r}; write constants out"
         )
     high, *kinds = rest
+    if len(kinds) == 1 and kinds[0].startswith("step="):
+        return Float(_bound(low), _bound(high), step=_bound(kinds[0].removeprefix("step=")))
     if not set(kinds) <= {"int", "log"} or len(set(kinds)) < len(kinds):
         raise ValueError(f"expected 'log' or 'int' after LOW:HIGH, got {':'.join(kinds)!r}")
     kind = Int if "int" in kinds else Float

@@ -105,7 +105,7 @@ def _valid(space: Any, key: Any, value: Any) -> Any:
         decoded = member.decode(member.encode([value] if isinstance(space, Box) else value))
     except ValueError as error:
         raise ValueError(f"fix: parameter {key!r}: {error}") from None
-    return float(value) if isinstance(member, (Box, Float)) else decoded  # a number exactly as it was given
+    return float(value) if member.continuous.any() and isinstance(member, (Box, Float)) else decoded  # as it was given
 
 
 def _same(space: Any, key: Any, value: Any, fixed: Any) -> bool:

@@ -10,6 +10,7 @@ from lamcts.cli.parameters import member_of, space_of
     ("written", "space"),
     [
         ("0:1", Float(0, 1)),
+        ("0:1:step=0.25", Float(0, 1, step=0.25)),
         ("-5:1e3", Float(-5, 1000)),
         ("1e-5:1e-1:log", Float(1e-5, 1e-1, log=True)),
         ("1:8:int", Int(1, 8)),
@@ -65,6 +66,7 @@ def test_bounds_with_a_dimension_are_a_box():
         (["lr"], r"NAME=RANGE, such as lr=1e-5:1e-1:log, got 'lr'"),
         (["lr=0.1"], "'lr': expected LOW:HIGH.*write constants out"),
         (["lr=0:x"], "a number as a bound, got 'x'"),
+        (["lr=0:1:step=x"], "a number as a bound, got 'x'"),
         (["lr=0:1:lag"], "'log' or 'int' after LOW:HIGH, got 'lag'"),
         (["lr=0:1:log"], "'lr': expected 0 < low where log=True"),
         (["lr=0:1:log:log"], "got 'log:log'"),

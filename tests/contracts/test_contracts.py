@@ -22,6 +22,7 @@ SPACES: list[AnySpace] = [
     Box([0.0, -1e9, 1e-9], [1.0, 1e9, 2e-9]),
     Float(0.0, 1.0),
     Float(1e-5, 1e-1, log=True),
+    Float(0.0, 1.0, step=0.1),
     Int(0, 5),
     Int(1, 1000, log=True),
     Int(1, 2**60),
