@@ -121,7 +121,10 @@ def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
     said(capsys, "run", "ackley", "--dim", "2", "--budget", "60", "--out", "here", *QUICK)
     assert (tmp_path / "here" / "partition.png").stat().st_size > 10_000
-    said(capsys, "run", "ackley", "--dim", "2", "--budget", "10", "--out", "short", *QUICK)  # too few to split
+    _, out, _ = said(
+        capsys, "run", "ackley", "--dim", "2", "--budget", "10", "--out", "short", *QUICK
+    )  # too few to split
+    assert "no partition.png: the tree has not split the space yet" in out
     assert (tmp_path / "short" / "tree.png").exists() and not (tmp_path / "short" / "partition.png").exists()
 
 

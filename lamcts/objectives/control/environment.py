@@ -33,7 +33,7 @@ class Gym(MeanReturn):
     world: gymnasium's environment, and how it is made.
     states: numbers that the policy sees.
     actions: what it may do (see `actions.py`).
-    hidden: sizes of the hidden layers ((): none, the policy is linear).
+    hidden: sizes of the hidden layers; with none the policy is linear.
     rollouts, seeds, base_seed: as in `Gait`.
     moments: by which states are standardised (None: by none), as in `Gait`.
     threshold: the mean return from which gymnasium counts the task as learned (None: it has set none).
@@ -44,7 +44,7 @@ class Gym(MeanReturn):
     world: World
     states: int
     actions: Actions
-    hidden: tuple[int, ...] = ()
+    hidden: tuple[int, ...]
     rollouts: int = 3
     seeds: str = "fresh"
     base_seed: int = 0
@@ -96,7 +96,7 @@ class Gym(MeanReturn):
 def gym(
     env: str,
     *,
-    hidden: Any = (),
+    hidden: Any = 0,
     rollouts: int = 3,
     seeds: str = "fresh",
     base_seed: int = 0,
@@ -111,7 +111,7 @@ def gym(
     of numbers; ValueError says what else was met. MissingExtra without gymnasium, or without what `env` needs.
 
     env: gymnasium's name of the environment; "module:name" imports first the module that registers it.
-    hidden: sizes of the hidden layers, 8 or (16, 16) ((): none, the policy is linear).
+    hidden: sizes of the hidden layers, 8 or (16, 16) (0: none, the policy is linear).
     rollouts, seeds, base_seed, hidden_seed: as in `Gym`.
     moments: by which states are standardised (None: by none), as in `gait`.
     episode_steps: after how many an episode ends (None: the environment's own cap; steps).
@@ -155,5 +155,5 @@ def _states(space: Any, env: str) -> int:
 
 def _sizes(hidden: Any) -> tuple[int, ...]:
     """Return the sizes of hidden layers."""
-    given: list[Any] = list(hidden) if isinstance(hidden, (list, tuple)) else [hidden]
+    given: list[Any] = list(hidden) if isinstance(hidden, (list, tuple)) else [hidden] if hidden else []
     return tuple(positive("hidden", size) for size in given)

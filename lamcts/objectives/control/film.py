@@ -74,6 +74,7 @@ def film(policy: dict[str, Any], *, seconds: float = 5.0, size: int = 320, seed:
     MissingExtra without gymnasium or what the environment needs; NoOpenGL where MuJoCo cannot draw; ValueError for what
     is no policy, and for an environment that draws no pictures.
 
+    policy: what `result.json` holds under this name.
     seconds: how long to film at most, in the environment's time (5.0).
     size: height of a frame (320; pixels); MuJoCo's are as wide as high.
     seed: of the episode's start (0).

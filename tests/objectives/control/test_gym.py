@@ -198,7 +198,7 @@ def test_an_environment_of_ones_own_is_imported_by_its_module(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"hidden": 0}, "hidden as a whole number of at least 1, got 0"),
+        ({"hidden": -1}, "hidden as a whole number of at least 1, got -1"),
         ({"hidden": (4, "x")}, "hidden as a whole number of at least 1, got 'x'"),
         ({"rollouts": 0}, "rollouts as a whole number"),
         ({"seeds": "some"}, "'fresh' or 'fixed'"),
