@@ -141,6 +141,8 @@ class Cluster:
             self._comm = self._client.scheduler_comm
             self._client.register_plugin(self._function, name=self._function.name)
         except Exception as error:
+            if self._client.status != "running":
+                raise self._gone() from error
             raise RuntimeError(
                 f"executor: the workers of {self._where} do not take the function ({safe_text(error)}); expected them "
                 "to have lamcts, and the versions of Python and Dask that this process has: client.get_versions(True)"
@@ -222,7 +224,7 @@ class Cluster:
         """Send a job again once no other suspect is out; return its failure where workers died on it then, too."""
         if self._hopeless(order):
             deaths = TRIES * (killed.allowed_failures + 1)
-            text = f"{deaths} workers died at this point, the last of them {safe_text(killed.last_worker)}"
+            text = f"{deaths} workers died at this point, the last of them {killed.last_worker.address}"
             return Outcome(None, ("KilledWorker", text), float("nan"))
         self._suspects.append((order, job))
         if len(self._suspects) == 1:

@@ -187,7 +187,7 @@ class Shared(Pool):
     def close(self) -> None:
         super().close()
         for executor in self._made:
-            executor.shutdown(wait=False, cancel_futures=True)
+            executor.shutdown(wait=False)  # its jobs were cancelled above; loky's takes no cancel_futures
 
 
 def _twin(pool: ProcessPoolExecutor) -> ProcessPoolExecutor:
