@@ -3,8 +3,8 @@
     python -m benchmarks.fuzz --minutes 20 [--seed 1]
     python -m benchmarks.fuzz --seed 1 --only journals
 
-Hypothesis draws the inputs, in rounds, each kind with the same share of the time; what fails is made as small as it can
-be and printed. spaces: JSON and TOML of parameters. known: CSV of all kinds; what is well formed has to be read in full.
+Hypothesis draws the inputs, in rounds, each kind with the same share of the time; what fails is made as small as it
+can be and printed. spaces: JSON and TOML of parameters. known: CSV of all kinds; what is well formed is read in full.
 journals: other values under right checksums, pages cut, swapped and doubled; a journal keeps its rows whatever comes.
 commands: every subcommand, in this process, with options that fit and such that do not. A failure is a traceback, an
 error that the package did not write itself, more than one line for a mistake, a row that is lost, or no end within a
@@ -133,7 +133,7 @@ def report(tallies: dict[str, Tally], seed: int, out: Path) -> None:
         inputs = tally.taken + tally.refused
         counts = (inputs, tally.taken, tally.refused, len(tally.failures), f"{tally.seconds:.1f}")
         sheet.Sheet(out, (), COLUMNS).append(dict(zip(COLUMNS, (name, *counts, seed, version, measured), strict=True)))
-        print(f"{name:9} {inputs:7} inputs {tally.taken:7} taken {len(tally.failures):4} failures {tally.seconds:8.1f} s")
+        print(f"{name:9} {inputs:7} inputs {tally.taken:7} taken {counts[3]:4} failures {counts[4]:>8} s", flush=True)
 
 
 if __name__ == "__main__":

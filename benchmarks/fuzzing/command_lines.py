@@ -21,10 +21,14 @@ Words = list[str]
 SLOW = ("push", "nevergrad", "bo")  # seconds each, of which nothing here is the reason
 MINE = 'def f(point):\n    return 1.0\n\n\ndef g(point):\n    return {"cost": 1.0, "sag": 2.0}\n\n\nh = 3\n'
 KNOWN = "x,value\n0.5,1.0\n0.25,2.0\n"
-FILES = ("run0.db", "run1.db", "run2.db", "empty", "mine.py", "known.csv", "space.json", ".", "no", "no/deeper", "a\0b", "")
-WRITTEN = ("out", "out.png", "out.html", "out.txt", "no/deeper/out.png", "empty/out", "/dev/null/out", "a\0b", "", "run0.db")
+FILES = ("run0.db", "run1.db", "run2.db", "empty", "mine.py", "known.csv", "space.json", ".", "no", "no/deeper")
+FILES += ("a\0b", "")
+WRITTEN = ("out", "out.png", "out.html", "out.txt", "no/deeper/out.png", "empty/out", "/dev/null/out", "run0.db")
+WRITTEN += ("a\0b", "")
 SAMPLERS = tuple(name for name in samplers.names() if name not in SLOW)
 OBJECTIVES = tuple(name for name in objectives.names() if name not in SLOW)
+
+FUNCTIONS = ("mine.py:f", "mine.py:f", "mine.py:g", "mine.py:h", "mine.py:", ":", "no.py:f", "math:sin")
 
 known = st.sampled_from(FILES)
 written = st.sampled_from(WRITTEN)
@@ -32,7 +36,8 @@ small = st.sampled_from(("1", "2", "5", "12", "12", "12"))
 lengths = st.one_of(small, small, small, st.sampled_from(("0", "-1", "1.5", "1e3", "x", "", "nan")))
 counts = lengths | st.just("9" * 30)  # of what takes no longer when there is more of it
 real = st.one_of(st.sampled_from(("0", "1", "0.5", "1e-3")), numbers)
-programs = st.sampled_from(("echo {x}", "echo 1", "false", "echo", "echo {y}", "echo {", "echo {}", "{x}", "", "'", "no-such-program {x}"))
+PROGRAMS = ("echo {x}", "echo 1", "false", "echo", "echo {y}", "echo {", "echo {}", "{x}", "", "'", "no-such {x}")
+programs = st.sampled_from(PROGRAMS)
 texts = st.sampled_from(("cost<=1", "cost == 0 +- 1e-3", "<=", "cost", "cost<=x", "a<=1<=2")) | odd
 
 # what stands after an option; () stands for nothing
@@ -42,19 +47,36 @@ VALUES: dict[str, st.SearchStrategy[str] | tuple[()]] = {
     "--moments": known, "--episode-steps": lengths, "--permute": counts, "--continuous": (), "--constrained": (),
     "--objective-count": counts, "--against": odd, "--table": known, "--dataset": odd, "--guide": odd,
     "--vertices": counts, "--keyed": (), "--no-keyed": (), "--latency": known, "--robustness": known,
-    "--command": programs, "--param": spoilt(st.sampled_from(("x=", "y=")).flatmap(lambda n: ranges.map(lambda r: n + r))),
-    "--space": known | spoilt(st.just("0:1")), "--maximize": (), "--objective": st.sampled_from(("cost", "-sag", "-", "")),
-    "--constraint": texts, "--reference": texts | st.just("cost=1"), "--timeout": real, "--pattern": odd | st.just("(.*)"),
-    "--sampler": st.sampled_from((*SAMPLERS, "x", "nevergrad:x", "")), "--no-tree": (), "--seed": counts, "--batch": counts,
+    "--command": programs, "--param": spoilt(st.builds("{}={}".format, st.sampled_from("xy"), ranges)),
+    "--maximize": (),
+    "--space": known | spoilt(st.just("0:1")), "--objective": st.sampled_from(("cost", "-sag", "-", "")),
+    "--constraint": texts, "--reference": texts | st.just("cost=1"), "--timeout": real,
+    "--pattern": odd | st.just("(.*)"), "--no-tree": (), "--seed": counts, "--batch": counts,
+    "--sampler": st.sampled_from((*SAMPLERS, "x", "nevergrad:x", "")),
     "--known": known, "--fix": spoilt(st.sampled_from(("x=0.5", "x1=0", "y=1"))), "--noisy": (), "--target": real,
     "--workers": st.sampled_from(("1", "1", "threads", "0", "-2", "x")), "--patience": counts, "--give-up": counts,
-    "--check": lengths, "--out": written, "--journal": known, "--no-plot": (), "--quiet": (), "--front": (), "--csv": (),
-    "--follow": (), "--kind": st.sampled_from(("best", "front", "parallel", "slice", "contour", "importance", "x")),
-    "--search": st.sampled_from((*SEARCHES, "x")), "--first": counts, "-o": written, "--help": (), "--version": (), "--n-trials": counts,
+    "--check": lengths, "--out": written, "--journal": known, "--no-plot": (), "--quiet": (), "--front": (),
+    "--csv": (), "--follow": (),
+    "--kind": st.sampled_from(("best", "front", "parallel", "slice", "contour", "importance", "x")),
+    "--search": st.sampled_from((*SEARCHES, "x")), "--first": counts, "-o": written, "--help": (),
+    "--version": (), "--n-trials": counts,
 }  # fmt: skip
+OTHERS = ("--search", "--first", "--front", "--csv", "--follow", "--kind")
+TABLES = (
+    "--table",
+    "--dataset",
+    "--guide",
+    "--search",
+    "--first",
+    "--vertices",
+    "--keyed",
+    "--seed",
+    "--known",
+    "--fix",
+)
 OWN: dict[str, tuple[str, ...]] = {
-    "run": tuple(name for name in VALUES if name not in ("--search", "--first", "--front", "--csv", "--follow", "--kind")),
-    "nas": ("--table", "--dataset", "--guide", "--search", "--first", "--vertices", "--keyed", "--seed", "--known", "--fix"),
+    "run": tuple(name for name in VALUES if name not in OTHERS),
+    "nas": TABLES,
     "show": ("--front", "--csv", "--follow"),
     "plot": ("--out", "--kind"),
     "report": ("--out", "-o"),
@@ -64,9 +86,7 @@ FIRST: dict[str, st.SearchStrategy[Words]] = {
     "run": st.one_of(
         st.sampled_from((*OBJECTIVES, "x", "ackle")).map(lambda name: [name]),
         st.sampled_from(("ackley", "branin", "zdt1", "welded-beam")).map(lambda name: [name]),
-        st.sampled_from(("mine.py:f", "mine.py:f", "mine.py:g", "mine.py:h", "mine.py:", ":", "no.py:f", "math:sin")).map(
-            lambda name: [name, "--param", "x=0:1"]
-        ),
+        st.sampled_from(FUNCTIONS).map(lambda name: [name, "--param", "x=0:1"]),
         programs.map(lambda program: ["--command", program, "--param", "x=0:1"]),
         st.just([]),
     ),

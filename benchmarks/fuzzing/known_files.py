@@ -1,4 +1,4 @@
-"""Known files: CSV as programs and people write it. What is well formed is read in full, the rest refused in our words."""
+"""Known files: CSV as programs and people write it. What is well formed is read in full, the rest refused in words."""
 
 import csv
 from collections.abc import Sequence
@@ -17,8 +17,10 @@ from lamcts.study.options import Settings
 from lamcts.study.problem import problem_of
 
 SPACES = (
-    lamcts.Space({"lr": lamcts.Float(1e-5, 1.0, log=True), "layers": lamcts.Int(1, 8), "act": lamcts.Choice(["a", "b, c"])}),
-    lamcts.Space({"a b": lamcts.Float(-1.0, 1.0), "flag": lamcts.Bool(), "\u00fc": lamcts.Choice([1, 2, 4], ordered=True)}),
+    lamcts.Space(
+        {"lr": lamcts.Float(1e-5, 1, log=True), "layers": lamcts.Int(1, 8), "act": lamcts.Choice(["a", "b, c"])}
+    ),
+    lamcts.Space({"a b": lamcts.Float(-1, 1), "flag": lamcts.Bool(), "\u00fc": lamcts.Choice([1, 2, 4], ordered=True)}),
     lamcts.Box(-5, 10, dim=3),
     lamcts.Product(lamcts.Int(0, 3), lamcts.Choice(["x;y", "", "1"])),
 )
@@ -52,12 +54,12 @@ def files(draw: st.DrawFn) -> tuple[int, int, bytes, bool]:
 
 
 def table(which: int, goals: int, n: int) -> tuple[list[str], list[list[str]]]:
-    """Return the columns and the cells of `n` results: always the same, so that what is read can be held against them."""
+    """Return the columns and the cells of `n` results, always the same ones."""
     points, values = results(which, goals, n)
     names = [*parts(points[0])] if points else [*parts(results(which, goals, 1)[0][0])]
     columns = [*names, *(values[0] if values else results(which, goals, 1)[1][0])]
-    rows = [[*map(str, parts(point).values()), *map(repr, value.values())] for point, value in zip(points, values, strict=True)]
-    return columns, rows
+    pairs = zip(points, values, strict=True)
+    return columns, [[*map(str, parts(point).values()), *map(repr, value.values())] for point, value in pairs]
 
 
 def results(which: int, goals: int, n: int) -> tuple[list[Any], list[dict[str, float]]]:

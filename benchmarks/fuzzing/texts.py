@@ -4,9 +4,26 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-ODD = ("", " ", "\t", "\ufeff", "\u00e4\u20ac", "\U0001f600", "\x1b[31m", "'", '"', '"";', "=1+1", "a\nb", "\u202e", "%s", "{x}")
-NUMBERS = ("0", "1", "-1", "0.5", "1e-5", "1e400", "-1e400", "5e-324", "1.8e308", "9" * 400, "nan", "inf", "1_000", "0x10")
-NUMBERS += ("1,5", "1.", ".5", "+3", "\u0664\u0662", "1e", "--1", "True", "None", "2024-01-31", "12:30", "1/3")
+ODD = ("", " ", "\t", "\ufeff", "\u00e4\u20ac", "\U0001f600", "\x1b[31m", "'", '"', '"";', "=1+1", "a\nb")
+ODD += ("\u202e", "%s", "{x}")
+NUMBERS = ("0", "1", "-1", "0.5", "1e-5", "1e400", "-1e400", "5e-324", "1.8e308", "9" * 400, "nan")
+NUMBERS += (
+    "inf",
+    "1_000",
+    "0x10",
+    "1,5",
+    "1.",
+    ".5",
+    "+3",
+    "\u0664\u0662",
+    "1e",
+    "--1",
+    "True",
+    "None",
+    "2024-01-31",
+    "12:30",
+    "1/3",
+)
 
 names = st.sampled_from(("x", "lr", "x1", "value", "trial", "a b", "b-1", "", "__class__", "\u00fc", "X" * 300, "1x"))
 odd = st.sampled_from(ODD) | st.text(max_size=6)

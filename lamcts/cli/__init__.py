@@ -8,7 +8,7 @@ from typing import NoReturn
 from lamcts import __version__
 from lamcts.cli.screen import ReaderLeft, complain, hush, in_options
 from lamcts.errors import LamctsError
-from lamcts.study.foreign import OURS
+from lamcts.foreign import OURS
 from lamcts.text import safe_text
 
 USER_MISTAKE = 2  # what argparse reports

@@ -46,8 +46,10 @@ def result_of(record: "Recorded", space: Any) -> Result:
 
 
 def journal_in(path: str | os.PathLike[str]) -> Path:
-    """Return the journal of a folder, or the path itself."""
-    file = Path(path)
+    """Return the journal of a folder, or the path itself; ValueError where it names nothing."""
+    from lamcts.journal.place import named
+
+    file = Path(named(path))
     return file / JOURNAL if file.is_dir() else file
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TextIO, TypedDict
 
 import numpy as np
 
+from lamcts.foreign import hint
 from lamcts.optimizer.arguments import checked_seed
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
-from lamcts.study.foreign import hint
 from lamcts.study.workers import check_workers
 from lamcts.types import whole_number
 
