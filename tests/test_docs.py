@@ -88,6 +88,7 @@ SETTINGS = [
     *NAS,
 ]
 INTEGRATIONS = [("optuna", "LamctsSampler"), ("nevergrad", "ParametrizedLaMCTS"), ("sklearn", "LamctsSearchCV")]
+INTEGRATIONS += [("ray", "LamctsSearch")]
 
 
 @pytest.mark.parametrize(

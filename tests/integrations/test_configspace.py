@@ -87,7 +87,7 @@ def test_a_run_over_a_config_space_finds_its_best():
 
 
 def test_what_cannot_be_read_is_told():
-    with pytest.raises(ValueError, match="of ConfigSpace 1.0 on, got dict"):
+    with pytest.raises(ValueError, match=r"of ConfigSpace 1.0 on, got dict"):
         space_of({})
     with pytest.raises(ValueError, match="expected at least one hyperparameter"):
         space_of(C.ConfigurationSpace())
