@@ -13,6 +13,7 @@ import pytest
 import lamcts
 import lamcts.journal
 import lamcts.nas
+import lamcts.pruners
 import lamcts.testing
 from lamcts.models.fit import Prior
 from lamcts.models.hamming_fit import HammingPrior
@@ -76,6 +77,7 @@ SETTINGS = [
     *PARTS,
     lamcts.Optimizer,
     Settings,
+    *lamcts.pruners.NAMES.values(),
     *OBJECTIVES,
     MetaDnn,
     AlphaX,

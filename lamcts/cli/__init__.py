@@ -109,7 +109,10 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     own.add_argument("--constraint", dest="constraints", action="append", metavar="WORDS", help=line)
     line = "where the front's hypervolume is measured from, for each objective"
     own.add_argument("--reference", action="append", metavar="NAME=NUMBER", help=line)
-    own.add_argument("--timeout", type=float, metavar="SECONDS", help="kill a program that takes longer")
+    line = "where a program's lines say how it is doing: 'epoch (?P<step>\\d+) loss (?P<value>\\S+)', or two groups"
+    own.add_argument("--report", metavar="REGEX", help=line)
+    line = "end an evaluation that takes longer; a program with all that it started, a function as `timeout=` does"
+    own.add_argument("--timeout", type=float, metavar="SECONDS", help=line)
     line = (
         "where the number is (default: the last on the last line); of several names NAME=REGEX (default: a JSON object)"
     )
@@ -118,6 +121,8 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows; your own: 200)")
     how.add_argument("--sampler", default="auto", help="local search inside a region (default: auto)")
     how.add_argument("--no-tree", action="store_true", help="search the whole space with the sampler alone")
+    line = "stop trials that report and are behind others: median, halving or hyperband"
+    how.add_argument("--pruner", metavar="NAME", help=line)
     out = _course(one, how)
     out.add_argument(
         "--check", type=int, default=CHECK_EPISODES, metavar="N", help="score the best policy on N new episodes"
@@ -167,7 +172,7 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "random networks to begin with (default: the search's own, for lanas 200, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
     _course(one, how)
-    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False)
+    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False, pruner=None, timeout=None)
     return one
 
 

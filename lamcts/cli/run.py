@@ -144,6 +144,8 @@ def _study(
         patience=args.patience,
         known=args.known,
         give_up=args.give_up or None,
+        pruner=args.pruner,
+        timeout=None if hasattr(objective, "timeout_seconds") else args.timeout,  # a program has its own
         noisy=args.noisy,
         fix=fixed_of(args.fix, objective.space),
         journal=journal,

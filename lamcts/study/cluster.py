@@ -66,10 +66,10 @@ def _packed(f: Callable[..., Any]) -> bytes:
         ) from error
 
 
-def _evaluate_there(name: str, seeded: bool, point: Any, seed: int, memory: Any) -> Outcome:
+def _evaluate_there(name: str, seeded: bool, *arguments: Any) -> Outcome:
     """Evaluate on a worker."""
     function: Any = distributed.get_worker().plugins[name]
-    return evaluate(function.load(), seeded, point, seed, memory)
+    return evaluate(function.load(), seeded, *arguments)
 
 
 class Cluster:
@@ -160,7 +160,7 @@ class Cluster:
 
     def _submit(self, order: int, job: Job) -> None:
         key = f"{self._function.name}-{order}-{uuid4().hex[:8]}"
-        arguments = self._function.name, self._seeded, job.point, job.seed, job.memory
+        arguments = self._function.name, self._seeded, *job.arguments
         try:
             future = self._client.submit(_evaluate_there, *arguments, key=key, **self._options)
         except Exception as error:  # of a client that is closed
