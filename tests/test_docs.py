@@ -21,6 +21,7 @@ from lamcts.nas import published, published201, tradeoffs
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.nas.tradeoff import TradeOff
+from lamcts.neural.memory import Machine
 from lamcts.neural.metadnn import MetaDnn
 from lamcts.objectives import Command, Function
 from lamcts.objectives.constrained import ackley, engineering, keane, plane
@@ -75,6 +76,7 @@ SETTINGS = [
     Settings,
     *OBJECTIVES,
     MetaDnn,
+    Machine,
     AlphaX,
     lanas.Leaf,
     lanas.improved,

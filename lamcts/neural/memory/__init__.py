@@ -1,0 +1,26 @@
+"""Memory of a training step (thesis, chapter 8): plans that keep, recompute or offload, and what they cost.
+
+graph = lamcts.graphs.thesis_graph(lamcts.graphs.alexnet(batch=200))
+print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
+"""
+
+from lamcts.neural.memory.machine import Machine
+from lamcts.neural.memory.plan import Action, Plan, keep_all
+from lamcts.neural.memory.presets import PRESETS, layer_peak, preset, segments
+from lamcts.neural.memory.report import Event, Report
+from lamcts.neural.memory.simulator import Cost, Simulator
+
+__all__ = [
+    "PRESETS",
+    "Action",
+    "Cost",
+    "Event",
+    "Machine",
+    "Plan",
+    "Report",
+    "Simulator",
+    "keep_all",
+    "layer_peak",
+    "preset",
+    "segments",
+]
