@@ -1,25 +1,24 @@
 """The forward pass under a plan: when storages leave the device, and what that waits for."""
 
 from collections.abc import Sequence
+from itertools import accumulate
+from operator import add
 from typing import NamedTuple
 
-import numpy as np
-
 from lamcts.neural.memory.plan import Action
-from lamcts.neural.memory.report import Event
 from lamcts.neural.memory.scheme import NEVER, Scheme
 
 
 class Forward(NamedTuple):
     """How the forward pass went, and what it leaves to the backward one.
 
-    live, number: bytes and storages while each forward step runs. there [n]: which storages stay on the device. leaves,
-    comes, waits: by backward step which ones are freed when it ends, fetched when it begins, and must be back by then.
+    live: bytes while each forward step runs. until [n]: the last forward step at which a storage is on the device.
+    there [n]: which storages stay on the device. leaves, comes, waits: by backward step which ones are freed when it
+    ends, fetched when it begins, and must be back by then.
     """
 
     live: list[int]
-    number: list[int]
-    events: list[Event]
+    until: list[int]
     there: list[bool]
     leaves: dict[int, list[int]]
     comes: dict[int, list[int]]
@@ -43,9 +42,8 @@ def forward(scheme: Scheme, actions: Sequence[Action], first: list[int], last: l
     leaves: dict[int, list[int]] = {}
     for i in (*(i for i, stay in enumerate(there) if stay), *(i for i in ahead if i not in stays)):
         leaves.setdefault(last[i], []).append(i)
-    live, count, events = _live(scheme, until, there)
     clock = scheme.elapsed[begin] + _stalled(scheme, sent, until)
-    return Forward(live, count, events, there, leaves, comes, waits, clock, sum(scheme.size[i] for i in sent))
+    return Forward(_live(scheme, until), until, there, leaves, comes, waits, clock, sum(scheme.size[i] for i in sent))
 
 
 def _travellers(actions: Sequence[Action], first: list[int]) -> list[int]:
@@ -88,24 +86,14 @@ def _fetched(
     return comes, waits
 
 
-def _live(scheme: Scheme, until: list[int], there: list[bool]) -> tuple[list[int], list[int], list[Event]]:
-    """Return bytes and storages while each forward step runs, and what comes and goes."""
+def _live(scheme: Scheme, until: list[int]) -> list[int]:
+    """Return the bytes while each forward step runs."""
     steps = scheme.graph.forward_count
     change = [0] * (steps + 1)
-    number = [0] * (steps + 1)
-    events = []
-    for i, (size, made, end) in enumerate(zip(scheme.size, scheme.made, until, strict=True)):
+    for size, made, end in zip(scheme.size, scheme.made, until, strict=True):
         change[made] += size
-        number[made] += 1
         change[end + 1] -= size
-        number[end + 1] -= 1
-        storage = scheme.graph.movable[i]
-        events.append(Event(made, 1, storage, True))
-        if not there[i]:
-            events.append(Event(end, 2, storage, False))
-    live = np.cumsum(change[:steps]) + scheme.fixed_during[:steps]
-    count = np.cumsum(number[:steps]) + scheme.fixed_count[:steps]
-    return live.tolist(), count.tolist(), events
+    return list(map(add, accumulate(change[:steps]), scheme.fixed_during))
 
 
 def _stalled(scheme: Scheme, sent: list[int], until: list[int]) -> float:

@@ -1,19 +1,10 @@
 """What a simulated step did: costs, live memory by step, and each storage that came or went."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from lamcts.graphs import MB, StepGraph
+from lamcts.neural.memory.events import Event
 from lamcts.neural.memory.plan import Plan
-
-
-class Event(NamedTuple):
-    """A movable storage that comes or goes: at `order` 0 before a step writes, 1 as it does, 2 when it ends."""
-
-    step: int
-    order: int
-    storage: int
-    comes: bool
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,15 +5,19 @@ simulator.cost(plan.actions).peak_bytes
 """
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import NamedTuple
 
 from lamcts.graphs import StepGraph, baseline_bytes
-from lamcts.neural.memory.forward import Forward, forward
+from lamcts.neural.memory.events import Event, came_and_went, counted
+from lamcts.neural.memory.forward import forward
 from lamcts.neural.memory.machine import Machine
-from lamcts.neural.memory.plan import Action, Plan
-from lamcts.neural.memory.report import Event, Report
+from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
+from lamcts.neural.memory.report import Report
 from lamcts.neural.memory.scheme import Scheme, scheme
 from lamcts.neural.memory.spans import spans
+
+HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once it is back, it stays for all that is made of it
 
 
 class Cost(NamedTuple):
@@ -45,23 +49,22 @@ class Simulator:
         """
         plan.checked(self.graph)
         for i, action in enumerate(plan.actions):
-            if action in (Action.RECOMPUTE, Action.RECOMPUTE_AGAIN) and not self.scheme.sources[i]:
+            if action in RECOMPUTED and not self.scheme.sources[i]:
                 name = self.graph.storages[self.graph.movable[i]].name
                 raise ValueError(
                     f"{name}: expected to keep or offload it, got {action.word}: its inputs are overwritten"
                 )
-        played = self._played(plan.actions)
-        cost, live, count = played.cost(), played.live, played.count
-        if not plan.frees:
-            whole = baseline_bytes(self.graph)
-            cost, live = cost._replace(peak_bytes=whole), [whole] * len(live)
-            count = [sum(storage.role != "outside" for storage in self.graph.storages)] * len(live)
-        return Report(self.graph, plan, *cost, live, count, played.events)
+        events: list[Event] = []
+        play = self._played(plan.actions, events)
+        if plan.frees:
+            return Report(self.graph, plan, *play.cost(), play.live, counted(self.scheme, events), events)
+        whole, steps = baseline_bytes(self.graph), len(self.graph.steps)
+        storages = [sum(storage.role != "outside" for storage in self.graph.storages)] * steps
+        return Report(self.graph, plan, *play.cost()._replace(peak_bytes=whole), [whole] * steps, storages, [])
 
-    def _played(self, actions: Sequence[Action]) -> "_Play":
-        play = _Play(self.scheme, actions)
-        for t in range(self.graph.forward_count, len(self.graph.steps)):
-            play.step(t)
+    def _played(self, actions: Sequence[Action], events: list[Event] | None = None) -> "_Play":
+        play = _Play(self.scheme, actions, events)
+        play.run(self.graph.forward_count, len(self.graph.steps))
         return play
 
 
@@ -71,44 +74,53 @@ class _Play:
     there [n]: whether a storage is on the device. bytes: of the movable ones that are. clock: seconds so far.
     """
 
-    def __init__(self, scheme: Scheme, actions: Sequence[Action]) -> None:
-        self.scheme, self.actions = scheme, actions
+    def __init__(self, scheme: Scheme, actions: Sequence[Action], events: list[Event] | None) -> None:
+        self.scheme, self.actions, self.events = scheme, actions, events
         self.first, self.last = spans(scheme, actions)
-        start: Forward = forward(scheme, actions, self.first, self.last)
-        self.live, self.count, self.events = start.live, start.number, start.events
-        self.there, self.leaves, self.comes, self.waits = start.there, start.leaves, start.comes, start.waits
-        self.bytes = sum(size for size, there in zip(scheme.size, start.there, strict=True) if there)
-        self.number = sum(start.there)
-        self.clock, self.sent = start.clock, start.sent_bytes
-        self.link_free = self.clock
+        start = forward(scheme, actions, self.first, self.last)
+        self.live, self.there = start.live, start.there
+        self.leaves, self.comes, self.waits = start.leaves, start.comes, start.waits
+        self.bytes = sum(compress(scheme.size, start.there))
+        self.clock = self.link_free = start.clock
+        self.sent = start.sent_bytes
         self.arrives: dict[int, float] = {}
         self.recomputes = self.fetched = 0
+        if events is not None:
+            events += came_and_went(scheme, start)
 
     def cost(self) -> Cost:
         return Cost(max(self.live), self.clock, self.recomputes, self.sent, self.fetched)
 
-    def step(self, t: int) -> None:
-        """Fetch ahead, make what the step needs, run it, free what nobody wants any more."""
+    def run(self, begin: int, end: int) -> None:
+        """At each step fetch ahead, make what it needs, run it, and free what nobody wants any more."""
+        scheme, there, live, leaves = self.scheme, self.there, self.live, self.leaves
+        for t in range(begin, end):
+            if t in self.comes or t in self.waits:
+                self._arrive(t)
+            highest = 0
+            for i in scheme.needs[t]:
+                if not there[i]:
+                    highest = self._bring(t)
+                    break
+            live.append(max(highest, self.bytes + scheme.fixed_during[t]))
+            self.clock += scheme.seconds[t]
+            if t in leaves:
+                for i in leaves[t]:
+                    self._leave(i, t, 2)
+
+    def _arrive(self, t: int) -> None:
+        """Ask for what is fetched ahead from step t on, and wait for what it needs of that."""
         for i in self.comes.get(t, ()):
             self.arrives[i] = self._fetch(i)
             self._enter(i, t)
         for i in self.waits.get(t, ()):
             self.clock = max(self.clock, self.arrives[i])
-        highest = 0
-        missing = [i for i in self.scheme.needs[t] if not self.there[i]]
-        if missing:
-            highest = self._bring(t, missing)
-        self.live.append(max(highest, self.bytes + self.scheme.fixed_during[t]))
-        self.count.append(self.number + self.scheme.fixed_count[t])
-        self.clock += self.scheme.seconds[t]
-        for i in self.leaves.pop(t, ()):
-            self._leave(i, t, 2)
 
-    def _bring(self, t: int, missing: list[int]) -> int:
+    def _bring(self, t: int) -> int:
         """Fetch or make anew what step t misses, and all that this takes; return the most bytes live meanwhile."""
         scheme, highest = self.scheme, 0
-        wanted = self._closure(missing)
-        user = {source: i for i in wanted for source in scheme.inputs[i] if self._made_anew(i)}  # the last one
+        wanted = self._closure([i for i in scheme.needs[t] if not self.there[i]])
+        user = {source: i for i in wanted if self._made_anew(i) for source in scheme.inputs[i]}  # the last one
         for i in wanted:
             self._enter(i, t)
             if self._made_anew(i):
@@ -136,19 +148,18 @@ class _Play:
         return sorted(found)
 
     def _made_anew(self, i: int) -> bool:
-        return self.actions[i] in (Action.RECOMPUTE, Action.RECOMPUTE_AGAIN)
+        return self.actions[i] in RECOMPUTED
 
     def _stays(self, i: int, t: int) -> bool:
         """Return whether a storage that was brought at step t is held on: until its last need, or it was a helper."""
         if i in self.scheme.needs[t]:
             return True
-        return self.actions[i] in (Action.RECOMPUTE, Action.OFFLOAD) and self.last[i] > t
+        return self.actions[i] in HELD and self.last[i] > t
 
     def _settle(self, i: int, t: int) -> None:
         """Note when a storage that stays will leave."""
         if self._stays(i, t):
-            again = self.actions[i] in (Action.RECOMPUTE_AGAIN, Action.OFFLOAD_AGAIN)
-            until = self.scheme.last_need[i] if again else self.last[i]
+            until = self.last[i] if self.actions[i] in HELD else self.scheme.last_need[i]
             self.leaves.setdefault(until, []).append(i)
 
     def _fetch(self, i: int) -> float:
@@ -161,11 +172,11 @@ class _Play:
     def _enter(self, i: int, t: int) -> None:
         self.there[i] = True
         self.bytes += self.scheme.size[i]
-        self.number += 1
-        self.events.append(Event(t, 0, self.scheme.graph.movable[i], True))
+        if self.events is not None:
+            self.events.append(Event(t, 0, self.scheme.graph.movable[i], True))
 
     def _leave(self, i: int, t: int, order: int) -> None:
         self.there[i] = False
         self.bytes -= self.scheme.size[i]
-        self.number -= 1
-        self.events.append(Event(t, order, self.scheme.graph.movable[i], False))
+        if self.events is not None:
+            self.events.append(Event(t, order, self.scheme.graph.movable[i], False))
