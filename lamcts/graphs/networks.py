@@ -1,5 +1,7 @@
 """The thesis's networks as lists of layers: AlexNet, ResNet (join), DenseNet (full join), modules of branches (fan)."""
 
+from collections.abc import Callable
+
 from lamcts.graphs.layers import Network, Shape
 from lamcts.types import whole_number
 
@@ -127,4 +129,4 @@ def _classified(net: Network) -> Network:
     return net
 
 
-NETWORKS = {"alexnet": alexnet, "resnet": resnet, "densenet": densenet, "fan": fan}
+NETWORKS: dict[str, Callable[..., Network]] = {"alexnet": alexnet, "resnet": resnet, "densenet": densenet, "fan": fan}
