@@ -22,6 +22,8 @@ from lamcts.nas import published, published201, tradeoffs
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.nas.tradeoff import TradeOff
+from lamcts.neural.memory import Machine, ScheduleObjective
+from lamcts.neural.memory.objective import memory
 from lamcts.neural.metadnn import MetaDnn
 from lamcts.objectives import Command, Function
 from lamcts.objectives.constrained import ackley, engineering, keane, plane
@@ -80,6 +82,9 @@ SETTINGS = [
     *lamcts.pruners.NAMES.values(),
     *OBJECTIVES,
     MetaDnn,
+    Machine,
+    ScheduleObjective,
+    memory,
     AlphaX,
     lanas.Leaf,
     lanas.improved,

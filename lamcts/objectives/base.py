@@ -109,6 +109,7 @@ _MODULES = (
     ),
     *(f"lamcts.objectives.pareto.{name}" for name in ("zdt", "dtlz", "branin_currin", "plane", "design", "penicillin")),
     *(f"lamcts.nas.{name}" for name in ("published", "published201", "tradeoffs")),
+    "lamcts.neural.memory.objective",
 )
 _entries: dict[str, Entry] = {}
 _families: dict[str, tuple[str, Callable[[str], Entry]]] = {}  # by what stands before the colon
