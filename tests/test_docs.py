@@ -95,7 +95,7 @@ SETTINGS = [
     *NAS,
 ]
 INTEGRATIONS = [("optuna", "LamctsSampler"), ("nevergrad", "ParametrizedLaMCTS"), ("sklearn", "LamctsSearchCV")]
-INTEGRATIONS += [("ray", "LamctsSearch")]
+INTEGRATIONS += [("ray", "LamctsSearch"), ("ax", "LamctsNode")]
 
 
 @pytest.mark.parametrize(
