@@ -11,8 +11,8 @@
 
 Durations are heavy-tailed (harness/virtual.py). `busy`: the share of the workers' time spent evaluating up to the last
 start; 1 is ideal. `own_ms`: CPU milliseconds an evaluation, of the optimiser, or of the whole driver and the scheduler
-beside it where there is Dask: what a machine with nothing else to do keeps up with. `load`: of the machine in the last minute
-of the run. Rows go to results/workers.csv, and a table of all is printed.
+beside it where there is Dask: what a machine with nothing else to do keeps up with. `load`: of the machine in the last
+minute. Rows go to results/workers.csv, and a table of all is printed.
 """
 
 import os
