@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from lamcts.errors import JournalError
-from lamcts.journal import format1, tables
+from lamcts.journal import events, format1, tables
 from lamcts.journal.file import connect, create, explained, fill, format_of
 from lamcts.journal.fingerprint import compare, plain
 from lamcts.journal.place import MEMORY, Lock, inspect_header, named, resolved
@@ -126,7 +126,7 @@ class Journal:
             tables.put_searches(db, delta, self._sampler)
             LEADERS.put(db, ((row, pack(plain(point), "point")) for row, point in delta.leaders))
             tables.put_meta(db, {"core": vars(delta.core)} | ({} if memory is None else {"memory": memory}))
-            tables.put_events(db, tables.events_of(delta))
+            events.put_events(db, events.events_of(delta))
         self.mark, self._started = until, True
 
     def check(self, check: Check) -> None:

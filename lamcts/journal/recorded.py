@@ -1,13 +1,14 @@
 """What a journal holds, read back and checked: values of the wrong kind or size are errors, never taken over."""
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.journal import tables
+from lamcts.journal.events import read_events
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import Check
 from lamcts.observations import Columns
@@ -40,6 +41,7 @@ class Recorded:
     times: Floats  # [n], seconds since 1970 at which a row was written
     asks: int  # how often new points were asked for
     memory: Any = None  # what evaluations have learned, where the objective learns (JSON values)
+    proposers: dict[int, str] = field(default_factory=dict)  # row -> the part of its search that proposed it, as an arm
 
     @property
     def n(self) -> int:
@@ -144,7 +146,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
     """Read a whole journal of the present format; JournalError where anything is not as it was written."""
     meta = tables.read_meta(db, path)
     columns, failures = tables.read_rows(db, path, meta)
-    times, asks = tables.read_events(db, path, len(columns.x))
+    times, asks, proposers = read_events(db, path, len(columns.x))
     core = meta.get("core")
     if core is None and (len(columns.x) or asks):
         raise damaged(path, "expected an entry core, got none beside rows and events")
@@ -165,6 +167,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         times=times,
         asks=asks,
         memory=meta.get("memory"),
+        proposers=proposers,
     )
 
 

@@ -268,6 +268,7 @@ class Optimizer:
             ended=sorted(since.known.keys() - self._searches.live.keys()),
             core=self._core(),
             leaders=records.leaders(self.space, self.seen, since),
+            proposers={row: name for row, name in self._searches.proposers.items() if row >= since.rows},
         )
 
     def _core(self) -> Core:

@@ -46,6 +46,7 @@ class LocalSearches:
         self.sampler, self.seen, self.seed = fitting(sampler, seen), seen, seed
         self.live: dict[int, Search] = {}
         self.converged: list[int] = []  # rows at which searches have converged
+        self.proposers: dict[int, str] = {}  # row told here -> the part of its search that proposed it
         self.next = 0
 
     # Where they are -------------------------------------------------------------------------------------------------
@@ -136,6 +137,8 @@ class LocalSearches:
 
     def _tell(self, number: int, results: list[Result]) -> None:
         search = self.live[number]
+        if (proposer := getattr(search.session, "proposer", None)) is not None:
+            self.proposers |= {result.row: proposer(result.note) for result in results}
         search.session.tell([result.note for result in results], np.array([result.row for result in results], np.int64))
         search.revision += 1
         if search.session.done:
