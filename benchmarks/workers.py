@@ -10,9 +10,11 @@
   points drawn at random, one after the other.
 
 Durations are heavy-tailed (harness/virtual.py). `busy`: the share of the workers' time spent evaluating up to the last
-start; 1 is ideal. Rows go to results/workers.csv, and a table of all is printed.
+start; 1 is ideal. `load`: of the machine in the minute before the end of the run. Rows go to results/workers.csv, and a
+table of all is printed.
 """
 
+import os
 import statistics
 import tempfile
 import time
@@ -50,7 +52,7 @@ class Case(NamedTuple):
 
 COLUMNS = (
     *Case._fields, "best", *(f"regret_{n}" for n in SHOWN), "solved_at", "busy", "starts_per_second", "own_ms",
-    "versions",
+    "load", "versions",
 )  # fmt: skip
 
 
@@ -96,6 +98,7 @@ def row_of(case: Case, course: Course) -> Row:
     row |= {f"regret_{n}": f"{regrets[n - 1]:.4g}" for n in SHOWN if n <= len(regrets)}
     row |= {"busy": f"{course.busy(case.workers):.4f}", "starts_per_second": f"{course.starts_per_second:.4g}"}
     row |= {"own_ms": f"{1e3 * course.own_seconds / case.budget:.4g}"} if course.own_seconds else {}
+    row |= {"load": f"{os.getloadavg()[0]:.3g}"}
     return row | {"versions": f"commit {commit()} {versions((*OURS, 'distributed'))}"}
 
 
@@ -180,12 +183,13 @@ def show(rows: list[dict[str, str]]) -> None:
         solved = _median([r["solved_at"] or "inf" for r in mine])
         busy = _median([r["busy"] for r in mine])
         print(f"| {problem} | {kind} of {workers} | {' | '.join(regrets)} | {solved} | {busy} |")
-    print("\n| mean s | workers | clock | dask | loop | dask, starts a second | loop |\n" + "| --- " * 7 + "|")
+    print("\n| mean s | workers | clock | dask | loop | dask, starts a second | loop | load |\n" + "| --- " * 8 + "|")
     for seconds, workers in dict.fromkeys((r["seconds"], r["workers"]) for r in rows if r["kind"] in ("clock", "dask")):
         found = {r["kind"]: r for r in rows if (r["seconds"], r["workers"]) == (seconds, workers)}
         busy = [found.get(kind, {}).get("busy", "") for kind in ("clock", "dask", "loop")]
         starts = [found.get(kind, {}).get("starts_per_second", "") for kind in ("dask", "loop")]
-        print(f"| {seconds} | {workers} | {' | '.join([*busy, *starts])} |")
+        load = [found.get("dask", {}).get("load", "")]
+        print(f"| {seconds} | {workers} | {' | '.join([*busy, *starts, *load])} |")
 
 
 def _median(texts: list[str]) -> str:

@@ -10,7 +10,7 @@ RENAMED = {
     "budget": "maxiter maxfev maxfun max_evals max_evaluations max_nfev evals n_trials n_calls n_iter num_samples",
     "workers": "n_jobs num_workers max_workers n_workers jobs",
     "seed": "rng random_state random_seed rstate",
-    "seconds": "timeout max_time maxtime time_budget time_limit",
+    "seconds": "max_time maxtime time_budget time_limit",
     "x0": "initial_guess start points_to_evaluate guess",
     "n_init": "n_startup_trials n_initial_points init_points n_random_starts n_init_points",
     "journal": "storage checkpoint resume study_name",

@@ -1,4 +1,4 @@
-"""Models of real libraries to tune, by name; each is deterministic, 0.05 to 0.3 seconds of one thread an evaluation.
+"""Models of real libraries to tune, by name; each is deterministic, 0.01 to 0.3 seconds of one thread an evaluation.
 
 TUNE: what may be looked at while the search is built; JUDGE: data that no decision may rest on. `lacking` says what is
 not installed.
@@ -10,12 +10,14 @@ from importlib.util import find_spec
 from benchmarks.trained_models import boosting, perceptron
 from benchmarks.trained_models.parameters import Model
 
-TUNE = ("lightgbm-cancer", "mlp-digits")
+TUNE = ("lightgbm-friedman2", "mlp-wine", "lightgbm-cancer", "mlp-digits")
 JUDGE = ("lightgbm-diabetes", "mlp-friedman")
 ALL = {
     "lightgbm-cancer": Model(boosting.PARAMETERS, partial(boosting.loss, "cancer"), "lightgbm"),
+    "lightgbm-friedman2": Model(boosting.PARAMETERS, partial(boosting.loss, "friedman2"), "lightgbm"),
     "lightgbm-diabetes": Model(boosting.PARAMETERS, partial(boosting.loss, "diabetes"), "lightgbm"),
     "mlp-digits": Model(perceptron.PARAMETERS, partial(perceptron.loss, "digits")),
+    "mlp-wine": Model(perceptron.PARAMETERS, partial(perceptron.loss, "wine")),
     "mlp-friedman": Model(perceptron.PARAMETERS, partial(perceptron.loss, "friedman")),
 }
 

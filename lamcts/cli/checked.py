@@ -25,7 +25,8 @@ def start(objective: Any, args: argparse.Namespace) -> dict[str, Score]:
     if not hasattr(objective, "policy") or objective.x0 is None or args.check < 1:
         return {}
     score = scored(objective, objective.x0, args.check, args.seed)
-    say(f"{'the start' if np.any(objective.x0) else 'W = 0'} on {said(score)}")
+    nothing = not np.any(objective.x0) and not getattr(objective, "hidden", ())
+    say(f"{'W = 0' if nothing else 'the start'} on {said(score)}")
     return {"start": score}
 
 
@@ -88,8 +89,9 @@ def rows_of(record: "Recorded") -> list[list[str]]:
 
 def _beside(record: "Recorded") -> dict[str, Any]:
     """Return the result of the same run, empty where there is none that can be read."""
+    file = Path(record.path).parent / RESULT
     try:
-        held = json.loads((Path(record.path).parent / RESULT).read_text())
+        held = json.loads(file.read_text()) if file.is_file() else None
     except (OSError, ValueError):
         return {}
     if not isinstance(held, dict) or held.get("seed") != record.fingerprint.get("seed"):

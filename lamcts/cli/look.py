@@ -17,7 +17,7 @@ from lamcts.cli.pictures import EFFECTS, Course, effects_of, episodes_of, figure
 from lamcts.cli.screen import SCREEN, evaluation_of, front_text, number, pairs, say, span, table
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.failures import OTHER, by_kind
-from lamcts.outcomes.standing import CHECKED, FAILED
+from lamcts.outcomes.standing import CHECKED, FAILED, PRUNED
 from lamcts.study.load import journal_in
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def list_names(args: argparse.Namespace) -> int:
     for name, row in objectives.names().items():
         takes = " ".join(option(setting) for setting in row.settings if setting != "base_seed")
         rows.append([name, f"{row.budget} evaluations", takes, row.line + _missing(row.extra if row.missing else None)])
+    rows += [[f"{prefix}:NAME", "", "", line] for prefix, line in objectives.families().items()]
     table(rows)
     say()
     say("samplers (lamcts run ... --sampler NAME)")
@@ -103,9 +104,10 @@ def _sought(record: "Recorded") -> list[list[str]]:
 def _counts(record: "Recorded") -> str:
     failures = by_kind(record.failures)
     why = f": {', '.join(f'{len(rows)} {kind}' for kind, rows in failures.items())}" if {*failures} - {OTHER} else ""
-    failed, checked = (int(np.count_nonzero(record.columns.kind == kind)) for kind in (FAILED, CHECKED))
+    failed, checked, pruned = (int(np.count_nonzero(record.columns.kind == k)) for k in (FAILED, CHECKED, PRUNED))
     kept = "" if record.goals.plain else f"{int(record.feasible.sum())} feasible, "
     unrun = f", {checked} checked and not run" if checked else ""
+    unrun += f", {pruned} pruned" if pruned else ""
     done = int(np.count_nonzero(record.trial >= 0))
     known = f"{record.n - done} known, " if done < record.n else ""
     counts = f"{done} finished ({known}{kept}{failed} failed{why}{unrun}), {len(record.pending)} pending"

@@ -83,11 +83,17 @@ def folder_of(args: argparse.Namespace, wanted: Given) -> Path:
     """Return the folder of a run: one for each objective, its settings, and how it is searched."""
     if args.out:
         return Path(args.out)
-    named = {name: Path(value).stem if name in FILES else value for name, value in wanted.settings.items()}
-    parts = [wanted.short, *(f"{name}{value}" for name, value in named.items())]
+    parts = [wanted.short, *(f"{name}{_brief(name, value)}" for name, value in wanted.settings.items())]
     parts += [args.sampler.replace(":", "-")] if args.sampler != samplers.AUTO else []
     parts += ["notree"] if args.no_tree else []
     return Path("-".join([*parts, f"seed{args.seed}"]))
+
+
+def _brief(name: str, value: Any) -> str:
+    """Return the value of a setting as it stands in the name of a folder."""
+    if isinstance(value, list):
+        return "-".join(map(str, value))
+    return Path(value).stem if name in FILES else str(value)
 
 
 def done_in(journal: Path, about: dict[str, Any]) -> int:
@@ -138,6 +144,8 @@ def _study(
         patience=args.patience,
         known=args.known,
         give_up=args.give_up or None,
+        pruner=args.pruner,
+        timeout=None if hasattr(objective, "timeout_seconds") else args.timeout,  # a program has its own
         noisy=args.noisy,
         fix=fixed_of(args.fix, objective.space),
         journal=journal,

@@ -146,6 +146,10 @@ class LocalSearches:
             self.converged += [] if incumbent is None else [int(incumbent)]
             self.end(number)
 
+    def named(self, rows: Iterable[int]) -> dict[int, str]:
+        """Return the parts of searches that proposed some rows, where they have parts."""
+        return {row: self.proposers[row] for row in rows if row in self.proposers}
+
     def forget(self, number: int, note: Any) -> None:
         """Note that a point of a search will never be told; one that raises is ended with a warning, as in `tell`."""
         if number in self.live:

@@ -66,10 +66,10 @@ def _packed(f: Callable[..., Any]) -> bytes:
         ) from error
 
 
-def _evaluate_there(name: str, seeded: bool, point: Any, seed: int, memory: Any) -> Outcome:
+def _evaluate_there(name: str, seeded: bool, *arguments: Any) -> Outcome:
     """Evaluate on a worker."""
     function: Any = distributed.get_worker().plugins[name]
-    return evaluate(function.load(), seeded, point, seed, memory)
+    return evaluate(function.load(), seeded, *arguments)
 
 
 class Cluster:
@@ -141,6 +141,8 @@ class Cluster:
             self._comm = self._client.scheduler_comm
             self._client.register_plugin(self._function, name=self._function.name)
         except Exception as error:
+            if self._client.status != "running":
+                raise self._gone() from error
             raise RuntimeError(
                 f"executor: the workers of {self._where} do not take the function ({safe_text(error)}); expected them "
                 "to have lamcts, and the versions of Python and Dask that this process has: client.get_versions(True)"
@@ -158,7 +160,7 @@ class Cluster:
 
     def _submit(self, order: int, job: Job) -> None:
         key = f"{self._function.name}-{order}-{uuid4().hex[:8]}"
-        arguments = self._function.name, self._seeded, job.point, job.seed, job.memory
+        arguments = self._function.name, self._seeded, *job.arguments
         try:
             future = self._client.submit(_evaluate_there, *arguments, key=key, **self._options)
         except Exception as error:  # of a client that is closed
@@ -222,7 +224,7 @@ class Cluster:
         """Send a job again once no other suspect is out; return its failure where workers died on it then, too."""
         if self._hopeless(order):
             deaths = TRIES * (killed.allowed_failures + 1)
-            text = f"{deaths} workers died at this point, the last of them {safe_text(killed.last_worker)}"
+            text = f"{deaths} workers died at this point, the last of them {killed.last_worker.address}"
             return Outcome(None, ("KilledWorker", text), float("nan"))
         self._suspects.append((order, job))
         if len(self._suspects) == 1:

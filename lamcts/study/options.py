@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, TextIO, TypedDict
 
 import numpy as np
 
+from lamcts import pruners
 from lamcts.foreign import hint
 from lamcts.optimizer.arguments import checked_seed
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
-from lamcts.study.workers import check_workers
+from lamcts.study.workers import check_timeout, check_workers
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class Options(TypedDict, total=False):
     fix: Mapping[Any, Any] | None
     vectorized: bool
     give_up: int | None
+    pruner: Any
+    timeout: float | None
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,12 @@ class Settings:
         (False). One that raises has failed at all of them.
     give_up: stop when so many evaluations, the first of this call, have failed in the same way (None: never;
         evaluations). `InvalidPoint` is no such failure.
+    pruner: stops trials that report on their way, `def f(point, trial): ... trial.report(step, value)`, once others are
+        ahead of them (None: none is stopped): "median", "halving", "hyperband", a rule of `lamcts.pruners`, or any
+        object with `prune(number, curves)`. A pruned trial is no failure. For one objective.
+    timeout: after this long an evaluation is ended, and told failed (None: never; seconds). With `workers=n` (1 is
+        enough) its process is ended and replaced, whatever it does. Without, a signal interrupts it, which waits for
+        compiled code to return, and is there on Unix and in the main thread alone.
     batch: how many points are asked for at a time (1; points).
     workers: evaluations at a time, each in a process of its own (None: one, in this process); -1: one a core;
         "threads": one a core, in threads of this process. How many there are has a say in what is proposed.
@@ -127,6 +136,8 @@ class Settings:
     fix: Mapping[Any, Any] | None = None
     vectorized: bool = False
     give_up: int | None = None
+    pruner: Any = None
+    timeout: float | None = None
 
     @classmethod
     def of(cls, budget: int, options: dict[str, Any]) -> "Settings":
@@ -143,6 +154,9 @@ class Settings:
         whole_number(self.budget, "budget")
         whole_number(self.batch, "batch")
         check_workers(self.workers, self.executor, self.vectorized)
+        check_timeout(self.timeout, self.workers, self.executor, self.vectorized)
+        if pruners.make(self.pruner) is not None and self.vectorized:
+            raise ValueError("pruner: expected none with vectorized=True: its points come to an end together")
         whole_number(self.patience, "patience", optional=True)
         whole_number(self.give_up, "give_up", optional=True)
         for name in ("seconds", "target"):
@@ -168,6 +182,11 @@ class Settings:
             raise ValueError(
                 f"target: expected none with the objectives {', '.join(goals.names)}, got {self.target:g}: "
                 "bound them by constraints, or stop by patience or by the callback"
+            )
+        if len(goals.objectives) > 1 and self.pruner is not None:
+            raise ValueError(
+                f"pruner: expected none with the objectives {', '.join(goals.names)}: trials are compared by one value "
+                "on their way; leave it out"
             )
         if not goals.plain and self.checks:
             what = "constraints" if len(goals.objectives) == 1 else f"the objectives {', '.join(goals.names)}"

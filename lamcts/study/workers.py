@@ -1,7 +1,9 @@
 """Who evaluates: this process, threads, processes of our own, the user's executor; or one call for many points."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -32,6 +34,22 @@ def check_workers(workers: Any, executor: Any, vectorized: bool) -> None:
         whole_number(workers, "workers", optional=True)
 
 
+def check_timeout(timeout: Any, workers: Any, executor: Any, vectorized: bool) -> None:
+    """Raise ValueError where `timeout` is no number of seconds, or nobody could keep it."""
+    if timeout is None:
+        return
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf"):
+        raise ValueError(f"timeout: expected a number above 0 or None, got {brief(timeout)}")
+    if executor is not None or vectorized or workers == THREADS:
+        what = "executor" if executor is not None else "vectorized" if vectorized else "workers='threads'"
+        raise ValueError(
+            f"timeout: expected none beside {what}: nobody can end an evaluation there without others; "
+            "pass workers=n, whose processes can be ended"
+        )
+    if workers is None and not (hasattr(signal, "setitimer") and _in_main_thread()):
+        raise ValueError("timeout: expected workers=n beside it (1 is enough): only a process can be ended here")
+
+
 def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
     """Return what evaluates a function, as the settings of a run have it."""
     if settings.vectorized:
@@ -51,10 +69,14 @@ def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
         from lamcts.study.executors import Shared
 
         return Shared(f, partial(ThreadPoolExecutor, n), n)
-    if n is not None and n > 1:
+    if n is not None and (n > 1 or settings.timeout is not None):
         from lamcts.study.executors import Processes
 
-        return Processes(f, min(n, settings.budget))
+        return Processes(f, min(n, settings.budget), settings.timeout)
+    if settings.timeout is not None:
+        from lamcts.study.limits import Limited
+
+        return Limited(f, settings.timeout)
     return Serial(f)
 
 
@@ -86,6 +108,10 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _whole(value: Any) -> bool:

@@ -22,6 +22,7 @@ SPACES: list[AnySpace] = [
     Box([0.0, -1e9, 1e-9], [1.0, 1e9, 2e-9]),
     Float(0.0, 1.0),
     Float(1e-5, 1e-1, log=True),
+    Float(0.0, 1.0, step=0.1),
     Int(0, 5),
     Int(1, 1000, log=True),
     Int(1, 2**60),
@@ -65,6 +66,8 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
     "zdt3": lambda: objectives.make("zdt3", shift=0),
     "c2-dtlz2": lambda: objectives.make("c2-dtlz2", objective_count=3, shift=1),
     "branin": lambda: objectives.make("branin", shift=0, rotate=2),
+    "memory": lambda: objectives.make("memory", batch=1),
+    "memory, within a budget": lambda: objectives.make("memory", batch=1, budget="5MB", again=True),
     "hopper": lambda: objectives.make("hopper", rollouts=1),
     "lunar": lambda: objectives.make("lunar", rollouts=1),
     "lunar, fresh terrains": lambda: objectives.make("lunar", rollouts=1, seeds="fresh"),
@@ -72,11 +75,22 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
     "push": lambda: objectives.make("push", noise=0.01),
     "halfcheetah": lambda: objectives.make("halfcheetah", rollouts=2, episode_steps=50),
     "ant": lambda: objectives.make("ant", rollouts=1, episode_steps=50, moments="running"),
+    "gym:CartPole-v1": lambda: objectives.make("gym:CartPole-v1", rollouts=2, episode_steps=20),
+    "gym:Pendulum-v1": lambda: objectives.make("gym:Pendulum-v1", hidden=4, rollouts=1, episode_steps=20),
 }
 
 
-@pytest.mark.parametrize("space", SAMPLED)
-@pytest.mark.parametrize("name", SAMPLERS)
+DEAR = [(name, "conditional") for name in ("auto", "exchange", "bo")]
+
+
+@pytest.mark.parametrize(
+    ("name", "space"),
+    [
+        pytest.param(name, space, marks=[pytest.mark.dear] if (name, space) in DEAR else [])
+        for space in SAMPLED
+        for name in SAMPLERS
+    ],
+)
 def test_a_sampler_holds_its_contract(name: str, space: str) -> None:
     extra = name.partition(":")[0]
     # importorskip would import Nevergrad, and that draws from numpy's generator

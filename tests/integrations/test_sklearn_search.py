@@ -202,3 +202,10 @@ def test_it_goes_into_pipelines_and_they_into_it():
     assert clone(outer).get_params()["lamctssearchcv__estimator__logisticregression__C"] == 1.0
     pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install 'lamcts[pandas]'")
     assert search.fit(pandas.DataFrame(X, columns=["a", "b"]), Y).feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_a_parameter_may_be_there_under_a_condition_alone():
+    space = {"kind": ["square", "round"], "x": stats.uniform(-5, 10), "y": lamcts.Float(1, 2, when={"kind": "square"})}
+    search = LamctsSearchCV(Bowl(), space, n_iter=12, **FAST).fit(X)
+    masked = np.ma.getmaskarray(search.cv_results_["param_y"])
+    assert masked.tolist() == [kind == "round" for kind in search.cv_results_["param_kind"]] and masked.any()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from evaluations import failing, noisy, sphere
+from evaluations import descent, failing, noisy, sphere
 from stroll import Stroll
 
 from lamcts.journal import Journal
@@ -58,6 +58,12 @@ def test_each_point_is_told_once_and_the_function_travels_once_to_each_worker(cl
     assert len(Counted.packed) == 1 and len(Counted.arrived) <= 2
     left = client.run(lambda dask_worker: [name for name in dask_worker.plugins if name.startswith("lamcts")])
     assert client.submit(int).result() == 0 and set(map(len, left.values())) == {0}  # the client is open and clean
+
+
+def test_trials_that_are_behind_are_stopped_there(client: Any) -> None:
+    result = minimize(descent, BOUNDS, budget=30, executor=client, pruner="median", **OPTIONS)
+    assert 0 < result.pruned < 30 and not result.history.failed.any()
+    assert all(len(result.history.reports[i]) == 10 for i in np.flatnonzero(~result.history.pruned))
 
 
 def test_values_seeds_and_failures_are_those_of_a_run_in_this_process(client: Any) -> None:

@@ -144,6 +144,17 @@ def test_an_executor_made_by_a_function_is_made_again_when_it_breaks() -> None:
     assert all_told(result, 20) and not result.history.failed.any()
 
 
+def test_an_executor_that_is_shut_down_in_one_way_only_is_shut_down() -> None:
+    down: list[bool] = []
+
+    class Plain(Instant):  # as loky's
+        def shutdown(self, wait: bool = True) -> None:  # type: ignore[override]
+            down.append(wait)
+
+    assert all_told(minimize(sphere, BOUNDS, budget=8, executor=Plain, workers=2, **OPTIONS), 8)
+    assert down == [False]
+
+
 class Forgetful(Fragile):
     """Cancels every second job, then fails every fifth in a way of its own."""
 

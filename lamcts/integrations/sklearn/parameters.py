@@ -1,22 +1,15 @@
 """Parameters as `RandomizedSearchCV` takes them, or as spaces of ours, as a space; its points as candidates."""
 
 import math
-from collections.abc import Callable, Mapping
-from numbers import Real
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 import lamcts
+from lamcts.integrations.options import Code, options_of
 
 TAIL = 1e-3  # share of a distribution without ends that is left out on each side (untuned)
-
-
-class Code(NamedTuple):
-    """The space of a parameter, and what makes the estimator's value of a point of it."""
-
-    space: Any
-    value: Callable[[Any], Any] = lambda point: point
 
 
 class Parameters:
@@ -74,17 +67,7 @@ def _code(name: str, given: Any) -> Code:
 def _options(name: str, options: list[Any]) -> Code:
     if not options:
         raise ValueError(f"{name}: expected at least one value, got an empty list; add one, or leave {name} out")
-    ordered = all(map(_is_number, options))
-    if ordered:
-        options = sorted(options)
-    try:
-        return Code(lamcts.Choice(tuple(options), ordered=ordered))
-    except ValueError:  # some are equal, which is the user's way to try one more often: places tell them apart
-        return Code(lamcts.Choice(tuple(range(len(options))), ordered=ordered), options.__getitem__)
-
-
-def _is_number(value: Any) -> bool:
-    return not isinstance(value, (bool, np.bool_)) and isinstance(value, Real) and math.isfinite(value)
+    return options_of(options)
 
 
 def _distribution(name: str, given: Any) -> Code:

@@ -97,7 +97,7 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
         """Evaluate all candidates, batch by batch; return the results that scikit-learn goes on with, still empty."""
         parameters, left, course = Parameters(self.param_distributions), whole(self.n_iter, "n_iter"), self._course
         search, results = self._search(parameters.space), {}
-        n = search.n_init
+        n = max(search.n_init, 1)
         while left and (trials := _asked(search, min(n, left))):
             candidates, left, n = [parameters.candidate(one.point) for one in trials], left - len(trials), self._batch()
             try:

@@ -15,6 +15,7 @@ import numpy as np
 
 from lamcts.objectives.programs import printed, shell
 from lamcts.objectives.programs.process import last_words, run
+from lamcts.objectives.programs.watched import Watch, check_report
 from lamcts.outcomes.goals import Goals
 from lamcts.rng import fresh_seed
 from lamcts.spaces.box import Float
@@ -31,6 +32,7 @@ class Command:
     template: the program and its arguments, split into words as a shell would, or given as words; there is no shell,
         so each value stays in its word. Every parameter needs its `{name}`; `{name:.3g}` formats it, `{seed}` is a
         whole number of each trial's own, for the program's noise, and `{{` `}}` are braces. True is written `true`.
+        A parameter that is inactive at a point takes its word with it, and an option before: `--momentum {momentum}`.
         Where the program is a shell, texts are its arguments, `sh -c 'echo "$1" | wc -c' sh {name}`: pasted into
         what it reads, they could be commands. Numbers may stand there.
     space: a `Space` with names, of numbers, choices and truth values.
@@ -39,6 +41,9 @@ class Command:
     pattern: what is read (None: the last number on the last line of the output that is not empty). A regular expression
         is looked for in the output instead, and its last match read: its group, or all of it where it has none. Where
         there are several names, regular expressions by name.
+    report: where its output says how it is doing (None: nowhere): a regular expression with groups called step and
+        value, or two groups, looked for in each line as it comes; where others are ahead, the program is ended (option
+        `pruner` of `minimize`).
     x0: a point to start from (None).
     objectives, constraints, reference: as in `Optimizer` (None: one number). The program then prints, as its last line,
         a JSON object with a number for each objective and for each quantity that is bounded, but for those that
@@ -57,6 +62,7 @@ class Command:
     objectives: Any = None
     constraints: Any = None
     reference: Any = None
+    report: str | None = None
 
     optimum = None
 
@@ -66,6 +72,7 @@ class Command:
         if self.timeout_seconds is not None and not 0 < self.timeout_seconds < float("inf"):
             raise ValueError(f"timeout_seconds: expected a number above 0 or None, got {self.timeout_seconds!r}")
         _check_patterns(self.pattern, self.names)
+        check_report(self.report)
 
     @property
     def name(self) -> str:
@@ -96,12 +103,35 @@ class Command:
         values = {name: str(v).lower() if isinstance(v, (bool, np.bool_)) else v for name, v in point.items()}
         values[SEED] = seed
         return [
-            "".join(text + ("" if name is None else format(values[name], spec)) for text, name, spec in _parts(word))
-            for word in self.words
+            "".join(text + (format(values[name], spec) if name in values else "") for text, name, spec in _parts(word))
+            for word in self._said(values)
         ]
 
-    def __call__(self, point: Mapping[str, Any], *, seed: int | None = None) -> float | dict[str, float | None]:
-        ended = run(self.arguments(point, fresh_seed() if seed is None else seed), self.timeout_seconds)
+    def _said(self, values: Mapping[str, Any]) -> list[str]:
+        """Return the words without those that name a parameter that is not there, and its option's before it.
+
+        In what a shell reads as a program, nothing stands in its place.
+        """
+        said: list[str] = []
+        programs = shell.programs(self.words)
+        for word in self.words:
+            absent = [name for _, name, _ in _parts(word) if name is not None and name not in values]
+            if not absent or word in programs:
+                said.append(word)
+            elif word.startswith("{") and word.endswith("}") and said[-1:] and _is_option(said[-1]):
+                said.pop()
+        return said
+
+    @property
+    def reports(self) -> bool:
+        """Whether it may report on its way."""
+        return self.report is not None
+
+    def __call__(
+        self, point: Mapping[str, Any], *, seed: int | None = None, trial: Any = None
+    ) -> float | dict[str, float | None]:
+        watch = None if self.report is None or trial is None else Watch(self.report, trial)
+        ended = run(self.arguments(point, fresh_seed() if seed is None else seed), self.timeout_seconds, watch)
         if ended.status:
             raise RuntimeError(f"{_how(ended.status)}{last_words(ended.errors)}")
         return self.read(ended.output)
@@ -118,6 +148,7 @@ class Command:
         return {
             "command": list(self.words),
             "pattern": dict(self.pattern) if isinstance(self.pattern, Mapping) else self.pattern,
+            "report": self.report,
         }
 
     def _check_template(self) -> None:
@@ -129,7 +160,8 @@ class Command:
                 raise ValueError(f"template: expected one program, got {word!r}, which is for a shell: use {advice}")
         self._check_places()
         self._check_shells()
-        point = self.space.decode(self.space.sample(1, np.random.default_rng(0))[0])
+        rng, members = np.random.default_rng(0), zip(self.space.names or (), self.space.members, strict=True)
+        point = {name: member.decode(member.sample(1, rng)[0]) for name, member in members}
         try:
             self.arguments(point, seed=0)
         except (ValueError, TypeError, OverflowError) as error:
@@ -166,6 +198,10 @@ def _is_number(member: Any, spec: str) -> bool:
     """Return whether a parameter is written as a number, or as true or false, at all of its values."""
     options = member.options if isinstance(member, Choice) else ()
     return all(isinstance(option, Real) for option in options) and not spec.endswith("c")  # c: the character
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word.strip("-") != "" and "{" not in word
 
 
 def _parts(word: str) -> list[tuple[str, str | None, str]]:
