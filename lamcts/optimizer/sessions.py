@@ -48,6 +48,7 @@ class LocalSearches:
         self.converged: list[int] = []  # rows at which searches have converged
         self.proposers: dict[int, str] = {}  # row told here -> the part of its search that proposed it
         self.next = 0
+        self._restored: set[int] = set()  # searches from a state that have not been asked since
 
     # Where they are -------------------------------------------------------------------------------------------------
 
@@ -105,9 +106,13 @@ class LocalSearches:
             x, notes = self.live[number].session.ask(n)
             if len(x) != len(notes):
                 raise ValueError(f"{self.sampler!r}: expected a note to each of {len(x)} points, got {len(notes)}")
-        except Exception:
+        except Exception as error:
             self.end(number)
+            if number in self._restored:
+                what = f"{type(error).__name__}: {error}"
+                raise ValueError(f"state: search {number} cannot go on from what was saved ({what})") from error
             raise
+        self._restored.discard(number)
         return Proposal(x, notes)
 
     def _start(self, region: Region) -> int:
@@ -203,4 +208,8 @@ class LocalSearches:
             row = session.incumbent
             if row is not None and not (isinstance(row, (int, np.integer)) and row in whole.rows):
                 raise ValueError(f"search {number}: expected an incumbent that is a row that succeeded, got {row!r}")
-            self.live[number] = Search(session, None if saved.first is None else np.array(saved.first))
+            self._restored.add(number)
+            self.live[number] = Search(session, None if saved.first is None else self._point(saved.first))
+
+    def _point(self, first: list[float]) -> Floats:
+        return np.array(first, float).reshape(self.seen.dim)
