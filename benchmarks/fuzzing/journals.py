@@ -167,7 +167,7 @@ def _with_leaf(text: str, i: int, leaf: Any) -> str:
     """Return a JSON text with something else in one place, however deep; a text that is no JSON as it is."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     places = list(_places(value))
     if not places:

@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from lamcts.errors import JournalError
-from lamcts.journal import format1, tables
+from lamcts.journal import events, format1, tables
 from lamcts.journal.file import connect, create, explained, fill, format_of
 from lamcts.journal.fingerprint import compare, plain
 from lamcts.journal.on_the_way import Report, put_reports
@@ -129,7 +129,7 @@ class Journal:
             LEADERS.put(db, ((row, pack(plain(point), "point")) for row, point in delta.leaders))
             tables.put_meta(db, {"core": vars(delta.core)} | ({} if memory is None else {"memory": memory}))
             put_reports(db, reports)
-            tables.put_events(db, tables.events_of(delta))
+            events.put_events(db, events.events_of(delta))
         self.mark, self._started = until, True
 
     def check(self, check: Check) -> None:

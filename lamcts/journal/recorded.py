@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.journal import tables
+from lamcts.journal.events import read_events
 from lamcts.journal.on_the_way import read_reports
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import Check
@@ -41,6 +42,7 @@ class Recorded:
     times: Floats  # [n], seconds since 1970 at which a row was written
     asks: int  # how often new points were asked for
     memory: Any = None  # what evaluations have learned, where the objective learns (JSON values)
+    proposers: dict[int, str] = field(default_factory=dict)  # row -> the part of its search that proposed it, as an arm
     floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
     reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there (nan: inf)
 
@@ -148,7 +150,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
     """Read a whole journal of the present format; JournalError where anything is not as it was written."""
     meta = tables.read_meta(db, path)
     columns, failures, floors = tables.read_rows(db, path, meta)
-    times, asks = tables.read_events(db, path, len(columns.x))
+    times, asks, proposers = read_events(db, path, len(columns.x))
     core = meta.get("core")
     if core is None and (len(columns.x) or asks):
         raise damaged(path, "expected an entry core, got none beside rows and events")
@@ -169,6 +171,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         times=times,
         asks=asks,
         memory=meta.get("memory"),
+        proposers=proposers,
         floors=floors,
         reports=read_reports(db, path),
     )

@@ -4,12 +4,11 @@ What trials reported on their way stands in on_the_way.py.
 """
 
 import sqlite3
-import time
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lamcts.journal.events import EVENTS, put_events
 from lamcts.journal.on_the_way import REPORTS, floors_in, note_of
 from lamcts.journal.table import (
     Table,
@@ -237,49 +236,6 @@ def checks_of(path: str, found: list[tuple[Any, ...]], n: int) -> list[Check]:
         Check(row, repeat, float(loss), float(seconds), None if message is None else str(message))
         for (row, repeat, _, message), (loss, seconds) in zip(found, numbers, strict=True)
     ]
-
-
-# What happened, in order: ask (first trial, how many), tell (first row), forget (trial), check (row) ------------------
-EVENTS = Table(
-    "events",
-    "n INTEGER PRIMARY KEY, kind TEXT NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, time REAL NOT NULL",
-    "n",
-)
-
-
-def put_events(db: sqlite3.Connection, events: Iterable[tuple[str, int, int]]) -> None:
-    now = time.time()
-    EVENTS.append(db, [(*event, now) for event in events])
-
-
-def events_of(delta: Delta) -> list[tuple[str, int, int]]:
-    """Return what happened between the two marks of a delta."""
-    since, until = delta.since, delta.until
-    forgotten = sorted({*delta.closed} - {*delta.columns.trial.tolist()})
-    events = [("ask", since.trials, until.trials - since.trials)] if until.trials > since.trials else []
-    events += [("tell", since.rows, until.rows - since.rows)] if until.rows > since.rows else []
-    return events + [("forget", number, 1) for number in forgotten]
-
-
-def read_events(db: sqlite3.Connection, path: str, n: int) -> tuple[Floats, int]:
-    """Return when each of `n` rows was written, [n], and how often there was an ask."""
-    found = EVENTS.read(db, path)
-    in_sequence(path, "events", [event[0] for event in found])
-    return times_of(path, [event[1:] for event in found], n)
-
-
-def times_of(path: str, events: list[tuple[Any, ...]], n: int) -> tuple[Floats, int]:
-    """Return the times [n] and the number of asks of (kind, first, count, time) of each event."""
-    integers(path, "events", [event[1:3] for event in events])
-    if not all(isinstance(event[3], float) for event in events):
-        raise damaged(path, "events: expected a time in seconds")
-    times = np.full(n, np.nan)
-    for kind, first, count, at in events:
-        if kind == "tell":
-            check_row(path, "events", first, n)
-            check_row(path, "events", first + count - 1, n)
-            times[first : first + count] = at
-    return times, sum(kind == "ask" for kind, *_ in events)
 
 
 TABLES = (META, ROWS, PENDING, LEADERS, CHECKS, SESSIONS, LOG, REPORTS, EVENTS)

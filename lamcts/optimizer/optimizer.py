@@ -187,8 +187,7 @@ class Optimizer:
 
     def region(self) -> Region:
         """Return the region that the next `ask` searches, the initial design apart; a pure look."""
-        whole = Region(self.space, (), self.seen.good)
-        return place(self._growth, whole, self._searches, deepcopy(self._rng)).region
+        return place(self._growth, Region(self.space, (), self.seen.good), self._searches, deepcopy(self._rng)).region
 
     # State; `restore` and `delta` are what a journal works with ------------------------------------------------------
 
@@ -268,6 +267,7 @@ class Optimizer:
             ended=sorted(since.known.keys() - self._searches.live.keys()),
             core=self._core(),
             leaders=records.leaders(self.space, self.seen, since),
+            proposers=self._searches.named(new),
             floors={row: self.seen.floors[row] for row in new if row in self.seen.floors},
         )
 

@@ -196,4 +196,5 @@ class Delta:
     ended: list[int]
     core: Core
     leaders: list[tuple[int, Any]]  # rows that are the best, or on the front, and were not, with their points
+    proposers: dict[int, str]  # new rows -> the part of its search that proposed it, where it has parts
     floors: dict[int, float] = field(default_factory=dict)  # of the new rows
