@@ -13,6 +13,7 @@ SECTIONS = dict(re.findall(r"^## ([^\n]+)\n\n```python\n(.*?)^```", PAGE, re.MUL
 OTHERS = ("ray", "ax")  # they start processes, or load for many seconds: tests of their own run the like
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("title", SECTIONS)
 @pytest.mark.filterwarnings("ignore")  # of the libraries
 def test_a_program_of_the_page_runs(title, tmp_path, monkeypatch, capsys):

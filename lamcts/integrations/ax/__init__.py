@@ -8,7 +8,7 @@ from lamcts.errors import MissingExtra
 try:
     import ax.generation_strategy.external_generation_node  # noqa: F401
 except ModuleNotFoundError as error:
-    if not str(error.name).startswith("ax"):
+    if str(error.name).partition(".")[0] != "ax":
         raise
     raise MissingExtra.of("ax-platform", "ax") from None
 
