@@ -177,6 +177,10 @@ class _AutoSession(LocalSession[Auto, _Progress]):
         for a in range(len(self.arms)):
             self._share_incumbent(a)
 
+    def proposer(self, note: Any) -> str:
+        """Return the name of the arm that a point's note is of."""
+        return type(self.settings.arms[note[0]]).__name__
+
     def _credit(self, rows: list[list[int]]) -> None:
         """Credit each arm with what its rows gained."""
         told = sum(len(own) for own in rows)

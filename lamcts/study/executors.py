@@ -24,6 +24,7 @@ from contextlib import suppress
 from typing import Any
 
 from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
+from lamcts.study.limits import POLL_SECONDS, Deadlines
 from lamcts.study.sendable import sendable
 from lamcts.text import safe_text
 
@@ -64,6 +65,10 @@ class Pool:
     def running(self) -> int:
         return sum(len(slot.running) + len(slot.suspects) for slot in self._slots)
 
+    @property
+    def ready(self) -> bool:
+        return any(future.done() for slot in self._slots for future in slot.running)
+
     def start(self, job: Job) -> None:
         self._submit(next(slot for slot in self._slots if slot.free), job)
 
@@ -73,13 +78,17 @@ class Pool:
                 if slot.suspects and not slot.running:
                     self._submit(slot, slot.suspects.popleft())
             running = {future: slot for slot in self._slots for future in slot.running}
-            done = wait(running, return_when=FIRST_COMPLETED).done
+            done = wait(running, self._look(), return_when=FIRST_COMPLETED).done
+            if not done:
+                continue
             future = min(done, key=self._order.__getitem__)
             slot = running[future]
             job = slot.running[future]
             try:
                 outcome = future.result()
             except (BrokenExecutor, CancelledError) as death:
+                if (late := self._late(slot, future)) is not None:
+                    return job, late
                 self._lose(slot, future, death)
                 failed = self._hopeless(slot, death)
                 if failed is not None:
@@ -98,17 +107,30 @@ class Pool:
             slot.running.clear()
             slot.suspects.clear()
 
+    def _look(self) -> float | None:
+        """Look whether evaluations are late, and return after how many seconds to look again; None: never."""
+        return None
+
+    def _late(self, slot: _Slot, future: "Future[Outcome]") -> Outcome | None:
+        """Return what a job comes to that was ended because it was late, and make its executor anew; else None."""
+        return None
+
     def _submit(self, slot: _Slot, job: Job) -> None:
         if slot.executor is None:
             slot.executor = slot.make()
         try:
-            future = slot.executor.submit(self._call, *self._fixed, job.point, job.seed, job.memory)
+            future = slot.executor.submit(self._call, *self._fixed, *job.arguments)
         except BrokenExecutor:  # it broke while idle, or just now
             if slot.running:  # their futures will say so too
                 slot.suspects.append(job)
                 return
             self._remake(slot)
-            future = slot.executor.submit(self._call, *self._fixed, job.point, job.seed, job.memory)
+            future = slot.executor.submit(self._call, *self._fixed, *job.arguments)
+        if not isinstance(future, Future):
+            raise ValueError(
+                f"executor: expected submit() to return a concurrent.futures.Future, got {type(future).__name__} of "
+                f"{type(slot.executor).__name__}; ask and tell need none: see lamcts.Optimizer"
+            )
         slot.running[future] = job
         self._order[future] = self._started
         self._started += 1
@@ -178,7 +200,7 @@ class Shared(Pool):
     def close(self) -> None:
         super().close()
         for executor in self._made:
-            executor.shutdown(wait=False, cancel_futures=True)
+            executor.shutdown(wait=False)  # its jobs were cancelled above; loky's takes no cancel_futures
 
 
 def _twin(pool: ProcessPoolExecutor) -> ProcessPoolExecutor:
@@ -192,9 +214,13 @@ def _twin(pool: ProcessPoolExecutor) -> ProcessPoolExecutor:
 
 
 class Processes(Pool):
-    """Evaluates in `n` processes of our own, each in a pool of one. `f` travels once to each."""
+    """Evaluates in `n` processes of our own, each in a pool of one. `f` travels once to each.
 
-    def __init__(self, f: Callable[..., Any], n: int) -> None:
+    timeout: seconds after which an evaluation is ended with its process, which is then made anew (None: never).
+    """
+
+    def __init__(self, f: Callable[..., Any], n: int, timeout: float | None = None) -> None:
+        self._deadlines = None if timeout is None else Deadlines(timeout)
         self._f = sendable(f, f"workers={n}")
         self._pids: dict[Executor, Future[int]] = {}
         super().__init__(f, [(self._make, 1)] * n)
@@ -203,6 +229,7 @@ class Processes(Pool):
 
     def start(self, job: Job) -> None:
         super().start(job)
+        self._look()  # the clock starts now
         if not self._checked:
             self._checked = True
             (pid,) = self._pids.values()
@@ -225,6 +252,28 @@ class Processes(Pool):
             if slot.executor is not None:
                 slot.executor.shutdown(wait=True, cancel_futures=True)
                 slot.executor = None
+
+    def _look(self) -> float | None:
+        if self._deadlines is None:
+            return None
+        for slot in self._slots:
+            for future in slot.running:
+                if slot.executor is not None:
+                    self._deadlines.look(future, self._pids[slot.executor])
+        return POLL_SECONDS
+
+    def _late(self, slot: _Slot, future: "Future[Outcome]") -> Outcome | None:
+        outcome = None if self._deadlines is None else self._deadlines.outcome(future)
+        if outcome is not None:
+            self._deaths.pop(id(slot.running[future]), None)
+            self._drop(slot, future)
+            self._remake(slot)
+        return outcome
+
+    def _drop(self, slot: _Slot, future: "Future[Outcome]") -> None:
+        super()._drop(slot, future)
+        if self._deadlines is not None:
+            self._deadlines.forget(future)
 
     def _make(self) -> Executor:
         # "spawn": the only start method that is the same on every system and safe beside threads
@@ -256,5 +305,5 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)  # not _exit: a program that the evaluation waits for is ended first
 
 
-def _evaluate_installed(seeded: bool, point: Any, seed: int, memory: Any) -> Outcome:
-    return evaluate(_installed[0], seeded, point, seed, memory)
+def _evaluate_installed(seeded: bool, *arguments: Any) -> Outcome:
+    return evaluate(_installed[0], seeded, *arguments)

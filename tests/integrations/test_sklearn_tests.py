@@ -1,6 +1,6 @@
 """Tests that scikit-learn has for `RandomizedSearchCV`, with our search in its place.
 
-Left out are those that know which candidates are drawn, and in what order.
+Left out are those that know which candidates are drawn, and in what order, and one that times fits.
 """
 
 import inspect

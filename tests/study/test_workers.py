@@ -23,7 +23,7 @@ def test_minus_one_is_a_process_for_each_core(monkeypatch: pytest.MonkeyPatch) -
     asked: list[int] = []
     start = Processes.__init__
 
-    def init(self: Processes, f: Any, n: int) -> None:
+    def init(self: Processes, f: Any, n: int, *rest: Any) -> None:
         asked.append(n)
         start(self, f, n)
 
