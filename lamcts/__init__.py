@@ -10,7 +10,7 @@ or `lamcts.minimize(f, space, budget=500)`. Importing this package loads numpy a
 from lamcts import pruners, samplers
 from lamcts.errors import Exhausted, InvalidPoint, JournalError, LamctsError, MissingExtra, Pruned
 from lamcts.optimizer import Best, Optimizer
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Product, Space, Valid
+from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Permutation, Product, Space, Valid
 from lamcts.study import load, maximize, minimize, run
 from lamcts.tree import LatentTree
 from lamcts.trial import Trial
@@ -33,6 +33,7 @@ __all__ = [
     "LatentTree",
     "MissingExtra",
     "Optimizer",
+    "Permutation",
     "Product",
     "Pruned",
     "Space",

@@ -6,6 +6,7 @@
     act=relu,gelu      one of these; numbers if all of them are, else texts
     size=32,64,128:ordered   one of these, which are steps from first to last
     flag=bool          true or false
+    tour=12:permutation   the numbers 0 to 11 in any order; or a,b,c:permutation
 
 A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with values of any kind. A
 parameter that is there only where others have certain values is a table there:
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
+from lamcts.spaces import Bool, Box, Choice, Float, Int, Permutation, Space
 from lamcts.spaces.base import Space as AnySpace
 from lamcts.spaces.conditions import read_when, under
 from lamcts.spaces.fixed import keys_of
@@ -70,6 +71,8 @@ def member_of(written: Any) -> AnySpace:
     text = written.strip()
     if text == "bool":
         return Bool()
+    if text.endswith(":permutation"):
+        return _permutation(text.removesuffix(":permutation").strip())
     if "," in text:
         return _choice(text)
     low, *rest = (part.strip() for part in text.split(":"))
@@ -85,6 +88,15 @@ def member_of(written: Any) -> AnySpace:
         raise ValueError(f"expected 'log' or 'int' after LOW:HIGH, got {':'.join(kinds)!r}")
     kind = Int if "int" in kinds else Float
     return kind(_bound(low), _bound(high), log="log" in kinds)
+
+
+def _permutation(text: str) -> Permutation:
+    if "," not in text:
+        number = _number(text)
+        if not isinstance(number, int):
+            raise ValueError(f"expected a number of items before :permutation, or A,B,C, got {text!r}")
+        return Permutation(number)
+    return Permutation(_choice(text).options)
 
 
 def _choice(text: str) -> Choice:

@@ -15,7 +15,7 @@ from lamcts.models.discrete import LEAST_VALID, DiscreteModel
 from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import hyper_of
 from lamcts.models.hypervolume_gain import log_expected_hypervolume
-from lamcts.models.scale import Scale
+from lamcts.models.loss_units import UNITS, rank_correlation
 from lamcts.models.success import failed_rows
 from lamcts.models.warp import half_rank
 from lamcts.outcomes.dominance import non_dominated
@@ -28,14 +28,6 @@ SHARED = 1.5  # deviations of a factor that all weights of an objective share: c
 MARGIN = 0.1  # beyond the worst losses, in the units of the processes, so that they gain too (untuned)
 LEVEL = 1e-9  # spread of a constraint below which all rows break it alike, but for rounding
 STEP = 1e-6  # of a number, for slopes by differences
-
-
-def plain(y: Floats) -> Floats:
-    """Return finite losses `y` [n] in standard units."""
-    return Scale.of(y).down(y)
-
-
-UNITS = (half_rank, plain)  # that an objective may be in, where there are several; of equals the first
 
 
 class ColumnsSurrogate(NamedTuple):
@@ -118,21 +110,6 @@ def least_gain(values: Floats) -> float:
     return float(np.diff(levels).min()) / 2
 
 
-def _rank_correlation(a: Floats, b: Floats) -> float:
-    """Return Spearman's correlation of `a` [n] and `b` [n], equals in the middle of their ranks; 0 of constants."""
-    one, other = _deviations(a), _deviations(b)
-    size = float(np.sqrt((one @ one) * (other @ other)))
-    return float(one @ other) / size if size > 0 else 0.0
-
-
-def _deviations(a: Floats) -> Floats:
-    """Return the ranks of `a` [n] less their mean."""
-    _, place, counts = np.unique(a, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - (counts - 1) / 2
-    result: Floats = middle[place] - (len(a) + 1) / 2
-    return result
-
-
 class DiscreteColumns(DiscreteModel):
     """The processes of all columns, each over the rows that have it; made anew for every ask."""
 
@@ -165,12 +142,12 @@ class DiscreteColumns(DiscreteModel):
         Half of a front is where an objective is bad: what `half_rank` hides of accuracies it must not hide of costs.
         """
         y, m = self._seen.f[rows, j], self._seen.f.shape[1]
-        if m == 1:
+        if m == 1 and not self._parameters.orders:
             return self._process(j, rows, half_rank(y), due)
         slots = (j, m + self._seen.g.shape[1] + j)  # hyper-parameters in either
         if due:
             made = [self._process(slots[u], rows, units(y), due, SHARED) for u, units in enumerate(UNITS)]
-            agreement = [_rank_correlation(process.left_out(), y) for process in made]
+            agreement = [rank_correlation(process.left_out(), y) for process in made]
             self.state.units[j] = int(np.argmax(agreement))
             return made[self.state.units[j]]
         chosen = self.state.units[j]

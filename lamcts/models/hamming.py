@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.models.gp import factor, matern, profiled_signal
+from lamcts.models.orders import features, widths
 from lamcts.spaces.base import distance
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Rows
@@ -21,7 +22,10 @@ MIDDLE = 0.5  # of a number's range: what stands for one that is not active
 
 
 class Inputs(NamedTuple):
-    """Rows as the kernel takes them: which option of each category, as ones in `hot` [n, w], and `numbers` [n, q]."""
+    """Rows as the kernel takes them: which option of each category, as ones in `hot` [n, w], and `numbers` [n, q].
+
+    Orders are categories too, several each (`orders.py`): in `hot` they have what two of them may share.
+    """
 
     hot: Floats
     numbers: Floats
@@ -49,18 +53,17 @@ class Coding:
         self._parameters = parameters
         moving = parameters.movable
         self._categories = np.flatnonzero(parameters.categorical & moving)
-        self.ordered: Rows = np.flatnonzero(~parameters.categorical & moving)
+        self.ordered: Rows = np.flatnonzero(~parameters.categorical & moving & ~parameters.ordering)
+        self._orders = [part for part in parameters.orders if parameters.units[part.start]]
         self._switched = self.ordered if parameters.conditional else self.ordered[:0]
         levels = [own for own in (parameters.levels[i] for i in self._categories) if own is not None]
         counts = [len(own) + 1 for own in levels] + [2] * len(self._switched)
         self._offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        counts += [width for part in self._orders for width in widths(part.stop - part.start)]
         self.owner: Rows = np.repeat(np.arange(len(counts)), counts)
+        self.categories = len(counts)
         # most codes of categories are the numbers of their options; the others have to be looked up
         self._looked_up = {k: own for k, own in enumerate(levels) if not np.array_equal(own, np.arange(len(own)))}
-
-    @property
-    def categories(self) -> int:
-        return len(self._offsets) - 1
 
     @property
     def numbers(self) -> int:
@@ -72,7 +75,8 @@ class Coding:
         hot = np.zeros((len(z), int(self._offsets[-1])))
         options = np.hstack([np.where(active[:, self._categories], self._places(z) + 1, 0), active[:, self._switched]])
         hot[np.arange(len(z))[:, None], self._offsets[:-1] + options] = 1.0
-        return Inputs(hot, np.where(active, z, MIDDLE)[:, self.ordered])
+        groups = [features(z[:, part], active[:, part.start]) for part in self._orders]
+        return Inputs(np.hstack([hot, *groups]) if groups else hot, np.where(active, z, MIDDLE)[:, self.ordered])
 
     def _places(self, z: Floats) -> Rows:
         """Return the number of each category's option in codes `z` [n, p], [n, c]."""
@@ -94,9 +98,9 @@ class HammingHyper:
 def overlap(a: Floats, b: Floats, columns: Floats) -> Floats:
     """Return `exp(-sum_c w_c [a_c != b_c])` [n, m] of one-hot rows; `columns` [w] holds each column's weight.
 
-    All rows have one option of each category, so that the sum of weights is the same for all.
+    All rows have the norm 1 in each category, so that the sum of weights is the same for all.
     """
-    total = float((columns * a[:1]).sum()) if len(a) else 0.0
+    total = float((columns * a[:1] * a[:1]).sum()) if len(a) else 0.0
     equal = (a * columns) @ b.T  # [n, m]
     equal -= total
     np.minimum(equal, 0.0, out=equal)

@@ -24,6 +24,7 @@ CLIMBED, MUTATED, CHILDREN, DRAWN = 3, 5, 20, 100  # best rows whose exchanges a
 # each, draws of the whole space (untuned)
 MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
 CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (untuned)
+ORDER_ROUNDS = 30  # where there are orders, which take as many moves as they have items (untuned)
 STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
 PATIENCE, PATIENCE_EACH = 20, 2  # results without a gain, and more for each parameter, after which the search stays
 # near its incumbent for as long, nearer each time, and then looks everywhere again (untuned)
@@ -135,8 +136,8 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
         active, own = parameters.active(z), parameters.active(here)
         # what is only there because of another difference is none of its own
         differ = (z != here) & (active & own if parameters.lapsing else active | own)
-        for table in parameters.tables:
-            differ[:, table.part.start] = differ[:, table.part].any(1)
+        for part in (*(table.part for table in parameters.tables), *parameters.orders):
+            differ[:, part.start] = differ[:, part].any(1)
         near: Mask = (differ & parameters.units & ~parameters.continuous).sum(1) <= self.progress.radius
         return near
 
@@ -169,7 +170,7 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
         order = np.argsort(-value, kind="stable")[:CLIMBS]
         tops = [(looked.z[-1][i], float(value[i])) for i in order]
         peaks = []
-        for _ in range(ROUNDS):
+        for _ in range(ORDER_ROUNDS if self.parameters.orders else ROUNDS):
             near = [exchanges(self.parameters, z, self.progress.rng) for z, _ in tops]
             found = np.split(looked.at(np.vstack(near)), np.cumsum([len(own) for own in near])[:-1])
             best = [int(own.argmax()) if len(own) else -1 for own in found]

@@ -6,6 +6,7 @@ from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.keyed import Keyed
 from lamcts.spaces.parameters import Parameters
+from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Product, Space
 from lamcts.spaces.valid import Valid
 
@@ -18,6 +19,7 @@ __all__ = [
     "Int",
     "Keyed",
     "Parameters",
+    "Permutation",
     "Product",
     "Space",
     "Valid",

@@ -9,6 +9,7 @@ from lamcts.spaces.base import Space as AnySpace
 from lamcts.spaces.box import Box, Float
 from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.finite import Finite
+from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Product, Space
 from lamcts.spaces.values import plain
 
@@ -23,9 +24,10 @@ def described(space: AnySpace) -> dict[str, Any] | None:
     if kind in (Space, Product):
         members = [described(member) for member in space.members]  # type: ignore[attr-defined]
         return None if None in members else {**space.signature(), "members": members}
-    if kind is Choice and not all(map(_comes_back, space.options)):  # type: ignore[attr-defined]
+    values: Any = getattr(space, "options", None) or getattr(space, "items", ())
+    if kind in (Choice, Permutation) and not all(map(_comes_back, values)):
         return None
-    return space.signature() if kind in (Box, Float, Int, Bool, Choice) else None
+    return space.signature() if kind in (Box, Float, Int, Bool, Choice, Permutation) else None
 
 
 def built(description: dict[str, Any]) -> Any:
@@ -37,7 +39,9 @@ def built(description: dict[str, Any]) -> Any:
     if kind == "finite":
         points = given["points"] if given["dtype"] is None else np.array(given["points"], given["dtype"])
         return Finite(points, features=given["features"], when=given.get("when"))
-    return {"box": Box, "float": Float, "int": Int, "bool": Bool, "choice": Choice}[kind](**given)
+    return {"box": Box, "float": Float, "int": Int, "bool": Bool, "choice": Choice, "permutation": Permutation}[kind](
+        **given
+    )
 
 
 def space_of(names: list[str] | None, members: list[Any], when: Any) -> Space:

@@ -6,6 +6,7 @@ A table's row counts as one parameter. Letters: n rows, p parameters, k neighbou
 import numpy as np
 
 from lamcts.spaces.parameters import Parameters
+from lamcts.spaces.reorderings import reordered, reordered_each
 from lamcts.types import Floats, Rows
 
 EVERY = 32  # levels of an ordered parameter up to which all are tried; of more, those 1, 2, 4, ... steps away (untuned)
@@ -18,7 +19,8 @@ NEAREST = 32  # rows of a table that count as neighbours where few differ in one
 def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator) -> Floats:
     """Return the codes [k, p] of all rows that differ from `z` [p] in one active parameter; of a real number, a few.
 
-    Of a table: its rows that differ in one column, and the nearest ones where those are few. What a move makes active
+    Of a table: its rows that differ in one column, and the nearest ones where those are few. Of an order: those that
+    one item, a pair or a stretch out of place makes of it. What a move makes active
     takes any of its values, several times over.
     """
     active = parameters.active(z[None])[0]
@@ -49,10 +51,13 @@ def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves
     moved &= active
     result = z.copy()
     tables = {table.part.start: table for table in parameters.tables}
+    orders = {part.start: part for part in parameters.orders}
     for i in np.flatnonzero(moved.any(0)):
         rows = np.flatnonzero(moved[:, i])
         if i in tables:
             result[rows, tables[i].part] = _beside(tables[i].rows, z[rows, tables[i].part], rng)
+        elif (part := orders.get(int(i))) is not None:
+            result[rows, part] = reordered_each(z[rows, part], rng)
         else:
             result[rows, i] = _moved(parameters, int(i), z[rows, i], rng)
     return parameters.entered(result, held, rng)
@@ -63,6 +68,9 @@ def _others(parameters: Parameters, i: int, z: Floats, rng: np.random.Generator)
     for table in parameters.tables:
         if table.part.start == i:
             return table.part, _in_table(table.rows, z[table.part])
+    for part in parameters.orders:
+        if part.start == i:
+            return part, reordered(z[part], rng)
     levels, value = parameters.levels[i], float(z[i])
     if levels is None:
         reached = parameters.valid(i, _reflected(value + rng.standard_normal(len(STEPS)) * STEPS))

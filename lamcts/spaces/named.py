@@ -5,13 +5,14 @@ user's own) the coordinates are shown as they are encoded, in [0, 1].
 Letters: n rows, d coordinates, p parameters.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from lamcts.spaces.box import Box, Float
 from lamcts.spaces.discrete import Bool
 from lamcts.spaces.fixed import Fixed, keys_of
+from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 from lamcts.spaces.recalled import recalled
 from lamcts.spaces.values import plain
@@ -22,7 +23,8 @@ from lamcts.types import Floats
 class Named:
     """One parameter: its name, which coordinates are its own, and whether it has numbers that lie evenly in their log.
 
-    options: the values of a category, in order; None where it is a number. space: what its values are points of.
+    options: the values of a category, in order; None where it is a number; none of an order, whose values are texts.
+    space: what its values are points of.
     """
 
     name: str
@@ -47,7 +49,8 @@ class NamedSpace:
         """Return the values of each parameter in rows `x` [n, d]: p lists of n; None where a point has none."""
         if self._space is None:
             return [x[:, one.part.start].tolist() for one in self.parameters]
-        leaves = [dict(_leaves(plain(self._space.decode(row)), "")) for row in x]
+        whole = {one.name for one in self.parameters if isinstance(one.space, Permutation)}
+        leaves = [dict(_leaves(plain(self._space.decode(row)), "", whole)) for row in x]
         return [[_shown(leaf.get(one.name), one) for leaf in leaves] for one in self.parameters]
 
     def along(self, i: int, coordinates: Floats) -> list[Any]:
@@ -91,6 +94,7 @@ def _of(space: Any, names: list[str], start: int) -> Iterator[Named]:
             yield Named(own, slice(start + i, start + i + 1), space=Float(space.low[i], space.high[i]))
     else:
         options = (False, True) if isinstance(space, Bool) else getattr(space, "options", None)
+        options = () if isinstance(space, Permutation) else options
         words = None if options is None else tuple(map(str, options))
         yield Named(names[0], slice(start, start + space.dim), bool(getattr(space, "log", False)), words, space)
 
@@ -105,14 +109,19 @@ def _names(space: Any, name: str) -> list[str]:
     return [name or "x"]
 
 
-def _leaves(point: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the value of each parameter of a point of plain values, as `_parameters` names them."""
-    if isinstance(point, Mapping):
+def _leaves(point: Any, name: str, whole: Collection[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the value of each parameter of a point of plain values, as `_parameters` names them.
+
+    whole: the names of those whose values are lists.
+    """
+    if (name or "x") in whole:
+        yield name or "x", point
+    elif isinstance(point, Mapping):
         for own, value in point.items():
-            yield from _leaves(value, _joined(name, own))
+            yield from _leaves(value, _joined(name, own), whole)
     elif isinstance(point, (list, tuple)):
         for i, value in enumerate(point, 1):
-            yield from _leaves(value, _joined(name, i if name else f"x{i}"))
+            yield from _leaves(value, _joined(name, i if name else f"x{i}"), whole)
     else:
         yield name or "x", point
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lamcts.spaces.base import Space, rows_of
 from lamcts.spaces.finite import Finite
+from lamcts.spaces.permutation import Permutation, places_of
 from lamcts.spaces.product import Space as ProductSpace
 from lamcts.types import Floats
 
@@ -34,6 +35,7 @@ class Parameters:
     movable [p]: all but the constants. units [p]: those that a move may begin with: the movable ones, of a table the
         first column, which stands for all of them.
     tables: the `Finite` spaces inside, whose columns are parameters that only move together.
+    orders: the same of each `Permutation` inside, whose columns are the places of its items. ordering [p]: which are.
     lapsing: whether there are conditions (`when`), so that what is inactive has one code alone, the middle.
     """
 
@@ -55,7 +57,14 @@ class Parameters:
         first = [i for i, one in enumerate(found) if one.table is not None]
         rows = [one.table for one in found if one.table is not None]
         self.tables = tuple(Table(slice(i, i + own.shape[1]), own) for i, own in zip(first, rows, strict=True))
+        of_orders = [i for i, one in enumerate(found) if one.items]
+        self.orders = tuple(slice(i, i + found[i].items) for i in of_orders)
+        self.ordering: Mask = np.zeros(len(found), bool)
         self.units: Mask = self.movable.copy()
+        for part in self.orders:
+            self.ordering[part], self.categorical[part] = True, False
+            self.units[part] = False
+            self.units[part.start] = part.stop - part.start > 1
         for table in self.tables:
             self.units[table.part] = False
             self.units[table.part.start] = len(table.rows) > 1
@@ -121,6 +130,8 @@ class Parameters:
             z[:, i] = self.valid(i, z[:, i]) if levels is None else levels[(z[:, i] * len(levels)).astype(np.int64)]
         for table in self.tables:
             z[:, table.part] = table.rows[rng.integers(0, len(table.rows), n)]
+        for part in self.orders:
+            z[:, part] = places_of(rng.permuted(np.tile(np.arange(part.stop - part.start), (n, 1)), axis=1))
         return z
 
     def valid(self, i: int, values: Floats) -> Floats:
@@ -139,12 +150,16 @@ class Parameters:
 
 
 class _Parameter(NamedTuple):
-    """Coordinates and levels; of a table's first column its rows; of a number with too many levels the space."""
+    """Coordinates and levels; of a table's first column its rows; of a number with too many levels the space.
+
+    items: of an order's first column, how many items it has.
+    """
 
     part: slice
     levels: Floats | None
     table: Floats | None = None
     owner: Any = None
+    items: int = 0
 
 
 def _bare(space: Any) -> Any:
@@ -191,6 +206,10 @@ def _described(space: Any) -> Iterator[_Parameter]:
         for column in range(space.dim):
             levels = np.unique(space.x[:, column])
             yield _Parameter(slice(column, column + 1), levels, None if column else space.x)
+    elif isinstance(space, Permutation):
+        levels = places_of(np.arange(space.dim)[None])[0]
+        for item in range(space.dim):
+            yield _Parameter(slice(item, item + 1), levels, items=0 if item else space.dim)
     else:
         yield from _simple(space)
 

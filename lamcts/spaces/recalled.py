@@ -27,7 +27,8 @@ def _recalled(signature: dict[str, Any]) -> Any:
     if kind == "product":
         members = [_recalled(member) for member in signature["members"]]
         return space_of(signature["names"], members, signature.get("when"))
-    if kind == "choice" and not all(type(option) in PLAIN for option in signature["options"]):
+    values = signature.get("options") or signature.get("items") or ()
+    if kind in ("choice", "permutation") and not all(type(value) in PLAIN for value in values):
         raise ValueError("expected options that JSON can say")
     return _same(built(signature), signature)
 

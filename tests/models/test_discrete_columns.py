@@ -5,12 +5,9 @@ import pytest
 
 import lamcts
 from lamcts.models.discrete import DiscreteModelState
-from lamcts.models.discrete_columns import (
-    DiscreteColumns,
-    least_gain,
-    plain,
-)
+from lamcts.models.discrete_columns import DiscreteColumns, least_gain
 from lamcts.models.hamming_fit import HammingPrior
+from lamcts.models.loss_units import plain
 from lamcts.observations import Observations
 from lamcts.outcomes.standing import CHECKED, FAILED, OK
 from lamcts.spaces.parameters import Parameters

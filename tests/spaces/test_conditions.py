@@ -285,6 +285,24 @@ def test_a_search_over_conditions_finds_the_branch_and_hands_out_no_point_twice(
     assert all(("momentum" in row) == (row["solver"] == "sgd") for row in table)
 
 
+@pytest.mark.dear
+def test_conditions_save_evaluations_over_a_space_that_does_not_know_of_them() -> None:
+    found = []
+    for known in (True, False):
+        whens: list[Any] = [{"when": {"kind": kind}} if known else {} for kind in "abc"]
+        pairs = {f"{kind}{i}": Float(-1, 1, **when) for kind, when in zip("abc", whens, strict=True) for i in (1, 2)}
+        space = Space({"kind": Choice(["a", "b", "c"]), "x": Float(-1, 1), **pairs})
+        runs = [lamcts.minimize(_three_ways, space, budget=50, seed=seed) for seed in range(3)]
+        found.append(np.mean([run.fun for run in runs]))
+    assert found[0] < 0.5 * found[1]
+
+
+def _three_ways(point: dict[str, Any]) -> float:
+    kind = point["kind"]
+    first, second = point[f"{kind}1"], point[f"{kind}2"]
+    return float(0.2 * "abc".index(kind) + (point["x"] - 0.3) ** 2 + (first - 0.5) ** 2 + 2 * (second - first) ** 2)
+
+
 def test_known_rows_leave_out_what_is_absent(tmp_path: Any) -> None:
     file = tmp_path / "known.csv"
     file.write_text("solver,kind,value\nlbfgs,,0.4\nadam,y,0.3\n")

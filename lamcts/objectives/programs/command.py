@@ -20,6 +20,7 @@ from lamcts.outcomes.goals import Goals
 from lamcts.rng import fresh_seed
 from lamcts.spaces.box import Float
 from lamcts.spaces.discrete import Bool, Choice, Int
+from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 
 SEED = "seed"
@@ -32,10 +33,11 @@ class Command:
     template: the program and its arguments, split into words as a shell would, or given as words; there is no shell,
         so each value stays in its word. Every parameter needs its `{name}`; `{name:.3g}` formats it, `{seed}` is a
         whole number of each trial's own, for the program's noise, and `{{` `}}` are braces. True is written `true`.
-        A parameter that is inactive at a point takes its word with it, and an option before: `--momentum {momentum}`.
+        The items of an order have commas between. A parameter that is inactive at a point takes its word with it, and
+        an option before: `--momentum {momentum}`.
         Where the program is a shell, texts are its arguments, `sh -c 'echo "$1" | wc -c' sh {name}`: pasted into
         what it reads, they could be commands. Numbers may stand there.
-    space: a `Space` with names, of numbers, choices and truth values.
+    space: a `Space` with names, of numbers, choices, truth values and orders.
     timeout_seconds: after this long the program is killed, with all that it started (None: never; seconds).
     maximize: whether higher numbers are better (False).
     pattern: what is read (None: the last number on the last line of the output that is not empty). A regular expression
@@ -100,7 +102,7 @@ class Command:
 
     def arguments(self, point: Mapping[str, Any], seed: int) -> list[str]:
         """Return the words of the program's call at `point`."""
-        values = {name: str(v).lower() if isinstance(v, (bool, np.bool_)) else v for name, v in point.items()}
+        values = {name: _written(value) for name, value in point.items()}
         values[SEED] = seed
         return [
             "".join(text + (format(values[name], spec) if name in values else "") for text, name, spec in _parts(word))
@@ -194,9 +196,16 @@ class Command:
                     )
 
 
+def _written(value: Any) -> Any:
+    """Return a value as it stands in a word: the items of an order with commas between."""
+    if isinstance(value, (tuple, list)):
+        return ",".join(str(_written(item)) for item in value)
+    return str(value).lower() if isinstance(value, (bool, np.bool_)) else value
+
+
 def _is_number(member: Any, spec: str) -> bool:
     """Return whether a parameter is written as a number, or as true or false, at all of its values."""
-    options = member.options if isinstance(member, Choice) else ()
+    options: Sequence[Any] = getattr(member, "options", getattr(member, "items", ()))
     return all(isinstance(option, Real) for option in options) and not spec.endswith("c")  # c: the character
 
 
@@ -225,9 +234,11 @@ def _check_space(space: Any) -> None:
         got = type(space).__name__
         raise ValueError(f"space: expected a Space with names, such as Space({{'lr': Float(0, 1)}}), got {got}")
     for name, member in zip(space.names, space.members, strict=True):
-        if not isinstance(member, (Float, Int, Bool, Choice)):
+        if not isinstance(member, (Float, Int, Bool, Choice, Permutation)):
             got = type(member).__name__
-            raise ValueError(f"space: expected {name!r} as a single value (Float, Int, Bool or Choice), got {got}")
+            raise ValueError(
+                f"space: expected {name!r} as a single value (Float, Int, Bool or Choice) or a Permutation, got {got}"
+            )
         if name == SEED:
             raise ValueError("space: expected no parameter called 'seed', which is each trial's own: rename it")
 
