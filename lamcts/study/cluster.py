@@ -156,7 +156,10 @@ class Cluster:
             return
         self._looked = now
         with suppress(OSError):  # lost just now: the futures will say so
-            self._threads = sum(self._client.nthreads().values())
+            before, self._threads = self._threads, sum(self._client.nthreads().values())
+            if before and not self._threads:
+                text = "the Dask cluster %s has no worker left: %d evaluations wait for one to come"
+                logger.warning(text, self._where, self.running)
 
     def _submit(self, order: int, job: Job) -> None:
         key = f"{self._function.name}-{order}-{uuid4().hex[:8]}"

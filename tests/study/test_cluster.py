@@ -125,6 +125,22 @@ def test_workers_that_come_are_put_to_use_where_results_never_cease(client: Any)
     assert result.status == "callback"
 
 
+def test_a_cluster_that_loses_its_last_worker_is_said_and_waited_for(
+    client: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("lamcts.study.cluster.LOOK_SECONDS", 0.05)
+
+    def leave(result: Any) -> None:
+        if result.nfev == 2:
+            client.cluster.scale(0)
+            while client.nthreads():
+                time.sleep(0.01)
+            threading.Timer(0.5, client.cluster.scale, [1]).start()
+
+    assert minimize(sphere, BOUNDS, budget=8, executor=client, callback=leave, **OPTIONS).nfev == 8
+    assert "has no worker left: " in caplog.text
+
+
 class Held:
     """The first evaluation waits until somebody lets it go."""
 
@@ -173,7 +189,7 @@ def test_a_cluster_that_is_closed_ends_the_run_and_the_journal_goes_on_elsewhere
         with pytest.raises(RuntimeError, match=r"the Dask scheduler of .* is gone .*make the same call again"):
             minimize(sphere, BOUNDS, executor=client, callback=close, **given)
         recorded = Journal.read(tmp_path / "run.db")
-        assert recorded.n == 5 and recorded.pending
+        assert recorded.n in (5, 6) and recorded.pending  # one more may have ended by then
         with distributed.Client(cluster) as other:
             result = minimize(sphere, BOUNDS, executor=other, **given)
     assert sorted(result.history.trial.tolist()) == list(range(12))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dask_driver import BOUNDS, OPTIONS, go
-from evaluations import DeadlyOnce, deadly
+from dask_driver import BOUNDS, OPTIONS, deadly_soon, go
+from evaluations import DeadlyOnce
 
 from lamcts.journal import Journal
 from lamcts.study import minimize
@@ -69,7 +69,7 @@ def test_a_point_whose_worker_is_killed_is_told_exactly_once(address: str, tmp_p
 
 def test_points_that_always_kill_their_workers_fail_alone_and_the_run_goes_on(address: str) -> None:
     with distributed.Client(address) as client:
-        result = minimize(deadly, BOUNDS, budget=8, executor=client, **OPTIONS)
+        result = minimize(deadly_soon, BOUNDS, budget=8, executor=client, **OPTIONS)
     negative = np.array([point[0] < -0.4 for point in result.history.points])
     assert all_told(result, 8) and 0 < negative.sum() < 8
     assert np.array_equal(result.history.failed, negative), result.history.messages
