@@ -10,8 +10,9 @@
   points drawn at random, one after the other.
 
 Durations are heavy-tailed (harness/virtual.py). `busy`: the share of the workers' time spent evaluating up to the last
-start; 1 is ideal. `load`: of the machine in the minute before the end of the run. Rows go to results/workers.csv, and a
-table of all is printed.
+start; 1 is ideal. `own_ms`: CPU milliseconds an evaluation, of the optimiser, or of the whole driver and the scheduler
+beside it where there is Dask: what a machine with nothing else to do keeps up with. `load`: of the machine in the last
+minute. Rows go to results/workers.csv, and a table of all is printed.
 """
 
 import os
@@ -142,9 +143,11 @@ def on_dask(case: Case) -> Course:
         run = with_ours if case.kind == "dask" else with_none
         run(Sleeping(objective, 0.01, Path(folder, "warm")), objective.space, client, case.workers, case.seed)
         f = Sleeping(objective, case.seconds, Path(folder, "spans"))
+        since = time.process_time()
         run(f, objective.space, client, case.budget, case.seed)
+        own = time.process_time() - since
         told = np.loadtxt(f.file, ndmin=2)
-    return Course([(begin, end) for begin, end, _ in told], told[:, 2].tolist())
+    return Course([(begin, end) for begin, end, _ in told], told[:, 2].tolist(), own)
 
 
 def with_ours(f: Any, space: Any, client: Any, budget: int, seed: int) -> None:
@@ -183,13 +186,15 @@ def show(rows: list[dict[str, str]]) -> None:
         solved = _median([r["solved_at"] or "inf" for r in mine])
         busy = _median([r["busy"] for r in mine])
         print(f"| {problem} | {kind} of {workers} | {' | '.join(regrets)} | {solved} | {busy} |")
-    print("\n| mean s | workers | clock | dask | loop | dask, starts a second | loop | load |\n" + "| --- " * 8 + "|")
+    print("\n| mean s | workers | clock | dask | loop | dask, starts a second | loop | dask, own ms | loop | load |")
+    print("| --- " * 10 + "|")
     for seconds, workers in dict.fromkeys((r["seconds"], r["workers"]) for r in rows if r["kind"] in ("clock", "dask")):
         found = {r["kind"]: r for r in rows if (r["seconds"], r["workers"]) == (seconds, workers)}
         busy = [found.get(kind, {}).get("busy", "") for kind in ("clock", "dask", "loop")]
-        starts = [found.get(kind, {}).get("starts_per_second", "") for kind in ("dask", "loop")]
+        rest = ("starts_per_second", "own_ms")
+        rates = [found.get(kind, {}).get(name, "") for name in rest for kind in ("dask", "loop")]
         load = [found.get("dask", {}).get("load", "")]
-        print(f"| {seconds} | {workers} | {' | '.join([*busy, *starts, *load])} |")
+        print(f"| {seconds} | {workers} | {' | '.join([*busy, *rates, *load])} |")
 
 
 def _median(texts: list[str]) -> str:

@@ -95,7 +95,7 @@ SETTINGS = [
     *NAS,
 ]
 INTEGRATIONS = [("optuna", "LamctsSampler"), ("nevergrad", "ParametrizedLaMCTS"), ("sklearn", "LamctsSearchCV")]
-INTEGRATIONS += [("ray", "LamctsSearch")]
+INTEGRATIONS += [("ray", "LamctsSearch"), ("ax", "LamctsNode")]
 
 
 @pytest.mark.parametrize(
@@ -127,6 +127,7 @@ def test_every_setting_has_a_line_of_its_own_that_says_its_default(made):
 
 
 @pytest.mark.parametrize(("library", "name"), INTEGRATIONS)
+@pytest.mark.filterwarnings("ignore")  # of what the libraries import
 def test_every_setting_of_an_integration_has_a_line_too(library, name):
     if find_spec(library) is None:
         pytest.skip(f"{library} is not installed: pip install 'lamcts[{library}]'")

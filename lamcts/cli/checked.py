@@ -58,7 +58,7 @@ def _motion(found: Any) -> Score:
     motion |= {"distance": float(found.distance.mean()), "falls": ended}
     if found.alive_share is not None:
         motion["alive_share"] = found.alive_share
-    if found.stands:
+    if found.idle:
         motion["warning"] = (
             f"{found.alive_share:.0%} of this return is the bonus for being alive: "
             f"the body hardly moves, {motion['distance']:.2f} m in an episode"

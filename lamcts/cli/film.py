@@ -7,15 +7,10 @@ from typing import Any
 
 from lamcts.cli.checked import RESULT
 from lamcts.cli.screen import number, say
-from lamcts.errors import LamctsError
 from lamcts.objectives.control import film as filmed
 from lamcts.text import safe_text
 
 NAME = "film"  # of what is written
-
-
-class _NoPicture(LamctsError):
-    """Nothing here can draw the environment; the message says what would."""
 
 
 def film(args: argparse.Namespace) -> int:
@@ -26,10 +21,7 @@ def film(args: argparse.Namespace) -> int:
     out = file.parent / (NAME + (".mp4" if filmed.movies() else ".gif")) if args.out is None else Path(args.out)
     if out.suffix not in (".gif", ".mp4") or (out.suffix == ".mp4" and not filmed.movies()):
         raise ValueError(f"--out: expected a name ending in .gif (or .mp4, with imageio-ffmpeg), got {args.out!r}")
-    try:
-        found = filmed.film(_policy(file), seconds=args.seconds, size=args.size, seed=args.seed)
-    except filmed.NoOpenGL as error:
-        raise _NoPicture(safe_text(error)) from None
+    found = filmed.film(_policy(file), seconds=args.seconds, size=args.size, seed=args.seed)
     found.save(out)
     found.save_strip(out.with_suffix(".png"), args.frames)
     say(_told(found))

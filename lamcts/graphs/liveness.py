@@ -64,13 +64,18 @@ class Liveness:
 
 
 def liveness(graph: StepGraph) -> Liveness:
-    """Return when each storage lives, if it is freed after its last use and nothing is moved or made anew."""
+    """Return when each storage lives, if it is freed after its last use and nothing is moved or made anew.
+
+    Those outside have no first and no last step.
+    """
     first, last = np.full((2, len(graph.storages)), -1, np.int64)
     for t, step in enumerate(graph.steps):
         for one in step.writes:
             first[one] = t if first[one] < 0 else first[one]
         for one in (*step.reads, *step.writes):
             last[one] = t
+    outside = np.array([storage.role == "outside" for storage in graph.storages], bool)
+    first[outside] = last[outside] = -1
     return Liveness(graph, first, last)
 
 

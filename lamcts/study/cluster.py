@@ -113,12 +113,13 @@ class Cluster:
 
     def wait(self) -> tuple[Job, Outcome] | None:
         """Wait for a job to end and return it, or None where workers have come, so that more can be started."""
+        before = self.free
         while not self._done:
+            self._look()
+            if self.free > before:
+                return None
             with suppress(queue.Empty):
                 self._collect(self._ended.get(timeout=LOOK_SECONDS))
-            before = self.free
-            if not self._done and self._look() and self.free > before:
-                return None
         _, job, outcome = heapq.heappop(self._done)
         return job, outcome
 
@@ -148,15 +149,14 @@ class Cluster:
                 "to have lamcts, and the versions of Python and Dask that this process has: client.get_versions(True)"
             ) from error
 
-    def _look(self) -> bool:
-        """Ask how many threads there are, now and then; return whether it was asked."""
+    def _look(self) -> None:
+        """Ask how many threads there are, now and then."""
         now = time.monotonic()
         if self._client.status != "running" or (self._looked and now - self._looked < LOOK_SECONDS):
-            return False
+            return
         self._looked = now
         with suppress(OSError):  # lost just now: the futures will say so
             self._threads = sum(self._client.nthreads().values())
-        return True
 
     def _submit(self, order: int, job: Job) -> None:
         key = f"{self._function.name}-{order}-{uuid4().hex[:8]}"

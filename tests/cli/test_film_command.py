@@ -13,7 +13,8 @@ imageio = pytest.importorskip("imageio.v2", reason="imageio is not installed: pi
 def test_a_run_is_filmed_from_its_folder(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     argv = ["run", "gym:CartPole-v1", "--hidden", "3", "--budget", "3", "--sampler", "uniform", "--quiet", "--no-plot"]
-    assert said(capsys, *argv, "--check", "0")[0] == 0
+    code, out, _ = said(capsys, *argv, "--check", "0")
+    assert code == 0 and "lamcts film gym-CartPole-v1-hidden3-uniform-seed0 shows it at work" in out
     folder = tmp_path / "gym-CartPole-v1-hidden3-uniform-seed0"
     code, out, _ = said(capsys, "film", folder.name, "--seconds", "0.2", "--size", "40", "--frames", "3", "--seed", "1")
     assert code == 0 and "10 steps, return 10" in out and f"written to {folder.name}/: film" in out

@@ -193,3 +193,11 @@ def test_what_is_missing_is_told_as_rays_own_searchers_do():
     anonymous.suggest("t")
     anonymous.on_trial_complete("t", {"_metric": 3.0})
     assert anonymous._search.best.value == 3.0
+
+
+def test_a_space_of_ours_may_have_conditions():
+    space = {"kind": tune.choice(["a", "b"]), "rate": lamcts.Float(0, 1, when={"kind": "a"})}
+    search = begun(space)
+    search.add_evaluated_point({"kind": "b"}, 1.0)
+    configs = [search.suggest(f"t{i}") for i in range(8)]
+    assert {("rate" in config, config["kind"]) for config in configs} == {(True, "a")}  # b is known

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from importlib.util import find_spec
 
 import pytest
@@ -54,12 +55,19 @@ print("FOUND", json.dumps({
 """
 
 
-def test_trials_are_told_once_each_and_the_state_on_disk_goes_on(tmp_path):
+@pytest.fixture
+def sockets():
+    """A folder of a short name: those of sockets are at most 107 characters."""
+    with tempfile.TemporaryDirectory(prefix="r") as folder:
+        yield folder
+
+
+def test_trials_are_told_once_each_and_the_state_on_disk_goes_on(tmp_path, sockets):
     settings = {
         "HOME": str(tmp_path),
+        "RAY_TMPDIR": sockets,
         "RAY_AUTH_MODE": "disabled",
         "RAY_USAGE_STATS_ENABLED": "0",
-        "OMP_NUM_THREADS": "1",
     }
     if subprocess.run([*ALONE, "true"], capture_output=True).returncode:
         pytest.skip("needs the right to an empty network: unshare --net")

@@ -96,7 +96,8 @@ def test_values_arrive_as_they_were_given():
     ("given", "message"),
     [
         ({}, "expected at least one parameter"),
-        ([{"x": [1]}], "got list; of several dicts search each by itself"),
+        ([], "expected a dict of distributions, lists or spaces by name, several of them, or a lamcts.Space, got list"),
+        ([{"x": [1]}, {}], "expected at least one parameter"),
         ({"x": []}, "x: expected at least one value"),
         ({"x": "abc"}, "x: expected a distribution, a list or a space, got str"),
         ({"x": 3}, "got int; pass scipy.stats.uniform"),
@@ -209,3 +210,12 @@ def test_a_parameter_may_be_there_under_a_condition_alone():
     search = LamctsSearchCV(Bowl(), space, n_iter=12, **FAST).fit(X)
     masked = np.ma.getmaskarray(search.cv_results_["param_y"])
     assert masked.tolist() == [kind == "round" for kind in search.cv_results_["param_kind"]] and masked.any()
+
+
+def test_of_several_dicts_a_candidate_is_of_one():
+    parts = [{"kind": ["round"], "x": stats.uniform(-5, 10)}, {"kind": ["square"], "y": [0.0, 1.0, 2.0]}]
+    search = LamctsSearchCV(Bowl(), parts, n_iter=30, cv=2, random_state=0).fit(X)
+    found = search.cv_results_["params"]
+    assert {tuple(one) for one in found} == {("kind", "x"), ("kind", "y")}
+    assert all((one["kind"] == "round") == ("x" in one) for one in found)
+    assert search.best_params_["x"] == pytest.approx(1, abs=0.05) and 1 <= sum("y" in one for one in found) <= 3

@@ -30,6 +30,7 @@ CHEAP = [
     "test_search_callbacks_receive_search_instance",
 ]
 DEAR = [
+    "test_random_search_cv_results",
     "test_random_search_cv_results_multimetric",
     "test_search_cv_sample_weight_equivalence",
     "test_grid_search_with_multioutput_data",

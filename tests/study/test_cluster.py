@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -94,6 +95,34 @@ def test_workers_that_come_are_put_to_use_while_others_are_busy_or_none_is_there
         result = minimize(Meets(), BOUNDS, budget=3, executor=client, **OPTIONS)
         timer.join()
     assert not result.history.failed.any()
+
+
+class Together:
+    """Counts how many run at a time."""
+
+    lock = threading.Lock()
+    running: ClassVar[int] = 0
+    most: ClassVar[int] = 0
+
+    def __call__(self, point: np.ndarray) -> float:
+        with self.lock:
+            Together.running += 1
+            Together.most = max(self.most, self.running)
+        time.sleep(0.05)
+        with self.lock:
+            Together.running -= 1
+        return sphere(point)
+
+
+def test_workers_that_come_are_put_to_use_where_results_never_cease(client: Any) -> None:
+    def grow(result: Any) -> bool:
+        if result.nfev == 2:
+            client.cluster.scale(4)
+            client.wait_for_workers(4)
+        return Together.most == 4
+
+    result = minimize(Together(), BOUNDS, budget=1000, executor=client, callback=grow, **OPTIONS)
+    assert result.status == "callback"
 
 
 class Held:

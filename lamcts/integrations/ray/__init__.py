@@ -8,7 +8,7 @@ from lamcts.errors import MissingExtra
 try:
     import ray.tune  # noqa: F401
 except ModuleNotFoundError as error:
-    if error.name not in ("ray", "pandas", "pyarrow"):
+    if str(error.name).partition(".")[0] not in ("ray", "pandas", "pyarrow"):
         raise
     raise MissingExtra.of("ray", "ray") from None
 

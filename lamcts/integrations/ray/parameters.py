@@ -11,6 +11,7 @@ from lamcts.integrations.options import Code, options_of
 
 LARGEST_LOG = 2**39  # the largest low end of a log Int of ours
 JOINT = "/"  # as Ray itself joins names
+MISSING = object()
 
 
 class Parameters:
@@ -39,16 +40,23 @@ class Parameters:
         return made
 
     def point(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the point of a config; ValueError where a parameter is missing, or lies outside."""
+        """Return the point of a config; ValueError where a parameter is missing that is always there."""
         point = {}
         for name, (path, code) in self._codes.items():
-            value: Any = config
-            for key in path:
-                if not isinstance(value, Mapping) or key not in value:
-                    raise ValueError(f"expected a value of {name!r}, got {dict(config)}; give each parameter one")
-                value = value[key]
-            point[name] = code.point(value)
+            value = _inner(config, path)
+            if value is not MISSING:
+                point[name] = code.point(value)
+            elif not getattr(code.space, "when", None):
+                raise ValueError(f"expected a value of {name!r}, got {dict(config)}; give each parameter one")
         return point
+
+
+def _inner(config: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        if not isinstance(config, Mapping) or key not in config:
+            return MISSING
+        config = config[key]
+    return config
 
 
 def _searched(config: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -9,37 +9,47 @@ import numpy as np
 import lamcts
 from lamcts.integrations.options import Code, options_of
 
+PART = "part"  # the name of what says which of several dicts a candidate is of
 TAIL = 1e-3  # share of a distribution without ends that is left out on each side (untuned)
 
 
 class Parameters:
-    """What is searched: a `lamcts.Space` with names, or a dict of spaces, distributions and lists by name.
+    """What is searched: a `lamcts.Space` with names, a dict of spaces, distributions and lists by name, or several.
 
-    A list of numbers is taken by their order; a distribution of scipy.stats as the range that it is drawn from.
+    A list of numbers is taken by their order; a distribution of scipy.stats as the range that it is drawn from. Of
+    several dicts each candidate has the parameters of one.
     """
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, given: Any, **when: Any) -> None:
         self._codes: dict[str, Code] | None = None
+        self._parts: list[Parameters] = []
         if isinstance(given, Mapping):
             if not given:
                 raise ValueError("param_distributions: expected at least one parameter, got none; name one to search")
             self._codes = {name: _code(name, one) for name, one in given.items()}
-            self.space: Any = lamcts.Space({name: code.space for name, code in self._codes.items()})
+            self.space: Any = lamcts.Space({name: code.space for name, code in self._codes.items()}, **when)
         elif _is_space(given):
             self.space = given
+        elif isinstance(given, (list, tuple)) and given:
+            self._parts = [Parameters(one, when={PART: i}) for i, one in enumerate(given)]
+            parts = {f"{PART} {i}": part.space for i, part in enumerate(self._parts)}
+            self.space = lamcts.Space({PART: lamcts.Choice(tuple(range(len(parts))))} | parts)
         else:
             raise ValueError(
-                "param_distributions: expected a dict of distributions, lists or spaces by name, or a lamcts.Space, "
-                f"got {type(given).__name__}; of several dicts search each by itself"
+                "param_distributions: expected a dict of distributions, lists or spaces by name, several of them, or "
+                f"a lamcts.Space, got {type(given).__name__}"
             )
 
     def candidate(self, point: Any) -> dict[str, Any]:
         """Return what scikit-learn sets in the estimator."""
-        if self._codes is None:
-            if not isinstance(point, Mapping):
-                raise ValueError(f"param_distributions: expected a space of named parameters, got points like {point}")
-            return dict(point)
-        return {name: code.value(point[name]) for name, code in self._codes.items() if name in point}
+        if self._parts:
+            part: int = point[PART]
+            return self._parts[part].candidate(point[f"{PART} {part}"])
+        if self._codes is not None:
+            return {name: code.value(point[name]) for name, code in self._codes.items() if name in point}
+        if not isinstance(point, Mapping):
+            raise ValueError(f"param_distributions: expected a space of named parameters, got points like {point}")
+        return dict(point)
 
 
 def whole(value: Any, name: str) -> int:

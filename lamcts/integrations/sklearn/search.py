@@ -29,7 +29,8 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     estimator: what is fitted.
     param_distributions: by name a distribution of scipy.stats, a list, or a space such as `lamcts.Float(1e-3, 1,
-        log=True)`; or one `lamcts.Space` with names, so that it may have rules (`lamcts.Valid`).
+        log=True)`; several such dicts, of which a candidate is of one; or one `lamcts.Space` with names, so that it
+        may have rules (`lamcts.Valid`).
     n_iter: candidates in all (50).
     batch: candidates that are evaluated together (None: as few as give each job a fit). The initial design, which
         rests on no score, is evaluated at once. The points depend on it.

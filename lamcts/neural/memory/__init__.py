@@ -6,6 +6,7 @@ print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
 
 from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
 from lamcts.neural.memory.events import Event
+from lamcts.neural.memory.integer import Schedule, optimum
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS, OPTIONS, PEAK, TIME, ScheduleObjective
 from lamcts.neural.memory.plan import Action, Plan, keep_all
@@ -30,6 +31,7 @@ __all__ = [
     "Machine",
     "Plan",
     "Report",
+    "Schedule",
     "ScheduleObjective",
     "Simulator",
     "TensorCache",
@@ -38,6 +40,7 @@ __all__ = [
     "extent",
     "keep_all",
     "layer_peak",
+    "optimum",
     "preset",
     "segments",
     "size_of",

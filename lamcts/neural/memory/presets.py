@@ -84,8 +84,9 @@ def segment_bytes(graph: StepGraph, segment: list[int]) -> int:
     mine = {graph.movable[i] for i in segment}
     sources = {read for one in mine for t in graph.makers[one] for read in graph.steps[t].reads} - mine
     last = graph.steps[graph.makers[graph.movable[segment[-1]]][-1]].name
-    gradients = [{*step.reads, *step.writes} for step in graph.steps if not step.forward and step.name == f"d {last}"]
-    above = {one for some in gradients for one in some if graph.storages[one].role == "gradient"}
+    backward = [step for step in graph.steps if not step.forward]
+    own = [step for step in backward if step.name == f"d {last}"] or [step for step in backward if mine & {*step.reads}]
+    above = {one for step in own[:1] for one in (*step.reads, *step.writes) if graph.storages[one].role == "gradient"}
     return sum(sizes[one] for one in mine | sources | above)
 
 

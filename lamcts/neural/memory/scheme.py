@@ -23,7 +23,7 @@ class Scheme:
     their sums. size, making, scratch [n]: bytes, the time to make it anew, and further bytes meanwhile.
     inputs [n]: the movable storages that it is made of. made, used [n]: forward steps, first and last.
     first_need, last_need [n]: backward steps, NEVER and -1 where there is none. sources [n]: whether all it is made of
-    is there to make it anew: none of it is memory that the backward pass overwrites.
+    is still there to make it anew: none of it is written again later, be it in place or by the backward pass.
     """
 
     graph: StepGraph
@@ -68,8 +68,18 @@ def scheme(graph: StepGraph, machine: Machine) -> Scheme:
         [steps[0] for steps in makers],
         _used(graph, number),
         *_ends(needs, len(number)),
-        [all(one in number or graph.storages[one].role == "outside" for one in found) for found in reads],
+        _sources(graph, number),
     )
+
+
+def _sources(graph: StepGraph, number: dict[int, int]) -> list[bool]:
+    written: dict[int, int] = {}  # last step by storage
+    for t, step in enumerate(graph.steps):
+        written.update((one, t) for one in step.writes if graph.storages[one].role != "outside")
+    return [
+        all(written.get(one, -1) < t for t in graph.makers[me] for one in graph.steps[t].reads if one != me)
+        for me in number
+    ]
 
 
 def _needs(graph: StepGraph, number: dict[int, int]) -> list[list[int]]:

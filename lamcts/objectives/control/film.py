@@ -188,9 +188,12 @@ def _labelled(frame: Pictures, text: str) -> Pictures:
     from PIL import Image, ImageDraw, ImageFont
 
     image = Image.fromarray(frame)
-    letter = max(10, frame.shape[0] // LETTERS)
-    look: dict[str, Any] = {"font": ImageFont.load_default(letter), "stroke_width": max(1, letter // 8)}
-    ImageDraw.Draw(image).text((letter // 2, letter // 3), text, fill="white", stroke_fill="black", **look)
+    pen, letter = ImageDraw.Draw(image), max(10, frame.shape[0] // LETTERS)
+    font, at = ImageFont.load_default(letter), (letter // 2, letter // 3)
+    left, top, right, bottom = pen.textbbox(at, text, font=font)
+    edge = letter // 4
+    pen.rectangle((left - edge, top - edge, right + edge, bottom + edge), fill="black")  # to be read on any ground
+    pen.text(at, text, fill="white", font=font)
     return np.asarray(image)
 
 

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
+from lamcts.errors import LamctsError
+
 PROBE = "import mujoco; context = mujoco.GLContext(8, 8); context.make_current(); context.free()"
 PATIENCE_SECONDS = 60.0  # for a probe, which takes one second; a driver may hang
 NAME = "MUJOCO_GL"  # the variable by which MuJoCo and gymnasium choose
 
 
-class NoOpenGL(RuntimeError):
+class NoOpenGL(LamctsError):
     """Nothing here draws MuJoCo's bodies; the message says what would."""
 
 

@@ -11,7 +11,7 @@ from lamcts.objectives.control.episodes import Acting
 from lamcts.objectives.control.world import World
 
 ALIVE = ("reward_survive", "reward_alive")  # what gymnasium's bodies call the part of a reward that is for being up
-STANDING = 0.85  # share of a return from which on it is the bonus for being alive and little else (untuned): a hopper
+IDLE = 0.85  # share of a return from which on it is the bonus for being alive and little else (untuned): a hopper
 # at less than 0.2 m/s; a humanoid that walks at 0.8 m/s has 0.83
 
 
@@ -56,9 +56,9 @@ class Watched:
         return float(self.alive.sum()) / whole if whole > 0 and self.alive.any() else None
 
     @property
-    def stands(self) -> bool:
+    def idle(self) -> bool:
         """Whether the return comes without motion: nearly all of it is for being alive."""
-        return self.alive_share is not None and self.alive_share >= STANDING
+        return self.alive_share is not None and self.alive_share >= IDLE
 
 
 def watch(world: World, policies: Sequence[Acting], seeds: Sequence[int]) -> list[Watch]:

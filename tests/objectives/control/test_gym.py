@@ -87,7 +87,7 @@ def test_a_linear_policy_on_a_body_is_that_of_its_gait_within_the_bounds():
     point = np.column_stack([w, np.zeros(3)]).ravel()
     assert made(point, seed=1) == pytest.approx(body(w.ravel(), seed=1), rel=1e-6)  # actions are in single precision
     watched = made.watch(point, seed=1)
-    assert watched.distance is not None and watched.stands
+    assert watched.distance is not None and watched.idle
 
 
 def test_the_start_does_nothing_but_no_layer_is_dead_there():

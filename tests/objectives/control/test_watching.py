@@ -41,19 +41,19 @@ def test_the_bonus_for_being_alive_is_the_environments_own(env):
     watched = made.watch(made.x0, seed=0)
     bonus = made.world.environment().unwrapped._healthy_reward
     np.testing.assert_allclose(watched.alive, bonus * watched.steps)
-    assert watched.stands  # six steps on its feet, nowhere yet
+    assert watched.idle  # six steps on its feet, nowhere yet
 
 
 @pytest.mark.parametrize("env", ["Swimmer-v5", "HalfCheetah-v4"])
 def test_a_body_that_cannot_fall_has_no_bonus(env):
     made = gait(env, rollouts=1, episode_steps=5)
     watched = made.watch(weights(made), seed=0)
-    assert watched.alive_share is None and not watched.stands and not watched.ended.any()
+    assert watched.alive_share is None and not watched.idle and not watched.ended.any()
 
 
 def test_a_return_that_comes_from_motion_is_no_standing():
     standing, walking = Watch(1058, 1000, False, 0.47, 1000), Watch(2000, 1000, False, 8.0, 1000)
-    assert Watched.of([standing] * 3).stands and not Watched.of([walking] * 3).stands
+    assert Watched.of([standing] * 3).idle and not Watched.of([walking] * 3).idle
     assert Watched.of([standing, walking]).alive_share == pytest.approx(2000 / 3058)
-    assert not Watched.of([Watch(-5, 10, True, -0.2, 10)]).stands  # nothing gained
+    assert not Watched.of([Watch(-5, 10, True, -0.2, 10)]).idle  # nothing gained
     assert Watched.of([standing, Watch(1.0, 1, True, None, 0.0)]).distance is None
