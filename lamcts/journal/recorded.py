@@ -2,6 +2,7 @@
 
 import sqlite3
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class Recorded:
         """The objectives and constraints of the run."""
         return Goals.from_signature(self.fingerprint, self.maximize)
 
-    @property
+    @cached_property
     def y(self) -> Floats:
         """What rows are compared by, [n]: the losses where there is one and no constraint; nan for failures."""
         return standing(self.columns.f, self.columns.g, self.columns.kind)
