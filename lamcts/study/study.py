@@ -25,7 +25,7 @@ from lamcts.study.resume import begin
 from lamcts.study.signature import with_options
 from lamcts.study.stopping import MESSAGES, Stopping
 from lamcts.study.summary import evaluated, evaluated_again, summarise
-from lamcts.study.workers import workers_of
+from lamcts.study.workers import elsewhere, workers_of
 from lamcts.text import visible
 from lamcts.trial import Trial
 
@@ -93,7 +93,7 @@ class Study:
             raise ValueError(f"vectorized: expected a function that learns nothing, got {self.problem.name}")
         if self.settings.vectorized and required(f, "trial"):
             raise ValueError(f"vectorized: expected a function without a parameter trial, got {self.problem.name}")
-        self.pruning = Pruning(f, self.settings.pruner, self.problem.goals, self.settings.executor is not None)
+        self.pruning = Pruning(f, self.settings.pruner, self.problem.goals, elsewhere(self.settings.executor))
         self.known = known_of(self.settings.known, self.problem)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -69,6 +69,11 @@ def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
 
         return Limited(f, settings.timeout)
     return Serial(f)
+
+
+def elsewhere(executor: Any) -> bool:
+    """Return whether an executor may evaluate on other machines, for all that is known of it."""
+    return executor is not None and not isinstance(executor, (ThreadPoolExecutor, ProcessPoolExecutor))
 
 
 def cores() -> int:
