@@ -20,7 +20,13 @@ from lamcts.study.reporting import Reporter
 from lamcts.study.result import Result
 
 BOX = lamcts.Box(-1, 1, dim=3)
+MIXED = lamcts.Space([lamcts.Int(0, 9), lamcts.Choice(["a", "b", "c"]), lamcts.Float(0, 1)])
 OPTIONS: dict[str, Any] = {"budget": 30, "seed": 0, "sampler": "uniform", "tree": None, "progress": False}
+
+
+def mixed(point: Any, trial: Reporter) -> float:
+    """`descent` on points of both spaces."""
+    return descent(np.array([{"a": 0.0, "b": 0.5, "c": 1.0}.get(part, part) for part in point], float) / 3, trial)
 
 
 def steps(result: Result) -> int:
@@ -117,6 +123,15 @@ def test_a_run_that_was_stopped_goes_on_with_the_curves_of_its_journal(tmp_path:
     assert loaded.pruned == whole.pruned and repr(loaded.rows()) == repr(result.rows())
 
 
+@pytest.mark.parametrize("space", [BOX, MIXED], ids=["real", "mixed"])
+def test_the_default_goes_on_bit_for_bit_beside_pruned_rows(tmp_path: Path, space: Any) -> None:
+    options: dict[str, Any] = {"seed": 0, "n_init": 6, "progress": False, "pruner": pruners.Median(startup=3)}
+    whole = lamcts.minimize(mixed, space, budget=18, **options)
+    for budget in (11, 14, 18):
+        result = lamcts.minimize(mixed, space, budget=budget, journal=tmp_path / "run.db", **options)
+    assert result.history.x.tobytes() == whole.history.x.tobytes() and whole.history.pruned[6:14].any()
+
+
 def test_rows_say_where_a_trial_was_pruned_and_known_results_leave_it_out(tmp_path: Path) -> None:
     result = lamcts.minimize(descent, BOX, pruner="median", **OPTIONS)
     said = [row["message"] for row in result.rows() if row["message"] is not None]
@@ -202,3 +217,9 @@ def test_a_nan_is_the_worst_report() -> None:
     pruned = np.array([point[0] < 0 for point in result.history.points])
     assert result.pruned > 5 and not (result.history.pruned & ~pruned).any()
     assert all(math.isnan(result.history.reports[row][0]) for row in np.flatnonzero(result.history.pruned))
+
+
+def test_points_that_are_evaluated_again_are_not_stopped() -> None:
+    result = lamcts.minimize(descent, BOX, pruner="median", noisy=True, **OPTIONS)
+    assert result.pruned > 5 and len(result.candidates) > 0 and result.nfev == 30
+    assert sum(each.repeats for each in result.candidates) == 3
