@@ -1,12 +1,16 @@
 """Parameters as they are written on the command line, or in a file of them, made into a space.
 
     lr=1e-5:1e-1:log   a real number; `log`: equal factors are equally far apart
+    drop=0:0.5:step=0.1   0, 0.1, 0.2 and so on
     layers=1:8:int     a whole number, both ends included; `:int:log` too
     act=relu,gelu      one of these; numbers if all of them are, else texts
     size=32,64,128:ordered   one of these, which are steps from first to last
     flag=bool          true or false
 
-A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with values of any kind.
+A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with values of any kind. A
+parameter that is there only where others have certain values is a table there:
+
+    momentum = {range = "0:0.99", when = {solver = ["sgd", "nag"]}}
 """
 
 import json
@@ -18,6 +22,7 @@ from typing import Any
 
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.conditions import read_when, under
 from lamcts.spaces.fixed import keys_of
 from lamcts.study.known_table import bare, members_of, value_of
 
@@ -40,12 +45,22 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
         if name in members:
             raise ValueError(f"expected each parameter once, got {name!r} twice: drop one")
         try:
-            members[name] = Choice(tuple(written)) if isinstance(written, list) else member_of(written)
+            members[name] = _member(written)
         except ValueError as error:
             raise ValueError(f"parameter {name!r}: {error}") from None
         except RecursionError:
             raise ValueError(f"parameter {name!r}: expected options nested less deeply, flatten them") from None
     return Space(members) if pairs else None
+
+
+def _member(written: Any) -> AnySpace:
+    """Return the space that an entry of a file stands for."""
+    if isinstance(written, dict):
+        if set(written) != {"range", "when"}:
+            raise ValueError(f"expected a table with 'range' and 'when', got one with {', '.join(map(repr, written))}")
+        made: AnySpace = under(_member(written["range"]), read_when(written["when"]))
+        return made
+    return Choice(tuple(written)) if isinstance(written, list) else member_of(written)
 
 
 def member_of(written: Any) -> AnySpace:
@@ -60,9 +75,12 @@ def member_of(written: Any) -> AnySpace:
     low, *rest = (part.strip() for part in text.split(":"))
     if not rest:
         raise ValueError(
-            f"expected LOW:HIGH, LOW:HIGH:log, LOW:HIGH:int, A,B,C or bool, got {written!r}; write constants out"
+            "expected LOW:HIGH, LOW:HIGH:log, LOW:HIGH:int, LOW:HIGH:step=STEP, A,B,C or bool, "
+            f"got {written!r}; write constants out"
         )
     high, *kinds = rest
+    if len(kinds) == 1 and kinds[0].startswith("step="):
+        return Float(_bound(low), _bound(high), step=_bound(kinds[0].removeprefix("step=")))
     if not set(kinds) <= {"int", "log"} or len(set(kinds)) < len(kinds):
         raise ValueError(f"expected 'log' or 'int' after LOW:HIGH, got {':'.join(kinds)!r}")
     kind = Int if "int" in kinds else Float

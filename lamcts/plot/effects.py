@@ -139,9 +139,8 @@ def _numbers(column: list[Any], parameter: Named) -> Floats:
 def _native(effects: Effects, i: int, steps: Floats) -> Floats:
     """Return the values of a number at coordinates `steps` [g]."""
     parameter = effects.space.parameters[i]
-    x = np.full((len(steps), effects.x.shape[1]), 0.5)
-    x[:, parameter.part] = steps[:, None]
-    return _numbers(effects.space.values(x)[i], parameter)
+    width = parameter.part.stop - parameter.part.start
+    return _numbers(effects.space.along(i, np.repeat(steps[:, None], width, axis=1)), parameter)
 
 
 def _scale(axes: "Axes", side: str, parameter: Named) -> None:
@@ -164,6 +163,8 @@ def _heights(axes: "Axes", place: int, column: list[Any], parameter: Named) -> F
     """Return how high values [n] stand on a parallel axis, in [0, 1], and write what stands at its ends."""
     values = _numbers(column, parameter)
     scaled = np.log(values) if parameter.log else values
+    if np.isnan(values).all():  # none of these points has it
+        return values
     low, high = np.nanmin(scaled), np.nanmax(scaled)
     axes.axvline(place, color=FAINT, linewidth=1, zorder=1)
     for end, y, side in ((np.nanmin(values), -0.03, "top"), (np.nanmax(values), 1.03, "bottom")):

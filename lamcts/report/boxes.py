@@ -56,13 +56,12 @@ def _asks(run: Run, question: Question) -> str:
 def _middle(run: Run, i: int, coordinates: Any) -> str:
     """Return the median of a number, or the commonest option, of rows [k, w] of a parameter's coordinates."""
     parameter = run.space.parameters[i]
-    x = np.full((1, run.record.x.shape[1]), 0.5)
     if parameter.options is not None and coordinates.shape[1] > 1:
         share = coordinates.mean(0)
-        x[0, parameter.part] = np.eye(len(share))[share.argmax()]
+        x = np.eye(len(share))[share.argmax()]
     else:
-        x[0, parameter.part] = np.median(coordinates, axis=0)
-    value = run.space.values(x)[i][0]
+        x = np.median(coordinates, axis=0)
+    value = run.space.along(i, x[None])[0]
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 

@@ -85,9 +85,8 @@ def _contour(run: Run, pair: tuple[int, int], columns: list[list[Any]]) -> Figur
 
 def _native(run: Run, i: int, steps: Floats) -> list[Any]:
     """Return the values of a parameter at coordinates `steps` [g]."""
-    x = np.full((len(steps), run.record.x.shape[1]), 0.5)
-    x[:, run.space.parameters[i].part] = steps[:, None]
-    return run.space.values(x)[i]
+    part = run.space.parameters[i].part
+    return run.space.along(i, np.repeat(steps[:, None], part.stop - part.start, axis=1))
 
 
 def parallel(run: Run) -> Figure:
@@ -121,6 +120,8 @@ def _dimension(run: Run, i: int, column: list[Any]) -> dict[str, Any]:
     parameter = run.space.parameters[i]
     if parameter.options is not None:
         places = {option: place for place, option in enumerate(parameter.options)}
+        if any(value not in places for value in column):
+            places["none"] = -1
         ticks = {"tickvals": list(places.values()), "ticktext": list(places)}
         return {"label": parameter.name, "values": [places.get(value, -1) for value in column], **ticks}
     values = np.array([np.nan if value is None else value for value in column], float)

@@ -21,6 +21,7 @@ from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.axis_models import NONE, AxisModels, Out
 from lamcts.samplers.parts.batch import Batch, bisect_into
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats, Rows, whole_number
 
 CONSIDERED = 128  # parameters at an ask, drawn at random where there are more: bounds its cost (untuned)
@@ -117,7 +118,7 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
         """Take the sure improvements together and probes of single parameters into the batch, and note the moves."""
         x, space = self.seen.x[base], self.region.space
         self._effects.fit()
-        considered = self._considered()
+        considered = self._considered(x)
         out: dict[int, Out] = {parameter: [] for parameter in considered}
         for move in (Move(*note) for note in self.progress.out):
             if move.parameter in out:
@@ -184,9 +185,14 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
             point[self._blocks[parameter]] = sure[parameter].value
         return point
 
-    def _considered(self) -> list[int]:
-        """Return the parameters of this ask, in an order drawn at random: it decides between equals."""
-        return [int(i) for i in self.progress.rng.permutation(len(self._blocks))[:CONSIDERED]]
+    def _considered(self, x: Floats) -> list[int]:
+        """Return the parameters of this ask, in an order drawn at random: it decides between equals.
+
+        Without those that are inactive in `x` [d].
+        """
+        order = self.progress.rng.permutation(len(self._blocks))
+        active = active_coordinates(self.region.space, x[None])[0]
+        return [int(i) for i in order if active[self._blocks[i].start]][:CONSIDERED]
 
     def tell(self, notes: list[Any], rows: Rows) -> None:
         y = self.seen.y

@@ -132,7 +132,9 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
         if self.progress.radius is None or self.incumbent is None:
             return np.ones(len(z), bool)
         parameters, here = self.parameters, self.parameters.codes(self.seen.x[[self.incumbent]])
-        differ = (z != here) & (parameters.active(z) | parameters.active(here))
+        active, own = parameters.active(z), parameters.active(here)
+        # what is only there because of another difference is none of its own
+        differ = (z != here) & (active & own if parameters.lapsing else active | own)
         for table in parameters.tables:
             differ[:, table.part.start] = differ[:, table.part].any(1)
         near: Mask = (differ & parameters.units & ~parameters.continuous).sum(1) <= self.progress.radius

@@ -1,15 +1,17 @@
 """Real numbers between bounds: one (Float), or an array of them (Box)."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.spaces.coded import Coded
+from lamcts.spaces.coded import Coded, text_of
+from lamcts.spaces.conditions import read_when
+from lamcts.spaces.steps import Steps
 from lamcts.spaces.values import brief, real, whole
 from lamcts.types import Floats, array_of
 
@@ -21,11 +23,15 @@ class Box(Coded):
 
     `low` and `high` are numbers or arrays [dim]; `dim` is needed where both are numbers. Scaling all
     sides by a power of two scales every decoded point exactly, and leaves every encoding as it was.
+    when: as of `Float`.
     """
 
     size = math.inf
 
-    def __init__(self, low: ArrayLike, high: ArrayLike, dim: int | None = None) -> None:
+    def __init__(
+        self, low: ArrayLike, high: ArrayLike, dim: int | None = None, *, when: Mapping[str, Any] | None = None
+    ) -> None:
+        self.when = read_when(when)
         sides = [_sides(low, "low"), _sides(high, "high")]
         asked = set() if dim is None else {whole(dim, "dim", "pass an int, the number of coordinates")}
         widths = {len(side) for side in sides if side.ndim} | asked
@@ -104,25 +110,34 @@ class Box(Coded):
         return np.clip(u, 0.0, 1.0)
 
     def signature(self) -> dict[str, Any]:
-        return {"kind": "box", "low": self.low.tolist(), "high": self.high.tolist()}
+        return {"kind": "box", "low": self.low.tolist(), "high": self.high.tolist()} | self._condition()
 
     def __repr__(self) -> str:
         low, high = (_side_text(side) for side in (self.low, self.high))
-        return f"Box({low}, {high}, dim={self.dim})"
+        return f"Box({low}, {high}, dim={self.dim}{self._ending()})"
 
 
 @dataclass(frozen=True, eq=False)
 class Float(Coded):
-    """A real number, `low <= value <= high`; with `log`, equal factors are equally far apart."""
+    """A real number, `low <= value <= high`; with `log`, equal factors are equally far apart.
+
+    step: only low, low + step, low + 2 step, ... up to `high`, which becomes the last of them (None: all numbers).
+    when: values of other parameters of the same `Space` by name, `{"solver": "sgd"}`; a list stands for any of its
+        values, and several names must all hold. Elsewhere, and where one of those is inactive, points go without it.
+    """
 
     low: float
     high: float
     log: bool = False
+    step: float | None = field(default=None, kw_only=True)
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    _steps: Steps | None = field(default=None, init=False, repr=False)
 
     dim = 1
-    size = math.inf
+    __repr__ = text_of
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "when", read_when(self.when))
         low, high = real(self.low, "low"), real(self.high, "high")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
@@ -134,13 +149,28 @@ class Float(Coded):
             raise ValueError(
                 f"expected high / low below 1.8e308, got [{low}, {high}]; bring the bounds closer together"
             )
+        if self.step is not None:
+            self._set_steps(real(self.step, "step"))
+
+    def _set_steps(self, step: float) -> None:
+        if self.log:
+            raise ValueError(f"expected no step where log=True, got step={step}; leave one of the two out")
+        steps = Steps(self.low, self.high, step)
+        for name, value in (("step", step), ("_steps", steps), ("high", steps.high)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def size(self) -> float:
+        return math.inf if self._steps is None else self._steps.grid.size
 
     @property
     def continuous(self) -> NDArray[np.bool_]:
-        return np.ones(1, bool)
+        return np.array([self._steps is None])
 
     def encode(self, point: Any) -> Floats:
         value = real(point, "value")
+        if self._steps is not None:
+            return self._steps.grid.encode(self._steps.number(value))
         if not self.low <= value <= self.high:
             raise ValueError(
                 f"expected a number in [{self.low}, {self.high}], got {value}; move it inside, or widen the bounds"
@@ -153,6 +183,8 @@ class Float(Coded):
         return (value - self.low) / (self.high - self.low)
 
     def decode(self, x: Floats) -> float:
+        if self._steps is not None:
+            return self._steps.value(self._steps.grid.decode(x))
         share = float(x[0])
         if share >= 1:
             return self.high
@@ -163,13 +195,17 @@ class Float(Coded):
         return min(max(value, self.low), self.high)
 
     def snap(self, x: Floats) -> Floats:
-        return np.clip(x, 0.0, 1.0)
+        return np.clip(x, 0.0, 1.0) if self._steps is None else self._steps.grid.snap(x)
 
     def spread(self, u: Floats) -> Floats:
-        return np.clip(u, 0.0, 1.0)
+        return np.clip(u, 0.0, 1.0) if self._steps is None else self._steps.grid.spread(u)
+
+    def rows(self) -> Floats | None:
+        return None if self._steps is None else self._steps.grid.rows()
 
     def signature(self) -> dict[str, Any]:
-        return {"kind": "float", "low": self.low, "high": self.high, "log": bool(self.log)}
+        own = {"kind": "float", "low": self.low, "high": self.high, "log": bool(self.log)}
+        return own | ({} if self.step is None else {"step": self.step}) | self._condition()
 
 
 def _refuse(what: str, low: float, high: float) -> None:

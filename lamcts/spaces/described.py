@@ -10,6 +10,7 @@ from lamcts.spaces.box import Box, Float
 from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.product import Product, Space
+from lamcts.spaces.values import plain
 
 PLAIN = (str, int, float, bool, type(None))  # exactly these types, finite: they come back from JSON as they were
 
@@ -32,11 +33,16 @@ def built(description: dict[str, Any]) -> Any:
     kind, given = description["kind"], {name: value for name, value in description.items() if name != "kind"}
     if kind == "product":
         members = [built(member) for member in given["members"]]
-        return Space(members if given["names"] is None else dict(zip(given["names"], members, strict=True)))
+        return space_of(given["names"], members, given.get("when"))
     if kind == "finite":
         points = given["points"] if given["dtype"] is None else np.array(given["points"], given["dtype"])
-        return Finite(points, features=given["features"])
+        return Finite(points, features=given["features"], when=given.get("when"))
     return {"box": Box, "float": Float, "int": Int, "bool": Bool, "choice": Choice}[kind](**given)
+
+
+def space_of(names: list[str] | None, members: list[Any], when: Any) -> Space:
+    """Return the `Space` of members, by name where they have names."""
+    return Space(members if names is None else dict(zip(names, members, strict=True)), when=when)
 
 
 def _table(space: Any) -> dict[str, Any] | None:
@@ -47,7 +53,9 @@ def _table(space: Any) -> dict[str, Any] | None:
         points, dtype = points.tolist(), points.dtype.str
     elif not all(map(_comes_back, points)):
         return None
-    return {"kind": "finite", "points": list(points), "dtype": dtype, "features": space.x.tolist()}
+    return {"kind": "finite", "points": list(points), "dtype": dtype, "features": space.x.tolist()} | (
+        {"when": plain(space.when)} if space.when else {}
+    )
 
 
 def _comes_back(value: Any) -> bool:

@@ -4,6 +4,7 @@ A parameter with one value is a constant: it takes one coordinate, which is alwa
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.coded import Coded
+from lamcts.spaces.coded import Coded, text_of
+from lamcts.spaces.conditions import read_when
 from lamcts.spaces.values import Lookup, brief, is_list, plain, scalar, whole
 from lamcts.types import Floats
 
@@ -29,16 +31,19 @@ class Int(Coded):
 
     One coordinate cannot tell apart all of a huge range: where `high - low` exceeds 2**50, 2**50 + 1 evenly
     spaced values stand for all of them; with `log`, values above 2**40 are kept to 40 significant bits (and
-    `low` is at most 2**39). `size` still counts every integer.
+    `low` is at most 2**39). `size` still counts every integer. when: as of `Float`.
     """
 
     low: int
     high: int
     log: bool = False
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
     dim = 1
+    __repr__ = text_of
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "when", read_when(self.when))
         object.__setattr__(self, "low", whole(self.low, "low"))
         object.__setattr__(self, "high", whole(self.high, "high"))
         bounds = f"low={self.low}, high={self.high}"
@@ -94,7 +99,7 @@ class Int(Coded):
         return np.arange(self.high - self.low + 1)[:, None] / max(self._steps, 1)
 
     def signature(self) -> dict[str, Any]:
-        return {"kind": "int", "low": self.low, "high": self.high, "log": bool(self.log)}
+        return {"kind": "int", "low": self.low, "high": self.high, "log": bool(self.log)} | self._condition()
 
     @cached_property
     def _steps(self) -> int:
@@ -137,10 +142,16 @@ class Int(Coded):
 
 @dataclass(frozen=True, eq=False)
 class Bool(Coded):
-    """True or False: one coordinate, 1 or 0."""
+    """True or False: one coordinate, 1 or 0. when: as of `Float`."""
+
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
     dim = 1
     size = 2.0
+    __repr__ = text_of
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "when", read_when(self.when))
 
     def encode(self, point: Any) -> Floats:
         if not isinstance(point, (bool, np.bool_)):
@@ -160,7 +171,7 @@ class Bool(Coded):
         return np.array([[0.0], [1.0]])
 
     def signature(self) -> dict[str, Any]:
-        return {"kind": "bool"}
+        return {"kind": "bool"} | self._condition()
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,13 +181,18 @@ class Choice(Coded):
     An option takes a coordinate of its own (one-hot, two options are at distance 1). With `ordered=True` the
     options are steps from first to last on a single coordinate. Options are found by equality, `True` apart
     from `1`, and a list equals a tuple of the same content; decoding hands out the very option that was given.
+    when: as of `Float`.
     """
 
     options: tuple[Any, ...]
     ordered: bool = False
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
     _lookup: Lookup = field(init=False, repr=False)
 
+    __repr__ = text_of
+
     def __post_init__(self) -> None:
+        object.__setattr__(self, "when", read_when(self.when))
         given: Any = self.options
         if not is_list(given):
             raise ValueError(f"expected a list of options, got {brief(given)}; pass Choice([...])")
@@ -194,6 +210,12 @@ class Choice(Coded):
     @property
     def size(self) -> float:
         return float(len(self.options))
+
+    @property
+    def middle(self) -> Floats:
+        """All options alike."""
+        wide = self.dim > 1
+        return np.full(self.dim, HOT / self.dim) if wide else super().middle
 
     def encode(self, point: Any) -> Floats:
         place = self._lookup.find(point)
@@ -217,7 +239,7 @@ class Choice(Coded):
         return self._rows(np.arange(len(self.options)))
 
     def signature(self) -> dict[str, Any]:
-        return {"kind": "choice", "options": plain(self.options), "ordered": bool(self.ordered)}
+        return {"kind": "choice", "options": plain(self.options), "ordered": bool(self.ordered)} | self._condition()
 
     def _places(self, x: Floats) -> NDArray[np.int64]:
         """Return the numbers [n] of the options nearest to the rows of `x` [n, dim]."""

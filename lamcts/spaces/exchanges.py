@@ -11,13 +11,15 @@ from lamcts.types import Floats, Rows
 EVERY = 32  # levels of an ordered parameter up to which all are tried; of more, those 1, 2, 4, ... steps away (untuned)
 STEPS = (0.3, 0.1, 0.03, 0.01)  # deviations of the steps of a real number, as shares of its range (untuned)
 WIDER = 2.0 ** np.arange(8)  # times the step of a number with too many levels to list, until it moves (untuned)
+ENTERED = 8  # draws of what a move makes active (untuned)
 NEAREST = 32  # rows of a table that count as neighbours where few differ in one column (untuned)
 
 
 def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator) -> Floats:
     """Return the codes [k, p] of all rows that differ from `z` [p] in one active parameter; of a real number, a few.
 
-    Of a table: its rows that differ in one column, and the nearest ones where those are few.
+    Of a table: its rows that differ in one column, and the nearest ones where those are few. What a move makes active
+    takes any of its values, several times over.
     """
     active = parameters.active(z[None])[0]
     found = [_others(parameters, int(i), z, rng) for i in np.flatnonzero(active & parameters.units)]
@@ -26,7 +28,10 @@ def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator) -> Fl
     for part, values in found:
         near[first : first + len(values), part] = values
         first += len(values)
-    return near
+    if parameters.lapsing and len(near):
+        new = (parameters.active(near) & ~active).any(1)
+        near = np.vstack([near, np.repeat(near[new], ENTERED - 1, axis=0)])
+    return parameters.entered(near, np.broadcast_to(active, near.shape), rng)
 
 
 def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves: float = 1.0) -> Floats:
@@ -36,7 +41,8 @@ def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves
     levels, takes any other of its values; a real number makes a Gaussian step; a table's row gives way to one near it.
     """
     n, p = z.shape
-    active = parameters.active(z) & parameters.units
+    held = parameters.active(z)
+    active = held & parameters.units
     chance = (moves - 1.0) / np.maximum(active.sum(1, keepdims=True) - 1, 1)  # [n, 1]
     moved = rng.random((n, p)) < chance
     moved[np.arange(n), np.where(active, rng.random((n, p)), -1.0).argmax(1)] = True
@@ -49,7 +55,7 @@ def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves
             result[rows, tables[i].part] = _beside(tables[i].rows, z[rows, tables[i].part], rng)
         else:
             result[rows, i] = _moved(parameters, int(i), z[rows, i], rng)
-    return result
+    return parameters.entered(result, held, rng)
 
 
 def _others(parameters: Parameters, i: int, z: Floats, rng: np.random.Generator) -> tuple[slice, Floats]:

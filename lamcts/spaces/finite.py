@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamcts.spaces.coded import Coded
+from lamcts.spaces.conditions import read_when
 from lamcts.spaces.values import Lookup, brief, freeze, is_list, plain
 from lamcts.types import Floats, array_of
 
@@ -22,10 +23,17 @@ class Finite(Coded):
 
     `points`: N values of any kind, or an array [N, k] or [N]. `features` [N, k]: numbers, scaled to the unit
     cube column by column as the encoding; left out, the points themselves are the features. Points are found by
-    equality as in Choice. Every x stands for the point with the nearest features.
+    equality as in Choice. Every x stands for the point with the nearest features. when: as of `Float`.
     """
 
-    def __init__(self, points: Sequence[Any] | NDArray[Any], features: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        points: Sequence[Any] | NDArray[Any],
+        features: ArrayLike | None = None,
+        *,
+        when: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.when = read_when(when)
         if not is_list(points):
             raise ValueError(f"expected a list of points, got {brief(points)}; pass Finite([...])")
         if not len(points):
@@ -100,7 +108,8 @@ class Finite(Coded):
         return np.asarray(np.einsum("nk,nk->n", self.x, self.x) / 2, np.float64)
 
     def signature(self) -> dict[str, Any]:
-        return {"kind": "finite", "size": len(self.points), "dim": self.dim, "sha256": self._digest}
+        own = {"kind": "finite", "size": len(self.points), "dim": self.dim, "sha256": self._digest}
+        return own | self._condition()
 
     @cached_property
     def _digest(self) -> str:
@@ -111,7 +120,7 @@ class Finite(Coded):
         return content.hexdigest()
 
     def __repr__(self) -> str:
-        return f"Finite({len(self.points)} points, dim={self.dim})"
+        return f"Finite({len(self.points)} points, dim={self.dim}{self._ending()})"
 
 
 def _kept(points: Sequence[Any] | NDArray[Any]) -> Any:

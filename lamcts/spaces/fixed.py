@@ -8,6 +8,8 @@ import numpy as np
 
 from lamcts.spaces.base import Space as AnySpace
 from lamcts.spaces.box import Box, Float
+from lamcts.spaces.conditions import under
+from lamcts.spaces.left_open import NEVER, left_of
 from lamcts.spaces.product import Space
 from lamcts.spaces.values import brief, plain
 from lamcts.spaces.wrapped import Wrapped
@@ -31,24 +33,30 @@ class Fixed(Wrapped):
         for name in values:
             if name not in keys or isinstance(name, bool):
                 raise ValueError(f"fix: expected names out of {brief(keys)}, got {brief(name)}")
-        self.free = [key for key in keys if key not in values]
+        self.values = {key: _valid(space, key, values[key]) for key in keys if key in values}
+        whens = left_of(space, self.values)
+        self.free = [key for key in keys if key not in values and whens.get(key) is not NEVER]
         if not self.free:
             raise ValueError("fix: expected at least one parameter that is left to search, got values for all of them")
-        self.values = {key: _valid(space, key, values[key]) for key in keys if key in values}
-        super().__init__(_others(space, self.free))
+        super().__init__(_others(space, self.free, whens))
+        self.when = getattr(space, "when", None)
 
     def encode(self, point: Any) -> Floats:
         """Return the code of a whole point; ValueError where one of the fixed parameters has another value."""
         self.whole.encode(point)  # says what is wrong with it
-        for key, value in self.values.items():
+        held = {key: value for key, value in self.values.items() if not isinstance(point, Mapping) or key in point}
+        for key, value in held.items():
             if not _same(self.whole, key, point[key], value):
                 raise ValueError(f"parameter {key!r}: expected {brief(value)}, which is fixed, got {brief(point[key])}")
-        parts = [point[key] for key in self.free]
-        return self.inner.encode(dict(zip(self.free, parts, strict=True)) if isinstance(point, Mapping) else parts)
+        if isinstance(point, Mapping):
+            return self.inner.encode({key: point[key] for key in self.free if key in point})
+        return self.inner.encode([point[key] for key in self.free])
 
     def decode(self, x: Floats) -> Any:
         found = self.inner.decode(x)
         if isinstance(found, Mapping):
+            if self.whole.conditions is not None:
+                return self.whole.conditions.reduced({**self.values, **found})
             return {key: found[key] if key in found else self.values[key] for key in keys_of(self.whole)}
         free = dict(zip(self.free, found, strict=True))
         parts = [free[key] if key in free else self.values[key] for key in keys_of(self.whole)]
@@ -87,7 +95,7 @@ def keys_of(space: Any) -> list[Any]:
 def _member(space: Any, key: Any) -> AnySpace:
     if isinstance(space, Box):
         return Box(space.low[[key]], space.high[[key]])
-    member: AnySpace = space.members[keys_of(space).index(key)]
+    member: AnySpace = under(space.members[keys_of(space).index(key)], None)
     return member
 
 
@@ -97,7 +105,7 @@ def _valid(space: Any, key: Any, value: Any) -> Any:
         decoded = member.decode(member.encode([value] if isinstance(space, Box) else value))
     except ValueError as error:
         raise ValueError(f"fix: parameter {key!r}: {error}") from None
-    return float(value) if isinstance(member, (Box, Float)) else decoded  # a number exactly as it was given
+    return float(value) if member.continuous.any() and isinstance(member, (Box, Float)) else decoded  # as it was given
 
 
 def _same(space: Any, key: Any, value: Any, fixed: Any) -> bool:
@@ -106,8 +114,8 @@ def _same(space: Any, key: Any, value: Any, fixed: Any) -> bool:
     return bool(np.allclose(member.encode(values[0]), member.encode(values[1]), rtol=0, atol=ROUNDING))
 
 
-def _others(space: Any, free: list[Any]) -> AnySpace:
+def _others(space: Any, free: list[Any], whens: Mapping[Any, Any]) -> AnySpace:
     if isinstance(space, Box):
         return Box(space.low[free], space.high[free])
-    members = {key: _member(space, key) for key in free}
+    members = {key: under(_member(space, key), whens.get(key) or None) for key in free}
     return Space(members if space.names is not None else [*members.values()])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lamcts.spaces.box import Box
+from lamcts.spaces.box import Box, Float
 from lamcts.spaces.discrete import Bool
 from lamcts.spaces.fixed import Fixed, keys_of
 from lamcts.spaces.product import Space
@@ -22,13 +22,14 @@ from lamcts.types import Floats
 class Named:
     """One parameter: its name, which coordinates are its own, and whether it has numbers that lie evenly in their log.
 
-    options: the values of a category, in order; None where it is a number.
+    options: the values of a category, in order; None where it is a number. space: what its values are points of.
     """
 
     name: str
     part: slice
     log: bool = False
     options: tuple[str, ...] | None = None
+    space: Any = None
 
 
 class NamedSpace:
@@ -48,6 +49,13 @@ class NamedSpace:
             return [x[:, one.part.start].tolist() for one in self.parameters]
         leaves = [dict(_leaves(plain(self._space.decode(row)), "")) for row in x]
         return [[_shown(leaf.get(one.name), one) for leaf in leaves] for one in self.parameters]
+
+    def along(self, i: int, coordinates: Floats) -> list[Any]:
+        """Return the values of parameter `i` at its own coordinates [g, w], whatever the others are."""
+        one = self.parameters[i]
+        if one.space is None:
+            return [*coordinates[:, 0].tolist()]
+        return [_shown(plain(one.space.decode(row)), one) for row in coordinates]
 
 
 def _shown(value: Any, parameter: Named) -> Any:
@@ -80,11 +88,11 @@ def _of(space: Any, names: list[str], start: int) -> Iterator[Named]:
             yield from _parameters(member, own, start + part.start)
     elif isinstance(space, Box):
         for i, own in enumerate(names):
-            yield Named(own, slice(start + i, start + i + 1))
+            yield Named(own, slice(start + i, start + i + 1), space=Float(space.low[i], space.high[i]))
     else:
         options = (False, True) if isinstance(space, Bool) else getattr(space, "options", None)
         words = None if options is None else tuple(map(str, options))
-        yield Named(names[0], slice(start, start + space.dim), bool(getattr(space, "log", False)), words)
+        yield Named(names[0], slice(start, start + space.dim), bool(getattr(space, "log", False)), words, space)
 
 
 def _names(space: Any, name: str) -> list[str]:

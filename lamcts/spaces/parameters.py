@@ -34,12 +34,14 @@ class Parameters:
     movable [p]: all but the constants. units [p]: those that a move may begin with: the movable ones, of a table the
         first column, which stands for all of them.
     tables: the `Finite` spaces inside, whose columns are parameters that only move together.
+    lapsing: whether there are conditions (`when`), so that what is inactive has one code alone, the middle.
     """
 
     def __init__(self, space: Space) -> None:
         self.space = space
         found = list(_described(space))
         self._masks = tuple(_masks(space))
+        self.lapsing = _lapsing(space)
         self._parts = [one.part for one in found]
         self._owners = [one.owner for one in found]
         self.levels: tuple[Floats | None, ...] = tuple(one.levels for one in found)
@@ -99,6 +101,28 @@ class Parameters:
             result[:, part] &= np.asarray(active(z[:, part]), bool)
         return result
 
+    def entered(self, z: Floats, before: Mask, rng: np.random.Generator) -> Floats:
+        """Return codes `z` [n, p] with drawn values for what is active there and was not `before` [n, p].
+
+        As codes of valid rows: what is no longer active is in its middle. Without `when`, the codes as they are.
+        """
+        if not self.lapsing:
+            return z
+        z, held = z.copy(), before
+        while (new := self.active(z) & ~held).any():  # a value that is drawn may make others active
+            drawn = self._any_codes(len(z), rng)
+            z[new], held = drawn[new], held | new
+        return self.codes(self.rows(z))
+
+    def _any_codes(self, n: int, rng: np.random.Generator) -> Floats:
+        """Return codes [n, p] drawn for every parameter, as if all were active."""
+        z = rng.random((n, self.count))
+        for i, levels in enumerate(self.levels):
+            z[:, i] = self.valid(i, z[:, i]) if levels is None else levels[(z[:, i] * len(levels)).astype(np.int64)]
+        for table in self.tables:
+            z[:, table.part] = table.rows[rng.integers(0, len(table.rows), n)]
+        return z
+
     def valid(self, i: int, values: Floats) -> Floats:
         """Return the valid codes nearest to some values of [0, 1] for parameter `i`, which has no list of levels."""
         owner = self._owners[i]
@@ -133,11 +157,27 @@ def _bare(space: Any) -> Any:
 def _masks(space: Any, start: int = 0) -> Iterator[tuple[slice, Callable[[Floats], Any]]]:
     """Yield what says which parameters are active, of a space and of all inside it, each with its parameters."""
     space = _bare(space)
-    if hasattr(space, "active"):
-        yield slice(start, start + len(list(_described(space)))), space.active
+    if (active := getattr(space, "active", None)) is not None:
+        yield slice(start, start + len(list(_described(space)))), active
     for member in space.members if isinstance(space, ProductSpace) else ():
         yield from _masks(member, start)
         start += len(list(_described(member)))
+
+
+def _lapsing(space: Any) -> bool:
+    """Return whether a space, or one inside it, has conditions of its own."""
+    space = _bare(space)
+    if not isinstance(space, ProductSpace):
+        return False
+    return space.conditions is not None or any(map(_lapsing, space.members))
+
+
+def active_coordinates(space: Space, x: Floats) -> Mask:
+    """Return which coordinates belong to what is active in valid rows `x` [n, d], [n, d]; all without `when`."""
+    if not _lapsing(space):
+        return np.ones(x.shape, bool)
+    parameters = Parameters(space)
+    return np.repeat(parameters.active(parameters.codes(x)), parameters.widths, axis=1)
 
 
 def _described(space: Any) -> Iterator[_Parameter]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lamcts.spaces import base
 from lamcts.spaces.coded import LISTED, Coded
+from lamcts.spaces.conditions import Conditions, Mask, conditions_of, middle_of, read_when
 from lamcts.spaces.values import brief, is_list
 from lamcts.types import Floats
 
@@ -20,10 +21,16 @@ class Space(Coded):
 
     `Space({"lr": Float(1e-5, 1e-1, log=True), "act": Choice(["relu", "gelu"])})` has dicts as points,
     `Space([Float(0, 1), Bool()])` has tuples. Members may be any spaces, products too; their encodings
-    stand side by side, in the order given.
+    stand side by side, in the order given. Members with names may depend on each other: `when`, as of `Float`.
     """
 
-    def __init__(self, members: Mapping[str, base.Space] | Sequence[base.Space]) -> None:
+    def __init__(
+        self,
+        members: Mapping[str, base.Space] | Sequence[base.Space],
+        *,
+        when: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.when = read_when(when)
         given: Any = members
         if not isinstance(given, Mapping) and not is_list(given):
             raise ValueError(
@@ -45,10 +52,16 @@ class Space(Coded):
         self.dim = ends[-1]
         # which coordinates are which member's
         self.parts = tuple(slice(end - member.dim, end) for member, end in zip(self.members, ends, strict=True))
+        # which members are active where; None where all of them always are
+        self.conditions: Conditions | None = conditions_of(self.names, self.members, self.parts)
 
     @property
     def size(self) -> float:
-        return math.prod(member.size for member in self.members)
+        return math.prod(member.size for member in self.members) if self.conditions is None else self.conditions.size
+
+    @property
+    def middle(self) -> Floats:
+        return np.concatenate([middle_of(member) for member in self.members])
 
     @cached_property
     def blocks(self) -> tuple[slice, ...]:
@@ -64,15 +77,26 @@ class Space(Coded):
         return np.concatenate([member.continuous for member in self.members])
 
     def encode(self, point: Any) -> Floats:
+        values = self._values(point)
+        if self.conditions is not None:
+            return self.conditions.encode(point, self._encoded)
         x = np.empty(self.dim)
-        for i, value in enumerate(self._values(point)):
-            try:
-                x[self.parts[i]] = self.members[i].encode(value)
-            except ValueError as error:
-                raise ValueError(f"{self._label(i)}: {error}") from None
+        for i, value in enumerate(values):
+            x[self.parts[i]] = self._encoded(i, value)
         return x
 
+    def _encoded(self, i: int, value: Any) -> Floats:
+        """Return the coordinates of member `i`."""
+        try:
+            return self.members[i].encode(value)
+        except ValueError as error:
+            raise ValueError(f"{self._label(i)}: {error}") from None
+
     def decode(self, x: Floats) -> Any:
+        if self.conditions is not None and self.names is not None:
+            active = self.conditions.activity_of(np.asarray(x, np.float64)[None])[0]
+            there = zip(self.names, self.members, self.parts, active, strict=True)
+            return {name: member.decode(x[part]) for name, member, part, on in there if on}
         values = tuple(member.decode(x[part]) for member, part in zip(self.members, self.parts, strict=True))
         return values if self.names is None else dict(zip(self.names, values, strict=True))
 
@@ -80,13 +104,35 @@ class Space(Coded):
         result = np.empty(x.shape)
         for member, part in zip(self.members, self.parts, strict=True):
             result[:, part] = member.snap(x[:, part])
-        return result
+        return result if self.conditions is None else self.conditions.settle(result)
 
     def spread(self, u: Floats) -> Floats:
+        """Map `u` [n, dim] to valid rows: each parameter uniform over its values where it is active."""
         result = np.empty(u.shape)
         for member, part in zip(self.members, self.parts, strict=True):
             result[:, part] = member.spread(u[:, part])
-        return result
+        return result if self.conditions is None else self.conditions.settle(result)
+
+    @property
+    def active(self) -> Callable[[Floats], Mask] | None:
+        """What says of codes [n, p] (`parameters.py`) which parameters are active, [n, p]; None where all always are.
+
+        The members say it of their own parameters.
+        """
+        return None if self.conditions is None else self._active
+
+    def _active(self, z: Floats) -> Mask:
+        assert self.conditions is not None
+        parameters, owners = self._owners
+        return self.conditions.activity(parameters.rows(z))[:, owners]
+
+    @cached_property
+    def _owners(self) -> Any:
+        """The parameters, and of each the number of the member that it belongs to, [p]."""
+        from lamcts.spaces.parameters import Parameters
+
+        parameters = Parameters(self)
+        return parameters, np.searchsorted([part.stop for part in self.parts], parameters.starts, side="right")
 
     @cached_property
     def identity(self) -> Callable[[Floats], Hashable | None] | None:
@@ -97,8 +143,9 @@ class Space(Coded):
 
         def together(x: Floats) -> Hashable | None:
             keys: list[Hashable] = []
-            for part, identity in zip(self.parts, own, strict=True):
-                key = (x[part] + 0.0).tobytes() if identity is None else identity(x[part])
+            active = [True] * len(own) if self.conditions is None else self.conditions.activity(x[None])[0]
+            for part, identity, on in zip(self.parts, own, active, strict=True):
+                key = identity(x[part]) if identity is not None and on else (x[part] + 0.0).tobytes()
                 if key is None:
                     return None
                 keys.append(key)
@@ -112,32 +159,36 @@ class Space(Coded):
         members = [base.rows_of(member) for member in self.members]
         if any(rows is None for rows in members):
             return None
-        places = np.indices([len(rows) for rows in members if rows is not None]).reshape(len(members), -1)
-        return np.hstack([rows[i] for rows, i in zip(members, places, strict=True) if rows is not None])
+        listed = [rows for rows in members if rows is not None]
+        if self.conditions is not None:
+            return self.conditions.rows(listed)
+        places = np.indices([len(rows) for rows in listed]).reshape(len(members), -1)
+        return np.hstack([rows[i] for rows, i in zip(listed, places, strict=True)])
 
     def signature(self) -> dict[str, Any]:
         names = None if self.names is None else list(self.names)
-        return {"kind": "product", "names": names, "members": [member.signature() for member in self.members]}
+        members = [member.signature() for member in self.members]
+        return {"kind": "product", "names": names, "members": members} | self._condition()
 
     def __repr__(self) -> str:
         if self.names is None:
-            return f"Space([{', '.join(map(repr, self.members))}])"
+            return f"Space([{', '.join(map(repr, self.members))}]{self._ending()})"
         pairs = zip(self.names, self.members, strict=True)
-        return f"Space({{{', '.join(f'{name!r}: {member!r}' for name, member in pairs)}}})"
+        return f"Space({{{', '.join(f'{name!r}: {member!r}' for name, member in pairs)}}}{self._ending()})"
 
     def _values(self, point: Any) -> list[Any]:
         """Return the members' points, in order."""
         if self.names is not None:
             if not isinstance(point, Mapping):
                 raise ValueError(f"expected a dict with the names {brief(list(self.names))}, got {brief(point)}")
-            missing = [name for name in self.names if name not in point]
+            missing = [name for name in self.names if name not in point] if self.conditions is None else []
             unknown = [name for name in point if name not in self.names]
             if missing or unknown:
                 raise ValueError(
                     f"expected exactly the names {brief(list(self.names))}, "
                     f"got a point without {missing} and with the unknown {unknown}; give each parameter one value"
                 )
-            return [point[name] for name in self.names]
+            return [point[name] for name in self.names if name in point]
         if not is_list(point):
             raise ValueError(f"expected a tuple of {len(self.members)} values, got {brief(point)}; pass one a member")
         if len(point) != len(self.members):
@@ -151,5 +202,5 @@ class Space(Coded):
 class Product(Space):
     """`Product(a, b, ...)`: all combinations of the members' points, as tuples. The same as `Space([a, b, ...])`."""
 
-    def __init__(self, *members: base.Space) -> None:
-        super().__init__(members)
+    def __init__(self, *members: base.Space, when: Mapping[str, Any] | None = None) -> None:
+        super().__init__(members, when=when)

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from lamcts.spaces.described import PLAIN, built
+from lamcts.spaces.described import PLAIN, built, space_of
 from lamcts.spaces.fixed import Fixed, keys_of
-from lamcts.spaces.product import Space
 
 
 def recalled(signature: Any) -> Any:
@@ -27,8 +26,7 @@ def _recalled(signature: dict[str, Any]) -> Any:
         return _same(Fixed(whole, {key: values[str(key)] for key in keys_of(whole) if str(key) in values}), signature)
     if kind == "product":
         members = [_recalled(member) for member in signature["members"]]
-        names = signature["names"]
-        return Space(members if names is None else dict(zip(names, members, strict=True)))
+        return space_of(signature["names"], members, signature.get("when"))
     if kind == "choice" and not all(type(option) in PLAIN for option in signature["options"]):
         raise ValueError("expected options that JSON can say")
     return _same(built(signature), signature)

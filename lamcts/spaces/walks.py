@@ -67,6 +67,7 @@ class Walks:
         block = self._discrete[rng.integers(len(self._discrete))]
         new = x.copy()
         new[block] = self._space.spread(rng.random((1, len(x))))[0, block]
+        new = self._space.snap(new[None])[0]  # other parameters may be active then
         return new if self._inside(new) else x
 
     def _along(self, x: Floats, way: Floats, rng: np.random.Generator) -> Floats:

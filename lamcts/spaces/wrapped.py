@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from lamcts.spaces.base import Space, rows_of
 from lamcts.spaces.coded import Coded
+from lamcts.spaces.conditions import middle_of
 from lamcts.types import Floats
 
 
@@ -18,6 +19,7 @@ class Wrapped(Coded):
             own, got = type(self).__name__, type(inner).__name__
             raise ValueError(f"{own}: expected a space, got {got}; pass Space({{...}}) or such")
         self.inner, self.dim = inner, inner.dim
+        self.when = getattr(inner, "when", None)
 
     @property
     def size(self) -> float:
@@ -31,6 +33,10 @@ class Wrapped(Coded):
     @property
     def continuous(self) -> NDArray[np.bool_]:
         return self.inner.continuous
+
+    @property
+    def middle(self) -> Floats:
+        return middle_of(self.inner)
 
     def encode(self, point: Any) -> Floats:
         return self.inner.encode(point)

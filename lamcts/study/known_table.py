@@ -137,7 +137,8 @@ def _sample(space: Any) -> Any:
 def _check_columns(row: Row, members: Mapping[str, Any], goals: Goals, measured: Sequence[str]) -> None:
     texts = [str(held) for held in goals.constraints]
     known = {held.name for held, text in zip(goals.constraints, texts, strict=True) if text in row.cells}
-    wanted = [*(own for own, _ in members.values() if row.text), *goals.names]
+    always = [own for own, member in members.values() if not getattr(member, "when", None)]
+    wanted = [*(always if row.text else []), *goals.names]
     wanted += [name for name in goals.quantities if name not in known and name not in measured]
     for name in wanted:
         if name not in row.cells:
@@ -163,7 +164,7 @@ def _read(row: Row, own: str, member: Any) -> Any:
     """Return what a cell says: of its readings the first that the parameter takes."""
     if not row.text:
         return row.cells.get(own, MISSING)
-    cell = row.cells[own]
+    cell = row.cells.get(own, "")  # a column of a parameter that is never active may be missing
     readings = [*_readings(cell)]
     if member is None:
         return readings[0] if cell.strip() else MISSING

@@ -80,7 +80,7 @@ def check_columns(sampler: Sampler, space: Space | None = None, seed: int = 0) -
     """Raise ContractError unless `sampler` does under constraints, and with several objectives, what it has to.
 
     One whose class does not say `several = True` (or "constraints") is shown one number, as the optimizer shows it.
-    `space` None: three spaces are tried, continuous, mixed and discrete.
+    `space` None: four spaces are tried: continuous, mixed, discrete, and one with conditions.
     """
     hold(CHECKS, sampler, space, seed)
 

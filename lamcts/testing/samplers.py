@@ -20,6 +20,15 @@ SPACES: dict[str, Callable[[], AnySpace]] = {
     "box": lambda: Box(-5.0, 10.0, dim=3),
     "mixed": lambda: Space({"rate": Float(1e-4, 1.0, log=True), "layers": Int(1, 6), "kind": Choice(("a", "b", "c"))}),
     "discrete": lambda: Space({"layers": Int(1, 6), "kind": Choice(("a", "b", "c")), "skip": Bool()}),
+    "conditional": lambda: Space(
+        {
+            "solver": Choice(("sgd", "adam", "lbfgs")),
+            "momentum": Float(0.0, 0.99, when={"solver": "sgd"}),
+            "nesterov": Bool(when={"solver": "sgd"}),
+            "rate": Float(1e-4, 1.0, log=True),
+            "steps": Int(1, 9, when={"nesterov": True}),
+        }
+    ),
 }
 
 
@@ -54,7 +63,7 @@ class Slope:
 def check_sampler(sampler: Sampler, space: AnySpace | None = None, seed: int = 0) -> None:
     """Raise ContractError unless `sampler` does in `space` what the optimizer relies on.
 
-    `space` None: three spaces are tried, continuous, mixed and discrete.
+    `space` None: four spaces are tried: continuous, mixed, discrete, and one with conditions.
     """
     hold(CHECKS, sampler, space, seed)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.spaces.base import Space
+from lamcts.spaces.parameters import active_coordinates
 from lamcts.testing.contract import expect, watched
 from lamcts.types import Floats
 
@@ -69,7 +70,7 @@ def _round_trip(space: Space, seed: int) -> None:
 
 
 def _spread(space: Space, seed: int) -> None:
-    """`sample` and `spread` give valid rows, each point as likely as the next."""
+    """`sample` and `spread` give valid rows, each point as likely as the next with the same parameters active."""
     rng = np.random.default_rng([seed, 3])
     n = 4000 if math.isinf(space.size) or space.size > COUNTED else 50 * int(space.size)
     first, again = (space.sample(20, np.random.default_rng([seed, 4])) for _ in range(2))
@@ -77,17 +78,33 @@ def _spread(space: Space, seed: int) -> None:
     for name, x in (("sample", space.sample(n, rng)), ("spread", space.spread(rng.random((n, space.dim))))):
         expect(x.shape == (n, space.dim), f"{name}: shape [{n}, {space.dim}]", x.shape)
         _valid(space, x, name)
+        active = active_coordinates(space, x)
         for j in np.flatnonzero(space.continuous):
-            # Kolmogorov-Smirnov against the uniform law; 2.2 / sqrt(n) is exceeded once in ten thousand
-            steps = np.arange(n + 1) / n
-            column = np.sort(x[:, j])
-            gap = max(float((steps[1:] - column).max()), float((column - steps[:-1]).max()))
-            expect(gap <= 2.2 / math.sqrt(n), f"{name}: coordinate {j} uniform in [0, 1]", f"a gap of {gap:.3f}")
+            _uniform(np.sort(x[active[:, j], j]), f"{name}: coordinate {j}")
         if space.size <= COUNTED:
-            counts = np.unique(x, axis=0, return_counts=True)[1]
-            expect(len(counts) == space.size, f"{name}: all {space.size:.0f} points among {n} rows", len(counts))
-            chi2, free = float(((counts - 50.0) ** 2 / 50.0).sum()), space.size - 1
-            expect(chi2 <= free + 5 * math.sqrt(2 * free) + 10, f"{name}: equally likely points", counts.tolist())
+            points, counts = np.unique(x, axis=0, return_counts=True)
+            expect(len(counts) <= space.size, f"{name}: no more points than {space.size:.0f}", len(counts))
+            branch = np.unique(active_coordinates(space, points), axis=0, return_inverse=True)[1].ravel()
+            if not branch.any():
+                expect(len(counts) == space.size, f"{name}: all {space.size:.0f} points among {n} rows", len(counts))
+            for number in range(branch.max() + 1):
+                _even(counts[branch == number], f"{name}: equally likely points")
+
+
+def _uniform(column: Floats, what: str) -> None:
+    """Kolmogorov-Smirnov against the uniform law, of sorted values; 2.2 / sqrt(n) is exceeded once in ten thousand."""
+    n = len(column)
+    if not n:  # of a parameter that is hardly ever active
+        return
+    steps = np.arange(n + 1) / n
+    gap = max(float((steps[1:] - column).max()), float((column - steps[:-1]).max()))
+    expect(gap <= 2.2 / math.sqrt(n), f"{what} uniform in [0, 1]", f"a gap of {gap:.3f}")
+
+
+def _even(counts: Any, what: str) -> None:
+    usual = counts.mean()
+    chi2, free = float(((counts - usual) ** 2 / usual).sum()), len(counts) - 1
+    expect(chi2 <= free + 5 * math.sqrt(2 * free) + 10, what, counts.tolist())
 
 
 def _rubbish(space: Space, seed: int) -> None:

@@ -10,6 +10,7 @@ from lamcts.cli.parameters import member_of, space_of
     ("written", "space"),
     [
         ("0:1", Float(0, 1)),
+        ("0:1:step=0.25", Float(0, 1, step=0.25)),
         ("-5:1e3", Float(-5, 1000)),
         ("1e-5:1e-1:log", Float(1e-5, 1e-1, log=True)),
         ("1:8:int", Int(1, 8)),
@@ -38,6 +39,23 @@ def test_parameters_come_from_options_and_files_in_order(tmp_path):
     assert space_of([], None) is None
 
 
+def test_a_table_in_a_file_says_where_a_parameter_is_active(tmp_path):
+    (tmp_path / "space.toml").write_text(
+        'solver = ["sgd", "adam"]\nmomentum = {range = "0:0.9", when = {solver = "sgd"}}\n'
+        'kind = {range = ["a", "b"], when = {solver = ["sgd", "adam"], momentum = 1}}\n'
+    )
+    with pytest.raises(ValueError, match="'kind': when: expected a parameter with single values, got 'momentum'"):
+        space_of([], str(tmp_path / "space.toml"))
+    table = {"range": ["a", "b"], "when": {"n": [1, 2]}}
+    (tmp_path / "space.json").write_text(json.dumps({"n": "0:3:int", "kind": table}))
+    expected = Space({"n": Int(0, 3), "kind": Choice(("a", "b"), when={"n": [1, 2]})})
+    assert space_of([], str(tmp_path / "space.json")) == expected
+    for written in ({"range": "0:1"}, {"range": "0:1", "when": {"n": 1}, "unless": 3}, {"range": "0:1", "when": 3}):
+        (tmp_path / "space.json").write_text(json.dumps({"n": "0:3:int", "x": written}))
+        with pytest.raises(ValueError, match=r"'x': (expected a table with 'range' and 'when'|when: expected values)"):
+            space_of([], str(tmp_path / "space.json"))
+
+
 def test_bounds_with_a_dimension_are_a_box():
     assert space_of([], "-5:10", 20) == Box(-5, 10, dim=20)
 
@@ -48,6 +66,7 @@ def test_bounds_with_a_dimension_are_a_box():
         (["lr"], r"NAME=RANGE, such as lr=1e-5:1e-1:log, got 'lr'"),
         (["lr=0.1"], "'lr': expected LOW:HIGH.*write constants out"),
         (["lr=0:x"], "a number as a bound, got 'x'"),
+        (["lr=0:1:step=x"], "a number as a bound, got 'x'"),
         (["lr=0:1:lag"], "'log' or 'int' after LOW:HIGH, got 'lag'"),
         (["lr=0:1:log"], "'lr': expected 0 < low where log=True"),
         (["lr=0:1:log:log"], "got 'log:log'"),

@@ -22,6 +22,7 @@ SPACES: list[AnySpace] = [
     Box([0.0, -1e9, 1e-9], [1.0, 1e9, 2e-9]),
     Float(0.0, 1.0),
     Float(1e-5, 1e-1, log=True),
+    Float(0.0, 1.0, step=0.1),
     Int(0, 5),
     Int(1, 1000, log=True),
     Int(1, 2**60),
@@ -75,8 +76,17 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
 }
 
 
-@pytest.mark.parametrize("space", SAMPLED)
-@pytest.mark.parametrize("name", SAMPLERS)
+DEAR = [(name, "conditional") for name in ("auto", "exchange", "bo")]
+
+
+@pytest.mark.parametrize(
+    ("name", "space"),
+    [
+        pytest.param(name, space, marks=[pytest.mark.dear] if (name, space) in DEAR else [])
+        for space in SAMPLED
+        for name in SAMPLERS
+    ],
+)
 def test_a_sampler_holds_its_contract(name: str, space: str) -> None:
     extra = name.partition(":")[0]
     # importorskip would import Nevergrad, and that draws from numpy's generator

@@ -1,7 +1,7 @@
 """Optuna's parameters as a space, and its values as points of it.
 
-A point is a tuple of numbers, one a parameter: of a float its value, of anything that comes in steps the number of the
-step, of a category the number of its option, which may be any value then.
+A point is a tuple of numbers, one a parameter: of a float its value, of an integer that comes in steps the number of
+the step, of a category the number of its option, which may be any value then.
 """
 
 import math
@@ -81,6 +81,8 @@ class _Code(NamedTuple):
     step: float = 0.0
 
     def number(self, internal: float) -> float | int:
+        if getattr(self.space, "step", None) is not None:  # equal steps have equal points, however they were added up
+            return float(self.space.decode(self.space.encode(internal)))
         return round((internal - self.low) / self.step) if self.step else float(internal)
 
     def internal(self, number: float | int) -> float:
@@ -95,6 +97,8 @@ def _code(distribution: BaseDistribution) -> _Code:
     low, high, log, step = distribution.low, distribution.high, distribution.log, distribution.step
     if step is None:
         return _Code(lamcts.Float(low, high, log=log))
+    if isinstance(distribution, FloatDistribution):
+        return _Code(lamcts.Float(low, high, step=step))
     if log and low <= LARGEST_LOG:
         return _Code(lamcts.Int(int(low), int(high), log=True), high=high, step=1)
     return _Code(lamcts.Int(0, round((high - low) / step)), low, high, step)

@@ -31,6 +31,7 @@ class Command:
     template: the program and its arguments, split into words as a shell would, or given as words; there is no shell,
         so each value stays in its word. Every parameter needs its `{name}`; `{name:.3g}` formats it, `{seed}` is a
         whole number of each trial's own, for the program's noise, and `{{` `}}` are braces. True is written `true`.
+        A parameter that is inactive at a point takes its word with it, and an option before: `--momentum {momentum}`.
         Where the program is a shell, texts are its arguments, `sh -c 'echo "$1" | wc -c' sh {name}`: pasted into
         what it reads, they could be commands. Numbers may stand there.
     space: a `Space` with names, of numbers, choices and truth values.
@@ -96,9 +97,24 @@ class Command:
         values = {name: str(v).lower() if isinstance(v, (bool, np.bool_)) else v for name, v in point.items()}
         values[SEED] = seed
         return [
-            "".join(text + ("" if name is None else format(values[name], spec)) for text, name, spec in _parts(word))
-            for word in self.words
+            "".join(text + (format(values[name], spec) if name in values else "") for text, name, spec in _parts(word))
+            for word in self._said(values)
         ]
+
+    def _said(self, values: Mapping[str, Any]) -> list[str]:
+        """Return the words without those that name a parameter that is not there, and its option's before it.
+
+        In what a shell reads as a program, nothing stands in its place.
+        """
+        said: list[str] = []
+        programs = shell.programs(self.words)
+        for word in self.words:
+            absent = [name for _, name, _ in _parts(word) if name is not None and name not in values]
+            if not absent or word in programs:
+                said.append(word)
+            elif word.startswith("{") and word.endswith("}") and said[-1:] and _is_option(said[-1]):
+                said.pop()
+        return said
 
     def __call__(self, point: Mapping[str, Any], *, seed: int | None = None) -> float | dict[str, float | None]:
         ended = run(self.arguments(point, fresh_seed() if seed is None else seed), self.timeout_seconds)
@@ -129,7 +145,8 @@ class Command:
                 raise ValueError(f"template: expected one program, got {word!r}, which is for a shell: use {advice}")
         self._check_places()
         self._check_shells()
-        point = self.space.decode(self.space.sample(1, np.random.default_rng(0))[0])
+        rng, members = np.random.default_rng(0), zip(self.space.names or (), self.space.members, strict=True)
+        point = {name: member.decode(member.sample(1, rng)[0]) for name, member in members}
         try:
             self.arguments(point, seed=0)
         except (ValueError, TypeError, OverflowError) as error:
@@ -166,6 +183,10 @@ def _is_number(member: Any, spec: str) -> bool:
     """Return whether a parameter is written as a number, or as true or false, at all of its values."""
     options = member.options if isinstance(member, Choice) else ()
     return all(isinstance(option, Real) for option in options) and not spec.endswith("c")  # c: the character
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word.strip("-") != "" and "{" not in word
 
 
 def _parts(word: str) -> list[tuple[str, str | None, str]]:

@@ -9,6 +9,7 @@ from lamcts.samplers.base import Scope
 from lamcts.samplers.parts.batch import Batch, bisect_into
 from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.samplers.parts.trust_region import TrustRegionState
+from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats
 
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
@@ -63,7 +64,7 @@ class DescentSession(LocalSession[Settings, P]):
 
     def _sides(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the least and largest steps from `x` [d], in half sides; a discrete parameter stays where it is."""
-        free = self.region.space.continuous  # [d]
+        free = self.region.space.continuous & active_coordinates(self.region.space, x[None])[0]  # [d]
         low = np.where(free, np.maximum(-1.0, -x / self._half), 0.0)
         return low, np.where(free, np.minimum(1.0, (1.0 - x) / self._half), 0.0)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lamcts.regions.region import Region
 from lamcts.samplers.parts.batch import bisect_into
 from lamcts.spaces.base import Space
+from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats
 
 FIRST, LONGER, SHORTER = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, its changes (untuned)
@@ -52,7 +53,8 @@ def moved(space: Space, start: Floats, x: Floats, mask: NDArray[np.bool_], rng: 
     firsts = [block.start for block in space.blocks]
     changed = np.logical_or.reduceat(x != start, firsts, axis=1)  # [m, b]
     stuck = mask & ~changed & ~np.logical_or.reduceat(space.continuous, firsts)
-    return np.where(np.repeat(stuck, widths, axis=1), space.spread(rng.random(x.shape)), x)
+    other = np.where(np.repeat(stuck, widths, axis=1), space.spread(rng.random(x.shape)), x)
+    return space.snap(other) if stuck.any() else x  # snapped: what is inactive there stays neutral
 
 
 def candidates(
@@ -122,6 +124,7 @@ def gradient_descent(
     """
     if not free.any():
         return x.copy()  # all parameters discrete, or no draw that is to go down
+    free = free & active_coordinates(region.space, x)
     best, (values, gradient) = x.copy(), slope(x)
     width = (high - low) * free  # [k, d]
     length = FIRST * np.sqrt(free.sum(1, keepdims=True))  # [k, 1]

@@ -34,6 +34,16 @@ def test_words_are_filled_and_stay_words(tmp_path):
     assert f.name == "prog"
 
 
+def test_a_parameter_that_is_inactive_takes_its_words_with_it():
+    when = {"when": {"act": "sgd"}}
+    space = Space({"act": Choice(["sgd", "adam"]), "m": Float(0, 1, **when), "n": Int(0, 3, **when)})
+    f = Command("echo --m {m:.2f} -v --n={n} {act}", space)
+    assert f.arguments({"act": "adam"}, 0) == ["echo", "-v", "adam"]
+    assert f.arguments({"act": "sgd", "m": 0.5, "n": 2}, 0) == ["echo", "--m", "0.50", "-v", "--n=2", "sgd"]
+    shell = Command(["sh", "-c", "echo 3 {m} {n}; : $1", "sh", "{act}"], space)
+    assert shell({"act": "adam"}) == 3.0
+
+
 def test_numbers_lose_no_digit_on_their_way():
     f, lr = of("echo {layers} {lr}"), 0.1 + 0.2 - 0.25
     assert f({"lr": lr, "layers": 1}) == lr

@@ -1,0 +1,229 @@
+"""Parameters that are there only where others have certain values: `Float(0, 1, when={"solver": "sgd"})`.
+
+Where a parameter is inactive, a point goes without it, and its coordinates have one value, the middle: of what is not
+there, neither distances nor models see anything. Letters: n rows, m members, d coordinates, k values.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.spaces import base
+from lamcts.spaces.values import brief, is_list, scalar
+from lamcts.types import Floats
+
+When = Mapping[str, tuple[Any, ...]]
+Mask = NDArray[np.bool_]
+MOST_STATES = 20_000  # of a count of the points; beyond, an upper bound has to do (untuned)
+
+
+def read_when(given: Any) -> When | None:
+    """Return conditions as values by name, each a tuple of those that will do; ValueError where they are none."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or not given or not all(isinstance(name, str) for name in given):
+        raise ValueError(f"when: expected values by name, such as {{'solver': 'sgd'}}, got {brief(given)}")
+    found = {name: _values(values) for name, values in given.items()}
+    for name, values in found.items():
+        if not values:
+            raise ValueError(f"when: expected at least one value of {name!r}, got none; leave the condition out")
+    return found
+
+
+def _values(given: Any) -> tuple[Any, ...]:
+    if not is_list(given):
+        return (scalar(given),)
+    return tuple(given.tolist() if isinstance(given, np.ndarray) else map(scalar, given))
+
+
+def under(space: Any, when: When | None) -> Any:
+    """Return the same space under other conditions."""
+    made = copy(space)
+    object.__setattr__(made, "when", when)
+    if hasattr(made, "inner"):
+        object.__setattr__(made, "inner", under(made.inner, when))
+    return made
+
+
+def middle_of(space: Any) -> Floats:
+    """Return what the coordinates [dim] of a space are where it is inactive."""
+    found = getattr(space, "middle", None)
+    return np.full(space.dim, 0.5) if found is None else np.asarray(found, np.float64)
+
+
+class Conditions:
+    """When each of the members of a space is active."""
+
+    def __init__(self, names: Sequence[str], members: Sequence[Any], parts: Sequence[slice]) -> None:
+        self._names, self._members, self._parts = names, members, parts
+        # of each member the members that it asks for, and the codes [k, w] of each that will do
+        self._asked = [[*self._read(i)] for i in range(len(members))]
+        self._kids: list[list[int]] = [
+            [i for i, asked in enumerate(self._asked) if any(parent == j for parent, _ in asked)]
+            for j in range(len(members))
+        ]
+        self.order: list[int] = []  # parents first, and their children as soon as may be
+        for i in range(len(members)):
+            self._visit(i, ())
+        self._conditional = [i for i in self.order if self._asked[i]]
+        self._parents = [i for i in self.order if self._kids[i]]
+        self._middles = [middle_of(member) for member in members]
+        self.size = self._count()
+
+    @property
+    def middle(self) -> Floats:
+        """The coordinates of a space all of which is inactive, [d]."""
+        return np.concatenate(self._middles)
+
+    def activity(self, x: Floats) -> Mask:
+        """Return which members are active in rows whose parents are valid, x [n, d], [n, m]."""
+        active = np.ones((len(x), len(self._members)), bool)
+        for i in self._conditional:
+            active[:, i] = self._holds(i, x, active)
+        return active
+
+    def activity_of(self, x: Floats) -> Mask:
+        """Return the same of any rows."""
+        x = x.copy()
+        for i in self._parents:
+            x[:, self._parts[i]] = self._members[i].snap(x[:, self._parts[i]])
+        return self.activity(x)
+
+    def settle(self, x: Floats) -> Floats:
+        """Put the coordinates of inactive members in their middle, in rows x [n, d] that are valid else, in place."""
+        active = self.activity(x)
+        for i in self._conditional:
+            x[~active[:, i], self._parts[i]] = self._middles[i]
+        return x
+
+    def encode(self, point: Mapping[str, Any], encoded: Any) -> Floats:
+        """Return the x [d] of a point; `encoded(i, value)` returns the part of member i."""
+        x, active = self.middle[None], np.ones((1, len(self._members)), bool)
+        for i in self.order:
+            name = self._names[i]
+            active[:, i] = self._holds(i, x, active)
+            if active[0, i] and name not in point:
+                raise ValueError(f"expected a value for {name!r}{self._where(i)}, got a point without it; add it")
+            if not active[0, i] and name in point:
+                raise ValueError(
+                    f"parameter {name!r}: expected a value only{self._where(i)}, got {brief(point[name])} "
+                    "elsewhere; leave it out of the point"
+                )
+            if active[0, i]:
+                x[0, self._parts[i]] = encoded(i, point[name])
+        result: Floats = x[0]
+        return result
+
+    def reduced(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values without those of parameters that are inactive, given all of these that are active."""
+        x, active = self.middle[None], np.ones((1, len(self._members)), bool)
+        for i in self.order:
+            active[:, i] = self._holds(i, x, active)
+            if active[0, i] and self._kids[i]:
+                x[0, self._parts[i]] = self._members[i].encode(values[self._names[i]])
+        return {name: values[name] for name, there in zip(self._names, active[0], strict=True) if there}
+
+    def rows(self, rows: Sequence[Floats]) -> Floats:
+        """Return all valid rows, [size, d], of those of each member, in order."""
+        x, active = self.middle[None], np.ones((1, len(self._members)), bool)
+        for i in self.order:
+            active[:, i] = self._holds(i, x, active)
+            there, gone = np.flatnonzero(active[:, i]), np.flatnonzero(~active[:, i])
+            both = np.concatenate([np.repeat(there, len(rows[i])), gone])
+            x, active = x[both], active[both]
+            x[: len(both) - len(gone), self._parts[i]] = np.tile(rows[i], (len(there), 1))
+        return x
+
+    # How they are read -----------------------------------------------------------------------------------------------
+
+    def _read(self, i: int) -> Iterator[tuple[int, Floats]]:
+        label = f"parameter {self._names[i]!r}: when"
+        for name, values in (getattr(self._members[i], "when", None) or {}).items():
+            if name not in self._names:
+                raise ValueError(f"{label}: expected names out of {brief(list(self._names))}, got {name!r}")
+            parent = self._members[j := self._names.index(name)]
+            if parent.continuous.any() or hasattr(parent, "members"):
+                raise ValueError(f"{label}: expected a parameter with single values, got {name!r}; use Int or Choice")
+            try:
+                yield j, np.unique([parent.encode(value) for value in values], axis=0)
+            except ValueError as error:
+                raise ValueError(
+                    f"{label}: expected values that {name!r} takes, in a list where there are several: {error}"
+                ) from None
+
+    def _visit(self, i: int, before: tuple[int, ...]) -> None:
+        if i in self.order:
+            return
+        if i in before:
+            names = " -> ".join(repr(self._names[j]) for j in (*before[before.index(i) :], i))
+            raise ValueError(f"when: expected conditions without a circle, got {names}; drop one of them")
+        for parent, _ in self._asked[i]:
+            self._visit(parent, (*before, i))
+        self.order.append(i)
+        for kid in self._kids[i]:
+            if kid not in before and all(parent in self.order for parent, _ in self._asked[kid]):
+                self._visit(kid, before)
+
+    def _holds(self, i: int, x: Floats, active: Mask) -> Mask:
+        """Return in which rows member `i` is active, [n], where it is known of its parents."""
+        holds = np.ones(len(x), bool)
+        for parent, codes in self._asked[i]:
+            block = x[:, self._parts[parent]]  # [n, w]
+            holds &= active[:, parent] & (block[:, None] == codes).all(2).any(1)
+        return holds
+
+    def _where(self, i: int) -> str:
+        """Return in words where member `i` is active."""
+        when: When = getattr(self._members[i], "when", None) or {}
+        asked = [f"{name!r} is {' or '.join(map(brief, values))}" for name, values in when.items()]
+        return f" where {' and '.join(asked)}" if asked else ""
+
+    # How many points there are ---------------------------------------------------------------------------------------
+
+    def _count(self) -> float:
+        """Return the number of points, or an upper bound; ValueError names a member that is never active.
+
+        Members are passed in order. What is kept of those before: which later ones are inactive because of them.
+        """
+        counts: dict[frozenset[int], float] = {frozenset(): 1.0}
+        for i in self.order:
+            if all(i in dead for dead in counts):
+                raise ValueError(f"parameter {self._names[i]!r}: when: expected conditions that can hold, got some"
+                                 f" that never do:{self._where(i)}")  # fmt: skip
+            found: dict[frozenset[int], float] = {}
+            for dead, count in counts.items():
+                for lost, ways in [(set(self._kids[i]), 1.0)] if i in dead else self._ways(i):
+                    after = (dead | lost) - {i}
+                    found[after] = found.get(after, 0.0) + count * ways
+            if len(found) > MOST_STATES:
+                return float(math.prod(member.size for member in self._members))
+            counts = found
+        return sum(counts.values())
+
+    def _ways(self, i: int) -> Iterator[tuple[set[int], float]]:
+        """Yield which members each value of member `i` makes inactive, and how many values do."""
+        kids: dict[bytes, set[int]] = {}
+        for kid in self._kids[i]:
+            for code in next(codes for parent, codes in self._asked[kid] if parent == i):
+                kids.setdefault(code.tobytes(), set()).add(kid)
+        yield from ((set(self._kids[i]) - kept, 1.0) for kept in kids.values())
+        if (rest := self._members[i].size - len(kids)) > 0:
+            yield set(self._kids[i]), rest
+
+
+def conditions_of(
+    names: Sequence[str] | None, members: Sequence[base.Space], parts: Sequence[slice]
+) -> Conditions | None:
+    """Return when members are active, None where all of them always are; ValueError for what is no condition."""
+    conditional = [i for i, member in enumerate(members) if getattr(member, "when", None)]
+    if not conditional:
+        return None
+    if names is None:
+        raise ValueError(
+            f"member {conditional[0]}: when: expected parameters with names, got a list; pass Space({{'name': ...}})"
+        )
+    return Conditions(names, members, parts)

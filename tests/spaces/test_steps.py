@@ -1,0 +1,77 @@
+"""Real numbers that come in steps."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lamcts.cli.parameters import member_of
+from lamcts.spaces import Float, Space
+from lamcts.spaces.described import built, described
+from lamcts.spaces.fixed import fixed
+from lamcts.spaces.parameters import Parameters
+from lamcts.spaces.recalled import recalled
+
+
+def test_steps_are_the_decimals_that_a_user_expects() -> None:
+    space = Float(0, 1, step=0.1)
+    values = space.decode_many(space.rows())
+    assert values == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0] and space.size == 11
+    assert Float(-0.3, 0.3, step=0.15).decode_many(Float(-0.3, 0.3, step=0.15).rows()) == [-0.3, -0.15, 0.0, 0.15, 0.3]
+    assert not space.continuous.any() and np.array_equal(space.encode(0.1 + 0.2), space.encode(0.3))
+
+
+def test_the_last_step_at_or_below_high_is_the_end() -> None:
+    space = Float(0, 1, step=0.3)
+    assert space.high == 0.9 and space.decode(np.ones(1)) == 0.9
+    assert space == Float(0, 0.9, step=0.3) != Float(0, 0.9)
+    assert repr(space) == "Float(low=0.0, high=0.9, log=False, step=0.3)"
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.integers(-9999, 9999), st.integers(1, 999), st.integers(1, 10**6), st.integers(-6, 3), st.floats(0, 1))
+def test_every_step_comes_back_exactly(low: int, step: int, count: int, power: int, share: float) -> None:
+    def number(digits: int) -> float:
+        return float(f"{digits}e{power}")
+
+    space = Float(number(low), number(low + count * step), step=number(step))
+    k = int(share * count)
+    x = space.encode(number(low + k * step))
+    assert space.size == count + 1 and space.decode(x) == number(low + k * step)
+    assert np.array_equal(space.snap(x[None])[0], x) and math.isclose(x[0], k / count, abs_tol=1e-12)
+
+
+def test_a_space_of_steps_is_known_again_and_can_be_fixed() -> None:
+    space = Space({"a": Float(0, 1, step=0.25), "b": Float(0, 1, step=0.1, when={"a": [0.25, 0.5]})})
+    assert recalled(space.signature()) == space == built(described(space))
+    assert space.size == 3 + 2 * 11 == len(space.rows())
+    assert "step" not in Float(0, 1).signature() and space.members[0].signature()["step"] == 0.25
+    assert fixed(space, {"a": 0.5}).free == ["b"]
+    assert Parameters(space).levels[0].tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert member_of("0:1:step=0.25") == space.members[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"step": 0}, "step: expected a number above 0, got 0"),
+        ({"step": -0.1}, "above 0"),
+        ({"step": 2}, "got 2.0; make it smaller"),
+        ({"step": 1e-300}, "leave it out"),
+        ({"step": "0.1"}, "step: expected a number"),
+        ({"step": math.inf}, "step: expected a finite number"),
+        ({"step": 0.1, "log": True, "low": 0.5}, "no step where log=True"),
+    ],
+)
+def test_steps_that_make_no_sense_are_errors(settings: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Float(**{"low": 0, "high": 1} | settings)
+
+
+@pytest.mark.parametrize("value", [0.05, -0.1, 1.1, math.nan, "0.1"])
+def test_values_between_steps_are_errors(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"expected (one of 0.0, 0.1, ..., 1.0, got|a (finite )?number)"):
+        Float(0, 1, step=0.1).encode(value)
