@@ -15,7 +15,7 @@ from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
-from lamcts.testing.samplers import Ball
+from lamcts.testing.samplers import Ball, check_sampler
 from lamcts.testing.search import Search, bowl
 
 LED = Space([Float(0, 1), Float(0, 1), Float(0, 1), Int(0, 9)])  # few are discrete
@@ -59,6 +59,11 @@ def test_until_its_lead_is_over_the_last_arm_proposes_alone_and_then_all_do_roun
     numbers = search.ask(12)
     assert set(arms(search, numbers)) == {0, 1, 2}
     assert [arm.incumbent for arm in search.session.arms] == [found] * 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.dear
+def test_a_search_that_is_led_holds_its_contract() -> None:
+    check_sampler(Auto((FAST, Coordinate(), Exchange()), lead=24), LED)
 
 
 def test_under_constraints_nobody_leads() -> None:
