@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.tables.discrete import Row, Runs, column, common, grouped, wilcoxon
+from benchmarks.tables.discrete import Cell, Row, Runs, column, common, grouped, wilcoxon
 from benchmarks.tables.markdown import markdown
 
 LEVEL = 0.05  # p above which two methods count as level
 
 
 def table(rows: Sequence[Row], marks: Sequence[int], against: str = "lamcts") -> str:
-    """Return one line a problem and method, and one a method over all problems.
+    """Return one line a problem and method, and one a method over all problems; a mark counts the runs that reach it.
 
     A cell: the median best loss; in brackets in how many of the pairs `against` has the lower loss, and Wilcoxon's p.
     Over all problems it is the test of the logarithms of the ratios of all pairs.
@@ -28,14 +28,14 @@ def gaps(runs: Runs, problem: str, method: str, mark: int, against: str) -> list
     methods = runs[problem]
     if method not in methods or against not in methods:
         return []
-    seeds = common([methods[method], methods[against]])
+    seeds = common([_reaching(methods[name], mark) for name in (method, against)])
     theirs, ours = (column(methods[name], f"best_{mark}", seeds) for name in (method, against))
     return np.log(theirs / ours).tolist()
 
 
 def _line(runs: Runs, problem: str, method: str, marks: Sequence[int], against: str) -> tuple[str, ...]:
     cell = runs[problem][method]
-    medians = [f"{np.median(column(cell, f'best_{m}')):.4g}" for m in marks]
+    medians = [_median(_reaching(cell, m), m) for m in marks]
     each = [gaps(runs, problem, method, m, against) for m in marks] if method != against else [[] for _ in marks]
     shown = [f"{median}{_pairs(found)}" for median, found in zip(medians, each, strict=True)]
     own = f"{np.median(column(cell, 'own_seconds')):.2g}"
@@ -46,6 +46,15 @@ def _over_all(runs: Runs, method: str, marks: Sequence[int], against: str) -> tu
     each = [[gap for p in runs for gap in gaps(runs, p, method, m, against)] for m in marks]
     shown = [f"{np.exp(np.mean(found)):.3f}{_pairs(found)}" if found else "" for found in each]
     return ("all: ratio", method, *shown, _verdict(each), "", "")
+
+
+def _reaching(cell: Cell, mark: int) -> Cell:
+    """Return the runs that have so many trials: dear peers stop sooner."""
+    return {seed: row for seed, row in cell.items() if row[f"best_{mark}"]}
+
+
+def _median(cell: Cell, mark: int) -> str:
+    return f"{np.median(column(cell, f'best_{mark}')):.4g}" if cell else ""
 
 
 def _pairs(found: Sequence[float]) -> str:

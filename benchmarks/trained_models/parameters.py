@@ -66,9 +66,10 @@ def suggested(parameters: tuple[Parameter, ...], trial: Any) -> dict[str, Any]:
 
 
 def _member(one: Parameter) -> Any:
+    when = None if one.when is None else {one.when[0]: list(one.when[1])}
     if isinstance(one, Option):
-        return lamcts.Choice(list(one.options))
-    return (lamcts.Int if isinstance(one, Whole) else lamcts.Float)(one.low, one.high, log=one.log)
+        return lamcts.Choice(list(one.options), when=when)
+    return (lamcts.Int if isinstance(one, Whole) else lamcts.Float)(one.low, one.high, log=one.log, when=when)
 
 
 def _suggest(one: Parameter, trial: Any) -> Any:
