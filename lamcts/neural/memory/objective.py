@@ -87,7 +87,7 @@ class ScheduleObjective:
         if self.budget is not None:
             return None
         everything = [Action.OFFLOAD] * len(self.graph.movable)
-        plans = (keep_all(self.graph).actions, self._within(preset("memory", self.graph)).actions, everything)
+        plans = (keep_all(self.graph).actions, self.nearest(preset("memory", self.graph)).actions, everything)
         costs = [self.measured(self.simulator.cost(actions)) for actions in plans]
         return {PEAK: costs[0][PEAK], TIME: max(cost[TIME] for cost in costs)}
 
@@ -118,11 +118,20 @@ class ScheduleObjective:
     def starts(self) -> list[dict[str, str]]:
         """Return the points of the thesis's plans, as far as the options go, and of offloading everything."""
         words = ("liveness", "offload", "speed", "memory", "cost-aware")
-        plans = [self._within(preset(word, self.graph)) for word in words]
+        plans = [self.nearest(preset(word, self.graph)) for word in words]
         points = [self.point(plan) for plan in plans]
         if "offload" in self.options:
             points.append(dict.fromkeys(self._decided, "offload"))
         return [point for i, point in enumerate(points) if point not in points[:i]]
+
+    def nearest(self, plan: Plan) -> Plan:
+        """Return a plan with the nearest actions that the options have."""
+        plain = {Action.RECOMPUTE_AGAIN: Action.RECOMPUTE, Action.OFFLOAD_AGAIN: Action.OFFLOAD}
+        actions = []
+        for i, action in enumerate(plan.actions):
+            choices = [action, plain.get(action, action), Action.KEEP]
+            actions.append(next(one for one in choices if one.word in self._allowed(i)))
+        return Plan(tuple(actions), name=plan.name)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
@@ -146,15 +155,6 @@ class ScheduleObjective:
         if self.simulator.scheme.sources[i]:
             return self.options
         return tuple(word for word in self.options if WORDS[word] not in RECOMPUTED)
-
-    def _within(self, plan: Plan) -> Plan:
-        """Return a plan with the nearest actions that the options have."""
-        plain = {Action.RECOMPUTE_AGAIN: Action.RECOMPUTE, Action.OFFLOAD_AGAIN: Action.OFFLOAD}
-        actions = []
-        for i, action in enumerate(plan.actions):
-            choices = [action, plain.get(action, action), Action.KEEP]
-            actions.append(next(one for one in choices if one.word in self._allowed(i)))
-        return Plan(tuple(actions), name=plan.name)
 
 
 @register("memory", "peak memory and time of a training step, by what is kept, recomputed or offloaded")

@@ -42,6 +42,19 @@ class Simulator:
         """Return what a plan costs that does `actions` [n] to the movable storages and frees what is not needed."""
         return self._played(actions).cost()
 
+    def live(self, actions: Sequence[Action]) -> list[int]:
+        """Return the most bytes that are live at each step."""
+        return self._played(actions).live
+
+    def played(self, actions: Sequence[Action]) -> tuple[list[int], float]:
+        """Return the most bytes that are live at each step, and the seconds of them all."""
+        play = self._played(actions)
+        return play.live, play.clock
+
+    def wanted(self, actions: Sequence[Action]) -> list[int]:
+        """Return the last backward step [n] that wants each storage, be it to make others anew; -1 where none does."""
+        return spans(self.scheme, actions)[1]
+
     def report(self, plan: Plan) -> Report:
         """Return a plan's costs and all that happens to memory.
 
