@@ -3,7 +3,7 @@
     python -m benchmarks.memory_search [--network alexnet] [--budgets 1132.1 886.3 664.7] [--evaluations 300]
 
 All begin with the thesis's plans, which cost no evaluations, and search {keep, recompute, offload}^n or, with --again,
-the five actions. Without --overlap transfers are waited for, and the row "optimum" is the integer optimum, which no
+all seven actions. Without --overlap transfers are waited for, and the row "optimum" is the integer optimum, which no
 plan can be faster than; with it there is none. A row is the least time within the budget, on seeds 0 to 2 unless
 said otherwise. Rows go to results/memory_search.csv.
 """

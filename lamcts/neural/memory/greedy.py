@@ -10,6 +10,7 @@ from lamcts.neural.memory.presets import preset
 from lamcts.neural.memory.simulator import Simulator
 
 TRIED = 6  # storages whose changes are simulated at each step, the cheapest a byte (untuned)
+FEW = 64  # storages that may all be made anew for each need at the start: that takes time in their square
 STARTS = ("liveness", "offload", "speed", "memory", "cost-aware")
 Actions = list[Action]
 
@@ -28,13 +29,16 @@ class Tried(NamedTuple):
 def greedy(graph: StepGraph, budget_bytes: int, machine: Machine | None = None) -> Plan | None:
     """Return a plan whose peak is within a budget, `graph.outside_bytes` left out; None where this way finds none.
 
-    From each of the thesis's plans on: while the budget is exceeded, what becomes of one storage is changed, that which
-    takes most off the excess for the time that it costs. Then what can be kept after all is kept again. In the fastest
-    of these plans each storage gets the action that is the fastest within the budget, once.
+    From each of the thesis's plans on, from offloading everything, and of small graphs from making all anew each time:
+    while the budget is exceeded, what becomes of one storage is changed, that which takes most off the excess for the
+    time that it costs. Then what can be kept after all is kept again. In the fastest of these plans each storage gets
+    the action that is the fastest within the budget, once.
     """
     simulator = Simulator(graph, machine)
     starts = [_allowed(simulator, preset(name, graph).actions) for name in STARTS]
     starts.append([Action.OFFLOAD] * len(graph.movable))
+    if len(graph.movable) <= FEW:
+        starts.append(_allowed(simulator, (Action.RECOMPUTE_EACH,) * len(graph.movable)))
     within = [found for start in starts if (found := _lowered(simulator, start, budget_bytes))]
     if not within:
         return None
@@ -71,7 +75,7 @@ def _changes(simulator: Simulator, actions: Actions) -> Iterator[Actions]:
     cost = {
         i: min(known.making[i], 2 * machine.transfer_seconds(size)) / max(size, 1)
         for i, size in enumerate(known.size)
-        if known.made[i] <= peak <= wanted[i] and known.graph.movable[i] not in used
+        if known.made[i] <= peak <= wanted[i] and (known.graph.movable[i] not in used or actions[i] != Action.KEEP)
     }
     for i in sorted(cost, key=cost.__getitem__)[:TRIED]:
         for action in Action:

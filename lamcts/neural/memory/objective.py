@@ -12,7 +12,7 @@ from typing import Any
 
 from lamcts.graphs import MB, NETWORKS, StepGraph, thesis_graph
 from lamcts.neural.memory.machine import Machine
-from lamcts.neural.memory.plan import RECOMPUTED, WORDS, Action, Plan, keep_all
+from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all
 from lamcts.neural.memory.presets import preset
 from lamcts.neural.memory.simulator import Cost, Simulator
 from lamcts.neural.memory.sizes import size_of
@@ -34,8 +34,8 @@ class ScheduleObjective:
     budget: what the peak may be (None: the peak is an objective too); bytes, or a text such as "8GiB". The peak is
         that of the simulator with `graph.outside_bytes`.
     machine: what the simulator believes in (None: `Machine()`).
-    options: what may become of an activation (("keep", "recompute", "offload")); "recompute-again" and
-        "offload-again" of `Action` are two more.
+    options: what may become of an activation (("keep", "recompute", "offload")); those that end in
+        "-again" and "-each" are four more, see `Action`.
 
     A point is a dict from the names of activations to options; those without an effect are left out.
     """
@@ -126,10 +126,10 @@ class ScheduleObjective:
 
     def nearest(self, plan: Plan) -> Plan:
         """Return a plan with the nearest actions that the options have."""
-        plain = {Action.RECOMPUTE_AGAIN: Action.RECOMPUTE, Action.OFFLOAD_AGAIN: Action.OFFLOAD}
         actions = []
         for i, action in enumerate(plan.actions):
-            choices = [action, plain.get(action, action), Action.KEEP]
+            alike = sorted(RECOMPUTED if action in RECOMPUTED else MOVED if action in MOVED else {Action.KEEP})
+            choices = [action, *(one for one in reversed(alike) if one < action), Action.KEEP]
             actions.append(next(one for one in choices if one.word in self._allowed(i)))
         return Plan(tuple(actions), name=plan.name)
 
@@ -166,7 +166,7 @@ def memory(
     network: "alexnet", "resnet", "densenet" or "fan" ("alexnet").
     batch: images of a step (200).
     budget: what the peak may be, such as "8GiB" (None: the peak is an objective too).
-    again: whether an activation may also be made anew, or fetched, for every need (False).
+    again: whether an activation may also be made anew, or fetched, more than once (False).
     """
     if network not in NETWORKS:
         raise ValueError(f"network: expected one of {', '.join(NETWORKS)}, got {network!r}")

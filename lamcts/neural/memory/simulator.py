@@ -19,6 +19,8 @@ from lamcts.neural.memory.spans import spans
 
 HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once it is back, it stays for all that is made of it
 
+EACH = (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)  # it goes when the step ends that needed it
+
 
 class Cost(NamedTuple):
     """What a plan costs: bytes live at most, seconds of a step, how often a storage is made anew, bytes each way."""
@@ -173,6 +175,7 @@ class _Play:
         """Note when a storage that stays will leave."""
         if self._stays(i, t):
             until = self.last[i] if self.actions[i] in HELD else self.scheme.last_need[i]
+            until = t if self.actions[i] in EACH else until
             self.leaves.setdefault(until, []).append(i)
 
     def _fetch(self, i: int) -> float:
