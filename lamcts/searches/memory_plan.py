@@ -24,8 +24,8 @@ def least_time(
 ) -> memory.Plan:
     """Return the plan found with the least time of those whose peak is within `budget`.
 
-    The search begins with the thesis's plans, which cost no evaluations. `settings` go to `lamcts.minimize`. ValueError
-    where no plan within the budget was found; its message has the smallest peak that was.
+    The search begins with the thesis's plans and the greedy one, which cost no evaluations. `settings` go to
+    `lamcts.minimize`. ValueError where no plan within the budget was found; its message has the smallest peak that was.
     """
     objective = memory.ScheduleObjective(graph, budget, machine, options)
     result = _searched(objective, evaluations, seed, settings)
@@ -55,5 +55,10 @@ def front(
 
 
 def _searched(objective: memory.ScheduleObjective, evaluations: int, seed: int, settings: dict[str, Any]) -> Any:
-    known = [(point, objective(point)) for point in objective.starts()]
+    starts = objective.starts()
+    if objective.budget is not None:
+        room = memory.size_of(objective.budget) - objective.graph.outside_bytes
+        plan = memory.greedy(objective.graph, room, objective.machine)
+        starts += [] if plan is None else [objective.point(objective.nearest(plan))]
+    known = [(point, objective(point)) for i, point in enumerate(starts) if point not in starts[:i]]
     return lamcts.minimize(objective, objective.space, budget=evaluations, seed=seed, known=known, **settings)

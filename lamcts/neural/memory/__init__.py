@@ -6,6 +6,7 @@ print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
 
 from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
 from lamcts.neural.memory.events import Event
+from lamcts.neural.memory.greedy import greedy
 from lamcts.neural.memory.integer import Schedule, optimum
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS, OPTIONS, PEAK, TIME, ScheduleObjective
@@ -38,6 +39,7 @@ __all__ = [
     "Traffic",
     "Workspaces",
     "extent",
+    "greedy",
     "keep_all",
     "layer_peak",
     "optimum",

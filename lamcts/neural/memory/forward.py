@@ -5,7 +5,7 @@ from itertools import accumulate
 from operator import add
 from typing import NamedTuple
 
-from lamcts.neural.memory.plan import Action
+from lamcts.neural.memory.plan import MOVED, Action
 from lamcts.neural.memory.scheme import NEVER, Scheme
 
 
@@ -48,8 +48,7 @@ def forward(scheme: Scheme, actions: Sequence[Action], first: list[int], last: l
 
 def _travellers(actions: Sequence[Action], first: list[int]) -> list[int]:
     """Return what is sent to the host: what nobody wants back is not."""
-    moved = (Action.OFFLOAD, Action.OFFLOAD_AGAIN)
-    return [i for i, action in enumerate(actions) if action in moved and first[i] < NEVER]
+    return [i for i, action in enumerate(actions) if action in MOVED and first[i] < NEVER]
 
 
 def _ahead(scheme: Scheme, actions: Sequence[Action], first: list[int]) -> list[int]:

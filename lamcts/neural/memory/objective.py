@@ -12,7 +12,7 @@ from typing import Any
 
 from lamcts.graphs import MB, NETWORKS, StepGraph, thesis_graph
 from lamcts.neural.memory.machine import Machine
-from lamcts.neural.memory.plan import RECOMPUTED, WORDS, Action, Plan, keep_all
+from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all
 from lamcts.neural.memory.presets import preset
 from lamcts.neural.memory.simulator import Cost, Simulator
 from lamcts.neural.memory.sizes import size_of
@@ -34,8 +34,8 @@ class ScheduleObjective:
     budget: what the peak may be (None: the peak is an objective too); bytes, or a text such as "8GiB". The peak is
         that of the simulator with `graph.outside_bytes`.
     machine: what the simulator believes in (None: `Machine()`).
-    options: what may become of an activation (("keep", "recompute", "offload")); "recompute-again" and
-        "offload-again" of `Action` are two more.
+    options: what may become of an activation (("keep", "recompute", "offload")); those that end in
+        "-again" and "-each" are four more, see `Action`.
 
     A point is a dict from the names of activations to options; those without an effect are left out.
     """
@@ -87,7 +87,7 @@ class ScheduleObjective:
         if self.budget is not None:
             return None
         everything = [Action.OFFLOAD] * len(self.graph.movable)
-        plans = (keep_all(self.graph).actions, self._within(preset("memory", self.graph)).actions, everything)
+        plans = (keep_all(self.graph).actions, self.nearest(preset("memory", self.graph)).actions, everything)
         costs = [self.measured(self.simulator.cost(actions)) for actions in plans]
         return {PEAK: costs[0][PEAK], TIME: max(cost[TIME] for cost in costs)}
 
@@ -118,11 +118,20 @@ class ScheduleObjective:
     def starts(self) -> list[dict[str, str]]:
         """Return the points of the thesis's plans, as far as the options go, and of offloading everything."""
         words = ("liveness", "offload", "speed", "memory", "cost-aware")
-        plans = [self._within(preset(word, self.graph)) for word in words]
+        plans = [self.nearest(preset(word, self.graph)) for word in words]
         points = [self.point(plan) for plan in plans]
         if "offload" in self.options:
             points.append(dict.fromkeys(self._decided, "offload"))
         return [point for i, point in enumerate(points) if point not in points[:i]]
+
+    def nearest(self, plan: Plan) -> Plan:
+        """Return a plan with the nearest actions that the options have."""
+        actions = []
+        for i, action in enumerate(plan.actions):
+            alike = sorted(RECOMPUTED if action in RECOMPUTED else MOVED if action in MOVED else {Action.KEEP})
+            choices = [action, *(one for one in reversed(alike) if one < action), Action.KEEP]
+            actions.append(next(one for one in choices if one.word in self._allowed(i)))
+        return Plan(tuple(actions), name=plan.name)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
@@ -147,15 +156,6 @@ class ScheduleObjective:
             return self.options
         return tuple(word for word in self.options if WORDS[word] not in RECOMPUTED)
 
-    def _within(self, plan: Plan) -> Plan:
-        """Return a plan with the nearest actions that the options have."""
-        plain = {Action.RECOMPUTE_AGAIN: Action.RECOMPUTE, Action.OFFLOAD_AGAIN: Action.OFFLOAD}
-        actions = []
-        for i, action in enumerate(plan.actions):
-            choices = [action, plain.get(action, action), Action.KEEP]
-            actions.append(next(one for one in choices if one.word in self._allowed(i)))
-        return Plan(tuple(actions), name=plan.name)
-
 
 @register("memory", "peak memory and time of a training step, by what is kept, recomputed or offloaded")
 def memory(
@@ -166,7 +166,7 @@ def memory(
     network: "alexnet", "resnet", "densenet" or "fan" ("alexnet").
     batch: images of a step (200).
     budget: what the peak may be, such as "8GiB" (None: the peak is an objective too).
-    again: whether an activation may also be made anew, or fetched, for every need (False).
+    again: whether an activation may also be made anew, or fetched, more than once (False).
     """
     if network not in NETWORKS:
         raise ValueError(f"network: expected one of {', '.join(NETWORKS)}, got {network!r}")

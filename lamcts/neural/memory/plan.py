@@ -14,7 +14,7 @@ class Action(IntEnum):
     speed-centric strategy. OFFLOAD: it goes to the host, and comes back one such storage ahead of its first need, as
     the thesis's checkpoints do. RECOMPUTE_AGAIN: as RECOMPUTE, but where only another storage is made of it, it is
     dropped at once, as in the memory-centric strategy. OFFLOAD_AGAIN: it comes back when needed, not ahead, and is
-    dropped in the same way.
+    dropped in the same way. RECOMPUTE_EACH and OFFLOAD_EACH: as these, and dropped after each step that needs it.
     """
 
     KEEP = 0
@@ -22,6 +22,8 @@ class Action(IntEnum):
     OFFLOAD = 2
     RECOMPUTE_AGAIN = 3
     OFFLOAD_AGAIN = 4
+    RECOMPUTE_EACH = 5
+    OFFLOAD_EACH = 6
 
     @property
     def word(self) -> str:
@@ -30,8 +32,8 @@ class Action(IntEnum):
 
 
 WORDS = {action.word: action for action in Action}
-RECOMPUTED = frozenset({Action.RECOMPUTE, Action.RECOMPUTE_AGAIN})
-MOVED = frozenset({Action.OFFLOAD, Action.OFFLOAD_AGAIN})
+RECOMPUTED = frozenset({Action.RECOMPUTE, Action.RECOMPUTE_AGAIN, Action.RECOMPUTE_EACH})
+MOVED = frozenset({Action.OFFLOAD, Action.OFFLOAD_AGAIN, Action.OFFLOAD_EACH})
 
 
 @dataclass(frozen=True)

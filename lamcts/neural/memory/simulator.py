@@ -19,6 +19,8 @@ from lamcts.neural.memory.spans import spans
 
 HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once it is back, it stays for all that is made of it
 
+EACH = (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)  # it goes when the step ends that needed it
+
 
 class Cost(NamedTuple):
     """What a plan costs: bytes live at most, seconds of a step, how often a storage is made anew, bytes each way."""
@@ -41,6 +43,19 @@ class Simulator:
     def cost(self, actions: Sequence[Action]) -> Cost:
         """Return what a plan costs that does `actions` [n] to the movable storages and frees what is not needed."""
         return self._played(actions).cost()
+
+    def live(self, actions: Sequence[Action]) -> list[int]:
+        """Return the most bytes that are live at each step."""
+        return self._played(actions).live
+
+    def played(self, actions: Sequence[Action]) -> tuple[list[int], float]:
+        """Return the most bytes that are live at each step, and the seconds of them all."""
+        play = self._played(actions)
+        return play.live, play.clock
+
+    def wanted(self, actions: Sequence[Action]) -> list[int]:
+        """Return the last backward step [n] that wants each storage, be it to make others anew; -1 where none does."""
+        return spans(self.scheme, actions)[1]
 
     def report(self, plan: Plan) -> Report:
         """Return a plan's costs and all that happens to memory.
@@ -160,6 +175,7 @@ class _Play:
         """Note when a storage that stays will leave."""
         if self._stays(i, t):
             until = self.last[i] if self.actions[i] in HELD else self.scheme.last_need[i]
+            until = t if self.actions[i] in EACH else until
             self.leaves.setdefault(until, []).append(i)
 
     def _fetch(self, i: int) -> float:
