@@ -74,8 +74,7 @@ class Optimizer:
         self.seed = arguments.checked_seed(seed)
         self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else arguments.checked_sampler(sampler)
         self.tree = arguments.checked_tree(tree)
-        goals = self.goals
-        self.design = Design(space, design, n_init, encoded(space, x0), self.seed, goals.bounded, goals.plain)
+        self.design = Design(space, design, n_init, encoded(space, x0), self.seed, self.goals)
         self._begin()
 
     def _begin(self) -> None:

@@ -70,7 +70,7 @@ def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
 
         return Shared(f, partial(ThreadPoolExecutor, n), n)
     if n is not None and (n > 1 or settings.timeout is not None):
-        from lamcts.study.executors import Processes
+        from lamcts.study.processes import Processes
 
         return Processes(f, min(n, settings.budget), settings.timeout)
     if settings.timeout is not None:

@@ -16,7 +16,8 @@ from stroll import Stroll
 from lamcts.journal import Journal
 from lamcts.study import minimize, run
 from lamcts.study.evaluation import Job
-from lamcts.study.executors import Processes, Shared
+from lamcts.study.executors import Shared
+from lamcts.study.processes import Processes
 from lamcts.study.result import Result
 
 BOUNDS = [(-1.0, 1.0)] * 2

@@ -12,7 +12,7 @@ from stroll import Stroll
 
 import lamcts
 from lamcts.study import workers
-from lamcts.study.executors import Processes
+from lamcts.study.processes import Processes
 from lamcts.study.sendable import sendable
 
 BOX = lamcts.Box(-1, 1, dim=2)
