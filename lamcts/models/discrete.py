@@ -16,7 +16,7 @@ from lamcts.models.success import failed_rows
 from lamcts.models.warp import half_rank
 from lamcts.observations import Observations
 from lamcts.outcomes.standing import PRUNED
-from lamcts.spaces.parameters import Parameters
+from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Rows
 
 MOST_ROWS = 500  # in the model: a factor of 500 takes some 10 ms (untuned)
@@ -72,6 +72,11 @@ class Surrogate(NamedTuple):
             value += np.log(chance)
             gradient += (sloped / chance)[:, None] * by_chance
         return -value, -gradient
+
+    def same(self, inputs: Inputs, share: float) -> Mask:
+        """Return which rows are all but known, [m]: they differ from one by less than a share of all that counts."""
+        alike: Mask = -np.log(self.losses.likeness(inputs)) < share * float(self.losses.hyper.weights.sum())
+        return alike
 
     def believing(self, inputs: Inputs) -> "Surrogate":
         """Return the same with some points out for evaluation, as if they had come out as expected."""

@@ -171,6 +171,11 @@ class HammingPosterior:
         slope = 2.0 * self.signal * along(solved * bend)
         return mean, np.maximum(variance, 0.0), -along(self.weights[:, None] * bend), slope
 
+    def likeness(self, inputs: Inputs) -> Floats:
+        """Return the correlation of some rows with that of the model's own rows that is most like each, [m]."""
+        result: Floats = self._correlate(self.inputs, inputs).max(0)
+        return result
+
     def fitted(self) -> Floats:
         """Return the posterior mean at the model's own rows, [n]."""
         return self.y - self.hyper.noise * self.weights
