@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from stroll import Stroll
 
 from lamcts.journal import Journal
 from lamcts.study import minimize
+from lamcts.study.evaluation import evaluate
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'lamcts[dask]'")
 
@@ -193,6 +195,25 @@ def test_a_cluster_that_is_closed_ends_the_run_and_the_journal_goes_on_elsewhere
         with distributed.Client(cluster) as other:
             result = minimize(sphere, BOUNDS, executor=other, **given)
     assert sorted(result.history.trial.tolist()) == list(range(12))
+
+
+def kills(name: str, seeded: bool, point: np.ndarray, seed: int, memory: Any) -> Any:
+    """What Dask says of a point on which its workers died."""
+    if point[0] < -0.4:
+        raise distributed.KilledWorker("task", SimpleNamespace(address="tcp://there"), 3)
+    return evaluate(sphere, seeded, point, seed, memory)
+
+
+def test_a_point_that_dask_gave_up_twice_has_failed_and_the_run_goes_on(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lamcts.study.cluster._evaluate_there", kills)
+    result = minimize(sphere, BOUNDS, budget=8, executor=client, **OPTIONS)
+    negative = np.array([point[0] < -0.4 for point in result.history.points])
+    assert sorted(result.history.trial.tolist()) == list(range(8)) and 0 < negative.sum() < 8
+    assert np.array_equal(result.history.failed, negative)
+    text = "KilledWorker: 8 workers died at this point, the last of them tcp://there"
+    assert set(result.history.messages.values()) == {text}
 
 
 class Unloadable:
