@@ -36,6 +36,10 @@ SETTINGS = (
     "continuous",
     "constrained",
     "objective_count",
+    "network",
+    "images",
+    "within",
+    "again",
 )  # of the package's objectives, as options
 FILES = ("moments", "table", "latency", "robustness")  # settings that may be paths: a run is the same wherever they lie
 OWN = ("param", "space", "maximize", "timeout", "pattern", *GOALS)  # of functions and programs
