@@ -181,6 +181,10 @@ def _problems(of: "argparse._ArgumentGroup") -> None:
     of.add_argument("--continuous", action="store_true", default=None, help="the vessel's sheets have any thickness")
     of.add_argument("--constrained", action="store_true", default=None, help="the car's loads are constraints")
     of.add_argument("--objective-count", type=int, metavar="N", help="how many objectives (DTLZ)")
+    of.add_argument("--network", metavar="NAME", help="whose training step's memory is planned: alexnet, resnet, ...")
+    of.add_argument("--images", type=int, metavar="N", help="of a training step")
+    of.add_argument("--within", metavar="SIZE", help="what the step's memory may be, such as 900MB")
+    of.add_argument("--again", action="store_true", default=None, help="more may become of an activation")
     of.add_argument("--against", metavar="NAME", help="what a network costs: params, mflops, latency_s, ...")
 
 

@@ -37,6 +37,10 @@ SETTINGS = (
     "continuous",
     "constrained",
     "objective_count",
+    "network",
+    "images",
+    "within",
+    "again",
 )  # of the package's objectives, as options
 FILES = ("moments", "table", "latency", "robustness")  # settings that may be paths: a run is the same wherever they lie
 OWN = ("param", "space", "maximize", "pattern", "report", *GOALS)  # of functions and programs

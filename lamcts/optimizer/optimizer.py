@@ -39,7 +39,7 @@ class Optimizer:
     tree: how the space is split: a `LatentTree`, or None to search the whole space ("auto": `LatentTree()`).
     seed: one number governs every draw (None: a fresh one, kept in `self.seed`).
     n_init: size of the initial design (None: of d parameters 2 d as TuRBO, 10 to 100 of them; where half are discrete,
-        or some of at most 20, d + 2, between 8 and 12; of one objective in constraints d + 1; points); paper: 30.
+        or some of at most 20, d + 2, between 8 and 12; of one objective under constraints d + 1; points); paper: 30.
     design: its kind ("sobol"; or "lhs", "uniform"); untuned; paper: TuRBO's is "lhs".
     x0: a point, or several, to evaluate first; they count in `n_init` (None; points of the space).
     repeat: whether points may be proposed again, which is useful only under noise (False).

@@ -159,16 +159,16 @@ class ScheduleObjective:
 
 @register("memory", "peak memory and time of a training step, by what is kept, recomputed or offloaded")
 def memory(
-    network: str = "alexnet", batch: int = 200, budget: str | None = None, again: bool = False
+    network: str = "alexnet", images: int = 200, within: str | None = None, again: bool = False
 ) -> ScheduleObjective:
     """Return the plans of a training step of a network of the thesis.
 
     network: "alexnet", "resnet", "densenet" or "fan" ("alexnet").
-    batch: images of a step (200).
-    budget: what the peak may be, such as "8GiB" (None: the peak is an objective too).
+    images: of a step (200).
+    within: what the peak may be, such as "8GiB" (None: the peak is an objective too).
     again: whether an activation may also be made anew, or fetched, more than once (False).
     """
     if network not in NETWORKS:
         raise ValueError(f"network: expected one of {', '.join(NETWORKS)}, got {network!r}")
-    graph = thesis_graph(NETWORKS[network](batch=batch))
-    return ScheduleObjective(graph, budget, options=ALL_OPTIONS if again else OPTIONS)
+    graph = thesis_graph(NETWORKS[network](batch=images))
+    return ScheduleObjective(graph, within, options=ALL_OPTIONS if again else OPTIONS)
