@@ -7,8 +7,8 @@
 or `lamcts.minimize(f, space, budget=500)`. Importing this package loads numpy and nothing heavier.
 """
 
-from lamcts import samplers
-from lamcts.errors import Exhausted, InvalidPoint, JournalError, LamctsError, MissingExtra
+from lamcts import pruners, samplers
+from lamcts.errors import Exhausted, InvalidPoint, JournalError, LamctsError, MissingExtra, Pruned
 from lamcts.optimizer import Best, Optimizer
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Permutation, Product, Space, Valid
 from lamcts.study import load, maximize, minimize, run
@@ -35,12 +35,14 @@ __all__ = [
     "Optimizer",
     "Permutation",
     "Product",
+    "Pruned",
     "Space",
     "Trial",
     "Valid",
     "load",
     "maximize",
     "minimize",
+    "pruners",
     "run",
     "samplers",
 ]

@@ -17,6 +17,18 @@ class InvalidPoint(LamctsError, ValueError):
     """A point that makes no sense: raise it in the function, and such failures are told apart from crashes."""
 
 
+class Pruned(LamctsError):
+    """A trial was stopped since others are ahead of it: `trial.report` raises it, and it is to leave the function.
+
+    Told to an optimizer in place of a value, it says so of the trial, which is no failure then. `after`: the worst
+    value, in the user's sign, of those known to be better: the trial ranks after all that are as good (None: unknown).
+    """
+
+    def __init__(self, message: str = "pruned", *, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
 class MissingExtra(LamctsError, ImportError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 

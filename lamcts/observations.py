@@ -72,6 +72,7 @@ class Observations:
         self._standings = Standings(losses, constraints)  # where there are several columns
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
         self._left: Left | None = None  # of a finite space, once someone asked for it
+        self.floors: dict[int, float] = {}  # pruned row -> the loss after which it ranks, where one is known
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
 
     def __len__(self) -> int:

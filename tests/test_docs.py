@@ -13,6 +13,7 @@ import pytest
 import lamcts
 import lamcts.journal
 import lamcts.nas
+import lamcts.pruners
 import lamcts.testing
 from lamcts.models.fit import Prior
 from lamcts.models.hamming_fit import HammingPrior
@@ -21,10 +22,12 @@ from lamcts.nas import published, published201, tradeoffs
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.nas.tradeoff import TradeOff
+from lamcts.neural.memory import Machine, ScheduleObjective
+from lamcts.neural.memory.objective import memory
 from lamcts.neural.metadnn import MetaDnn
 from lamcts.objectives import Command, Function
 from lamcts.objectives.constrained import ackley, engineering, keane, plane
-from lamcts.objectives.control import lunar, push, rover
+from lamcts.objectives.control import Gym, film, gym, lunar, push, rover
 from lamcts.objectives.control.mujoco.effort import Effort
 from lamcts.objectives.control.mujoco.gait import Gait, gait
 from lamcts.objectives.pareto import design, dtlz, zdt
@@ -54,6 +57,9 @@ OBJECTIVES = [
     Effort,
     Gait,
     gait,
+    Gym,
+    gym,
+    film.film,
     lunar.Lander,
     lunar.lunar,
     rover.Rover,
@@ -73,8 +79,12 @@ SETTINGS = [
     *PARTS,
     lamcts.Optimizer,
     Settings,
+    *lamcts.pruners.NAMES.values(),
     *OBJECTIVES,
     MetaDnn,
+    Machine,
+    ScheduleObjective,
+    memory,
     AlphaX,
     lanas.Leaf,
     lanas.improved,
@@ -84,7 +94,8 @@ SETTINGS = [
     Ridge,
     *NAS,
 ]
-INTEGRATIONS = [("optuna", "LamctsSampler"), ("nevergrad", "ParametrizedLaMCTS")]
+INTEGRATIONS = [("optuna", "LamctsSampler"), ("nevergrad", "ParametrizedLaMCTS"), ("sklearn", "LamctsSearchCV")]
+INTEGRATIONS += [("ray", "LamctsSearch"), ("ax", "LamctsNode")]
 
 
 @pytest.mark.parametrize(
@@ -116,6 +127,7 @@ def test_every_setting_has_a_line_of_its_own_that_says_its_default(made):
 
 
 @pytest.mark.parametrize(("library", "name"), INTEGRATIONS)
+@pytest.mark.filterwarnings("ignore")  # of what the libraries import
 def test_every_setting_of_an_integration_has_a_line_too(library, name):
     if find_spec(library) is None:
         pytest.skip(f"{library} is not installed: pip install 'lamcts[{library}]'")

@@ -1,9 +1,15 @@
 """What the README shows, runs."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+
+import lamcts
+import lamcts.plot
+from lamcts.study.options import Settings
+from lamcts.study.result import Result
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text()
@@ -42,3 +48,14 @@ def test_files_that_the_readme_names_exist() -> None:
 def test_the_command_that_runs_the_tests_is_the_one_that_ci_runs() -> None:
     assert ".venv/bin/python -m pytest\n" in TEXT
     assert "\npython -m pytest" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_what_the_table_of_what_else_there_is_names_is_there() -> None:
+    table = TEXT.partition("**What else there is**")[2].partition("\nComing from")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("|")]
+    spans = [span for cell in cells for span in re.findall(r"`([^`]+)`", cell)]
+    options = {match[1] for span in spans if (match := re.match(r"(\w+)=", span))}
+    assert len(options) > 12 and options <= {field.name for field in fields(Settings)}
+    names = [span for span in spans if re.fullmatch(r"\w+(\.\w+)+", span)]
+    places = {"lamcts": lamcts, "plot": lamcts.plot, "result": Result}
+    assert len(names) > 6 and all(hasattr(places[span.split(".")[0]], span.split(".")[1]) for span in names)

@@ -13,7 +13,7 @@ import numpy as np
 
 import lamcts
 from benchmarks.attacks import sessions
-from benchmarks.attacks.verdict import Broken, Case, check_own, difference, expect, pick, unwarned
+from benchmarks.attacks.verdict import Broken, Case, check_own, difference, expect, pick
 
 OK, FAILED, CHECKED = range(3)
 MOST = 120  # evaluations: every search that models looks at all columns
@@ -51,14 +51,7 @@ class Held(NamedTuple):
 
 def check(case: Case, folder: Path, make: Any = lamcts.Optimizer) -> int:
     """Play one session; return how many calls it made. `make` builds the optimizer (a test passes broken ones)."""
-    session = Session(case, make)
-    with unwarned(session):
-        for _ in range(int(pick(case.rng(1), (10, 50, 50, 100)))):
-            session.step()
-            session.check()
-        session.compare()
-        session.again(make, folder)
-    return session.calls
+    return sessions.play(Session(case, make), case, (10, 50, 50, 100), folder)
 
 
 def drawn_constraints(rng: np.random.Generator, c: int) -> list[Held]:
@@ -252,7 +245,11 @@ class Session(sessions.Session):
         failed = [i for i, row in enumerate(self.rows) if row.kind == FAILED]
         expect(sorted(self.opt.failures) == failed, f"failures at rows {failed}", sorted(self.opt.failures))
 
-    def again(self, make: Any, folder: Path) -> None:
+    def finish(self, folder: Path) -> None:
+        super().finish(folder)
+        self.again(folder)
+
+    def again(self, folder: Path) -> None:
         """Write it, read it, and ask both for the same."""
         self.opt.save(folder / "saved.npz")
         later = lamcts.Optimizer.load(folder / "saved.npz", space=self.space)

@@ -1,6 +1,7 @@
 """Random sessions of ask and tell over random spaces, with a ledger kept beside the optimizer."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,16 @@ NEVERGRAD = ("", ":OnePlusOne", ":TwoPointsDE", ":CMA", ":PSO")
 
 def check(case: Case, folder: Path, make: Any = lamcts.Optimizer) -> int:
     """Play one session; return how many calls it made. `make` builds the optimizer (a test passes broken ones)."""
-    session = Session(case, make)
+    return play(Session(case, make), case, (10, 50, 50, 200), folder)
+
+
+def play(session: "Session", case: Case, lengths: Sequence[int], folder: Path) -> int:
+    """Have a session do as many things as one of some lengths, looking at it after each; return how many calls."""
     with unwarned(session):
-        for _ in range(int(pick(case.rng(1), (10, 50, 50, 200)))):
+        for _ in range(int(pick(case.rng(1), lengths))):
             session.step()
             session.check()
-        session.compare()
+        session.finish(folder)
     return session.calls
 
 
@@ -220,6 +225,10 @@ class Session:
         if numbers:
             best = self.opt.best
             expect(best.value == min(numbers), f"best {min(numbers)} in {self}", best.value)
+
+    def finish(self, folder: Path) -> None:
+        """Look at the whole of it once more, at the end."""
+        self.compare()
 
     def compare(self) -> None:
         """Hold every row against the ledger."""

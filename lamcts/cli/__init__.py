@@ -1,4 +1,4 @@
-"""The command `lamcts`: run, nas, list, show, plot, report. A user's mistake is one line on stderr, and exit code 2."""
+"""The command `lamcts`: run, nas, list, show, plot, film, report. A user's mistake is one line, and exit code 2."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from typing import NoReturn
 from lamcts import __version__
 from lamcts.cli.screen import ReaderLeft, complain, hush, in_options
 from lamcts.errors import LamctsError
-from lamcts.study.foreign import OURS
+from lamcts.foreign import OURS
 from lamcts.text import safe_text
 
 USER_MISTAKE = 2  # what argparse reports
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     root = _Parser(prog="lamcts", description="Black-box optimisation that learns where to search.", allow_abbrev=False)
     root.add_argument("--version", action="version", version=f"lamcts {__version__}")
     commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
-    for add in (_run, _nas, _list, _show, _plot, _report):
+    for add in (_run, _nas, _list, _show, _plot, _film, _report):
         one = add(commands)
         one.add_argument("--traceback", action="store_true", help="show where an error came from")
         options = {action.dest: action.option_strings[0] for action in one._actions if action.option_strings}
@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
 def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "optimise an objective; the same command again goes on where it stopped"
     one = commands.add_parser("run", help=line, description=line + ".", allow_abbrev=False)
-    what = "a name from `lamcts list`, such as ackley; or path/to/file.py:function, or package.module:function"
+    what = "a name from `lamcts list`, such as ackley; gym:NAME; path/to/file.py:function, or package.module:function"
     one.add_argument("objective", nargs="?", help=what)
     of = one.add_argument_group("the objective (each takes those that `lamcts list` shows)")
     of.add_argument("--dim", type=int, help="number of coordinates")
@@ -90,6 +90,8 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     of.add_argument("--seeds", choices=("fresh", "fixed"), help="new start states in every evaluation, or the same")
     of.add_argument("--moments", metavar="FILE", help="standardise states: running, ars, or a file of mean and std")
     of.add_argument("--episode-steps", type=int, metavar="N", help="control steps after which an episode ends")
+    line = "sizes of hidden layers, 8 or 16,16 (gym:NAME; default: a linear policy)"
+    of.add_argument("--hidden", type=_sizes, metavar="N", help=line)
     _problems(of)
     _tables(one)
     own = one.add_argument_group("a function or a program of your own")
@@ -107,7 +109,10 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     own.add_argument("--constraint", dest="constraints", action="append", metavar="WORDS", help=line)
     line = "where the front's hypervolume is measured from, for each objective"
     own.add_argument("--reference", action="append", metavar="NAME=NUMBER", help=line)
-    own.add_argument("--timeout", type=float, metavar="SECONDS", help="kill a program that takes longer")
+    line = "where a program's lines say how it is doing: 'epoch (?P<step>\\d+) loss (?P<value>\\S+)', or two groups"
+    own.add_argument("--report", metavar="REGEX", help=line)
+    line = "end an evaluation that takes longer; a program with all that it started, a function as `timeout=` does"
+    own.add_argument("--timeout", type=float, metavar="SECONDS", help=line)
     line = (
         "where the number is (default: the last on the last line); of several names NAME=REGEX (default: a JSON object)"
     )
@@ -116,6 +121,8 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows; your own: 200)")
     how.add_argument("--sampler", default="auto", help="local search inside a region (default: auto)")
     how.add_argument("--no-tree", action="store_true", help="search the whole space with the sampler alone")
+    line = "stop trials that report and are behind others: median, halving or hyperband"
+    how.add_argument("--pruner", metavar="NAME", help=line)
     out = _course(one, how)
     out.add_argument(
         "--check", type=int, default=CHECK_EPISODES, metavar="N", help="score the best policy on N new episodes"
@@ -165,7 +172,7 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "random networks to begin with (default: the search's own, for lanas 200, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
     _course(one, how)
-    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False)
+    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False, pruner=None, timeout=None)
     return one
 
 
@@ -174,6 +181,10 @@ def _problems(of: "argparse._ArgumentGroup") -> None:
     of.add_argument("--continuous", action="store_true", default=None, help="the vessel's sheets have any thickness")
     of.add_argument("--constrained", action="store_true", default=None, help="the car's loads are constraints")
     of.add_argument("--objective-count", type=int, metavar="N", help="how many objectives (DTLZ)")
+    of.add_argument("--network", metavar="NAME", help="whose training step's memory is planned: alexnet, resnet, ...")
+    of.add_argument("--images", type=int, metavar="N", help="of a training step")
+    of.add_argument("--within", metavar="SIZE", help="what the step's memory may be, such as 900MB")
+    of.add_argument("--again", action="store_true", default=None, help="more may become of an activation")
     of.add_argument("--against", metavar="NAME", help="what a network costs: params, mflops, latency_s, ...")
 
 
@@ -219,6 +230,20 @@ def _plot(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     return one
 
 
+def _film(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
+    line = "film the policy that a run has found, without a screen: a strip of frames, and a GIF or MP4"
+    one = commands.add_parser("film", help=line, description=line + ".", allow_abbrev=False)
+    one.add_argument("run", help="the folder of a run, or its result.json")
+    one.add_argument("--seconds", type=float, default=5.0, help="how long at most, in its own time (default: 5)")
+    one.add_argument("--size", type=int, default=320, metavar="PIXELS", help="height of a frame (default: 320)")
+    one.add_argument("--seed", type=int, default=0, help="of the start of the episode (default: 0)")
+    one.add_argument("--frames", type=int, default=6, metavar="N", help="on the strip (default: 6)")
+    line = "where to, .gif, or .mp4 with imageio-ffmpeg; the strip beside it, .png (default: film in the folder)"
+    one.add_argument("--out", metavar="FILE", help=line)
+    one.set_defaults(command=_late("lamcts.cli.film", "film"))
+    return one
+
+
 def _report(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "write one page on one or several runs, to look into in a browser"
     one = commands.add_parser("report", help=line, description=line + ".", allow_abbrev=False)
@@ -245,6 +270,13 @@ def _number_or_threads(text: str) -> int | str:
         return text if text == "threads" else int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected a whole number or 'threads', got {text!r}") from None
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        return [int(size) for size in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected whole numbers such as 8 or 16,16, got {text!r}") from None
 
 
 def _seed_or_word(text: str) -> int | str:

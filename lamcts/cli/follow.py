@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lamcts.cli.evaluations import rows_in
 from lamcts.cli.screen import evaluation_of, number, say
 from lamcts.study.export import LAST
+from lamcts.study.known import PRUNED
 from lamcts.study.load import journal_in
 
 if TYPE_CHECKING:
@@ -58,9 +59,14 @@ def _line(record: "Recorded", row: dict[str, Any]) -> str:
     """Return a row as text: values, or what went wrong, and the point."""
     goals = record.goals
     own = [*goals.names, *map(str, goals.constraints)]
-    said = [f"failed: {row['message']}"] if row["message"] else [f"{name} {number(row[name])}" for name in own]
+    said = [_said(row["message"])] if row["message"] else [f"{name} {number(row[name])}" for name in own]
     point = [f"{name}={_brief(value)}" for name, value in row.items() if name not in {"trial", *own, *LAST}]
     return "  ".join([*said, *point[:MOST_SHOWN], *(["..."] if len(point) > MOST_SHOWN else [])])
+
+
+def _said(message: str) -> str:
+    """Return why an evaluation has no value: it failed, or was stopped."""
+    return message if PRUNED.fullmatch(message) else f"failed: {message}"
 
 
 def _brief(value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lamcts.cli.checked import RESULT
 from lamcts.cli.pictures import Course, figure_of, kinds
 from lamcts.cli.screen import complain, evaluation_of, say
 from lamcts.errors import MissingExtra
@@ -18,7 +19,6 @@ from lamcts.study.export import json_values
 if TYPE_CHECKING:
     from lamcts.study import Study
 
-RESULT = "result.json"
 FRONT = "front.csv"
 
 
@@ -100,9 +100,12 @@ def _draw(study: "Study", result: Any, folder: Path, about: dict[str, Any]) -> l
         figures["tree.png"] = plot.tree(study.optimizer)
         root = study.optimizer.tree_root()
         if objective.space.dim <= 2 and root is not None and root.split is not None:
-            # a grid of calls: only of what evaluates many at once, never of a program
-            function = objective if hasattr(objective, "many") and goals.plain else None
+            # a grid of calls: only of what evaluates many at once, never of a program or of episodes
+            cheap = hasattr(objective, "many") and not hasattr(objective, "rollouts")
+            function = objective if cheap and goals.plain else None
             figures["partition.png"] = plot.partition(study.optimizer, function=function)
+        elif objective.space.dim <= 2:
+            say("no partition.png: the tree has not split the space yet")
     if hasattr(objective, "architectures"):
         figures["network.png"] = plot.cells(objective.architectures, result.x)
     for name, figure in figures.items():

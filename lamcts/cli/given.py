@@ -24,6 +24,7 @@ SETTINGS = (
     "seeds",
     "moments",
     "episode_steps",
+    "hidden",
     "table",
     "dataset",
     "guide",
@@ -36,9 +37,13 @@ SETTINGS = (
     "continuous",
     "constrained",
     "objective_count",
+    "network",
+    "images",
+    "within",
+    "again",
 )  # of the package's objectives, as options
 FILES = ("moments", "table", "latency", "robustness")  # settings that may be paths: a run is the same wherever they lie
-OWN = ("param", "space", "maximize", "timeout", "pattern", *GOALS)  # of functions and programs
+OWN = ("param", "space", "maximize", "pattern", "report", *GOALS)  # of functions and programs
 BUDGET = 200  # evaluations of a first run on a function or a program that nobody here knows (untuned)
 
 
@@ -58,14 +63,15 @@ def given(args: argparse.Namespace) -> Given:
         return _command(args)
     if args.objective is None:
         raise ValueError("expected an objective, got none: a name from `lamcts list`, file.py:function, or --command")
-    return _function(args) if ":" in args.objective else _registered(args)
+    prefix, colon, _ = args.objective.partition(":")
+    return _function(args) if colon and prefix not in objectives.families() else _registered(args)
 
 
 def _registered(args: argparse.Namespace) -> Given:
     row = objectives.entry(args.objective)
     settings = settings_of(args, row, SETTINGS)
     _refuse(args, OWN, f"file.py:function or --command, and {args.objective!r} has its own")
-    return Given(objectives.make(args.objective, **settings), row.name, row.name, settings, row.budget)
+    return Given(objectives.make(args.objective, **settings), row.name, _short(row.name), settings, row.budget)
 
 
 def settings_of(args: argparse.Namespace, row: objectives.Entry, names: Sequence[str]) -> dict[str, Any]:
@@ -84,7 +90,7 @@ def option(name: str) -> str:
 
 def _function(args: argparse.Namespace) -> Given:
     _refuse(args, SETTINGS[1:], "the objectives of `lamcts list`")
-    _refuse(args, ["timeout", "pattern"], "--command")
+    _refuse(args, ["pattern", "report"], "--command")
     space = space_of(args.param or [], args.space, args.dim)
     made = objectives.Function.of(args.objective, space, args.maximize, **_goals(args))
     where, _, name = args.objective.rpartition(":")
@@ -99,11 +105,13 @@ def _command(args: argparse.Namespace) -> Given:
     if space is None:
         raise ValueError("--command: expected its parameters, got none: add --param NAME=RANGE or --space FILE")
     pattern, goals = _pattern(args), _goals(args)
-    made = objectives.Command(args.template, space, args.timeout, bool(args.maximize), pattern, **goals)
+    made = objectives.Command(
+        args.template, space, args.timeout, bool(args.maximize), pattern, report=args.report, **goals
+    )
     program = made.words[0]
     if "{" not in program and shutil.which(program) is None:
         raise ValueError(f"--command: expected a program that can be run, got {program!r}: check its path and its mode")
-    settings = {} if pattern is None else {"pattern": pattern}
+    settings = {name: given for name, given in {"pattern": pattern, "report": args.report}.items() if given is not None}
     return Given(made, args.template, _leading(made.words), settings)
 
 

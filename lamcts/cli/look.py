@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts import objectives, samplers
+from lamcts.cli.checked import rows_of
 from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.follow import follow
 from lamcts.cli.given import option
@@ -16,7 +17,7 @@ from lamcts.cli.pictures import EFFECTS, Course, effects_of, episodes_of, figure
 from lamcts.cli.screen import SCREEN, evaluation_of, front_text, number, pairs, say, span, table
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.failures import OTHER, by_kind
-from lamcts.outcomes.standing import CHECKED, FAILED
+from lamcts.outcomes.standing import CHECKED, FAILED, PRUNED
 from lamcts.study.load import journal_in
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def list_names(args: argparse.Namespace) -> int:
     for name, row in objectives.names().items():
         takes = " ".join(option(setting) for setting in row.settings if setting != "base_seed")
         rows.append([name, f"{row.budget} evaluations", takes, row.line + _missing(row.extra if row.missing else None)])
+    rows += [[f"{prefix}:NAME", "", "", line] for prefix, line in objectives.families().items()]
     table(rows)
     say()
     say("samplers (lamcts run ... --sampler NAME)")
@@ -80,7 +82,7 @@ def show(args: argparse.Namespace) -> int:
         rows.append(["the tree", tree_share(record.core.placements)])
     if (known := np.isfinite(record.seconds)).any():
         rows.append(["evaluating", span(sum(record.seconds[known].tolist()))])
-    rows += _found(record)
+    rows += _found(record) + rows_of(record)
     messages = list(dict.fromkeys(record.failures.values()))
     rows += [["failure", message] for message in messages[:MOST_FAILURES]]
     if len(messages) > MOST_FAILURES:
@@ -102,9 +104,10 @@ def _sought(record: "Recorded") -> list[list[str]]:
 def _counts(record: "Recorded") -> str:
     failures = by_kind(record.failures)
     why = f": {', '.join(f'{len(rows)} {kind}' for kind, rows in failures.items())}" if {*failures} - {OTHER} else ""
-    failed, checked = (int(np.count_nonzero(record.columns.kind == kind)) for kind in (FAILED, CHECKED))
+    failed, checked, pruned = (int(np.count_nonzero(record.columns.kind == k)) for k in (FAILED, CHECKED, PRUNED))
     kept = "" if record.goals.plain else f"{int(record.feasible.sum())} feasible, "
     unrun = f", {checked} checked and not run" if checked else ""
+    unrun += f", {pruned} pruned" if pruned else ""
     done = int(np.count_nonzero(record.trial >= 0))
     known = f"{record.n - done} known, " if done < record.n else ""
     counts = f"{done} finished ({known}{kept}{failed} failed{why}{unrun}), {len(record.pending)} pending"

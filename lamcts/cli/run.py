@@ -8,17 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lamcts import samplers
 from lamcts.cli import INTERRUPTED
+from lamcts.cli.checked import check, start
 from lamcts.cli.found import leave
 from lamcts.cli.given import FILES, Given, given
 from lamcts.cli.parameters import fixed_of
 from lamcts.cli.screen import front_text, number, pairs, say
 from lamcts.errors import JournalError
 from lamcts.outcomes.goals import Goals
-from lamcts.rng import Purpose, derive
 from lamcts.spaces.fixed import fixed
 
 if TYPE_CHECKING:
@@ -63,12 +61,14 @@ def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], repo
         say(f"{len(study.known)} known results from {args.known}, each told once")
     if journal is None:
         say(f"no journal: {args.sampler} cannot go on from where it stopped")
-    start = _start(objective, args.check, args.seed)
+    before = start(objective, args)
     result = study.solve()
-    code = leave(args, study, result, folder, about | start, partial(report, args, objective))
+    code = leave(args, study, result, folder, about | before, partial(report, args, objective))
     if result.status == "interrupted":
         say("the same command begins again" if journal is None else "the same command goes on from here")
         return INTERRUPTED
+    if code == 0 and hasattr(objective, "policy"):
+        say(f"lamcts film {folder} shows it at work")
     return code
 
 
@@ -85,11 +85,17 @@ def folder_of(args: argparse.Namespace, wanted: Given) -> Path:
     """Return the folder of a run: one for each objective, its settings, and how it is searched."""
     if args.out:
         return Path(args.out)
-    named = {name: Path(value).stem if name in FILES else value for name, value in wanted.settings.items()}
-    parts = [wanted.short, *(f"{name}{value}" for name, value in named.items())]
+    parts = [wanted.short, *(f"{name}{_brief(name, value)}" for name, value in wanted.settings.items())]
     parts += [args.sampler.replace(":", "-")] if args.sampler != samplers.AUTO else []
     parts += ["notree"] if args.no_tree else []
     return Path("-".join([*parts, f"seed{args.seed}"]))
+
+
+def _brief(name: str, value: Any) -> str:
+    """Return the value of a setting as it stands in the name of a folder."""
+    if isinstance(value, list):
+        return "-".join(map(str, value))
+    return Path(value).stem if name in FILES else str(value)
 
 
 def done_in(journal: Path, about: dict[str, Any]) -> int:
@@ -140,6 +146,8 @@ def _study(
         patience=args.patience,
         known=args.known,
         give_up=args.give_up or None,
+        pruner=args.pruner,
+        timeout=None if hasattr(objective, "timeout_seconds") else args.timeout,  # a program has its own
         noisy=args.noisy,
         fix=fixed_of(args.fix, objective.space),
         journal=journal,
@@ -157,7 +165,7 @@ def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[s
             objective = objective.recalling(result.memory)
         found["policy"] = objective.policy(result.x)
         if args.check > 0:
-            found["check"] = _check("the same policy", objective, result.x, args.check, args.seed)
+            found |= check(objective, result.x, args)
     return found
 
 
@@ -183,20 +191,3 @@ def _mean(result: Any) -> str:
     best = result.candidates[0]
     error = f", standard error {number(best.error)}" if best.repeats > 1 else ""
     return f" (mean of {best.repeats} fresh evaluations{error})"
-
-
-def _start(objective: Any, episodes: int, seed: int) -> dict[str, Any]:
-    """Score the policy that every search starts with: what is found has to be seen beside it."""
-    if not hasattr(objective, "policy") or objective.x0 is None or episodes < 1:
-        return {}
-    who = "the start" if np.any(objective.x0) else "W = 0"
-    return {"start": _check(who, objective, objective.x0, episodes, seed)}
-
-
-def _check(who: str, objective: Any, x: Any, episodes: int, seed: int) -> dict[str, float]:
-    """Score the policy on episodes that the search has not seen: the best of noisy scores flatters itself."""
-    fresh = derive(seed, Purpose.EVALUATION, 0, 1)  # trials have keys of one number less
-    returns = objective.evaluate(x, seed=fresh, rollouts=episodes).returns
-    result = {"episodes": episodes, "mean": float(returns.mean()), "sd": float(returns.std(ddof=min(1, episodes - 1)))}
-    say(f"{who} on {episodes} new episodes: mean {number(result['mean'])}, sd {number(result['sd'])}")
-    return result

@@ -3,9 +3,10 @@
 import sqlite3
 from typing import Any
 
+from lamcts.journal.events import times_of
 from lamcts.journal.recorded import Recorded
 from lamcts.journal.table import check_row, checksum, damaged, in_sequence, unpack
-from lamcts.journal.tables import ENTRIES, check_meta, checks_of, columns_of, times_of
+from lamcts.journal.tables import ENTRIES, check_meta, checks_of, columns_of
 
 SCHEMA = {
     "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID",

@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,9 +10,10 @@ from importlib import metadata
 from typing import Any
 
 from lamcts.errors import JournalError
-from lamcts.journal import format1, tables
+from lamcts.journal import events, format1, tables
 from lamcts.journal.file import connect, create, explained, fill, format_of
 from lamcts.journal.fingerprint import compare, plain
+from lamcts.journal.on_the_way import Report, put_reports
 from lamcts.journal.place import MEMORY, Lock, inspect_header, named, resolved
 from lamcts.journal.recorded import Recorded, load
 from lamcts.journal.table import pack
@@ -108,10 +109,11 @@ class Journal:
 
     # Writing --------------------------------------------------------------------------------------------------------
 
-    def write(self, delta: Delta, memory: Any = None) -> None:
+    def write(self, delta: Delta, memory: Any = None, reports: Iterable[Report] = ()) -> None:
         """Write what is new since `mark`, in one transaction: all of it or nothing.
 
         `memory`: JSON values that stand in `recorded().memory` from then on; None leaves those that do.
+        `reports`: (trial, step, loss) of what trials that are told now reported on their way, inf for a nan.
         """
         since, until = delta.since, delta.until
         if since != self.mark or until.rows < since.rows or until.trials < since.trials:
@@ -126,7 +128,8 @@ class Journal:
             tables.put_searches(db, delta, self._sampler)
             LEADERS.put(db, ((row, pack(plain(point), "point")) for row, point in delta.leaders))
             tables.put_meta(db, {"core": vars(delta.core)} | ({} if memory is None else {"memory": memory}))
-            tables.put_events(db, tables.events_of(delta))
+            put_reports(db, reports)
+            events.put_events(db, events.events_of(delta))
         self.mark, self._started = until, True
 
     def check(self, check: Check) -> None:

@@ -1,13 +1,16 @@
 """What a journal holds, read back and checked: values of the wrong kind or size are errors, never taken over."""
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.journal import tables
+from lamcts.journal.events import read_events
+from lamcts.journal.on_the_way import read_reports
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import Check
 from lamcts.observations import Columns
@@ -40,6 +43,9 @@ class Recorded:
     times: Floats  # [n], seconds since 1970 at which a row was written
     asks: int  # how often new points were asked for
     memory: Any = None  # what evaluations have learned, where the objective learns (JSON values)
+    proposers: dict[int, str] = field(default_factory=dict)  # row -> the part of its search that proposed it, as an arm
+    floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
+    reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there (nan: inf)
 
     @property
     def n(self) -> int:
@@ -55,7 +61,7 @@ class Recorded:
         """The objectives and constraints of the run."""
         return Goals.from_signature(self.fingerprint, self.maximize)
 
-    @property
+    @cached_property
     def y(self) -> Floats:
         """What rows are compared by, [n]: the losses where there is one and no constraint; nan for failures."""
         return standing(self.columns.f, self.columns.g, self.columns.kind)
@@ -130,7 +136,8 @@ class Recorded:
             )
         if self.core is None:
             raise RuntimeError("state: nothing was recorded in this journal yet; write a delta first")
-        return State(self.fingerprint, self.core, self.columns, self.failures, self.pending, self.searches)
+        parts = self.columns, self.failures, self.pending, self.searches, self.floors
+        return State(self.fingerprint, self.core, *parts)
 
     @property
     def mark(self) -> Mark:
@@ -143,8 +150,8 @@ class Recorded:
 def load(db: sqlite3.Connection, path: str) -> Recorded:
     """Read a whole journal of the present format; JournalError where anything is not as it was written."""
     meta = tables.read_meta(db, path)
-    columns, failures = tables.read_rows(db, path, meta)
-    times, asks = tables.read_events(db, path, len(columns.x))
+    columns, failures, floors = tables.read_rows(db, path, meta)
+    times, asks, proposers = read_events(db, path, len(columns.x))
     core = meta.get("core")
     if core is None and (len(columns.x) or asks):
         raise damaged(path, "expected an entry core, got none beside rows and events")
@@ -165,6 +172,9 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         times=times,
         asks=asks,
         memory=meta.get("memory"),
+        proposers=proposers,
+        floors=floors,
+        reports=read_reports(db, path),
     )
 
 

@@ -1,15 +1,15 @@
 """The tables of format 2, each with what is written into it and how it is read back, side by side.
 
-Some columns are there for what comes: a row's kind and note, more than one loss, constraints, values on the way.
+What trials reported on their way stands in on_the_way.py.
 """
 
 import sqlite3
-import time
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lamcts.journal.events import EVENTS, put_events
+from lamcts.journal.on_the_way import REPORTS, floors_in, note_of
 from lamcts.journal.table import (
     Table,
     check_row,
@@ -77,7 +77,7 @@ def put_rows(db: sqlite3.Connection, delta: Delta) -> None:
     ROWS.put(
         db,
         (
-            (row, int(trial), int(source), KINDS[kind], numbers, delta.failures.get(row), None)
+            (row, int(trial), int(source), KINDS[kind], numbers, delta.failures.get(row), note_of(delta.floors, row))
             for row, trial, source, kind, numbers in zip(
                 range(first, first + len(c.x)), c.trial, c.source, c.kind, map(pack_numbers, _numbers(c)), strict=True
             )
@@ -89,8 +89,13 @@ def _numbers(columns: Columns) -> Floats:
     return np.column_stack([columns.f, columns.g, columns.seconds, columns.x])  # [n, m + c + 1 + d]
 
 
-def read_rows(db: sqlite3.Connection, path: str, meta: dict[str, Any]) -> tuple[Columns, dict[int, str]]:
-    """Return the rows, and what went wrong in those that failed; `meta` has the run's fingerprint and widths."""
+def read_rows(
+    db: sqlite3.Connection, path: str, meta: dict[str, Any]
+) -> tuple[Columns, dict[int, str], dict[int, float]]:
+    """Return the rows, what went wrong in those that failed, and after which loss those rank that were pruned.
+
+    `meta` has the run's fingerprint and widths.
+    """
     widths = widths_of(meta["fingerprint"])
     if meta["widths"] != widths:
         raise damaged(path, f"expected rows of {widths['losses']} losses and {widths['constraints']} constraints")
@@ -99,9 +104,9 @@ def read_rows(db: sqlite3.Connection, path: str, meta: dict[str, Any]) -> tuple[
     if not all(row[3] in KINDS for row in found):
         raise damaged(path, f"rows: expected kinds of {', '.join(KINDS)}")
     columns = columns_of(path, [(row[1], row[2], row[4]) for row in found], **widths)
-    return columns._replace(kind=_kinds(path, [row[3] for row in found], columns)), {
-        row[0]: str(row[5]) for row in found if row[5] is not None
-    }
+    columns = columns._replace(kind=_kinds(path, [row[3] for row in found], columns))
+    failures = {row[0]: str(row[5]) for row in found if row[5] is not None}
+    return columns, failures, floors_in(path, [(row[0], row[3], row[6]) for row in found])
 
 
 def _kinds(path: str, words: list[str], columns: Columns) -> Rows:
@@ -231,57 +236,6 @@ def checks_of(path: str, found: list[tuple[Any, ...]], n: int) -> list[Check]:
         Check(row, repeat, float(loss), float(seconds), None if message is None else str(message))
         for (row, repeat, _, message), (loss, seconds) in zip(found, numbers, strict=True)
     ]
-
-
-# Values on the way of a trial, for pruning; not written yet -----------------------------------------------------------
-REPORTS = Table(
-    "reports",
-    "trial INTEGER, step INTEGER, value REAL NOT NULL",
-    "trial, step",
-    ", PRIMARY KEY (trial, step)) WITHOUT ROWID",
-)
-
-# What happened, in order: ask (first trial, how many), tell (first row), forget (trial), check (row) ------------------
-EVENTS = Table(
-    "events",
-    "n INTEGER PRIMARY KEY, kind TEXT NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, time REAL NOT NULL",
-    "n",
-)
-
-
-def put_events(db: sqlite3.Connection, events: Iterable[tuple[str, int, int]]) -> None:
-    now = time.time()
-    EVENTS.append(db, [(*event, now) for event in events])
-
-
-def events_of(delta: Delta) -> list[tuple[str, int, int]]:
-    """Return what happened between the two marks of a delta."""
-    since, until = delta.since, delta.until
-    forgotten = sorted({*delta.closed} - {*delta.columns.trial.tolist()})
-    events = [("ask", since.trials, until.trials - since.trials)] if until.trials > since.trials else []
-    events += [("tell", since.rows, until.rows - since.rows)] if until.rows > since.rows else []
-    return events + [("forget", number, 1) for number in forgotten]
-
-
-def read_events(db: sqlite3.Connection, path: str, n: int) -> tuple[Floats, int]:
-    """Return when each of `n` rows was written, [n], and how often there was an ask."""
-    found = EVENTS.read(db, path)
-    in_sequence(path, "events", [event[0] for event in found])
-    return times_of(path, [event[1:] for event in found], n)
-
-
-def times_of(path: str, events: list[tuple[Any, ...]], n: int) -> tuple[Floats, int]:
-    """Return the times [n] and the number of asks of (kind, first, count, time) of each event."""
-    integers(path, "events", [event[1:3] for event in events])
-    if not all(isinstance(event[3], float) for event in events):
-        raise damaged(path, "events: expected a time in seconds")
-    times = np.full(n, np.nan)
-    for kind, first, count, at in events:
-        if kind == "tell":
-            check_row(path, "events", first, n)
-            check_row(path, "events", first + count - 1, n)
-            times[first : first + count] = at
-    return times, sum(kind == "ask" for kind, *_ in events)
 
 
 TABLES = (META, ROWS, PENDING, LEADERS, CHECKS, SESSIONS, LOG, REPORTS, EVENTS)

@@ -16,6 +16,7 @@ from lamcts.models.gp import Hyper, Posterior
 from lamcts.models.groups import Groups
 from lamcts.models.scale import Scale
 from lamcts.observations import Observations
+from lamcts.outcomes.standing import PRUNED
 from lamcts.types import Floats, Rows
 
 ROWS_EACH, LEAST_ROWS, MOST_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
@@ -23,6 +24,7 @@ FIT_ROWS_EACH, LEAST_FIT_ROWS, MOST_FIT_ROWS = 5, 256, 500  # the same of the ro
 # benchmarks/gp_speed.py prints: a fit with 1000 rows takes five times as long as one with 500
 KEPT = 3 / 4  # of the most rows, when the rows are chosen anew: the rest is room for results to come (untuned)
 REFIT_ROWS = 25  # new rows after which a refit is always due (untuned)
+MOST_PRUNED = 200  # rows beside those of the model (untuned)
 SHORT, SHORT_NOISE = 8.0, 1e-3  # a start at which ripples are shape, not noise (untuned)
 P = TypeVar("P", Posterior, Groups)
 Fit = Callable[..., tuple[Hyper, float]]
@@ -194,6 +196,21 @@ class LocalModel(LocalRows[Posterior]):
     ) -> None:
         super().__init__(seen, prior, model_budget, state)
         self._route = _route(model_budget.device)
+
+    def beside_pruned(self, posterior: Posterior, centre: Floats) -> Posterior:
+        """Return the process, in use until the next update, with the pruned rows nearest to `centre` [d].
+
+        They stand at what it expects there, but no better than what they rank after. It was fitted without them.
+        """
+        seen, rows = self._seen, np.flatnonzero(self._seen.kind == PRUNED)
+        if not len(rows):
+            return posterior
+        rows = rows[np.argsort(self._distances(centre, rows), kind="stable")[:MOST_PRUNED]]
+        floors = np.array([seen.floors.get(row, np.nan) for row in rows.tolist()])
+        y, x = seen.y[self.rows], seen.x[rows]
+        least = np.where(np.isnan(floors), -np.inf, Scale.of(y).down(np.nan_to_num(floors)))
+        z = np.maximum(posterior.expect(x), least)
+        return posterior.extended(x, np.concatenate([self._standard(self.rows), z]))
 
     def _fit(self, x: Floats, z: Floats, afresh: bool) -> None:
         self.state.hyper = self._fitted(x, z, self.state.hyper, afresh, self._route[0])

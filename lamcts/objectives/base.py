@@ -102,15 +102,17 @@ Build = TypeVar("Build", bound=Callable[..., Objective])
 # Modules that register objectives, by their full names since some stand above this part; each loads light, when asked.
 _MODULES = (
     *(f"lamcts.objectives.{name}" for name in ("synthetic.synthetic", "control.mujoco", "control.lunar")),
-    *(f"lamcts.objectives.{name}" for name in ("control.rover", "control.push")),
+    *(f"lamcts.objectives.{name}" for name in ("control.rover", "control.push", "control.environment")),
     *(
         f"lamcts.objectives.constrained.{name}"
         for name in ("ackley", "keane", "g", "engineering", "welded_beam", "plane")
     ),
     *(f"lamcts.objectives.pareto.{name}" for name in ("zdt", "dtlz", "branin_currin", "plane", "design", "penicillin")),
     *(f"lamcts.nas.{name}" for name in ("published", "published201", "tradeoffs")),
+    "lamcts.neural.memory.objective",
 )
 _entries: dict[str, Entry] = {}
+_families: dict[str, tuple[str, Callable[[str], Entry]]] = {}  # by what stands before the colon
 
 
 def register(
@@ -131,6 +133,25 @@ def register(
     return add
 
 
+def family(prefix: str, line: str) -> Callable[[Callable[[str], Entry]], Callable[[str], Entry]]:
+    """Return a decorator for a function that makes the row of any name "PREFIX:REST" of its REST.
+
+    `line` describes them all in one line.
+    """
+
+    def add(made: Callable[[str], Entry]) -> Callable[[str], Entry]:
+        _families[prefix] = (line, made)
+        return made
+
+    return add
+
+
+def families() -> dict[str, str]:
+    """Return the prefixes of names that are made when asked for, with a line on each."""
+    names()
+    return {prefix: line for prefix, (line, _) in sorted(_families.items())}
+
+
 def names() -> dict[str, Entry]:
     """Return every registered objective by name."""
     for module in _MODULES:
@@ -141,6 +162,9 @@ def names() -> dict[str, Entry]:
 def entry(name: str) -> Entry:
     """Return the registry's row of `name`; ValueError with the nearest names if there is none."""
     known = names()
+    prefix, colon, rest = str(name).partition(":")
+    if colon and prefix in _families:
+        return _families[prefix][1](rest)
     if name not in known:
         near = difflib.get_close_matches(str(name), known, n=NEAR_NAMES)
         cure = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(known)}"

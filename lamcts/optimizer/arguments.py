@@ -7,20 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from lamcts.foreign import hint_stepwise
 from lamcts.rng import fresh_seed
 from lamcts.spaces.values import brief
 from lamcts.tree import LatentTree
 
 
-def refuse_unknown(given: Iterable[str], known: Iterable[str], function: str) -> None:
-    """Raise TypeError for the first of the given arguments that a function does not have, with the nearest it has."""
+def refuse_unknown(given: Iterable[str], known: Iterable[str], function: str, foreign: bool = False) -> None:
+    """Raise TypeError for the first of the given arguments that a function does not have, with the nearest it has.
+
+    foreign: whether words of other libraries have an answer of their own.
+    """
     known = list(known)
     for name in given:
         if name in known:
             continue
         near = get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-        raise TypeError(f"{function}: unknown argument {name!r}; {hint}")
+        cure = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+        raise TypeError(f"{function}: unknown argument {name!r}; {(foreign and hint_stepwise(name, known)) or cure}")
 
 
 def checked_space(space: Any) -> Any:

@@ -38,8 +38,8 @@ class Optimizer:
         `samplers.auto`; ours); paper: TuRBO-1.
     tree: how the space is split: a `LatentTree`, or None to search the whole space ("auto": `LatentTree()`).
     seed: one number governs every draw (None: a fresh one, kept in `self.seed`).
-    n_init: size of the initial design (None: for d parameters 2 d as TuRBO, between 10 and 100, where half of them or
-        more are discrete d + 2, between 8 and 12, and of one objective under constraints d + 1; points); paper: 30.
+    n_init: size of the initial design (None: of d parameters 2 d as TuRBO, 10 to 100 of them; where half are discrete,
+        or some of at most 20, d + 2, between 8 and 12; of one objective under constraints d + 1; points); paper: 30.
     design: its kind ("sobol"; or "lhs", "uniform"); untuned; paper: TuRBO's is "lhs".
     x0: a point, or several, to evaluate first; they count in `n_init` (None; points of the space).
     repeat: whether points may be proposed again, which is useful only under noise (False).
@@ -66,14 +66,14 @@ class Optimizer:
         reference: Any = None,
         **unknown: Any,
     ) -> None:
-        arguments.refuse_unknown(unknown, ("space", *(Optimizer.__init__.__kwdefaults__ or ())), "Optimizer")
+        arguments.refuse_unknown(unknown, ("space", *(Optimizer.__init__.__kwdefaults__ or ())), "Optimizer", True)
         self.space, self.maximize, self.repeat = arguments.checked_space(space), bool(maximize), bool(repeat)
         self.goals = Goals.of(self.maximize, objectives, constraints, reference)
         self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
         self.seed = arguments.checked_seed(seed)
         self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else arguments.checked_sampler(sampler)
         self.tree = arguments.checked_tree(tree)
-        self.design = Design(space, design, n_init, encoded(space, x0), self.seed, self.goals.bounded)
+        self.design = Design(space, design, n_init, encoded(space, x0), self.seed, self.goals)
         self._begin()
 
     def _begin(self) -> None:
@@ -122,9 +122,9 @@ class Optimizer:
     ) -> None:
         """Take the values of some pending trials, in any order.
 
-        A value of None, nan, infinity or an exception says that the evaluation failed; such a trial may be told
-        once more with a value. `seconds`: what each evaluation took. Nothing is taken in if anything is wrong; a
-        search that raises on its results is ended with a RuntimeWarning, and the results stay.
+        A value of None, nan, infinity or an exception says that the evaluation failed (`Pruned`: that it was stopped);
+        a failed one may be told once more with a value. `seconds`: what each took. Nothing is taken in if anything is
+        wrong; a search that raises on its results is ended with a RuntimeWarning, and the results stay.
 
         With several objectives or constraints a value is a dict by name, or numbers in the order of the objectives;
         `constraints` the same of the quantities that constraints bound. A value of None beside them says that the
@@ -134,9 +134,10 @@ class Optimizer:
 
     def _take(self, told: Told) -> None:
         """What was told -> rows -> the searches that asked."""
-        f, g, kind, messages = told.outcome
+        f, g, kind, messages, floors = told.outcome
         rows = self.seen.append(told.x, f, told.seconds, told.numbers, told.sources, g, kind)
         self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
+        self.seen.floors |= {int(rows[i]): floor for i, floor in floors.items()}
         self._searches.tell(self._trials.settle(told, rows))
 
     # The same in other words ----------------------------------------------------------------------------------------
@@ -186,8 +187,7 @@ class Optimizer:
 
     def region(self) -> Region:
         """Return the region that the next `ask` searches, the initial design apart; a pure look."""
-        whole = Region(self.space, (), self.seen.good)
-        return place(self._growth, whole, self._searches, deepcopy(self._rng)).region
+        return place(self._growth, Region(self.space, (), self.seen.good), self._searches, deepcopy(self._rng)).region
 
     # State; `restore` and `delta` are what a journal works with ------------------------------------------------------
 
@@ -209,8 +209,8 @@ class Optimizer:
         return self._state().to_dict()
 
     def _state(self) -> State:
-        searches, pending = self._searches.states(), self._trials.state()
-        return State(self.fingerprint(), self._core(), self.seen.columns(), dict(self.failures), pending, searches)
+        parts = dict(self.failures), self._trials.state(), self._searches.states(), dict(self.seen.floors)
+        return State(self.fingerprint(), self._core(), self.seen.columns(), *parts)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over a state of an optimizer of equal settings; only a fresh optimizer can.
@@ -243,8 +243,7 @@ class Optimizer:
     def load(cls, path: str | os.PathLike[str], **parts: Any) -> "Optimizer":
         """Return the optimizer that `save` wrote; it goes on bit for bit.
 
-        parts: space, sampler, tree, where they are not of lamcts; they must be those of the saved run.
-        ValueError for another file, a damaged one, or other parts.
+        parts: space, sampler, tree of that run, where they are not of lamcts. ValueError for others, or no such file.
         """
         arguments.refuse_unknown(parts, PARTS, "Optimizer.load")
         settings, state = saved.read(path)
@@ -255,19 +254,21 @@ class Optimizer:
 
     def delta(self, since: Mark) -> Delta:
         """Return what is new since a mark (`Mark()`: everything), and the mark to go on from. Nothing changes."""
-        pending, best = frozenset(self._trials.pending), self.seen.best
-        until = Mark(len(self.seen), self._trials.issued, pending, best, self._searches.mark())
+        new, pending = range(since.rows, len(self.seen)), frozenset(self._trials.pending)
+        until = Mark(len(self.seen), self._trials.issued, pending, self.seen.best, self._searches.mark())
         return Delta(
             since=since,
             until=until,
             columns=self.seen.columns(since.rows),
-            failures={row: self.failures[row] for row in range(since.rows, until.rows) if row in self.failures},
+            failures={row: self.failures[row] for row in new if row in self.failures},
             issued=self._trials.state(besides=since.pending),
             closed=sorted(since.pending - until.pending),
             searches=self._searches.states(since),
             ended=sorted(since.known.keys() - self._searches.live.keys()),
             core=self._core(),
             leaders=records.leaders(self.space, self.seen, since),
+            proposers=self._searches.named(new),
+            floors={row: self.seen.floors[row] for row in new if row in self.seen.floors},
         )
 
     def _core(self) -> Core:
@@ -279,6 +280,7 @@ class Optimizer:
         core = state.core
         self.seen.append(*state.columns)
         self.failures |= state.failures
+        self.seen.floors |= state.floors
         self.placements |= core.placements
         self._designed, self._rng = int(core.designed), restore(core.rng)
         self._trials.load(int(core.trials), state.pending)

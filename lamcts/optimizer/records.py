@@ -45,15 +45,17 @@ def best(space: Space, seen: Observations, goals: Goals) -> Best:
 def front(space: Space, seen: Observations, goals: Goals) -> Front:
     """Return the feasible evaluations that no other one dominates."""
     rows = seen.front
-    return front_of(goals, seen, rows, [space.decode(seen.x[row]) for row in rows])
+    return front_of(goals, seen, rows, [space.decode(x) for x in seen.x[rows]])
 
 
 def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: list[Any]) -> Front:
     """Return some rows with their points as a front."""
-    made = []
-    for row, point in zip(rows, points, strict=True):
-        values = dict(zip(goals.names, map(float, goals.signs * columns.f[row]), strict=True))
-        made.append(FrontPoint(point, values, int(columns.trial[row]), _excesses(columns, goals, int(row))))
+    names, words = goals.names, [str(held) for held in goals.constraints]
+    values, over = goals.signs * columns.f[rows], goals.broken(columns.g[rows])  # of all at once: fronts may be large
+    made = [
+        FrontPoint(point, dict(zip(names, f, strict=True)), trial, dict(zip(words, g, strict=True)))
+        for point, f, trial, g in zip(points, values.tolist(), columns.trial[rows].tolist(), over.tolist(), strict=True)
+    ]
     senses = {goal.name: "max" if goal.maximize else "min" for goal in goals.objectives}
     reference = None if goals.reference is None else dict(zip(goals.names, goals.reference, strict=True))
     return Front(made, senses, reference)

@@ -46,7 +46,9 @@ class LocalSearches:
         self.sampler, self.seen, self.seed = fitting(sampler, seen), seen, seed
         self.live: dict[int, Search] = {}
         self.converged: list[int] = []  # rows at which searches have converged
+        self.proposers: dict[int, str] = {}  # row told here -> the part of its search that proposed it
         self.next = 0
+        self._restored: set[int] = set()  # searches from a state that have not been asked since
 
     # Where they are -------------------------------------------------------------------------------------------------
 
@@ -104,9 +106,13 @@ class LocalSearches:
             x, notes = self.live[number].session.ask(n)
             if len(x) != len(notes):
                 raise ValueError(f"{self.sampler!r}: expected a note to each of {len(x)} points, got {len(notes)}")
-        except Exception:
+        except Exception as error:
             self.end(number)
+            if number in self._restored:
+                what = f"{type(error).__name__}: {error}"
+                raise ValueError(f"state: search {number} cannot go on from what was saved ({what})") from error
             raise
+        self._restored.discard(number)
         return Proposal(x, notes)
 
     def _start(self, region: Region) -> int:
@@ -136,12 +142,18 @@ class LocalSearches:
 
     def _tell(self, number: int, results: list[Result]) -> None:
         search = self.live[number]
+        if (proposer := getattr(search.session, "proposer", None)) is not None:
+            self.proposers |= {result.row: proposer(result.note) for result in results}
         search.session.tell([result.note for result in results], np.array([result.row for result in results], np.int64))
         search.revision += 1
         if search.session.done:
             incumbent = search.session.incumbent
             self.converged += [] if incumbent is None else [int(incumbent)]
             self.end(number)
+
+    def named(self, rows: Iterable[int]) -> dict[int, str]:
+        """Return the parts of searches that proposed some rows, where they have parts."""
+        return {row: self.proposers[row] for row in rows if row in self.proposers}
 
     def forget(self, number: int, note: Any) -> None:
         """Note that a point of a search will never be told; one that raises is ended with a warning, as in `tell`."""
@@ -196,4 +208,8 @@ class LocalSearches:
             row = session.incumbent
             if row is not None and not (isinstance(row, (int, np.integer)) and row in whole.rows):
                 raise ValueError(f"search {number}: expected an incumbent that is a row that succeeded, got {row!r}")
-            self.live[number] = Search(session, None if saved.first is None else np.array(saved.first))
+            self._restored.add(number)
+            self.live[number] = Search(session, None if saved.first is None else self._point(saved.first))
+
+    def _point(self, first: list[float]) -> Floats:
+        return np.array(first, float).reshape(self.seen.dim)

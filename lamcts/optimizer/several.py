@@ -7,34 +7,58 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lamcts.errors import Pruned
 from lamcts.optimizer.losses import loss_of
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import CHECKED, FAILED, OK
+from lamcts.outcomes.standing import CHECKED, FAILED, OK, PRUNED
 from lamcts.text import safe_repr
 from lamcts.types import Floats, array_of, number_of
 
 
 class Taken(NamedTuple):
-    """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong where one failed."""
+    """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong where one failed.
+
+    floors: by place, the losses after which those rank that were pruned.
+    """
 
     f: Floats
     g: Floats
     kind: Any
     messages: list[str | None]
+    floors: dict[int, float]
 
 
 def taken(values: Sequence[Any], constraints: Sequence[Any], goals: Goals) -> Taken:
     """Return k evaluations as columns; ValueError names what is missing, or too much, and what came."""
+    pruned = [i for i, value in enumerate(values) if isinstance(value, Pruned)]
+    found = _taken([None if i in {*pruned} else value for i, value in enumerate(values)], constraints, goals)
+    if not pruned:
+        return found
+    floors = {i: floor for i in pruned if (floor := _floor(values[i], goals)) is not None}
+    found.kind[pruned] = PRUNED
+    messages = [None if i in {*pruned} else message for i, message in enumerate(found.messages)]
+    return found._replace(messages=messages, floors=floors)
+
+
+def _floor(pruned: Pruned, goals: Goals) -> float | None:
+    """Return the loss after which a pruned trial ranks, None where that is unknown."""
+    if len(goals.objectives) > 1:
+        raise ValueError(f"values: expected no pruned trial with the objectives {', '.join(goals.names)}, got one")
+    loss, _ = loss_of(pruned.after, goals.objectives[0].maximize)
+    return loss if math.isfinite(loss) else None
+
+
+def _taken(values: Sequence[Any], constraints: Sequence[Any], goals: Goals) -> Taken:
     if goals.plain:
         pairs = [loss_of(_only(value, goals), goals.objectives[0].maximize) for value in values]
         _refuse(constraints, goals)
         f = np.array([loss for loss, _ in pairs], float).reshape(-1, 1)
         messages = [message for _, message in pairs]
-        return Taken(f, np.empty((len(f), 0)), np.where(np.isfinite(f[:, 0]), OK, FAILED), messages)
+        return Taken(f, np.empty((len(f), 0)), np.where(np.isfinite(f[:, 0]), OK, FAILED), messages, {})
     rows = [_one(value, held, goals) for value, held in zip(values, constraints, strict=True)]
     f = np.array([row[0] for row in rows]).reshape(len(rows), len(goals.objectives))
     g = np.array([row[1] for row in rows]).reshape(len(rows), goals.columns)
-    return Taken(f, g, np.array([row[2] for row in rows], np.int64), [row[3] for row in rows])
+    return Taken(f, g, np.array([row[2] for row in rows], np.int64), [row[3] for row in rows], {})
 
 
 def _only(value: Any, goals: Goals) -> Any:

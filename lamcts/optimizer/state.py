@@ -4,13 +4,13 @@ An optimizer gives them and takes a state; a journal writes deltas and reads a s
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from lamcts.observations import Columns
-from lamcts.outcomes.standing import FAILED, KINDS, OK
+from lamcts.outcomes.standing import FAILED, KINDS, OK, PRUNED
 from lamcts.spaces.values import brief
 from lamcts.types import Floats
 
@@ -59,6 +59,7 @@ class State:
     failures: dict[int, str]  # row -> what went wrong
     pending: list[Waiting]
     searches: dict[int, SearchState]
+    floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values, and numpy arrays under "columns" and in the pending points."""
@@ -70,7 +71,7 @@ class State:
             "failures": {str(row): message for row, message in self.failures.items()},
             "pending": [dict(vars(trial)) for trial in self.pending],
             "searches": {str(number): dict(vars(search)) for number, search in self.searches.items()},
-        }
+        } | ({"floors": {str(row): floor for row, floor in self.floors.items()}} if self.floors else {})
 
     @classmethod
     def of(cls, state: Any, dim: int, losses: int = 1, constraints: int = 0) -> "State":
@@ -88,6 +89,7 @@ class State:
                 failures={int(row): str(message) for row, message in state["failures"].items()},
                 pending=[_waiting(trial, dim) for trial in state["pending"]],
                 searches={int(number): SearchState(**search) for number, search in state["searches"].items()},
+                floors={int(row): float(floor) for row, floor in state.get("floors", {}).items()},
             )
         except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
             raise ValueError(
@@ -96,10 +98,16 @@ class State:
 
 
 def _arrays(columns: Columns) -> dict[str, Any]:
-    """Return the columns by name; where there is one loss and no constraint it is `y`, and says which rows failed."""
+    """Return the columns by name; where there is one loss and no constraint it is `y`, and says which rows failed.
+
+    Of one loss, which rows were pruned stands beside it, where there are any.
+    """
     arrays = {name: np.array(column) for name, column in columns._asdict().items()}
     if columns.f.shape[1] == 1 and not columns.g.shape[1]:
-        return {name: arrays[name] for name in ("x", "seconds", "trial", "source")} | {"y": np.array(columns.y)}
+        pruned = ("kind",) if (columns.kind == PRUNED).any() else ()
+        return {name: arrays[name] for name in ("x", "seconds", "trial", "source", *pruned)} | {
+            "y": np.array(columns.y)
+        }
     return arrays
 
 
@@ -108,7 +116,8 @@ def _columns(columns: Any, dim: int, losses: int, constraints: int) -> Columns:
     n, plain = len(x), losses == 1 and not constraints
     f = np.asarray(columns["y" if plain else "f"], float).reshape(n, losses)
     g = np.empty((n, 0)) if plain else np.asarray(columns["g"], float).reshape(n, constraints)
-    kind = np.where(np.isfinite(f[:, 0]), OK, FAILED) if plain else np.asarray(columns["kind"], np.int64).reshape(n)
+    told = columns.get("kind") if plain else columns["kind"]
+    kind = np.where(np.isfinite(f[:, 0]), OK, FAILED) if told is None else np.asarray(told, np.int64).reshape(n)
     trial, source = (np.asarray(columns[name], np.int64).reshape(n) for name in ("trial", "source"))
     return Columns(x, f, np.asarray(columns["seconds"], float).reshape(n), trial, source, g, kind)
 
@@ -133,12 +142,14 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
     n, told = len(columns.x), set(columns.trial.tolist())
     out = [trial.id for trial in state.pending]
     x = np.vstack([columns.x, *(trial.x[None] for trial in state.pending)])
-    rows = [*state.failures, *core.converged]
+    rows, pruned = [*state.failures, *core.converged, *state.floors], columns.kind == PRUNED
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
         "losses and constraints below infinity": not (np.isinf(columns.f).any() or np.isinf(columns.g).any()),
         "kinds of rows that are known": bool(np.isin(columns.kind, range(len(KINDS))).all()),
         "losses of the rows that succeeded": bool((np.isfinite(columns.f).all(1) == (columns.kind == OK)).all()),
+        "floors of pruned rows": all(pruned[[row for row in state.floors if 0 <= row < n]])
+        and bool(np.isfinite([*state.floors.values()]).all()),
         f"between 0 and {designed} points of the design": _whole(core.designed) and 0 <= core.designed <= designed,
         "fewer trials told and out than issued": _whole(core.trials) and max([*told, *out], default=-1) < core.trials,
         "each pending trial once, and not told": len({*out}) == len(out) and not told & {*out},
@@ -185,3 +196,5 @@ class Delta:
     ended: list[int]
     core: Core
     leaders: list[tuple[int, Any]]  # rows that are the best, or on the front, and were not, with their points
+    proposers: dict[int, str]  # new rows -> the part of its search that proposed it, where it has parts
+    floors: dict[int, float] = field(default_factory=dict)  # of the new rows

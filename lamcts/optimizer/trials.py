@@ -11,11 +11,13 @@ from lamcts.optimizer.sessions import Result
 from lamcts.optimizer.several import Taken, taken
 from lamcts.optimizer.state import Waiting
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import CHECKED, OK
+from lamcts.outcomes.standing import CHECKED, OK, PRUNED
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import Space
 from lamcts.trial import Trial
 from lamcts.types import Floats, Rows
+
+FINAL = (OK, PRUNED)  # a trial that is of these kinds is told nothing more
 
 
 class Told(NamedTuple):
@@ -131,7 +133,7 @@ class Trials:
         first = [Result(trial.session, trial.note, row) for trial, row, _ in known if trial.id in self.pending]
         self.close([trial for trial, *_ in known if trial.id in self.pending])
         for trial, _, kind in known:
-            if kind == OK:
+            if kind in FINAL:
                 self.late.pop(trial.id, None)
             else:
                 self.late[trial.id] = trial
@@ -154,7 +156,7 @@ class Trials:
         self.issued = issued
         for waiting in pending:
             self._remember(waiting)
-        trial, done = self._seen.trial, self._seen.kind == OK
+        trial, done = self._seen.trial, np.isin(self._seen.kind, FINAL)
         late = set(trial[~done].tolist()) - set(trial[done].tolist()) - {-1}
         for row in np.flatnonzero(np.isin(trial, list(late))):
             x = np.array(self._seen.x[row])

@@ -28,7 +28,11 @@ def hypervolume(f: Floats, reference: Floats) -> float:
     From three columns on it takes moocore where that is there, hundreds of times faster on large fronts.
     MissingExtra without it, for more than `OWN` columns.
     """
-    front, reference = _front(f, reference)
+    return _volume(*_front(f, reference))
+
+
+def _volume(front: Floats, reference: Floats) -> float:
+    """Return the volume of a front below the reference, each row once, in order."""
     if len(reference) <= 2 or not len(front):
         return _dominated(front, reference)
     try:
@@ -42,12 +46,15 @@ def hypervolume(f: Floats, reference: Floats) -> float:
 
 def hypervolume_so_far(f: Floats, reference: Floats) -> Floats:
     """Return the hypervolume of the first row of f [n, m], of the first two, and so on, [n]."""
-    front, volume = np.empty((0, np.shape(f)[1])), 0.0
+    f = np.asarray(f, float)
+    (front, reference), volume = _front(f[:0], reference), 0.0
     course = np.empty(len(f))
-    for i, row in enumerate(np.asarray(f, float)):
-        if np.isfinite(row).all() and not (front <= row).all(1).any():  # else it adds nothing
+    counts = {*np.flatnonzero((np.isfinite(f) & (f < reference)).all(1)).tolist()}
+    for i, row in enumerate(f):
+        if i in counts and not (front <= row).all(1).any():  # else it adds nothing
             front = np.concatenate([front[(front < row).any(1)], row[None]])
-            volume = hypervolume(front, reference)
+            front = front[np.lexsort(front.T[::-1])]  # as of all at once: what is kept is a front, each row once
+            volume = _volume(front, reference)
         course[i] = volume
     return course
 

@@ -1,7 +1,7 @@
 """The one order of rows that have several columns: what tree, searches and `best` compare by.
 
 First the feasible rows, by how many others dominate them; then the infeasible ones, by the sum of the ranks of their
-violations; failed rows have no standing. With one objective and no constraint it is the order of the losses.
+violations; failed and pruned rows have no standing. With one objective and no constraint it is the order of the losses.
 """
 
 import numpy as np
@@ -12,8 +12,9 @@ from lamcts.outcomes.violations import ViolationRanks, violation
 from lamcts.types import Floats
 
 Mask = NDArray[np.bool_]
-OK, FAILED, CHECKED = 0, 1, 2  # kinds of rows: evaluated; failed; only its constraints are known
-KINDS = ("ok", "failed", "checked")
+# kinds of rows: evaluated; failed; only its constraints are known; stopped on its way, since others were ahead
+OK, FAILED, CHECKED, PRUNED = 0, 1, 2, 3
+KINDS = ("ok", "failed", "checked", "pruned")
 
 
 def feasible(g: Floats, kind: NDArray[np.int64]) -> Mask:

@@ -6,6 +6,7 @@ from lamcts.plot.fronts import front, parallel
 from lamcts.plot.leaves import partition
 from lamcts.plot.networks import cells
 from lamcts.plot.nodes import tree
+from lamcts.plot.overlay import fronts
 from lamcts.plot.progress import hypervolume, violation
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "cells",
     "contours",
     "front",
+    "fronts",
     "hypervolume",
     "importance",
     "parallel",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lamcts.plot.canvas import COLOURS, FAINT, literal, sheet, titled
+from lamcts.plot.canvas import COLOURS, FAINT, dot, keyed, literal, sheet, titled
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def best_so_far(
     axes.set_xlim(0, (episodes or 1) * max(len(run.values) for run in everything) + 1)
     axes.grid(axis="y", color=FAINT, alpha=0.2, linewidth=0.7)
     titled(axes, title, "evaluations" if episodes is None else f"simulated episodes ({episodes} an evaluation)", y)
-    if axes.get_legend_handles_labels()[1]:
-        axes.legend(frameon=False, fontsize=9, loc="best")
+    keyed(axes)
     return figure
 
 
@@ -126,7 +125,7 @@ def _one(axes: "Axes", run: Run, colour: str, label: str, scale: int, lost: str 
     """Draw a run; `lost`: what its nan are called, None to draw the line alone."""
     x = scale * np.arange(1, len(run.values) + 1)
     if lost is not None:
-        axes.scatter(x, run.values, s=9, color=FAINT, alpha=0.45, linewidths=0, label="each evaluation")
+        axes.scatter(x, run.values, s=dot(len(x)), color=FAINT, alpha=0.5, linewidths=0, label="each evaluation")
         gone = np.isnan(run.values)
         if gone.any():
             marks: dict[str, Any] = {"marker": "|", "color": COLOURS[1], "linestyle": "none", "clip_on": False}

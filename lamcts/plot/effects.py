@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lamcts.models.forest import Forest, rank_of
-from lamcts.plot.canvas import COLOURS, FAINT, VALUES, literal, page, sheet, styled, titled
+from lamcts.plot.canvas import COLOURS, FAINT, LABEL, NOTE, TITLE, VALUES, dot, literal, page, sheet, styled, titled
 from lamcts.spaces.named import Named, NamedSpace
 from lamcts.types import Floats
 
@@ -70,13 +70,13 @@ def slices(effects: Effects, *, title: str = "Slices") -> "Figure":
     columns, shown = effects.space.values(effects.x), np.arange(1.0, len(effects.x) + 1)
     for axes, i in zip(panels, order, strict=True):
         dots = axes.scatter(
-            _numbers(columns[i], effects.space.parameters[i]), effects.values, s=10, c=shown, cmap=VALUES
+            _numbers(columns[i], effects.space.parameters[i]), effects.values, s=dot(len(shown)), c=shown, cmap=VALUES
         )
         _scale(axes, "x", effects.space.parameters[i])
         titled(axes, "", effects.space.names[i], effects.name)
         axes.set_ylim(*_height(effects))
-    figure.suptitle(title, fontsize=12, fontweight="bold")
-    figure.colorbar(dots, ax=panels, pad=0.02, shrink=0.9).set_label("evaluation", fontsize=9)
+    figure.suptitle(title, fontsize=TITLE, fontweight="bold")
+    figure.colorbar(dots, ax=panels, pad=0.02, shrink=0.9).set_label("evaluation", fontsize=NOTE)
     return figure
 
 
@@ -94,11 +94,11 @@ def contours(effects: Effects, *, title: str = "What a forest expects") -> "Figu
         field = axes.contourf(_native(effects, i, steps), _native(effects, j, steps), z, 12, cmap=VALUES)
         figure.colorbar(field, ax=axes, pad=0.02, shrink=0.9)
         x, y = (_numbers(columns[k], parameters[k]) for k in (i, j))
-        axes.scatter(x, y, s=8, color="white", edgecolors="black", linewidths=0.4)
+        axes.scatter(x, y, s=dot(len(x)) / 2, color="white", edgecolors="black", linewidths=0.4)
         for side, k in (("x", i), ("y", j)):
             _scale(axes, side, parameters[k])
         titled(axes, "", effects.space.names[i], effects.space.names[j])
-    figure.suptitle(f"{title}: {RANK}", fontsize=12, fontweight="bold")
+    figure.suptitle(f"{title}: {RANK}", fontsize=TITLE, fontweight="bold")
     return figure
 
 
@@ -114,7 +114,7 @@ def parameters(effects: Effects, *, title: str = "Parameters") -> "Figure":
     heights = np.column_stack([_heights(axes, k, columns[i], effects.space.parameters[i]) for k, i in enumerate(order)])
     for line, shade in zip(heights, rank, strict=True):
         axes.plot(range(len(order)), line, color=colormaps[VALUES](float(shade)), alpha=0.6, linewidth=1)
-    axes.set_xticks(range(len(order)), [literal(effects.space.names[i]) for i in order], fontsize=10)
+    axes.set_xticks(range(len(order)), [literal(effects.space.names[i]) for i in order], fontsize=LABEL)
     axes.set_yticks([])
     axes.set_ylim(-0.1, 1.1)
     titled(axes, f"{title} of the best {len(rows)} evaluations", "", "")
@@ -169,6 +169,6 @@ def _heights(axes: "Axes", place: int, column: list[Any], parameter: Named) -> F
     axes.axvline(place, color=FAINT, linewidth=1, zorder=1)
     for end, y, side in ((np.nanmin(values), -0.03, "top"), (np.nanmax(values), 1.03, "bottom")):
         words = f"{end:.4g}" if parameter.options is None else literal(parameter.options[int(end)])
-        axes.text(place, y, words, ha="center", va=side, fontsize=9)
+        axes.text(place, y, words, ha="center", va=side, fontsize=NOTE)
     height: Floats = (scaled - low) / (high - low) if high > low else np.full(len(scaled), 0.5)
     return height

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.front import knee, signs_of
-from lamcts.plot.canvas import BEST, FAINT, SELECTED, VALUES, page, sheet, styled, titled
+from lamcts.plot.canvas import BEST, DOT, FAINT, LABEL, NOTE, SELECTED, TITLE, VALUES, dot, page, sheet, styled, titled
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
@@ -67,12 +67,12 @@ def front(values: Any, senses: Mapping[str, str], *, feasible: Any = None, title
     dots = [_panel(axes, shown, pair) for axes, pair in zip(panels, pairs, strict=True)]
     if shown.front.any():
         bar = figure.colorbar(dots[0], ax=panels, pad=0.02, shrink=0.9)
-        bar.set_label("evaluation that found it", fontsize=9)
-        bar.ax.tick_params(labelsize=8, color=FAINT)
+        bar.set_label("evaluation that found it", fontsize=NOTE)
+        bar.ax.tick_params(labelsize=NOTE, color=FAINT)
         bar.outline.set_visible(False)
-    panels[0].set_title(title, loc="left", fontsize=12, fontweight="bold", pad=10)
+    panels[0].set_title(title, loc="left", fontsize=TITLE, fontweight="bold", pad=10)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=NOTE)
     return figure
 
 
@@ -86,14 +86,14 @@ def parallel(values: Any, senses: Mapping[str, str], *, feasible: Any = None, ti
     losses = (signs_of(senses) * shown.values)[shown.front]  # [k, m]
     if len(losses):
         _lines(axes, shown, losses)
-    axes.set_xticks(range(len(senses)), [f"{name} ({sense})" for name, sense in senses.items()], fontsize=10)
+    axes.set_xticks(range(len(senses)), [f"{name} ({sense})" for name, sense in senses.items()], fontsize=LABEL)
     axes.set_yticks([])
     axes.set_xlim(-0.35, len(senses) - 0.65)
     axes.set_ylim(-0.12, 1.12)
     axes.spines["left"].set_visible(False)
     titled(axes, f"{title}: {len(losses)} points", "", "better →")
     if len(losses):
-        figure.legend(loc="outside lower center", frameon=False, fontsize=9)
+        figure.legend(loc="outside lower center", frameon=False, fontsize=NOTE)
     return figure
 
 
@@ -102,26 +102,26 @@ def _panel(axes: "Axes", shown: Evaluations, pair: tuple[int, int]) -> Any:
     x, y = shown.values[:, pair].T
     known = np.isfinite(shown.values).all(1)
     rest, broken = shown.feasible & ~shown.front, known & ~shown.feasible
-    axes.scatter(x[rest], y[rest], s=14, color=FAINT, alpha=0.5, linewidths=0, label="dominated")
+    axes.scatter(x[rest], y[rest], s=dot(len(x)), color=FAINT, alpha=0.5, linewidths=0, label="dominated")
     if broken.any():
         look: dict[str, Any] = {"facecolors": "none", "edgecolors": FAINT, "alpha": 0.6, "linewidths": 0.8}
-        axes.scatter(x[broken], y[broken], s=14, label="infeasible", **look)
+        axes.scatter(x[broken], y[broken], s=dot(len(x)), label="infeasible", **look)
     if shown.values.shape[1] == 2 and shown.front.any():
-        _staircase(axes, shown)
+        staircase(axes, shown)
     dots = axes.scatter(
-        x[shown.front], y[shown.front], c=shown.order[shown.front], cmap=VALUES, vmin=1, vmax=max(1, len(x)), s=34,
+        x[shown.front], y[shown.front], c=shown.order[shown.front], cmap=VALUES, vmin=1, vmax=max(1, len(x)), s=2 * DOT,
         edgecolors="white", linewidths=0.6, zorder=3, label="front",
     )  # fmt: skip
     if shown.knee is not None:
         look = {"facecolors": "none", "edgecolors": BEST, "linewidths": 1.8, "zorder": 4, "label": "knee"}
-        axes.scatter(x[[shown.knee]], y[[shown.knee]], s=130, **look)
+        axes.scatter(x[[shown.knee]], y[[shown.knee]], s=6 * DOT, **look)
     for i, name, column in zip(pair, ("x", "y"), (x, y), strict=True):
-        _fit(axes, name, column[known], column[shown.front])
-        _better(axes, name, *list(shown.senses.items())[i])
+        fit(axes, name, column[known], column[shown.front])
+        better(axes, name, *list(shown.senses.items())[i])
     return dots
 
 
-def _staircase(axes: "Axes", shown: Evaluations) -> None:
+def staircase(axes: "Axes", shown: Evaluations, colour: str = SELECTED) -> None:
     """Join the front by the edge of what it dominates, which goes on to the worse ends of the picture."""
     signs = signs_of(shown.senses)
     f = np.unique((signs * shown.values)[shown.front], axis=0)  # the first column rises, the second falls
@@ -129,10 +129,10 @@ def _staircase(axes: "Axes", shown: Evaluations) -> None:
     far = seen.max(0) + np.ptp(seen, axis=0)
     across = np.r_[f[:, 0], far[0]]
     x, y = np.r_[f[0, 0], np.repeat(across, 2)[1:-1], far[0]], np.r_[far[1], np.repeat(f[:, 1], 2)]
-    axes.plot(signs[0] * x[: len(y)], signs[1] * y, color=SELECTED, linewidth=1.2, zorder=2)
+    axes.plot(signs[0] * x[: len(y)], signs[1] * y, color=colour, linewidth=1.4, zorder=2)
 
 
-def _fit(axes: "Axes", name: str, values: Floats, front: Floats) -> None:
+def fit(axes: "Axes", name: str, values: Floats, front: Floats) -> None:
     """Show the front and all but the far tails of the evaluations."""
     if not len(values):
         return
@@ -142,10 +142,10 @@ def _fit(axes: "Axes", name: str, values: Floats, front: Floats) -> None:
     getattr(axes, f"set_{name}lim")(low - margin, high + margin)
 
 
-def _better(axes: "Axes", name: str, objective: str, sense: str) -> None:
+def better(axes: "Axes", name: str, objective: str, sense: str) -> None:
     """Name an axis, with an arrow to its better end."""
     text = f"{objective}  better →" if sense == "max" else f"← better  {objective}"
-    getattr(axes, f"set_{name}label")(text, fontsize=10)
+    getattr(axes, f"set_{name}label")(text, fontsize=LABEL)
 
 
 def _lines(axes: "Axes", shown: Evaluations, losses: Floats) -> None:
@@ -163,6 +163,6 @@ def _lines(axes: "Axes", shown: Evaluations, losses: Floats) -> None:
     signs = signs_of(shown.senses)
     for i in range(losses.shape[1]):
         axes.axvline(i, color=FAINT, linewidth=1, zorder=1)
-        look: dict[str, Any] = {"ha": "center", "fontsize": 9, "color": "black"}
+        look: dict[str, Any] = {"ha": "center", "fontsize": NOTE, "color": "black"}
         axes.text(i, 1.03, f"{signs[i] * low[i]:.4g}", va="bottom", **look)
         axes.text(i, -0.03, f"{signs[i] * high[i]:.4g}", va="top", **look)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.plot.axes_of import GRID, Axis, axes_of
-from lamcts.plot.canvas import BEST, FAINT, SELECTED, VALUES, sheet, titled
+from lamcts.plot.canvas import BEST, DOT, FAINT, NOTE, SELECTED, VALUES, dot, sheet, titled
 from lamcts.regions.region import Region
 from lamcts.types import Floats
 
@@ -128,7 +128,9 @@ def _line(
         ax.axvspan(*span, facecolor="none", edgecolor=SELECTED, linewidth=2.5, label=label)
     if curve is not None:
         ax.plot(axis.native((np.arange(GRID) + 0.5) / GRID), curve, color="black", linewidth=1.2, label="function")
-    ax.scatter(axis.native(seen.x[:, 0]), y, s=16, color="black", linewidths=0, label=_count(optimizer), zorder=3)
+    ax.scatter(
+        axis.native(seen.x[:, 0]), y, s=dot(len(seen)), color="black", linewidths=0, label=_count(optimizer), zorder=3
+    )
     _star(ax, optimizer, axes, optimum, y)
     if axis.log:
         ax.set_xscale("log")
@@ -171,7 +173,16 @@ def _plane(
     ax.plot([], [], color=SELECTED, linewidth=2.5, label="selected region" + (" (everything)" if inside.all() else ""))
     seen = optimizer.seen
     x = [axis.native(seen.x[:, i]) for i, axis in enumerate(axes)]
-    ax.scatter(x[0], x[1], s=16, color="white", edgecolors="black", linewidths=0.6, label=_count(optimizer), zorder=3)
+    ax.scatter(
+        x[0],
+        x[1],
+        s=dot(len(seen)),
+        color="white",
+        edgecolors="black",
+        linewidths=0.6,
+        label=_count(optimizer),
+        zorder=3,
+    )
     _star(ax, optimizer, axes, optimum, x[1])
     for axis, scale in ((across, ax.set_xscale), (up, ax.set_yscale)):
         if axis.log:
@@ -191,14 +202,14 @@ def _star(ax: "Axes", optimizer: Any, axes: list[Axis], optimum: Any, heights: F
     look: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.9, "zorder": 4}
     if seen.best is not None:
         x = axes[0].native(seen.x[[seen.best], 0])
-        ax.scatter(x, heights[[seen.best]], s=80, marker="D", color=SELECTED, label="best", **look)
+        ax.scatter(x, heights[[seen.best]], s=3 * DOT, marker="D", color=SELECTED, label="best", **look)
     if optimum is not None:
         x = optimizer.space.encode(optimum)
         place = [axis.native(x[[i]])[0] for i, axis in enumerate(axes)]
         if len(axes) == 1:
             ax.axvline(place[0], color=BEST, linestyle=":", linewidth=1.5, label="optimum")
         else:
-            ax.scatter(place[0], place[1], s=190, marker="*", color=BEST, label="optimum", **look)
+            ax.scatter(place[0], place[1], s=8 * DOT, marker="*", color=BEST, label="optimum", **look)
 
 
 def _scale(optimizer: Any) -> str:
@@ -209,9 +220,9 @@ def _scale(optimizer: Any) -> str:
 
 def _finished(figure: "Figure", ax: "Axes", shades: Any, scale: str, title: str, x: str, y: str) -> "Figure":
     bar = figure.colorbar(shades, ax=ax, pad=0.02, shrink=0.9)
-    bar.set_label(scale, fontsize=9)
-    bar.ax.tick_params(labelsize=8, color=FAINT)
+    bar.set_label(scale, fontsize=NOTE)
+    bar.ax.tick_params(labelsize=NOTE, color=FAINT)
     bar.outline.set_visible(False)
     titled(ax, title, x, y)
-    figure.legend(loc="outside lower center", ncols=5, columnspacing=1.4, frameon=False, fontsize=9)
+    figure.legend(loc="outside lower center", ncols=5, columnspacing=1.4, frameon=False, fontsize=NOTE)
     return figure

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lamcts.plot.canvas import FAINT, SELECTED, VALUES, sheet, titled
+from lamcts.plot.canvas import FAINT, INK, NOTE, SELECTED, VALUES, sheet, titled
 from lamcts.plot.leaves import selected
 from lamcts.tree.select import upper_bound
 
@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 
 
 VALUE_NAMES = {"ranks": "rank", "raw": "mean", "hypervolume": "volume"}  # what a node's value is, in a word
+
+
+MEANINGS = {
+    "ranks": "mean rank of the evaluations inside, from 0, the worst of all, to 1, the best",
+    "raw": "mean value of the evaluations inside; higher is better",
+    "hypervolume": "hypervolume of the front inside",
+}
+ACROSS, DOWN = 1.12, 1.15  # inches that a box takes, with the room around it (by eye)
 
 
 class Spot(NamedTuple):
@@ -40,7 +48,7 @@ def tree(optimizer: Any, *, depth: int = 4, title: str = "The tree of latent act
     width = placed(root, depth, cp, [step.good for step in steps], spots)
     levels = 1 + max(spot.depth for spot in spots)
     cut = any(spot.depth == depth and spot.node.split is not None for spot in spots)
-    figure, ax = sheet(max(6.4, 0.85 * width + 0.5), 1.05 * levels + 0.9)
+    figure, ax = sheet(max(7.2, ACROSS * width + 0.5), DOWN * levels + 1.6)
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
 
@@ -61,18 +69,25 @@ def tree(optimizer: Any, *, depth: int = 4, title: str = "The tree of latent act
             {"edgecolor": SELECTED, "linewidth": 2.5} if spot.chosen else {"edgecolor": FAINT, "linewidth": 0.8}
         )
         box: dict[str, Any] = {"boxstyle": "round,pad=0.4", "facecolor": colour, **edge}
-        look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "color": "white" if dark else "black"}
+        look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": NOTE, "color": "white" if dark else "black"}
         ax.text(spot.x, -spot.depth, _label(spot, optimizer.tree.values), bbox=box, zorder=2, **look)
     ax.set_xlim(-0.6, width - 0.4)
-    ax.set_ylim(-levels + 0.2, 0.5)
+    ax.set_ylim(-levels + 0.5, 0.45)
     ax.axis("off")
     titled(ax, title, "", "")
-    unit = {"ranks": "rank: mean rank inside, 1 the best", "raw": "mean: mean value, higher is better"}
-    note = unit.get(optimizer.tree.values, "volume: hypervolume inside")
-    note += " · visits: evaluations inside, and points out · bound: UCB\nleft: the good side · orange: selected"
-    note += " · dotted: goes on below" if cut else ""
-    ax.text(1, 0, note, transform=ax.transAxes, fontsize=8, color=FAINT, ha="right", va="top")
+    _legend(figure, optimizer.tree.values, cp is not None, cut)
     return figure
+
+
+def _legend(figure: "Figure", values: str, bounded: bool, cut: bool) -> None:
+    """Say below the tree what the numbers in its boxes are, and what the colours of its lines mean."""
+    rows = [
+        f"{VALUE_NAMES[values]}: {MEANINGS[values]}",
+        "visits: evaluations inside, and points that are out",
+        *(["bound: the value and a bonus for few visits (UCB); the side where it is higher is selected"] * bounded),
+        f"left: the good side of a split · orange: selected{' · dotted: goes on below' if cut else ''}",
+    ]
+    figure.supxlabel("\n".join(rows), x=0.01, ha="left", fontsize=NOTE, color=INK)
 
 
 def placed(root: Any, depth: int, cp: float | None, path: list[bool], spots: list[Spot]) -> float:

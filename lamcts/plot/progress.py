@@ -7,7 +7,7 @@ import numpy as np
 
 from lamcts.outcomes.front import Front, signs_of
 from lamcts.outcomes.hypervolume import default_reference, hypervolume_so_far
-from lamcts.plot.canvas import BEST, COLOURS, FAINT, page, sheet, styled, titled
+from lamcts.plot.canvas import BEST, COLOURS, FAINT, INK, NOTE, dot, keyed, page, sheet, styled, titled
 from lamcts.plot.fronts import Evaluations
 from lamcts.types import Floats
 
@@ -39,7 +39,7 @@ def hypervolume(
     if point is not None:
         axes.step(shown.order, hypervolume_so_far(losses, signs * point), where="post", color=COLOURS[0], linewidth=2)
         found = ", ".join(f"{name} {number:.4g}" for name, number in zip(senses, point, strict=True))
-        axes.text(0.99, 0.03, f"measured from {found}", transform=axes.transAxes, ha="right", fontsize=9, color=FAINT)
+        axes.text(0.99, 0.03, f"measured from {found}", transform=axes.transAxes, ha="right", fontsize=NOTE, color=INK)
     _frame(axes, len(losses))
     axes.set_ylim(bottom=0)
     titled(axes, title, "evaluations", "hypervolume of the front so far")
@@ -82,7 +82,13 @@ def _amounts(axes: "Axes", amount: Floats, first: int | None) -> None:
     """Draw violations above zero, and the least so far up to the first feasible evaluation."""
     x, broken = np.arange(1, len(amount) + 1), amount > 0
     axes.scatter(
-        x[broken], amount[broken], s=9, color=FAINT, alpha=0.6, linewidths=0, label="each infeasible evaluation"
+        x[broken],
+        amount[broken],
+        s=dot(len(x)),
+        color=FAINT,
+        alpha=0.6,
+        linewidths=0,
+        label="each infeasible evaluation",
     )
     end = len(amount) if first is None else first
     least = np.fmin.accumulate(amount[:end]) if end else amount[:0]
@@ -99,7 +105,9 @@ def _values(axes: "Axes", values: Floats, maximize: bool) -> None:
     """Draw the feasible values, and the best of them so far."""
     x, known = np.arange(1, len(values) + 1), np.isfinite(values)
     best = (np.fmax if maximize else np.fmin).accumulate(values)
-    axes.scatter(x[known], values[known], s=9, color=FAINT, alpha=0.6, linewidths=0, label="each feasible evaluation")
+    axes.scatter(
+        x[known], values[known], s=dot(len(x)), color=FAINT, alpha=0.6, linewidths=0, label="each feasible evaluation"
+    )
     axes.step(x, best, where="post", color=COLOURS[0], linewidth=2, label="best so far")
     if known.any():
         shown = np.r_[best[np.isfinite(best)], np.quantile(values[known], [0.1, 0.9])]
@@ -107,12 +115,15 @@ def _values(axes: "Axes", values: Floats, maximize: bool) -> None:
         axes.set_ylim(shown.min() - margin, shown.max() + margin)
 
 
+def _dots(n: int) -> dict[str, Any]:
+    return {"s": dot(n), "color": FAINT, "alpha": 0.6, "linewidths": 0}
+
+
 def _finish(axes: "Axes", first: int | None, n: int) -> None:
     if first is not None:
         axes.axvline(first + 1, color=BEST, linestyle="--", linewidth=1, label=f"first feasible: {first + 1}")
     _frame(axes, n)
-    if axes.get_legend_handles_labels()[1]:
-        axes.legend(frameon=False, fontsize=9, loc="best")
+    keyed(axes)
 
 
 def _frame(axes: "Axes", n: int) -> None:

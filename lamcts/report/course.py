@@ -17,18 +17,19 @@ MOST_DOTS = 2500  # evaluations that a figure shows one by one (by eye, and for 
 MOST_NAMES = 6  # of who proposed, in a legend
 EVALUATIONS = "evaluations"  # what the axes count
 MOST_PAIRS = 6  # of objectives
+OTHERS = {-2: "known before, or told unasked", -1: "initial design"}  # who is no search, by its number
 
 
 def proposers(run: Run) -> list[tuple[str, Rows]]:
-    """Return who proposed which rows, who proposed most first; few of them by name."""
-    source, trial = run.record.source, run.record.trial
-    named = np.where(trial < 0, -2, source)
-    found = [(_proposer(int(who)), np.flatnonzero(named == who)) for who in np.unique(named)]
-    return sorted(found, key=lambda each: -len(each[1]))
-
-
-def _proposer(who: int) -> str:
-    return {-2: "known before, or told unasked", -1: "initial design"}.get(who, f"search {who + 1}")
+    """Return who proposed which rows, who proposed most first: a search, or the parts of one that has parts."""
+    found: dict[str, list[int]] = {}
+    parts, several = run.record.proposers, len(np.unique(run.record.source[run.record.source >= 0])) > 1
+    for row, (source, trial) in enumerate(zip(run.record.source.tolist(), run.record.trial.tolist(), strict=True)):
+        who = -2 if trial < 0 else source
+        name = OTHERS.get(who) or (f"search {who + 1}" if several or row not in parts else "")
+        found.setdefault(", ".join(filter(None, (name, parts.get(row)))), []).append(row)
+    rows = [(name, np.array(mine, np.int64)) for name, mine in found.items()]
+    return sorted(rows, key=lambda each: -len(each[1]))
 
 
 def best(runs: Sequence[Run]) -> Figure:

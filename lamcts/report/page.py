@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from lamcts.report import boxes, course, effects, tables
+from lamcts.report.curves import on_the_way
 from lamcts.report.runs import Run
 from lamcts.report.sheet import Figure, Grid, Piece, Section, Writer, plotly_js, text
 
@@ -110,6 +111,7 @@ def _own(run: Run, among: int) -> list[Section]:
     return [
         Section("Found", [tables.found(run) or "No evaluation has succeeded yet."]),
         *([Section("Front", [_front(run)])] if run.several else []),
+        *on_the_way(run),
         *_parameters(run, among),
         Section("Tree", _tree(run)),
         Section("Who proposed what", [tables.proposed(run), _proposed(run)]),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.outcomes.failures import by_kind
-from lamcts.outcomes.standing import CHECKED, FAILED
+from lamcts.outcomes.standing import CHECKED, FAILED, PRUNED
 from lamcts.report.course import proposers
 from lamcts.report.runs import Run
 from lamcts.report.sheet import Table, number
@@ -37,6 +37,8 @@ def _overview(run: Run) -> dict[str, Any]:
         said[name] = str(record.fingerprint.get(name, UNKNOWN)).partition("(")[0]
     kind = record.columns.kind
     said["evaluations"], said["failed"] = run.n, int(np.count_nonzero(kind == FAILED))
+    if pruned := int(np.count_nonzero(kind == PRUNED)):
+        said["pruned"] = pruned
     if not goals.plain:
         said["checked and not run"], said["feasible"] = int(np.count_nonzero(kind == CHECKED)), int(run.feasible.sum())
     said["pending"] = len(record.pending)

@@ -48,6 +48,8 @@ class Auto(LocalSampler):
     base: the same of the base (0.15; share of the points); tuned: more cost digits on Ackley and Rosenbrock.
         With several objectives it keeps 0.5 at least, in up to five dimensions 0.8, and the others fit in beside it.
     memory: how long gains are remembered (60; evaluations, to fade to 1 / e); untuned.
+    lead: until so many rows are there the last arm proposes alone, of one loss without constraints; then the others
+        begin (0; rows); tuned.
     """
 
     several: ClassVar[bool] = True
@@ -55,6 +57,7 @@ class Auto(LocalSampler):
     least: float = 0.07
     base: float = 0.15
     memory: float = 60.0
+    lead: int = 0
 
     def __post_init__(self) -> None:
         if not self.arms or not all(arm.resumable for arm in self.arms):
@@ -116,7 +119,12 @@ class _AutoSession(LocalSession[Auto, _Progress]):
     @property
     def scope(self) -> Scope:
         """The whole space, once the base has found its place: the next valley may lie anywhere."""
-        return "selected" if self.arms[0].scope == "selected" else "space"
+        return "selected" if self.arms[0].scope == "selected" and not self._led else "space"
+
+    @property
+    def _led(self) -> bool:
+        """Whether the last arm still proposes alone."""
+        return len(self.seen) < self.settings.lead and self.seen.plain
 
     @property
     def done(self) -> bool:
@@ -127,12 +135,13 @@ class _AutoSession(LocalSession[Auto, _Progress]):
     def ask(self, n: int) -> Proposal:
         self._catch_up()
         self._restart()
+        self._end_lead()
         batch, notes = Batch(self.region, self.seen, n), list[Any]()
         closed = [arm.done for arm in self.arms]
         alone = [a > 0 for a in range(len(self.arms))]
         if self.arms[0].incumbent is None or self.scope == "selected" or all(closed):
             closed = alone  # the base begins
-        closed = self._waiting(closed)
+        closed = [a < len(self.arms) - 1 for a in range(len(self.arms))] if self._led else self._waiting(closed)
         for again in range(ROUNDS):
             for a, k in enumerate(self.shares.split(batch.missing, [not c for c in closed])):
                 if k:
@@ -176,6 +185,10 @@ class _AutoSession(LocalSession[Auto, _Progress]):
                 self._collect(a)
         for a in range(len(self.arms)):
             self._share_incumbent(a)
+
+    def proposer(self, note: Any) -> str:
+        """Return the name of the arm that a point's note is of."""
+        return type(self.settings.arms[note[0]]).__name__
 
     def _credit(self, rows: list[list[int]]) -> None:
         """Credit each arm with what its rows gained."""
@@ -235,11 +248,21 @@ class _AutoSession(LocalSession[Auto, _Progress]):
         several = self.seen.f.shape[1] > 1  # then each goes its own way along the front
         for a, session in enumerate(self.arms):
             if a and session.done and (several or session.incumbent != self.incumbent):
-                arm = fitting(self.settings.arms[a], self.seen)
-                self.arms[a] = arm.start(self.region, self.seen, child(self.progress.rng))
-                self.progress.starts[a] += 1
-                self._logged[a] = 0
-                self._share_incumbent(a)
+                self._start_again(a)
+
+    def _end_lead(self) -> None:
+        """Start the others anew, with all rows that are there by now, once the last arm has led."""
+        if not self.settings.lead or self._led or self.progress.starts[0]:
+            return
+        for a in range(len(self.arms) - 1):
+            self._start_again(a)
+
+    def _start_again(self, a: int) -> None:
+        arm = fitting(self.settings.arms[a], self.seen)
+        self.arms[a] = arm.start(self.region, self.seen, child(self.progress.rng))
+        self.progress.starts[a] += 1
+        self._logged[a] = 0
+        self._share_incumbent(a)
 
     def forget(self, notes: list[Any]) -> None:
         for a, start, own in notes:

@@ -46,6 +46,7 @@ REGISTRY = {
     "uniform": ("lamcts.samplers.uniform", "Uniform", "scrambled Sobol draws inside the region"),
 }
 AUTO = "auto"
+LEAD = 100  # rows that exchanges lead for where some parameters are discrete (benchmarks/README.md, models to tune)
 
 
 def names() -> dict[str, str]:
@@ -77,10 +78,13 @@ def choose(space: "Space") -> "Sampler":
     from lamcts.samplers.turbo import Turbo
     from lamcts.spaces.parameters import Parameters
 
-    if Parameters(space).mostly_discrete:
+    parameters = Parameters(space)
+    if parameters.mostly_discrete:
         return Exchange()
     # The quadratic search goes to the bottom, this one leaps: with half of its draws descending, Rastrigin and
     # Rosenbrock, turned, ended higher (seeds 0 to 9, benchmarks/README.md). 2^-7 is that of arXiv 1910.01739.
     base = Turbo(length_min=2**-7, descent_share=1.0)
     arms: list[Sampler] = [base, Quadratic(), Coordinate()]
-    return Auto(tuple(arms if space.continuous.all() else [*arms, Exchange()]))
+    if space.continuous.all():
+        return Auto(tuple(arms))
+    return Auto((*arms, Exchange()), lead=LEAD if parameters.partly_discrete else 0)

@@ -51,9 +51,10 @@ class Finite(Coded):
         self._numeric = isinstance(self.points, np.ndarray) and self.points.dtype.kind in "iufb"
         self._places = Lookup(self.points, _bytes if self._numeric and self.points.ndim > 1 else freeze)
         try:
-            self._rows = Lookup(self.x, _bytes)
+            Lookup(self.x, _bytes)
         except ValueError as error:
             raise ValueError(f"points must differ in their features: {error}, or add a feature") from None
+        self._rows = {key: place for place, key in enumerate(_keys(self.x))}
 
     @property
     def size(self) -> float:
@@ -85,8 +86,8 @@ class Finite(Coded):
 
     def nearest(self, x: Floats) -> NDArray[np.int64]:
         """Return the table's row numbers [n] nearest to the rows of `x` [n, dim]."""
-        found = [self._rows.find(row) for row in x]  # valid rows, the usual case, need no search
-        places = np.array([-1 if place is None else place for place in found], np.int64)
+        find = self._rows.get  # valid rows, the usual case, need no search
+        places = np.array([find(key, -1) for key in _keys(x)], np.int64)
         lost = np.flatnonzero(places < 0)
         if len(lost):
             places[lost] = self._search(np.clip(x[lost], 0.0, 1.0))
@@ -164,6 +165,13 @@ def _brute(x: Floats, table: Floats, half_norms: Floats) -> NDArray[np.int64]:
         closer = value < best
         best[closer], places[closer] = value[closer], here[closer] + start
     return places
+
+
+def _keys(x: Floats) -> list[bytes]:
+    """Return for each row of `x` [n, dim] what equal rows share."""
+    content = (x + 0.0).astype(np.float64, copy=False).tobytes()  # + 0.0 turns -0.0 into 0.0
+    width = 8 * x.shape[1]
+    return [content[i : i + width] for i in range(0, len(content), width)]
 
 
 def _bytes(row: Any) -> Hashable:

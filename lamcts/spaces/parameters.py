@@ -19,6 +19,8 @@ from lamcts.types import Floats
 
 Mask = NDArray[np.bool_]
 
+FEW = 20  # parameters, constants apart (untuned: 12 were looked at; in many more dimensions trust regions do better)
+
 
 class Table(NamedTuple):
     """Parameters that are the columns of a `Finite` space: together they take one of its `rows` [N, k]."""
@@ -82,6 +84,12 @@ class Parameters:
     def mostly_discrete(self) -> bool:
         """Whether half of the parameters or more are discrete, constants apart."""
         return 2 * int(np.count_nonzero(~self.continuous & self.movable)) >= int(np.count_nonzero(self.movable))
+
+    @property
+    def partly_discrete(self) -> bool:
+        """Whether some parameters are discrete but most real, and they are few: a model of all may begin."""
+        few = int(np.count_nonzero(self.movable)) <= FEW
+        return few and not self.mostly_discrete and bool((~self.continuous & self.movable).any())
 
     def codes(self, x: Floats) -> Floats:
         """Return the codes [n, p] of valid rows `x` [n, d]."""

@@ -2,12 +2,15 @@
 
 import inspect
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from lamcts.errors import Pruned
 from lamcts.study.bounded import Guarded
+from lamcts.study.reporting import Reporter
 from lamcts.text import safe_text
 from lamcts.types import array_of, number_of
 
@@ -19,13 +22,20 @@ class Job(NamedTuple):
     point: Any
     seed: int
     memory: Any = None
+    trial: Reporter | None = None  # where the function asks for it
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What `evaluate` takes after the function."""
+        return self.point, self.seed, self.memory, self.trial
 
 
 class Outcome(NamedTuple):
     """What came of it: the value, or the name and text of the exception; `seconds` is the evaluation's own time.
 
     `note` is what a learner has seen, None for other functions and where it failed. `held`: what constraints bound, by
-    name, where they are functions.
+    name, where they are functions. `pruned`: it was stopped on its way, as `error` says. `reports`: step and value of
+    each.
     """
 
     value: Any
@@ -33,6 +43,8 @@ class Outcome(NamedTuple):
     seconds: float
     note: Any = None
     held: dict[str, float] | None = None
+    pruned: bool = False
+    reports: tuple[tuple[int, float], ...] = ()
 
 
 class Workers(Protocol):
@@ -49,8 +61,15 @@ class Workers(Protocol):
     def start(self, job: Job) -> None:
         """Start a job; only while `free`."""
 
-    def wait(self) -> tuple[Job, Outcome]:
-        """Wait for a job to end and return it; of several that have ended, the one started first."""
+    @property
+    def ready(self) -> bool:
+        """Whether results are to be had at once, which are worth taking before more points are asked for."""
+
+    def wait(self) -> tuple[Job, Outcome] | None:
+        """Wait for a job to end and return it; of several that have ended, the one started first.
+
+        None: none has, and more may be started than before.
+        """
 
     def close(self) -> None:
         """Give up what still runs."""
@@ -58,23 +77,35 @@ class Workers(Protocol):
 
 def takes_seed(f: Callable[..., Any]) -> bool:
     """Return whether `f` has a parameter called `seed` that can be passed by name."""
+    return takes(f, "seed")
+
+
+def takes(f: Any, name: str) -> bool:
+    """Return whether `f` has a parameter of this name that can be passed by it."""
     f = f.f if isinstance(f, Guarded) else f
     try:
-        parameter = inspect.signature(f).parameters.get("seed")
+        parameter = inspect.signature(f).parameters.get(name)
     except (TypeError, ValueError):  # some built-in functions tell nothing
         return False
     return parameter is not None and parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
 
 
-def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None) -> Outcome:
-    """Call `f`. An exception becomes text here: not every exception survives the way back from a worker.
+def required(f: Any, name: str) -> bool:
+    """Return whether `f` cannot be called without a parameter of this name."""
+    return takes(f, name) and inspect.signature(f).parameters[name].default is inspect.Parameter.empty
 
-    So does `sys.exit`, with which a script says that it failed: one point that it refuses must not end the run. Not so
-    where a handler of the user's may have called it, on a signal that asks this process to end.
+
+def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None, trial: Reporter | None = None) -> Outcome:
+    """Call `f`, with `trial` where there is one.
+
+    An exception becomes text here: not every exception survives the way back from a worker. So does `sys.exit`, with
+    which a script says that it failed: one point that it refuses must not end the run. Not so where a handler of the
+    user's may have called it, on a signal that asks this process to end.
     """
     start = time.perf_counter()
     value = error = note = held = None
-    run = True
+    run, pruned = True, False
+    words = ({"seed": seed} if seeded else {}) | ({} if trial is None else {"trial": trial})
     try:
         if isinstance(f, Guarded):
             (held, run), f = f.measure(point), f.f
@@ -83,16 +114,27 @@ def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None) ->
         elif memory is not None:
             value, note = f.recall(point, seed=seed, memory=memory)
         else:
-            value = f(point, seed=seed) if seeded else f(point)
+            value = f(point, **words)
     except (Exception, SystemExit) as raised:
         if isinstance(raised, SystemExit) and _handles_stops():
             raise
-        value, error = None, (type(raised).__name__, safe_text(raised))
-    return Outcome(plain_value(value), error, time.perf_counter() - start, note, held)
+        value, error, pruned = None, (type(raised).__name__, safe_text(raised)), _is_pruned(raised)
+    seconds = time.perf_counter() - start
+    if trial is not None:
+        trial.close()
+    told = () if trial is None else tuple(trial.reports)
+    return Outcome(plain_value(value), error, seconds, note, held, pruned, told)
+
+
+def _is_pruned(raised: BaseException) -> bool:
+    """Return whether an evaluation was stopped on its way; by hand, perhaps, and perhaps in Optuna's words."""
+    return isinstance(raised, Pruned) or type(raised).__name__ == "TrialPruned"
 
 
 def _handles_stops() -> bool:
-    """Return whether somebody set a handler for a signal that would end this process."""
+    """Return whether a handler may have been called that somebody set for a signal that would end this process."""
+    if threading.current_thread() is not threading.main_thread():  # where no handler is called
+        return False
     stops = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
     return any(callable(signal.getsignal(stop)) for stop in stops if stop is not None)
 
@@ -141,13 +183,19 @@ class Serial:
     def running(self) -> int:
         return len(self._jobs)
 
+    @property
+    def ready(self) -> bool:
+        return False  # a job is done when it is waited for
+
     def start(self, job: Job) -> None:
         self._jobs.append(job)
 
     def wait(self) -> tuple[Job, Outcome]:
-        job = self._jobs[0]
-        outcome = evaluate(self._f, self._seeded, job.point, job.seed, job.memory)
+        outcome = self._outcome(self._jobs[0])
         return self._jobs.popleft(), outcome
 
     def close(self) -> None:
         self._jobs.clear()
+
+    def _outcome(self, job: Job) -> Outcome:
+        return evaluate(self._f, self._seeded, *job.arguments)

@@ -1,14 +1,10 @@
-"""Where evaluations run: on any `concurrent.futures` executor, or on processes of our own. No started job is lost.
+"""Evaluations on any `concurrent.futures` executor. No started job is lost.
 
 A worker process that dies takes down its whole `ProcessPoolExecutor`. The pool is then made anew, and the jobs it lost
 run again one at a time, so that the one that kills its worker is known: after a second death it counts as failed.
-`workers=n` therefore makes n pools of one process each: a death there touches no other job.
 """
 
-import multiprocessing
 import os
-import signal
-import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import (
@@ -20,18 +16,15 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import suppress
 from typing import Any
 
 from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
-from lamcts.study.sendable import sendable
 from lamcts.text import safe_text
 
 TRIES = 2  # a job whose worker died is tried once more: one that kills its worker twice is its own cause
-NUMBER_SECONDS = 10.0  # for which the end of a run waits for a worker that has not told its process yet (untuned)
 
 
-class _Slot:
+class Slot:
     """An executor, what it runs, and the suspects: jobs that were running when it broke."""
 
     def __init__(self, make: Callable[[], Executor], size: int) -> None:
@@ -51,7 +44,7 @@ class Pool:
     def __init__(self, f: Callable[..., Any], slots: list[tuple[Callable[[], Executor], int]]) -> None:
         self._call: Callable[..., Outcome] = evaluate
         self._fixed: tuple[Any, ...] = (f, takes_seed(f))  # its first arguments
-        self._slots = [_Slot(make, size) for make, size in slots]
+        self._slots = [Slot(make, size) for make, size in slots]
         self._order: dict[Future[Outcome], int] = {}
         self._started = 0
         self._deaths: dict[int, int] = {}  # id of a job -> workers that died on it
@@ -64,6 +57,10 @@ class Pool:
     def running(self) -> int:
         return sum(len(slot.running) + len(slot.suspects) for slot in self._slots)
 
+    @property
+    def ready(self) -> bool:
+        return any(future.done() for slot in self._slots for future in slot.running)
+
     def start(self, job: Job) -> None:
         self._submit(next(slot for slot in self._slots if slot.free), job)
 
@@ -73,13 +70,17 @@ class Pool:
                 if slot.suspects and not slot.running:
                     self._submit(slot, slot.suspects.popleft())
             running = {future: slot for slot in self._slots for future in slot.running}
-            done = wait(running, return_when=FIRST_COMPLETED).done
+            done = wait(running, self._look(), return_when=FIRST_COMPLETED).done
+            if not done:
+                continue
             future = min(done, key=self._order.__getitem__)
             slot = running[future]
             job = slot.running[future]
             try:
                 outcome = future.result()
             except (BrokenExecutor, CancelledError) as death:
+                if (late := self._late(slot, future)) is not None:
+                    return job, late
                 self._lose(slot, future, death)
                 failed = self._hopeless(slot, death)
                 if failed is not None:
@@ -98,22 +99,35 @@ class Pool:
             slot.running.clear()
             slot.suspects.clear()
 
-    def _submit(self, slot: _Slot, job: Job) -> None:
+    def _look(self) -> float | None:
+        """Look whether evaluations are late, and return after how many seconds to look again; None: never."""
+        return None
+
+    def _late(self, slot: Slot, future: "Future[Outcome]") -> Outcome | None:
+        """Return what a job comes to that was ended because it was late, and make its executor anew; else None."""
+        return None
+
+    def _submit(self, slot: Slot, job: Job) -> None:
         if slot.executor is None:
             slot.executor = slot.make()
         try:
-            future = slot.executor.submit(self._call, *self._fixed, job.point, job.seed, job.memory)
+            future = slot.executor.submit(self._call, *self._fixed, *job.arguments)
         except BrokenExecutor:  # it broke while idle, or just now
             if slot.running:  # their futures will say so too
                 slot.suspects.append(job)
                 return
             self._remake(slot)
-            future = slot.executor.submit(self._call, *self._fixed, job.point, job.seed, job.memory)
+            future = slot.executor.submit(self._call, *self._fixed, *job.arguments)
+        if not isinstance(future, Future):
+            raise ValueError(
+                f"executor: expected submit() to return a concurrent.futures.Future, got {type(future).__name__} of "
+                f"{type(slot.executor).__name__}; ask and tell need none: see lamcts.Optimizer"
+            )
         slot.running[future] = job
         self._order[future] = self._started
         self._started += 1
 
-    def _lose(self, slot: _Slot, future: "Future[Outcome]", death: BaseException) -> None:
+    def _lose(self, slot: Slot, future: "Future[Outcome]", death: BaseException) -> None:
         """Make suspects of what an executor did not finish: this job alone, or all of them if the executor broke."""
         broke = isinstance(death, BrokenExecutor)
         for other in [f for f in slot.running if f is future or (broke and not _finished(f))]:
@@ -124,7 +138,7 @@ class Pool:
         if broke:
             self._remake(slot)
 
-    def _hopeless(self, slot: _Slot, death: BaseException) -> tuple[Job, Outcome] | None:
+    def _hopeless(self, slot: Slot, death: BaseException) -> tuple[Job, Outcome] | None:
         """Return the suspect on which workers died too often, as failed; it ran alone the last time."""
         for job in slot.suspects:
             if self._deaths.get(id(job), 0) >= TRIES:
@@ -134,10 +148,10 @@ class Pool:
                 return job, Outcome(None, (type(death).__name__, text), float("nan"))
         return None
 
-    def _remake(self, slot: _Slot) -> None:
+    def _remake(self, slot: Slot) -> None:
         slot.executor = slot.make()
 
-    def _drop(self, slot: _Slot, future: "Future[Outcome]") -> None:
+    def _drop(self, slot: Slot, future: "Future[Outcome]") -> None:
         del slot.running[future], self._order[future]
 
 
@@ -178,7 +192,7 @@ class Shared(Pool):
     def close(self) -> None:
         super().close()
         for executor in self._made:
-            executor.shutdown(wait=False, cancel_futures=True)
+            executor.shutdown(wait=False)  # its jobs were cancelled above; loky's takes no cancel_futures
 
 
 def _twin(pool: ProcessPoolExecutor) -> ProcessPoolExecutor:
@@ -189,72 +203,3 @@ def _twin(pool: ProcessPoolExecutor) -> ProcessPoolExecutor:
         initializer=getattr(pool, "_initializer", None),
         initargs=getattr(pool, "_initargs", ()),
     )
-
-
-class Processes(Pool):
-    """Evaluates in `n` processes of our own, each in a pool of one. `f` travels once to each."""
-
-    def __init__(self, f: Callable[..., Any], n: int) -> None:
-        self._f = sendable(f, f"workers={n}")
-        self._pids: dict[Executor, Future[int]] = {}
-        super().__init__(f, [(self._make, 1)] * n)
-        self._call, self._fixed = _evaluate_installed, (takes_seed(f),)  # f is there already
-        self._checked = False
-
-    def start(self, job: Job) -> None:
-        super().start(job)
-        if not self._checked:
-            self._checked = True
-            (pid,) = self._pids.values()
-            try:
-                pid.result()
-            except BrokenExecutor as error:
-                raise RuntimeError(
-                    "the worker processes cannot start, or cannot load the function (their messages are above): "
-                    "expected a script whose main part is under `if __name__ == '__main__':` and a function that a new "
-                    "process can import; or pass executor=ThreadPoolExecutor(...) to use threads"
-                ) from error
-
-    def close(self) -> None:
-        busy = [slot.executor for slot in self._slots if slot.running and slot.executor is not None]
-        super().close()
-        for executor in busy:  # no result is wanted any more, and an evaluation may take hours
-            with suppress(Exception):
-                os.kill(self._pids[executor].result(timeout=NUMBER_SECONDS), signal.SIGTERM)
-        for slot in self._slots:
-            if slot.executor is not None:
-                slot.executor.shutdown(wait=True, cancel_futures=True)
-                slot.executor = None
-
-    def _make(self) -> Executor:
-        # "spawn": the only start method that is the same on every system and safe beside threads
-        context = multiprocessing.get_context("spawn")
-        executor = ProcessPoolExecutor(1, mp_context=context, initializer=_install, initargs=(self._f,))
-        self._pids[executor] = executor.submit(os.getpid)  # done before the first job: one worker, in order
-        return executor
-
-    def _remake(self, slot: _Slot) -> None:
-        if slot.executor is not None:
-            del self._pids[slot.executor]
-        super()._remake(slot)
-
-
-_installed: list[Callable[..., Any]] = []  # in a worker process: the function to evaluate
-
-
-def _install(f: Callable[..., Any]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which then ends this one
-    _installed[:] = [f]
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """End this worker when the main process is no more, however it ended: else it would wait for jobs for ever."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)  # not _exit: a program that the evaluation waits for is ended first
-
-
-def _evaluate_installed(seeded: bool, point: Any, seed: int, memory: Any) -> Outcome:
-    return evaluate(_installed[0], seeded, point, seed, memory)

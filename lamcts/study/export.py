@@ -33,7 +33,7 @@ def rows_of(history: "History") -> list[dict[str, Any]]:
         row: dict[str, Any] = dict(zip(first, [int(trial), *found.tolist(), *over.tolist()], strict=True))
         parts = dict(parts_of(point))
         row |= {column: scalar(parts[name]) for name, column in columns_of(parts, (*first, *LAST)).items()}
-        rows.append(row | {"seconds": float(seconds), "message": history.messages.get(i)})
+        rows.append(row | {"seconds": float(seconds), "message": history.message(i)})
     return rows
 
 

@@ -3,12 +3,13 @@
     minimize(f, space, budget=50, known=[({"lr": 0.1}, 0.32), ({"lr": 0.01}, 0.25)])
 
 They are pairs of a point and what the function returns there (None or nan: it failed), or triples with the quantities
-that constraints bound; the path of a CSV file (known_table.py); or a `Result`. A run that goes on from its journal
-tells those not in it yet: the same call again tells none twice, and with more of them the run goes on with all; what
-a journal has stays there. Known results take the place of points of the initial design.
+that constraints bound; the path of a CSV file (known_table.py); or a `Result`, but for what was pruned. A run that goes
+on from its journal tells those not in it yet: the same call again tells none twice, and with more of them the run goes
+on with all; what a journal has stays there. Known results take the place of points of the initial design.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +26,7 @@ from lamcts.text import safe_text
 if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
+PRUNED = re.compile(r"pruned( at step \d+)?")  # what a row of a table says of it
 Key = tuple[bytes, tuple[float | None, ...]]
 
 
@@ -56,6 +58,7 @@ def _read(given: Any, problem: Problem) -> list[Known]:
         rows = [Row(f"row {i + 1}", row, text=False) for i, row in enumerate(given.rows())]
     else:
         return _pairs(given, problem)
+    rows = [row for row in rows if not PRUNED.fullmatch(str(row.cells.get("message") or ""))]  # they have no value
     found = parsed(rows, problem.space, problem.goals, names)
     return [Known(one.point, _value(one.value, problem.goals), one.quantities or None, one.where) for one in found]
 

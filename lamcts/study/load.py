@@ -38,7 +38,7 @@ def result_of(record: "Recorded", space: Any) -> Result:
     """Return the result of a run that was read."""
     run = _Run(record, space)
     message = f"{record.n} evaluations, read from {record.path}"
-    result = summarise(run, list(record.checks), record.asks, "loaded", message)
+    result = summarise(run, list(record.checks), record.asks, "loaded", message, record.reports)
     result.update(space=run.space, about=record.about)
     if isinstance(record.memory, dict):
         result["memory"] = record.memory.get("now" if "candidates" in result else "best")
@@ -46,8 +46,10 @@ def result_of(record: "Recorded", space: Any) -> Result:
 
 
 def journal_in(path: str | os.PathLike[str]) -> Path:
-    """Return the journal of a folder, or the path itself."""
-    file = Path(path)
+    """Return the journal of a folder, or the path itself; ValueError where it names nothing."""
+    from lamcts.journal.place import named
+
+    file = Path(named(path))
     return file / JOURNAL if file.is_dir() else file
 
 

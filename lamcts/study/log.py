@@ -21,6 +21,8 @@ def evaluated(one: Evaluation) -> None:
     """Tell of an evaluation."""
     if one.message is not None:
         logger.info("evaluation %d failed: %s", one.count, visible(one.message))
+    elif one.pruned:
+        logger.debug("evaluation %d: pruned after %.3g s", one.count, one.seconds)
     elif logger.isEnabledFor(logging.DEBUG):
         logger.debug("evaluation %d: %s in %.3g s, best %.6g", one.count, one.value, one.seconds, one.best)
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, TextIO, TypedDict
 
 import numpy as np
 
+from lamcts import pruners
+from lamcts.foreign import hint
 from lamcts.optimizer.arguments import checked_seed
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
-from lamcts.study.foreign import hint
-from lamcts.study.workers import check_workers
+from lamcts.study.workers import check_timeout, check_workers
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class Options(TypedDict, total=False):
     fix: Mapping[Any, Any] | None
     vectorized: bool
     give_up: int | None
+    pruner: Any
+    timeout: float | None
 
 
 @dataclass(frozen=True)
@@ -76,11 +79,18 @@ class Settings:
         (False). One that raises has failed at all of them.
     give_up: stop when so many evaluations, the first of this call, have failed in the same way (None: never;
         evaluations). `InvalidPoint` is no such failure.
+    pruner: stops trials that report on their way, `def f(point, trial): ... trial.report(step, value)`, once others are
+        ahead of them (None: none is stopped): "median", "halving", "hyperband", a rule of `lamcts.pruners`, or any
+        object with `prune(number, curves)`. A pruned trial is no failure. For one objective.
+    timeout: after this long an evaluation is ended, and told failed (None: never; seconds). With `workers=n` (1 is
+        enough) its process is ended and replaced, whatever it does. Without, a signal interrupts it, which waits for
+        compiled code to return, and is there on Unix and in the main thread alone.
     batch: how many points are asked for at a time (1; points).
     workers: evaluations at a time, each in a process of its own (None: one, in this process); -1: one a core;
         "threads": one a core, in threads of this process. How many there are has a say in what is proposed.
-    executor: evaluate there instead (None: here): any `concurrent.futures` executor, or a function that makes one;
-        `workers` then says how many evaluations it is given at a time.
+    executor: evaluate there instead (None: here): any `concurrent.futures` executor, a function that makes one, or a
+        Dask client; `workers` then says how many evaluations it is given at a time (None: as many as it has workers,
+        those of a cluster being counted again as it grows and shrinks).
     journal: path of the file that keeps the run (None: no file); the same call again goes on where it stopped, up to
         the budget.
     about: JSON values kept in a new journal for its readers (None).
@@ -126,6 +136,8 @@ class Settings:
     fix: Mapping[Any, Any] | None = None
     vectorized: bool = False
     give_up: int | None = None
+    pruner: Any = None
+    timeout: float | None = None
 
     @classmethod
     def of(cls, budget: int, options: dict[str, Any]) -> "Settings":
@@ -142,6 +154,9 @@ class Settings:
         whole_number(self.budget, "budget")
         whole_number(self.batch, "batch")
         check_workers(self.workers, self.executor, self.vectorized)
+        check_timeout(self.timeout, self.workers, self.executor, self.vectorized)
+        if pruners.make(self.pruner) is not None and self.vectorized:
+            raise ValueError("pruner: expected none with vectorized=True: its points come to an end together")
         whole_number(self.patience, "patience", optional=True)
         whole_number(self.give_up, "give_up", optional=True)
         for name in ("seconds", "target"):
@@ -158,11 +173,6 @@ class Settings:
             raise ValueError(f"valid: expected a function of a point, got {brief(self.valid)}")
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback: expected a function of the result so far, got {brief(self.callback)}")
-        if self.executor is not None and not (hasattr(self.executor, "submit") or callable(self.executor)):
-            got = type(self.executor).__name__
-            raise ValueError(
-                f"executor: expected a concurrent.futures executor or a function that makes one, got {got}"
-            )
         if self.journal is not None and not isinstance(self.journal, (str, os.PathLike)):
             raise ValueError(f"journal: expected the path of a file, got {type(self.journal).__name__}")
 
@@ -172,6 +182,11 @@ class Settings:
             raise ValueError(
                 f"target: expected none with the objectives {', '.join(goals.names)}, got {self.target:g}: "
                 "bound them by constraints, or stop by patience or by the callback"
+            )
+        if len(goals.objectives) > 1 and self.pruner is not None:
+            raise ValueError(
+                f"pruner: expected none with the objectives {', '.join(goals.names)}: trials are compared by one value "
+                "on their way; leave it out"
             )
         if not goals.plain and self.checks:
             what = "constraints" if len(goals.objectives) == 1 else f"the objectives {', '.join(goals.names)}"

@@ -47,12 +47,13 @@ class _Counter:
         self.stream, self.budget, self.done = stream, budget, done
         self.several = several  # objectives
         self.start = time.monotonic()
-        self.failed = 0
+        self.failed = self.pruned = 0
         self.last: Evaluation | None = None
 
     def note(self, evaluation: Evaluation) -> None:
         self.last = evaluation
         self.failed += evaluation.failed
+        self.pruned += evaluation.pruned
 
     def text(self) -> str:
         if self.last is None:
@@ -63,9 +64,10 @@ class _Counter:
         return f"{n}/{self.budget}  {self.found()}  {pace(rate)}  {left} left"
 
     def found(self) -> str:
-        """Return what was found, and how many evaluations failed."""
+        """Return what was found, and how many evaluations failed, or were pruned."""
         failed = f", {self.failed} failed" if self.failed else ""
-        return "" if self.last is None else found(self.last, self.several) + failed
+        pruned = f", {self.pruned} pruned" if self.pruned else ""
+        return "" if self.last is None else found(self.last, self.several) + failed + pruned
 
 
 def found(last: Evaluation, several: bool) -> str:

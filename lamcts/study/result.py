@@ -1,5 +1,6 @@
 """What a run gives back: each evaluation as it ends, and the result with its history."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
@@ -9,14 +10,14 @@ from numpy.typing import NDArray
 
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import CHECKED, FAILED, OK, excess, feasible
+from lamcts.outcomes.standing import CHECKED, FAILED, OK, PRUNED, excess, feasible
 from lamcts.spaces.base import Space
 from lamcts.study.export import dataframe_of, dict_of, html_of, rows_of
 from lamcts.types import Floats, Rows
 
 PLAIN = Goals()  # one objective, no constraint
 # of a result, where it is shown
-SHOWN = ("x", "fun", "feasible", "violation", "nfev", "nit", "success", "status", "message", "tree", "front")
+SHOWN = ("x", "fun", "feasible", "violation", "nfev", "nit", "pruned", "success", "status", "message", "tree", "front")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Evaluation:
     violation: float = 0.0
     constraints: Mapping[str, float] = field(default_factory=dict)
     lead_violation: float = 0.0
+    pruned: bool = False  # stopped on its way: no failure
 
     @property
     def failed(self) -> bool:
@@ -52,7 +54,7 @@ class Evaluation:
     def checked(self) -> bool:
         """Whether only the constraints are known: the point was checked and not run."""
         values = self.value.values() if isinstance(self.value, dict) else [self.value]
-        return not self.failed and all(value != value for value in values)
+        return not (self.failed or self.pruned) and all(value != value for value in values)
 
 
 class Points(Sequence[Any]):
@@ -98,6 +100,7 @@ class History:
     goals: Goals = PLAIN
     excesses: Floats | None = None  # [n, c], None where there are no constraints
     kinds: Rows | None = None  # [n] (outcomes/standing.py), None where a value is all there is to an evaluation
+    curves: Mapping[int, Mapping[int, float]] = field(default_factory=dict)  # losses by trial and step, inf for nan
 
     @property
     def constraints(self) -> Floats:
@@ -126,6 +129,28 @@ class History:
     def checked(self) -> NDArray[np.bool_]:
         """Which were checked and not run, [n]: only their constraints are known."""
         return np.asarray(self.kind == CHECKED)
+
+    @property
+    def pruned(self) -> NDArray[np.bool_]:
+        """Which were stopped on their way, since others were ahead, [n]."""
+        return np.asarray(self.kind == PRUNED)
+
+    @property
+    def reports(self) -> dict[int, dict[int, float]]:
+        """What evaluations reported on their way: by row, the values by step, in the user's sign."""
+        sign = -1.0 if self.maximize else 1.0
+        told = {row: self.curves[trial] for row, trial in enumerate(self.trial.tolist()) if trial in self.curves}
+        return {
+            row: {step: math.nan if math.isinf(loss) else sign * loss for step, loss in curve.items()}
+            for row, curve in told.items()
+        }
+
+    def message(self, row: int) -> str | None:
+        """Return what there is to say of a row: what went wrong, or where it was pruned; None of most."""
+        if self.kind[row] != PRUNED:
+            return self.messages.get(row)
+        curve = self.curves.get(int(self.trial[row]))
+        return f"pruned at step {next(reversed(curve))}" if curve else "pruned"
 
     @property
     def feasible(self) -> NDArray[np.bool_]:
@@ -157,7 +182,8 @@ class History:
         kept = "" if self.goals.plain else f"{int(self.feasible.sum())} feasible, "
         failures = ", ".join(f"{len(rows)} {kind}" for kind, rows in self.failures.items())
         why = f" ({failures})" if len(self.failures) > 1 else ""
-        return f"<history of {len(self)} evaluations, {kept}{int(self.failed.sum())} failed{why}>"
+        pruned = f", {int(self.pruned.sum())} pruned" if self.pruned.any() else ""
+        return f"<history of {len(self)} evaluations, {kept}{int(self.failed.sum())} failed{why}{pruned}>"
 
 
 @dataclass(frozen=True)
@@ -187,6 +213,7 @@ class Result(dict[str, Any]):
         by how much it breaks them in sum, and by name.
     nfev: evaluations done, those of earlier sessions on the same journal included.
     nit: how often new points were asked for.
+    pruned: how many of them were stopped on their way (`pruner`, trial.report).
     success: whether any evaluation succeeded and keeps all constraints (to use up the budget is the normal end of a
         budgeted search, no failure).
     status: why the run stopped, one word.
@@ -218,12 +245,16 @@ class Result(dict[str, Any]):
         return dataframe_of(self["history"])
 
     def _repr_html_(self) -> str:
-        return html_of({name: self[name] for name in SHOWN if name in self})
+        return html_of({name: self[name] for name in self._shown})
+
+    @property
+    def _shown(self) -> list[str]:
+        return [name for name in SHOWN if name in self and (name != "pruned" or self[name])]
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self})
 
     def __repr__(self) -> str:
-        shown = [name for name in SHOWN if name in self]
+        shown = self._shown
         width = max(8, *map(len, shown)) if shown else 8
         return "\n".join(f"{name:>{width}}: {self[name]!r}" for name in shown)

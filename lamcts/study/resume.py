@@ -27,6 +27,7 @@ class Beginning:
     checks: list[Check] = field(default_factory=list)
     asks: int = 0
     memory: Memory | None = None
+    reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there
 
 
 def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
@@ -87,7 +88,7 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
     if memory is not None:
         memory.load(recorded.memory, journal.path)
     _warn_of_another_name(problem, recorded, str(about["objective"]))
-    return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory)
+    return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory, recorded.reports)
 
 
 def _warn_of_another_name(problem: Problem, recorded: Recorded, ours: str) -> None:

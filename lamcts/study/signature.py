@@ -6,7 +6,7 @@ from dataclasses import fields
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from lamcts.study.foreign import hint
+from lamcts.foreign import hint
 from lamcts.study.options import Settings
 
 P = ParamSpec("P")

@@ -2,22 +2,24 @@
 
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from lamcts.errors import Exhausted
+from lamcts.journal.on_the_way import Report
 from lamcts.journal.tables import Check
 from lamcts.optimizer.several import taken
 from lamcts.rng import Purpose, derive
 from lamcts.study import log, progress, replicates
-from lamcts.study.evaluation import Job, Outcome, Workers
+from lamcts.study.evaluation import Job, Outcome, Workers, required
 from lamcts.study.known import known_of, tell
 from lamcts.study.learned import Memory
 from lamcts.study.options import Options, Settings, without_sense
 from lamcts.study.problem import Problem, problem_of, wanted
+from lamcts.study.pruning import Pruning
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin
 from lamcts.study.signature import with_options
@@ -89,6 +91,9 @@ class Study:
         self.settings.check_goals(self.problem.goals)
         if self.settings.vectorized and Memory.of(f) is not None:
             raise ValueError(f"vectorized: expected a function that learns nothing, got {self.problem.name}")
+        if self.settings.vectorized and required(f, "trial"):
+            raise ValueError(f"vectorized: expected a function without a parameter trial, got {self.problem.name}")
+        self.pruning = Pruning(f, self.settings.pruner, self.problem.goals, self.settings.executor)
         self.known = known_of(self.settings.known, self.problem)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations
@@ -130,11 +135,12 @@ class Study:
         self.reason = self._stopping.reason(seen, self._done)
         while True:
             while self.reason is None and workers.free and (trial := self._next(workers)) is not None:
-                workers.start(Job(trial, trial.point, trial.seed, self._known()))
+                workers.start(Job(trial, trial.point, trial.seed, self._known(), self.pruning.reporter(trial.id)))
             if not workers.running:
                 break
-            job, outcome = workers.wait()
-            evaluation = self._tell(job, outcome)
+            if (ended := workers.wait()) is None:
+                continue
+            evaluation = self._tell(*ended)
             stopped = self._show(evaluation)
             self.reason = self.reason or self._stopping.reason(seen, self._done) or stopped
             yield evaluation
@@ -151,10 +157,12 @@ class Study:
                 row, repeat = todo.popleft()
                 point = self.problem.space.decode(self.optimizer.seen.x[row])
                 seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
-                workers.start(Job((row, repeat), point, seed, self._known()))
+                workers.start(Job((row, repeat), point, seed, self._known(), self.pruning.aside()))
             if not workers.running:
                 break
-            job, outcome = workers.wait()
+            if (ended := workers.wait()) is None:
+                continue
+            job, outcome = ended
             evaluation = self._note(job.what, job.point, outcome)
             stopped = stopped or self._show(evaluation) or self._stopping.late()
             yield evaluation
@@ -168,6 +176,8 @@ class Study:
         start = begin(self.problem, settings, stack)
         self.optimizer, self._journal = start.optimizer, start.journal
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
+        self.pruning.restore(start.reports, self.optimizer.seen)
+        stack.callback(self.pruning.close)
         told = tell(self.known, self.optimizer)
         if told:
             self._record()
@@ -186,7 +196,7 @@ class Study:
     def _next(self, workers: Workers) -> Trial | None:
         """Return the next trial to start, or None where the budget has no room or the space no point left."""
         room = self.settings.searches - self._done - workers.running
-        if room > 0 and not self._queue and not (self.settings.vectorized and workers.running):
+        if room > 0 and not self._queue and not workers.ready:  # what has ended is told first: one ask for all
             self._queue.extend(self._ask(min(max(self.settings.batch, workers.free), room)))
         return self._queue.popleft() if room > 0 and self._queue else None
 
@@ -207,13 +217,14 @@ class Study:
         """Hand a result to the optimizer, and record it."""
         trial: Trial = job.what
         held = None if outcome.held is None else [outcome.held]
-        value = wanted(_value(outcome), self.problem.goals, outcome.held or ())
+        pruned = self.pruning.ended(trial.id, outcome)
+        value = wanted(pruned or _value(outcome), self.problem.goals, outcome.held or ())
         self.optimizer.tell([trial], [value], [outcome.seconds], constraints=held)
         self._done += 1
         row = len(self.optimizer.seen) - 1
         if self.memory is not None:
             self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
-        self._record()
+        self._record(self.pruning.told(trial.id, self.optimizer.seen))
         evaluation = evaluated(self.optimizer, row, trial.point, self._done + len(self.checks))
         self._stopping.told(evaluation)
         return evaluation
@@ -231,10 +242,10 @@ class Study:
         """Return what an evaluation that starts now is given of what others have learned."""
         return None if self.memory is None else self.memory.now
 
-    def _record(self) -> None:
+    def _record(self, reports: Iterable[Report] = ()) -> None:
         if self._journal is not None:
             memory = None if self.memory is None else self.memory.state()
-            self._journal.write(self.optimizer.delta(self._journal.mark), memory)
+            self._journal.write(self.optimizer.delta(self._journal.mark), memory, reports)
 
     def _show(self, evaluation: Evaluation) -> str | None:
         """Show an evaluation to whoever watches; return a reason to stop if the callback asks to."""
@@ -263,7 +274,7 @@ class Study:
         words = {"budget": settings.budget, "target": settings.target, "patience": settings.patience}
         words["give_up"] = settings.give_up
         message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
-        result = summarise(self.optimizer, self.checks, self._asks, status, message)
+        result = summarise(self.optimizer, self.checks, self._asks, status, message, self.pruning.curves.losses)
         if self.memory is not None:  # candidates were re-evaluated by what is known now
             result["memory"] = self.memory.now if "candidates" in result else self.memory.best
         return result

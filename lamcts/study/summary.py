@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,11 +12,13 @@ from lamcts.observations import Observations
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.front import Front, knee
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import excess
+from lamcts.outcomes.standing import PRUNED, excess
 from lamcts.spaces.base import Space
 from lamcts.study import replicates
 from lamcts.study.result import Candidate, Evaluation, History, Points, Result
 
+Curve = Mapping[int, Mapping[int, float]]
+NOTHING: Curve = MappingProxyType({})
 SHOWN = 3  # broken constraints that a message names (by eye)
 
 
@@ -40,8 +43,11 @@ class Run(Protocol):
     def front(self) -> Front: ...
 
 
-def summarise(opt: Run, checks: list[Check], asks: int, status: str, message: str) -> Result:
-    """Return what was found so far. Nothing is copied: the columns of the history are views of `opt.seen`."""
+def summarise(opt: Run, checks: list[Check], asks: int, status: str, message: str, curves: Curve = NOTHING) -> Result:
+    """Return what was found so far; `curves`: what trials reported, losses by number and step.
+
+    Nothing is copied: the columns of the history are views of `opt.seen`.
+    """
     seen = opt.seen
     found = _found(opt)
     result = Result(
@@ -52,7 +58,8 @@ def summarise(opt: Run, checks: list[Check], asks: int, status: str, message: st
         success=found["success"],
         status=status,
         message=message + _misses(opt, found),
-        history=_history(opt),
+        pruned=int(np.count_nonzero(seen.kind == PRUNED)),
+        history=_history(opt, curves),
         seed=opt.seed,
         tree=None if opt.tree is None else tree_share(opt.placements),
     )
@@ -62,7 +69,7 @@ def summarise(opt: Run, checks: list[Check], asks: int, status: str, message: st
     return result
 
 
-def _history(opt: Run) -> History:
+def _history(opt: Run, curves: Curve) -> History:
     seen, goals = opt.seen, opt.goals
     values = goals.signs * seen.f  # [n, m]
     return History(
@@ -75,7 +82,8 @@ def _history(opt: Run) -> History:
         maximize=goals.objectives[0].maximize,
         goals=goals,
         excesses=None if goals.plain else goals.broken(seen.g),
-        kinds=None if goals.plain else seen.kind,
+        kinds=None if goals.plain and not (seen.kind == PRUNED).any() else seen.kind,
+        curves=curves,
     )
 
 
@@ -148,6 +156,7 @@ def evaluated(opt: Run, row: int, point: Any, count: int) -> Evaluation:
         violation=violation,
         constraints=constraints,
         lead_violation=lead_violation,
+        pruned=bool(seen.kind[row] == PRUNED),
     )
 
 

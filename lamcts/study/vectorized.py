@@ -28,6 +28,10 @@ class Vectorized:
     def running(self) -> int:
         return len(self._waiting) + len(self._done)
 
+    @property
+    def ready(self) -> bool:
+        return self.running > 0  # one call, for the points that were asked for together
+
     def start(self, job: Job) -> None:
         self._waiting.append(job)
 

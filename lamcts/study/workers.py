@@ -1,6 +1,9 @@
 """Who evaluates: this process, threads, processes of our own, the user's executor; or one call for many points."""
 
 import os
+import signal
+import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,7 +18,11 @@ THREADS = "threads"
 
 
 def check_workers(workers: Any, executor: Any, vectorized: bool) -> None:
-    """Raise ValueError where `workers` is none of a number, -1 and "threads", or where others evaluate."""
+    """Raise ValueError where `workers` is none of a number, -1 and "threads", where others evaluate, or where none can.
+
+    An executor has `submit`, or is a function that makes one.
+    """
+    _check_executor(executor)
     if vectorized and not (executor is None and (workers is None or workers == 1)):
         raise ValueError("vectorized: expected neither workers nor executor beside it: the function has all points")
     if isinstance(workers, str) and workers == THREADS:
@@ -27,6 +34,22 @@ def check_workers(workers: Any, executor: Any, vectorized: bool) -> None:
         whole_number(workers, "workers", optional=True)
 
 
+def check_timeout(timeout: Any, workers: Any, executor: Any, vectorized: bool) -> None:
+    """Raise ValueError where `timeout` is no number of seconds, or nobody could keep it."""
+    if timeout is None:
+        return
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf"):
+        raise ValueError(f"timeout: expected a number above 0 or None, got {brief(timeout)}")
+    if executor is not None or vectorized or workers == THREADS:
+        what = "executor" if executor is not None else "vectorized" if vectorized else "workers='threads'"
+        raise ValueError(
+            f"timeout: expected none beside {what}: nobody can end an evaluation there without others; "
+            "pass workers=n, whose processes can be ended"
+        )
+    if workers is None and not (hasattr(signal, "setitimer") and _in_main_thread()):
+        raise ValueError("timeout: expected workers=n beside it (1 is enough): only a process can be ended here")
+
+
 def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
     """Return what evaluates a function, as the settings of a run have it."""
     if settings.vectorized:
@@ -34,6 +57,10 @@ def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
 
         return Vectorized(f, settings.batch)
     n = min(cores(), settings.budget) if settings.workers in (ALL, THREADS) else settings.workers
+    if settings.executor is not None and (client := client_of(settings.executor)) is not None:
+        from lamcts.study.cluster import Cluster
+
+        return Cluster(f, client, None if settings.workers == ALL else n, getattr(settings.executor, "_kwargs", None))
     if settings.executor is not None:
         from lamcts.study.executors import Shared
 
@@ -42,11 +69,38 @@ def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
         from lamcts.study.executors import Shared
 
         return Shared(f, partial(ThreadPoolExecutor, n), n)
-    if n is not None and n > 1:
-        from lamcts.study.executors import Processes
+    if n is not None and (n > 1 or settings.timeout is not None):
+        from lamcts.study.processes import Processes
 
-        return Processes(f, min(n, settings.budget))
+        return Processes(f, min(n, settings.budget), settings.timeout)
+    if settings.timeout is not None:
+        from lamcts.study.limits import Limited
+
+        return Limited(f, settings.timeout)
     return Serial(f)
+
+
+def client_of(executor: Any) -> Any:
+    """Return the Dask client that `executor` is, or stands for (`client.get_executor()`), None for any other."""
+    dask = sys.modules.get("distributed")  # who has a client has loaded it
+    client = getattr(executor, "_client", executor)
+    return client if dask is not None and isinstance(client, dask.Client) else None
+
+
+def _check_executor(executor: Any) -> None:
+    """Raise ValueError where nothing can be evaluated there."""
+    if executor is None:
+        return
+    expected = "executor: expected a concurrent.futures executor, a Dask client, or a function that makes an executor"
+    if hasattr(executor, "get_client"):
+        raise ValueError(f"{expected}, got the cluster {type(executor).__name__}: pass executor=cluster.get_client()")
+    if not (hasattr(executor, "submit") or callable(executor)):
+        raise ValueError(f"{expected}, got {type(executor).__name__}")
+    client = client_of(executor)
+    if client is not None and client.asynchronous:
+        raise ValueError("executor: expected a Dask client that blocks, got one made with asynchronous=True")
+    if client is not None and client.status not in ("running", "connecting"):
+        raise ValueError(f"executor: expected a Dask client that is connected, got one that is {client.status}")
 
 
 def cores() -> int:
@@ -54,6 +108,10 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _whole(value: Any) -> bool:

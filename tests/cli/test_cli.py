@@ -62,7 +62,8 @@ def test_a_reader_that_leaves_early_is_no_mistake(words, unbuffered, monkeypatch
 
 
 def test_a_reader_of_all_evaluations_may_leave_early_too(capsys, tmp_path):
-    said(capsys, "run", "levy", "--dim", "2", "--no-plot", "--budget", "3000", "--sampler", "uniform", "--out", "here")
+    wide = ["--dim", "40", "--budget", "150", "--sampler", "uniform"]  # 100 kB, more than a pipe holds
+    said(capsys, "run", "levy", *wide, "--no-plot", "--out", "here")
     command, pipe = [sys.executable, "-m", "lamcts", "show", str(tmp_path / "here"), "--csv"], subprocess.PIPE
     running = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
     assert running.stdout is not None and running.stderr is not None
@@ -120,7 +121,10 @@ def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
     said(capsys, "run", "ackley", "--dim", "2", "--budget", "60", "--out", "here", *QUICK)
     assert (tmp_path / "here" / "partition.png").stat().st_size > 10_000
-    said(capsys, "run", "ackley", "--dim", "2", "--budget", "10", "--out", "short", *QUICK)  # too few to split
+    _, out, _ = said(
+        capsys, "run", "ackley", "--dim", "2", "--budget", "10", "--out", "short", *QUICK
+    )  # too few to split
+    assert "no partition.png: the tree has not split the space yet" in out
     assert (tmp_path / "short" / "tree.png").exists() and not (tmp_path / "short" / "partition.png").exists()
 
 
@@ -172,6 +176,23 @@ def test_list_names_everything_with_a_line(capsys):
     assert code == 0
     for name in ("ackley", "swimmer", "hopper", "turbo", "cma", "uniform"):
         assert any(line.split()[0] == name and len(line.split()) > 3 for line in out.splitlines() if line.strip())
+
+
+def test_any_environment_of_gymnasium_is_an_objective_by_its_name(capsys, tmp_path):
+    pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
+    assert "gym:NAME, any environment" in said(capsys, "list")[1]
+    argv = ["run", "gym:Pendulum-v1", "--hidden", "3,2", "--rollouts", "1", "--episode-steps", "9", "--check", "2"]
+    code, out, _ = said(capsys, *argv, "--moments", "running", "--budget", "3", "--no-plot", *QUICK)
+    assert code == 0 and "the start on 2 new episodes" in out and "; 9 steps, 0 ended before their cap" in out
+    folder = tmp_path / "gym-Pendulum-v1-rollouts1-momentsrunning-episode_steps9-hidden3-2-uniform-seed0"
+    result = json.loads((folder / "result.json").read_text())
+    assert [len(layer["bias"]) for layer in result["policy"]["layers"]] == [3, 2, 1]
+    assert result["check"]["ended_early"] == 0 and result["settings"]["hidden"] == [3, 2]
+    assert said(capsys, *argv, "--moments", "running", "--budget", "5", "--no-plot", *QUICK)[0] == 0  # it goes on
+    code, _, err = said(capsys, "run", "gym:Pendulun-v1")
+    assert code == 2 and "did you mean Pendulum-v1" in err and err.count("\n") == 1
+    assert "expected whole numbers such as 8 or 16,16" in said(capsys, *argv, "--hidden", "few")[2]
+    assert "--hidden: expected none, as hopper takes" in said(capsys, "run", "hopper", "--hidden", "3")[2]
 
 
 def test_list_names_the_searches_of_networks_and_so_does_help(capsys):

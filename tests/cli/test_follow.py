@@ -85,3 +85,10 @@ def test_a_word_of_another_library_is_answered_by_ours(capsys, word, ours):
     code, _, err = said(capsys, "run", "ackley", word, "5")
     assert code == 2 and f"did you mean {ours}? see lamcts" in err
     assert "did you mean" not in said(capsys, "run", "ackley", "--nonsense", "budget")[2]
+
+
+def test_a_path_that_names_nothing_is_refused_in_a_line(capsys):
+    for path in ("a\0b", ""):
+        code, out, err = said(capsys, "show", path, "--follow")
+        assert (code, out, len(err.splitlines())) == (2, "", 1) and "--follow" not in err
+        assert err.startswith("lamcts show: journal: expected the path of a file, got")

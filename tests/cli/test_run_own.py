@@ -168,7 +168,7 @@ def _read(fd):
         (["ackley", "--maximize"], "--maximize: expected only with"),
         (["mine.py:f"], "a space of points for f"),
         (["mine.py:g", "--param", "x=0:1"], "expected a function of"),
-        (["mine.py:f", "--param", "x=0:1", "--timeout", "3"], "--timeout: expected only with --command"),
+        (["mine.py:f", "--param", "x=0:1", "--report", "3"], "--report: expected only with --command"),
         (["mine.py:f", "--param", "x=0:1", "--noise", "3"], "--noise: expected only with the objectives"),
     ],
 )

@@ -70,6 +70,8 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
     "zdt3": lambda: objectives.make("zdt3", shift=0),
     "c2-dtlz2": lambda: objectives.make("c2-dtlz2", objective_count=3, shift=1),
     "branin": lambda: objectives.make("branin", shift=0, rotate=2),
+    "memory": lambda: objectives.make("memory", images=1),
+    "memory, within a budget": lambda: objectives.make("memory", images=1, within="5MB", again=True),
     "hopper": lambda: objectives.make("hopper", rollouts=1),
     "lunar": lambda: objectives.make("lunar", rollouts=1),
     "lunar, fresh terrains": lambda: objectives.make("lunar", rollouts=1, seeds="fresh"),
@@ -77,6 +79,8 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
     "push": lambda: objectives.make("push", noise=0.01),
     "halfcheetah": lambda: objectives.make("halfcheetah", rollouts=2, episode_steps=50),
     "ant": lambda: objectives.make("ant", rollouts=1, episode_steps=50, moments="running"),
+    "gym:CartPole-v1": lambda: objectives.make("gym:CartPole-v1", rollouts=2, episode_steps=20),
+    "gym:Pendulum-v1": lambda: objectives.make("gym:Pendulum-v1", hidden=4, rollouts=1, episode_steps=20),
 }
 
 

@@ -62,7 +62,12 @@ class Case(NamedTuple):
     @property
     def dear(self) -> bool:
         """Whether it takes many seconds: `.ci/full` runs it."""
-        return self.dim == 20 or (self.dim == 5 and self.batch == 1) or (self.sampler, self.space) == ("bo", "finite")
+        slow = self.sampler.startswith(("bo", "cma", "nevergrad", "quadratic")) and self.space == "finite"
+        return (
+            self.dim == 20
+            or (self.dim == 5 and self.batch == 1)
+            or (slow and (self.batch == 1 or self.sampler == "bo"))
+        )
 
 
 def cases() -> Iterator[Case]:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install 'lamcts[optuna]'")
@@ -98,6 +99,27 @@ def test_a_new_sampler_goes_on_with_what_the_study_holds_and_repeats_nothing():
     study.optimize(bowl, n_trials=10)
     assert len(set(points(study))) == 40
     assert sorted(trial.value for trial in study.trials[30:])[5] < 1  # near the bottom: no second design
+
+
+def test_a_point_of_the_study_is_not_proposed_again_where_its_row_differs_in_the_last_bit(monkeypatch):
+    study = study_of(LamctsSampler(seed=0))
+    study.optimize(bowl, n_trials=12)
+    proposer = study.sampler._proposer
+    optimizer, space = proposer._optimizer, proposer.parameters.space
+    rows = space.sample(100, np.random.default_rng(0))
+    (row, *_) = [row for row in rows if (space.encode(space.decode(row)) != row).any()]
+    point = proposer.parameters.values(tuple(space.decode(row)))
+    study.enqueue_trial(point)
+    study.optimize(bowl, n_trials=1)
+    handed_out, ask = iter([row]), optimizer.ask
+
+    def again(n=1):
+        return [optimizer._trials.issue(row, -1, None) for row in handed_out] or ask(n)
+
+    monkeypatch.setattr(optimizer, "ask", again)
+    study.optimize(bowl, n_trials=2)
+    assert study.sampler._proposer is proposer and study.trials[12].params == point
+    assert len(set(points(study))) == 15
 
 
 def test_a_sampler_can_be_pickled_and_takes_another_study_after_one():

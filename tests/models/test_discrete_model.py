@@ -13,6 +13,7 @@ from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, hyper_of
 from lamcts.models.warp import half_rank
 from lamcts.observations import Observations
+from lamcts.outcomes.standing import PRUNED
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.spaces import Choice, Float, Int, Space
 from lamcts.spaces.parameters import Parameters
@@ -174,3 +175,22 @@ def test_what_fails_is_learned_from_both_kinds_where_there_are_more_rows_than_a_
     model.update(int(seen.best or 0))
     weights = model.state.valid[: len(space.members)]  # logarithms
     assert weights[0] > max(weights[1:]) + 1.0
+
+
+def test_pruned_rows_are_expected_no_better_than_what_they_rank_after_and_no_fit_sees_them() -> None:
+    seen, model, before = modelled(WORDS, 30)
+    x = WORDS.sample(12, np.random.default_rng(7))
+    x = x[seen.unseen(x)]
+    nowhere, k = np.full(len(x), np.nan), len(x)
+    rows = seen.append(x, nowhere, nowhere, np.full(k, -1), np.full(k, -1), kind=np.full(k, PRUNED))
+    median = float(np.median(seen.y[seen.good]))
+    seen.floors |= {int(row): median for row in rows[::2]}  # of the others nobody knows after whom they rank
+    model.state.fitted = len(seen)  # no refit is due
+    theta = list(model.state.theta)
+    surrogate = model.update(int(seen.best or 0))
+    inputs = model.coding(Parameters(WORDS).codes(x))
+    held, expected = surrogate.losses.y[-k:], before.losses.moments(inputs)[0]
+    at_median = half_rank(seen.y[seen.good])[np.argsort(seen.y[seen.good])[14]]
+    assert np.allclose(held[1::2], expected[1::2]) and np.allclose(held[::2], np.maximum(expected[::2], at_median))
+    assert (held[::2] > expected[::2]).any() and surrogate.best == before.best and model.state.theta == theta
+    assert (surrogate.value(inputs) < before.value(inputs)).all()  # worth little again

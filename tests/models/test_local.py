@@ -11,6 +11,7 @@ from lamcts.models.gp import Posterior
 from lamcts.models.local import LocalModel, ModelBudget, ModelState
 from lamcts.models.scale import Scale
 from lamcts.observations import Observations
+from lamcts.outcomes.standing import PRUNED
 from lamcts.samplers.parts.record import from_json, to_json
 
 SMALL = ModelBudget(rows=40, fit_rows=20, iterations=5)
@@ -113,3 +114,23 @@ def test_a_device_that_torch_does_not_have_is_refused_where_it_is_asked_for(devi
     pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
     with pytest.raises(ValueError, match=r"device: expected one of \[None, 'cpu'.*\], got"):
         ModelBudget(device=device)
+
+
+def test_pruned_rows_stand_at_what_is_expected_but_no_better_than_what_they_rank_after() -> None:
+    seen, model, posterior = grown(3)
+    assert model.beside_pruned(posterior, seen.x[0]) is posterior  # there are none
+    nowhere, k = np.full(len(AT), np.nan), len(AT)
+    rows = seen.append(AT, nowhere, nowhere, np.full(k, -1), np.full(k, -1), kind=np.full(k, PRUNED))
+    y, bound = seen.y[model.rows], float(np.median(seen.y[model.rows]))
+    seen.floors |= {int(row): bound for row in rows[::2]}
+    state, beside = to_json(model.state), model.beside_pruned(posterior, AT[0])
+    near = (
+        np.argsort(((AT - AT[0]) ** 2 @ (1 / model.state.hyper.lengths**2)), kind="stable")
+        if model.state.hyper
+        else rows
+    )
+    held, expected = np.empty(k), posterior.expect(AT)
+    held[near] = beside.z[-k:]
+    least = Scale.of(y).down(np.array([bound]))[0]
+    assert np.allclose(held[1::2], expected[1::2]) and np.allclose(held[::2], np.maximum(expected[::2], least))
+    assert (held > expected + 0.1).any() and to_json(model.state) == state

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lamcts import Optimizer
 from lamcts.optimizer.design import DRAWS, Design, default_size
 from lamcts.regions.sobol import sobol
 from lamcts.rng import Purpose, stream
@@ -26,8 +27,10 @@ def words(count: int) -> Space:
         (Box(0, 1, dim=20), 40),
         (Box(0, 1, dim=200), 100),
         (Space([Float(0, 1)] * 8), 16),
-        (Space([*[Float(0, 1)] * 7, *[WORDS] * 3]), 20),  # 3 of 10 are discrete: twice the parameters
-        (Space([Box(0, 1, dim=7), *[WORDS] * 3]), 20),
+        (Space([*[Float(0, 1)] * 7, *[WORDS] * 3]), 12),  # 3 of 10 are discrete: exchanges lead
+        (Space([Box(0, 1, dim=7), *[WORDS] * 3]), 12),
+        (Space([Box(0, 1, dim=17), *[WORDS] * 3]), 12),
+        (Space([Box(0, 1, dim=18), *[WORDS] * 3]), 42),  # too many for that: twice the parameters
         (Space([*[Float(0, 1)] * 5, *[WORDS] * 5]), 12),  # half of them: two more than parameters
         (words(3), 8),
         (words(8), 10),
@@ -44,6 +47,13 @@ def words(count: int) -> Space:
 def test_its_size_counts_parameters(space: AnySpace, size: int) -> None:
     assert default_size(space) == size
     assert Design(space, "sobol", None, [], 0).n == size
+
+
+def test_with_constraints_or_several_objectives_few_discrete_parameters_change_nothing() -> None:
+    space = Space([*[Float(0, 1)] * 7, *[WORDS] * 3])
+    assert Optimizer(space).n_init == 12
+    assert Optimizer(space, constraints=1).n_init == 11
+    assert Optimizer(space, objectives=2).n_init == 20
 
 
 def test_a_size_that_is_given_and_points_that_are_given_count() -> None:

@@ -284,3 +284,20 @@ def test_where_a_search_has_converged_and_none_lives_the_next_begins_in_the_whol
     assert (placement.why, placement.search, placement.region.steps) == ("restart", None, ())
     ask(searches, region(seen, 0.5), 1)
     assert where(tree, searches)[1:] == (1, "selected")
+
+
+def test_a_search_that_cannot_go_on_from_what_was_saved_says_so_and_a_new_one_begins(seen):
+    class Spoilt(Note):
+        def restore(self, state, log, region, seen):
+            session = super().restore(state, log, region, seen)
+            session.ask = lambda n: [][0]
+            return session
+
+    searches = LocalSearches(Spoilt(), seen, 0)
+    searches.load({0: SearchState({"offered": [], "incumbent": None}, [0.5], 0, [])}, region(seen))
+    searches.next = 1
+    with pytest.raises(ValueError, match=r"state: search 0 cannot go on from what was saved \(IndexError: "):
+        searches.propose(region(seen), 0, 1)
+    assert len(ask(searches, region(seen), 1)[0]) == 1 and 0 not in searches.live
+    with pytest.raises(ValueError, match="reshape"):
+        searches.load({1: SearchState({"offered": [], "incumbent": None}, [0.5, 0.5], 0, [])}, region(seen))

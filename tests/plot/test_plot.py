@@ -189,7 +189,7 @@ def test_the_tree_shows_value_visits_and_ucb_of_every_node(plane):
     opt, _ = plane
     root = opt.tree_root()
     figure = plot.tree(opt, depth=30)
-    assert f"{root.visits} visits" in texts(figure) and "rank: mean rank inside, 1 the best" in texts(figure)
+    assert f"{root.visits} visits" in texts(figure) and "rank: mean rank of the evaluations inside" in texts(figure)
     for kid in root.kids:
         assert f"rank {kid.value:.2f}\n{kid.visits} visits\nbound" in texts(figure)
     boxes = [text for text in figure.axes[0].texts if is_box(text)]

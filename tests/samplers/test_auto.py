@@ -15,9 +15,10 @@ from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
-from lamcts.testing.samplers import Ball
+from lamcts.testing.samplers import Ball, check_sampler
 from lamcts.testing.search import Search, bowl
 
+LED = Space([Float(0, 1), Float(0, 1), Float(0, 1), Int(0, 9)])  # few are discrete
 DEFAULT = Auto((Turbo(length_min=2**-7, descent_share=1.0), Quadratic(), Coordinate()))
 
 # The default --------------------------------------------------------------------------------------------------------
@@ -33,7 +34,8 @@ def test_exchanges_are_the_default_where_half_of_the_parameters_are_discrete_and
     assert samplers.choose(Space({"lr": rate, "act": kind})) == Exchange()
     assert samplers.choose(Space({"layers": Int(1, 9), "skip": Bool()})) == Exchange()
     assert samplers.choose(Finite(np.random.default_rng(0).random((9, 2)))) == Exchange()
-    assert samplers.choose(Space([rate, rate, kind])) == Auto((*DEFAULT.arms, Exchange()))
+    assert samplers.choose(Space([rate, rate, kind])) == Auto((*DEFAULT.arms, Exchange()), lead=100)
+    assert samplers.choose(Space([*[rate] * 20, kind])) == Auto((*DEFAULT.arms, Exchange()))  # too many to lead in
 
 
 def test_a_smooth_bowl_goes_far_quicker_than_by_turbo_alone_and_a_rugged_one_no_worse_than_chance() -> None:
@@ -41,6 +43,37 @@ def test_a_smooth_bowl_goes_far_quicker_than_by_turbo_alone_and_a_rugged_one_no_
     both.go(12, 5)
     alone.go(12, 5)
     assert best(both) < 1e-3 * best(alone)
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_until_its_lead_is_over_the_last_arm_proposes_alone_and_then_all_do_round_what_it_found(batch: int) -> None:
+    search = Search(Auto((FAST, Coordinate(), Exchange()), lead=24), LED, 0, given=8)
+    led: list[int] = []
+    while len(search.seen) < 24:
+        numbers = search.ask(batch)
+        led += arms(search, numbers)
+        search.tell(numbers)
+    assert set(led) == {2}
+    assert search.session.scope == "space"
+    found = int(search.seen.y.argmin())
+    numbers = search.ask(12)
+    assert set(arms(search, numbers)) == {0, 1, 2}
+    assert [arm.incumbent for arm in search.session.arms] == [found] * 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.dear
+def test_a_search_that_is_led_holds_its_contract() -> None:
+    check_sampler(Auto((FAST, Coordinate(), Exchange()), lead=24), LED)
+
+
+def test_under_constraints_nobody_leads() -> None:
+    leads = []
+    for constraints in (None, 1):
+        opt = Optimizer(LED, sampler=Auto((FAST, Exchange()), lead=24), n_init=10, constraints=constraints, seed=0)
+        for trial in opt.ask(10):
+            opt.tell(trial, bowl(trial.x), constraints=[-1.0] if constraints else None)
+        leads.append(any(trial.note[0] == 0 for trial in opt.ask(6)))
+    assert leads == [False, True]
 
 
 # Shares -------------------------------------------------------------------------------------------------------------

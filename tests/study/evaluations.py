@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from lamcts.spaces import Box
+from lamcts.study.reporting import Reporter
 
 
 def sphere(point: np.ndarray) -> float:
@@ -120,3 +121,19 @@ def beam(point: np.ndarray) -> dict[str, np.float64]:
 def cheap(point: np.ndarray) -> dict[str, float]:
     found = beam(point)
     return {"cost": float(found["cost"]), "stress": float(found["stress"])}
+
+
+def descent(point: np.ndarray, trial: Reporter) -> float:
+    """Falls in ten steps to the value of `sphere`: who is ahead early is ahead at the end."""
+    value = sphere(point)
+    for step in range(10):
+        trial.report(step, value + 1.0 / (1 + step))
+    return value
+
+
+def sleeping(point: np.ndarray) -> float:
+    """Takes an hour wherever the first coordinate is below -0.4, and deaf to exceptions and SIGTERM."""
+    if point[0] < -0.4:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(3600)
+    return sphere(point)

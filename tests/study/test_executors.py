@@ -1,5 +1,6 @@
 """Evaluations elsewhere: workers are kept busy, and a worker that dies loses no point."""
 
+import signal
 import threading
 import time
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -15,7 +16,8 @@ from stroll import Stroll
 from lamcts.journal import Journal
 from lamcts.study import minimize, run
 from lamcts.study.evaluation import Job
-from lamcts.study.executors import Processes, Shared
+from lamcts.study.executors import Shared
+from lamcts.study.processes import Processes
 from lamcts.study.result import Result
 
 BOUNDS = [(-1.0, 1.0)] * 2
@@ -143,6 +145,17 @@ def test_an_executor_made_by_a_function_is_made_again_when_it_breaks() -> None:
     assert all_told(result, 20) and not result.history.failed.any()
 
 
+def test_an_executor_that_is_shut_down_in_one_way_only_is_shut_down() -> None:
+    down: list[bool] = []
+
+    class Plain(Instant):  # as loky's
+        def shutdown(self, wait: bool = True) -> None:  # type: ignore[override]
+            down.append(wait)
+
+    assert all_told(minimize(sphere, BOUNDS, budget=8, executor=Plain, workers=2, **OPTIONS), 8)
+    assert down == [False]
+
+
 class Forgetful(Fragile):
     """Cancels every second job, then fails every fifth in a way of its own."""
 
@@ -217,13 +230,43 @@ class slow_then_endless:
         return slow(point)
 
 
-def test_results_are_handed_out_in_the_order_in_which_jobs_started() -> None:
-    class Instant(Executor):
-        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
-            future: Future[Any] = Future()
-            future.set_result(fn(*args, **kwargs))
-            return future
+class Instant(Executor):
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
 
+
+def test_what_has_ended_meanwhile_is_told_before_more_is_asked_for() -> None:
+    result = minimize(sphere, BOUNDS, budget=20, executor=Instant(), workers=4, **OPTIONS)
+    assert result.nit == 5 and all_told(result, 20)  # 17 asks where each result is followed by one
+
+
+def test_a_script_that_leaves_has_failed_also_in_a_thread_of_a_process_that_handles_signals() -> None:
+    def leave(point: np.ndarray) -> float:
+        raise SystemExit(3)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: None)  # as Dask's workers do
+    try:
+        with ThreadPoolExecutor(2) as pool, pytest.warns(RuntimeWarning, match="SystemExit: 3"):
+            result = minimize(leave, BOUNDS, budget=6, executor=pool, **OPTIONS)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert result.history.failed.all()
+
+
+def test_an_executor_whose_jobs_are_no_futures_is_refused() -> None:
+    class Batch(Executor):  # as submitit's
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+            return object()
+
+    with pytest.raises(
+        ValueError, match=r"expected submit\(\) to return a concurrent.futures.Future, got object of Batch"
+    ):
+        minimize(sphere, BOUNDS, budget=6, executor=Batch(), workers=2, **OPTIONS)
+
+
+def test_results_are_handed_out_in_the_order_in_which_jobs_started() -> None:
     pool = Shared(sphere, Instant(), 4)
     for i in range(4):
         pool.start(Job(i, np.zeros(2), 0))

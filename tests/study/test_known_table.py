@@ -160,7 +160,7 @@ def spaces(draw: Any) -> Any:
 def _text(option: Any) -> str:
     text = str(option).strip().lower().replace("none", "null")
     try:
-        return str(float(text))
+        return str(float(text) + 0.0)  # -0.0 is 0
     except (ValueError, OverflowError):
         return text
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import lamcts
-from lamcts.study.foreign import OTHERWISE, OURS, RENAMED
+from lamcts.foreign import OTHERWISE, OURS, RENAMED
 from lamcts.study.options import Options, Settings
 
 

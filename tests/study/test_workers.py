@@ -12,7 +12,7 @@ from stroll import Stroll
 
 import lamcts
 from lamcts.study import workers
-from lamcts.study.executors import Processes
+from lamcts.study.processes import Processes
 from lamcts.study.sendable import sendable
 
 BOX = lamcts.Box(-1, 1, dim=2)
@@ -23,7 +23,7 @@ def test_minus_one_is_a_process_for_each_core(monkeypatch: pytest.MonkeyPatch) -
     asked: list[int] = []
     start = Processes.__init__
 
-    def init(self: Processes, f: Any, n: int) -> None:
+    def init(self: Processes, f: Any, n: int, *rest: Any) -> None:
         asked.append(n)
         start(self, f, n)
 

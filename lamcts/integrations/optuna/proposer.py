@@ -41,6 +41,7 @@ class Proposer:
         )
         self._branches = Branches()
         self._told: set[int] = set()  # numbers of trials of the study
+        self._known: dict[Point, Outcome] = {}  # a row of ours may differ in the last bit from that of its point
         self._out: dict[int, lamcts.Trial] = {}  # number of a trial of the study -> ours
 
     def tell(self, trials: Iterable[FrozenTrial], outcomes: Mapping[int, Outcome]) -> None:
@@ -57,6 +58,7 @@ class Proposer:
             if point is not None:
                 points.append(point)
                 known.append(outcome)
+                self._known[point] = outcome
                 self._keep_branch(trial, internal, outcome)
         self._take(points, known)
 
@@ -107,7 +109,8 @@ class Proposer:
         return self._next(number, others)
 
     def _outcome(self, point: Point) -> Outcome | None:
-        return self._branches.find(dict(zip(self.parameters.distributions, point, strict=True)))
+        at = self._branches.find(dict(zip(self.parameters.distributions, point, strict=True)))
+        return self._known.get(tuple(point), at)
 
     def _next(self, number: int, others: Mapping[int, Point | None]) -> lamcts.Trial | None:
         """Return a new trial of ours, None where no point is left.

@@ -1,1 +1,5 @@
-"""Things to be controlled: gaits, a lander, pushing hands, a rover."""
+"""Things to be controlled: gaits, any environment of gymnasium, a lander, pushing hands, a rover."""
+
+from lamcts.objectives.control.environment import Gym, gym
+
+__all__ = ["Gym", "gym"]

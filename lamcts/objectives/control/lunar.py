@@ -103,7 +103,7 @@ class Lander:
 
     def _episode(self, w: list[float], terrain: int) -> float:
         env = _environment()
-        with _first_push(self.initial_random):  # read by reset alone
+        with first_push(self.initial_random):  # read by reset alone
             state, _ = env.reset(seed=int(terrain))
         total, over = 0.0, False
         while not over:
@@ -168,7 +168,7 @@ def _environment() -> Any:
 
 
 @contextmanager
-def _first_push(strength: float) -> Iterator[None]:
+def first_push(strength: float) -> Iterator[None]:
     """Let landers start with a push of `strength`, and put the value back that was there."""
     from gymnasium.envs.box2d import lunar_lander
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from lamcts.objectives.programs import printed, shell
 from lamcts.objectives.programs.process import last_words, run
+from lamcts.objectives.programs.watched import Watch, check_report
 from lamcts.outcomes.goals import Goals
 from lamcts.rng import fresh_seed
 from lamcts.spaces.box import Float
@@ -42,6 +43,9 @@ class Command:
     pattern: what is read (None: the last number on the last line of the output that is not empty). A regular expression
         is looked for in the output instead, and its last match read: its group, or all of it where it has none. Where
         there are several names, regular expressions by name.
+    report: where its output says how it is doing (None: nowhere): a regular expression with groups called step and
+        value, or two groups, looked for in each line as it comes; where others are ahead, the program is ended (option
+        `pruner` of `minimize`).
     x0: a point to start from (None).
     objectives, constraints, reference: as in `Optimizer` (None: one number). The program then prints, as its last line,
         a JSON object with a number for each objective and for each quantity that is bounded, but for those that
@@ -60,6 +64,7 @@ class Command:
     objectives: Any = None
     constraints: Any = None
     reference: Any = None
+    report: str | None = None
 
     optimum = None
 
@@ -69,6 +74,7 @@ class Command:
         if self.timeout_seconds is not None and not 0 < self.timeout_seconds < float("inf"):
             raise ValueError(f"timeout_seconds: expected a number above 0 or None, got {self.timeout_seconds!r}")
         _check_patterns(self.pattern, self.names)
+        check_report(self.report)
 
     @property
     def name(self) -> str:
@@ -118,8 +124,16 @@ class Command:
                 said.pop()
         return said
 
-    def __call__(self, point: Mapping[str, Any], *, seed: int | None = None) -> float | dict[str, float | None]:
-        ended = run(self.arguments(point, fresh_seed() if seed is None else seed), self.timeout_seconds)
+    @property
+    def reports(self) -> bool:
+        """Whether it may report on its way."""
+        return self.report is not None
+
+    def __call__(
+        self, point: Mapping[str, Any], *, seed: int | None = None, trial: Any = None
+    ) -> float | dict[str, float | None]:
+        watch = None if self.report is None or trial is None else Watch(self.report, trial)
+        ended = run(self.arguments(point, fresh_seed() if seed is None else seed), self.timeout_seconds, watch)
         if ended.status:
             raise RuntimeError(f"{_how(ended.status)}{last_words(ended.errors)}")
         return self.read(ended.output)
@@ -136,6 +150,7 @@ class Command:
         return {
             "command": list(self.words),
             "pattern": dict(self.pattern) if isinstance(self.pattern, Mapping) else self.pattern,
+            "report": self.report,
         }
 
     def _check_template(self) -> None:

@@ -20,7 +20,7 @@ GOALS = ("objectives", "constraints", "reference")
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """The function that `target` names. It takes a point of `space`, and `seed=` if it has a parameter of this name.
+    """The function that `target` names. It takes a point of `space`, and `seed=`, `trial=` if it has them.
 
     Only the name travels to another process, which loads the function for itself.
 
@@ -68,9 +68,15 @@ class Function:
     def name(self) -> str:
         return self.target.rpartition(":")[2]
 
-    def __call__(self, point: Any, *, seed: int | None = None) -> Any:
+    @property
+    def reports(self) -> bool:
+        """Whether it may report on its way: it has a parameter called `trial`."""
+        return _takes(load(self.target), "trial")
+
+    def __call__(self, point: Any, *, seed: int | None = None, trial: Any = None) -> Any:
         f = load(self.target)
-        return f(point, seed=seed) if _takes_seed(f) else f(point)
+        given = {"seed": seed, "trial": trial}
+        return f(point, **{name: given[name] for name in given if _takes(f, name)})
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped: the file's name, not its folder."""
@@ -128,9 +134,9 @@ def _import_from(folder: str) -> None:
         sys.path.insert(0, folder)
 
 
-def _takes_seed(f: Callable[..., Any]) -> bool:
+def _takes(f: Callable[..., Any], name: str) -> bool:
     try:
-        return "seed" in inspect.signature(f).parameters
+        return name in inspect.signature(f).parameters
     except (TypeError, ValueError):  # some built-in functions tell nothing
         return False
 
@@ -141,7 +147,7 @@ def _check_one_point(f: Callable[..., Any], target: str) -> None:
     except (TypeError, ValueError):
         return
     try:
-        signature.bind(None, **({"seed": 0} if "seed" in signature.parameters else {}))
+        signature.bind(None, **{name: None for name in ("seed", "trial") if name in signature.parameters})
     except TypeError as error:
         name = target.rpartition(":")[2]
         raise ValueError(

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any, NamedTuple
 
+from lamcts.errors import Pruned
+from lamcts.objectives.programs.watched import Watch
+
 POLL_SECONDS = 0.2  # how often a wait looks whether somebody wants it to end (untuned)
 GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL, to write a checkpoint or to free a device (untuned)
 KEPT_BYTES = 2**20  # of each stream, from its end: the value stands on its last lines (untuned)
@@ -26,21 +29,22 @@ class Ended(NamedTuple):
     errors: str
 
 
-def run(words: Sequence[str], timeout_seconds: float | None = None) -> Ended:
+def run(words: Sequence[str], timeout_seconds: float | None = None, watch: Watch | None = None) -> Ended:
     """Run the program `words[0]` with the other words as its arguments, without a shell and without input.
 
     It is the head of a session of its own, so that a Ctrl-C at the terminal reaches it through this wait alone.
     TimeoutError after `timeout_seconds`. On this, on Ctrl-C, on SIGTERM or SIGHUP to this process, when the interpreter
     ends while a thread waits, and when the parent of a worker process ends, the whole process group is killed.
     So it is once it has written more than `MOST_BYTES`, a RuntimeError. OSError where the program cannot start.
+    `watch` looks at its output as it comes, and ends it by raising; what has ended in time is looked at, and stands.
     """
     # Files, not pipes: a pipe stays open as long as any stray child holds it, and the wait would last as long.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, _stops_noticed() as stops:
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
+            words, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True, env=_told(watch)
         )
         try:
-            status = _wait(process, timeout_seconds, stops, (output, errors))
+            status = _wait(process, timeout_seconds, stops, (output, errors), watch)
         except TimeoutError as error:
             _kill(process)
             raise TimeoutError(f"{error}{last_words(_end_of(errors))}") from None
@@ -48,6 +52,9 @@ def run(words: Sequence[str], timeout_seconds: float | None = None) -> Ended:
             _kill(process)
             raise
         _check_sizes((output, errors))
+        if watch is not None:
+            with suppress(Pruned):
+                watch.look(output, ended=True)
         return Ended(status, _end_of(output), _end_of(errors))
 
 
@@ -58,8 +65,17 @@ def last_words(errors: str) -> str:
     return f": {text if len(text) <= LAST_CHARACTERS else '...' + text[-LAST_CHARACTERS:]}" if text else ""
 
 
+def _told(watch: Watch | None) -> dict[str, str] | None:
+    """Return the environment of a program: one that is watched is not to keep its lines back, if it is Python's."""
+    return None if watch is None else {**os.environ, "PYTHONUNBUFFERED": "1"}
+
+
 def _wait(
-    process: "subprocess.Popen[bytes]", timeout_seconds: float | None, stops: list[int], files: Iterable[IO[bytes]]
+    process: "subprocess.Popen[bytes]",
+    timeout_seconds: float | None,
+    stops: list[int],
+    files: Sequence[IO[bytes]],
+    watch: Watch | None,
 ) -> int:
     deadline = float("inf") if timeout_seconds is None else time.monotonic() + timeout_seconds
     while True:
@@ -67,6 +83,8 @@ def _wait(
             return process.wait(max(0.0, min(POLL_SECONDS, deadline - time.monotonic())))
         except subprocess.TimeoutExpired:
             _check_sizes(files)
+            if watch is not None:
+                watch.look(files[0])
             if stops:
                 raise SystemExit(128 + stops[0]) from None
             if _nobody_waits():

@@ -9,6 +9,7 @@ import numpy as np
 from lamcts import rng as streams
 
 Record = TypeVar("Record")
+PLAIN: dict[Any, Any] = {int: int, float: (int, float), bool: bool, str: str}  # hint -> what may stand there
 
 
 def to_json(value: Any) -> Any:
@@ -36,12 +37,12 @@ def from_json(kind: type[Record], value: Any) -> Record:
 
 
 def _typed(hint: Any, value: Any) -> Any:
-    """Return JSON values as the type of a field."""
+    """Return JSON values as the type of a field; TypeError where they are of another."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
-    if value is None:
-        return None
     if kind in (Union, UnionType):  # of a type and None
-        return _typed(next(one for one in inner if one is not type(None)), value)
+        return None if value is None else _typed(next(one for one in inner if one is not type(None)), value)
+    if kind in PLAIN and not isinstance(value, PLAIN[kind]):
+        raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
     if kind is np.random.Generator:
         return streams.restore(value)
     if kind is np.ndarray:

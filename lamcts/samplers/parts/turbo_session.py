@@ -99,7 +99,7 @@ class TurboSession(BoxSession):
     def _propose(self, batch: Batch, centre: Floats) -> None:
         """Thompson sampling in the box: each missing point is the best candidate of one posterior draw."""
         settings, space, rng = self.settings, self.region.space, self.progress.rng
-        posterior = self.model.update(centre)
+        posterior = self.model.beside_pruned(self.model.update(centre), centre)
         length, perturb_dims = self.progress.box.length, settings.perturb_dims
         m = self._most_candidates(batch.missing)
         success = success_near(self.seen, centre)

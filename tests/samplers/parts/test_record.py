@@ -84,3 +84,15 @@ def test_arrays_keep_their_kind_and_shape_and_numpys_numbers_become_pythons() ->
     assert copy.pair[0] == 4 and copy.pair[1].tolist() == [0.5] and type(copy.incumbent) is int
     record.table = np.empty((0, 4))
     assert through(record).table.shape == (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("chunks", [[3], [[]]]), ("chunks", [["a"]]), ("incumbent", 1.5), ("inner", {"length": "x", "improved": False})],
+)
+def test_what_stands_where_a_number_should_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=r"expected (int|float), got"):
+        from_json(Outer, to_json(example()) | {name: value})
+    with pytest.raises(TypeError, match="expected bool, got int"):
+        from_json(Inner, {"length": 1, "improved": 1})
+    assert from_json(Inner, {"length": 1, "improved": True}).length == 1

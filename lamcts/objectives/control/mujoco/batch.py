@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.objectives.control.mujoco.episodes import Episode
-from lamcts.objectives.control.mujoco.world import World
+from lamcts.objectives.control.episodes import Episode
 from lamcts.objectives.control.policy import LinearPolicy
+from lamcts.objectives.control.world import World
 from lamcts.types import Floats
 
 TOGETHER = 64  # simulations of a batch; with more, a step is hardly quicker (steps.py prints 3 and 63)

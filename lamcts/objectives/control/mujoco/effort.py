@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts.objectives.base import register
+from lamcts.objectives.control.episodes import Episode
 from lamcts.objectives.control.mujoco.batch import BODIES
-from lamcts.objectives.control.mujoco.episodes import Episode
 from lamcts.objectives.control.mujoco.gait import Gait, gait
 from lamcts.objectives.control.policy import LinearPolicy
 from lamcts.rng import Purpose, derive, fresh_seed

@@ -1,13 +1,16 @@
 """Words of other libraries where one of ours was meant: what to say to who types them.
 
-Ours first, then what others call it; a word that has no counterpart has a sentence instead.
+Ours first, then what others call it; a word that has no counterpart has a sentence instead. An `Optimizer` has only
+some of the words: those of a whole run are answered by where they belong.
 """
+
+from collections.abc import Collection
 
 RENAMED = {
     "budget": "maxiter maxfev maxfun max_evals max_evaluations max_nfev evals n_trials n_calls n_iter num_samples",
     "workers": "n_jobs num_workers max_workers n_workers jobs",
     "seed": "rng random_state random_seed rstate",
-    "seconds": "timeout max_time maxtime time_budget time_limit",
+    "seconds": "max_time maxtime time_budget time_limit",
     "x0": "initial_guess start points_to_evaluate guess",
     "n_init": "n_startup_trials n_initial_points init_points n_random_starts n_init_points",
     "journal": "storage checkpoint resume study_name",
@@ -36,7 +39,22 @@ OTHERWISE = {
     "options": "give them by name: minimize(f, space, budget=100, seed=0)",
     "popsize": "there is no population: leave it out; batch= says how many points are asked for at a time",
 }
+STEPWISE = {
+    **dict.fromkeys(
+        ("bounds", "dimensions", "search_space"),
+        "the space is the first argument: Optimizer(lamcts.Box([low, ...], [high, ...]))",
+    ),
+    "direction": "say maximize=True, or leave it out to minimize",
+    "directions": OTHERWISE["directions"],
+    "integrality": "say it in the space: Optimizer(lamcts.Space([lamcts.Int(1, 8), ...]))",
+    "method": "name a sampler: sampler='turbo'",
+    "popsize": "there is no population: leave it out; ask(n) says how many points are asked for at a time",
+    "batch": "say it where points are asked for: opt.ask(4)",
+    "noisy": "give repeat=True, and points may be proposed again; lamcts.minimize(..., noisy=True) also takes means",
+    "known": "tell them: opt.tell_points(points, values)",
+}
 OURS = {word: ours for ours, words in RENAMED.items() for word in words.split()}
+WHOLE = "{} belongs to a whole run, lamcts.minimize(f, space, ...); here the loop is yours: opt.ask(4), opt.tell(...)"
 
 
 def hint(name: str) -> str | None:
@@ -44,3 +62,13 @@ def hint(name: str) -> str | None:
     if name in OURS:
         return f"here it is called {OURS[name]!r}"
     return OTHERWISE.get(name)
+
+
+def hint_stepwise(name: str, known: Collection[str]) -> str | None:
+    """Return the same to who makes an `Optimizer`, which knows some words; whole runs' own are foreign to it too."""
+    ours = OURS.get(name, name)
+    if ours in known:
+        return f"here it is called {ours!r}"
+    if ours in STEPWISE:
+        return STEPWISE[ours]
+    return WHOLE.format(f"{ours}=") if ours in RENAMED else None

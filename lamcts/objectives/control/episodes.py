@@ -1,18 +1,25 @@
-"""Episodes of linear policies, one after another in gymnasium: the truth that every quicker route has to equal.
+"""Episodes of policies, one after another in gymnasium: the truth that every quicker route has to equal.
 
 Letters: k episodes, s states.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.objectives.control.mujoco.world import World
-from lamcts.objectives.control.policy import LinearPolicy, Moments
+from lamcts.objectives.control.policy import Moments
+from lamcts.objectives.control.world import World
 from lamcts.types import Floats
+
+
+class Acting(Protocol):
+    """What can play: it answers the state of an environment with an action that the environment takes."""
+
+    def action(self, state: Any) -> Any:
+        """Return the action in `state` [s]."""
 
 
 class Episode(NamedTuple):
@@ -43,7 +50,7 @@ class Rollouts:
         return float(self.returns.mean())
 
 
-def play(world: World, policies: Sequence[LinearPolicy], seeds: Sequence[int]) -> list[Episode]:
+def play(world: World, policies: Sequence[Acting], seeds: Sequence[int]) -> list[Episode]:
     """Return one episode of each policy, started from the seed beside it."""
     env = world.environment()
     played = []

@@ -1,0 +1,114 @@
+"""How long does planning take: steps simulated a second, seconds to trace a module, seconds of an integer optimum?
+
+    python -m benchmarks.memory_planning [--networks alexnet resnet50 ...] [--traced resnet152 ...] [--plans 200]
+
+"liveness" and "random" plans are simulated on lists of layers (accounting "thesis") and on traced modules (accounting
+"traced", whose "trace" is the seconds of one trace). Batches are those of the thesis, 32 images or 8 texts. All times
+are CPU seconds of the process. Rows go to results/memory_planning.csv.
+"""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import script
+from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.task import Row
+from benchmarks.harness.versions import versions
+from lamcts.graphs import MB, StepGraph, alexnet, densenet, resnet, thesis_graph
+from lamcts.neural.memory import Action, Machine, Simulator, keep_all, optimum
+
+NETWORKS = {
+    "alexnet": lambda: alexnet(200),
+    "resnet50": lambda: resnet(50),
+    "resnet101": lambda: resnet(101),
+    "resnet152": lambda: resnet(152),
+    "densenet121": lambda: densenet(),
+}
+TRACED = {"alexnet": 200, "resnet50": 32, "resnet152": 32, "densenet121": 32, "transformer12": 8, "transformer24": 8}
+BUDGETS = (1132.1, 886.3, 664.7)  # MB: AlexNet's peaks under the thesis's plans, and the least there is
+KEY = ("network", "accounting", "what")
+COLUMNS = (*KEY, "steps", "movable", "per_second", "seconds", "versions")
+
+
+def main() -> None:
+    given = script.parser(__doc__, "memory_planning.csv", "AlexNet alone, 5 plans, a small module")
+    given.add_argument("--networks", nargs="*", default=list(NETWORKS), choices=NETWORKS)
+    given.add_argument("--traced", nargs="*", default=list(TRACED))
+    given.add_argument("--plans", type=int, default=200)
+    arguments = script.parsed(given, networks=["alexnet"], traced=["small transformer"], plans=5)
+    sheet = Sheet(arguments.out, KEY, COLUMNS)
+    for name in arguments.networks:
+        show(sheet, simulated(sheet, thesis_graph(NETWORKS[name]()), name, arguments.plans))
+    if "alexnet" in arguments.networks:
+        show(sheet, solved(sheet, BUDGETS[:1] if arguments.smoke else BUDGETS))
+    for name in arguments.traced:
+        show(sheet, traced(sheet, name, arguments.plans))
+
+
+def show(sheet: Sheet, rows: Iterator[Row]) -> None:
+    for row in rows:
+        sheet.append(row | {"versions": versions(("lamcts", "numpy", "torch"))})
+        script.tell(sheet, row)
+
+
+def simulated(sheet: Sheet, graph: StepGraph, name: str, plans: int) -> Iterator[Row]:
+    """Yield how many plans a second are simulated: those that keep all, and random ones."""
+    rng, simulator = np.random.default_rng(0), Simulator(graph)
+    drawn = [tuple(map(Action, rng.integers(3, size=len(graph.movable)).tolist())) for _ in range(plans)]
+    for what, tried in (("liveness", [keep_all(graph).actions] * plans), ("random", drawn)):
+        if sheet.missing([(name, graph.accounting, what)]):
+            began = time.process_time()
+            for actions in tried:
+                simulator.cost(allowed(simulator, actions))
+            yield row(name, graph, what, per_second=f"{plans / elapsed(began):.0f}")
+
+
+def allowed(simulator: Simulator, actions: tuple[Action, ...]) -> list[Action]:
+    """Return the actions, what cannot be made anew being kept."""
+    sources = simulator.scheme.sources
+    return [one if free or one != Action.RECOMPUTE else Action.KEEP for one, free in zip(actions, sources, strict=True)]
+
+
+def solved(sheet: Sheet, budgets: tuple[float, ...]) -> Iterator[Row]:
+    """Yield the CPU seconds of AlexNet's integer optimum."""
+    graph = thesis_graph(alexnet(200))
+    for budget in budgets:
+        what = f"optimum within {budget} MB"
+        if sheet.missing([("alexnet", graph.accounting, what)]):
+            began = time.process_time()
+            optimum(graph, int(budget * MB), Machine(overlap=False))
+            yield row("alexnet", graph, what, seconds=f"{elapsed(began):.2f}")
+
+
+def traced(sheet: Sheet, name: str, plans: int) -> Iterator[Row]:
+    """Yield the CPU seconds of a trace, and how many plans a second are simulated on it."""
+    if not sheet.missing([(name, "traced", what) for what in ("trace", "liveness", "random")]):
+        return
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    from benchmarks.networks import FULL, SMALL
+    from lamcts.neural.trace import trace
+
+    with FakeTensorMode():  # the module itself takes no memory either
+        module, batch = SMALL[name.removeprefix("small ")]() if name.startswith("small ") else FULL[name](TRACED[name])
+    began = time.process_time()
+    graph = trace(module, batch).graph
+    if sheet.missing([(name, "traced", "trace")]):
+        yield row(name, graph, "trace", seconds=f"{elapsed(began):.2f}")
+    yield from simulated(sheet, graph, name, plans)
+
+
+def row(name: str, graph: StepGraph, what: str, **found: Any) -> Row:
+    sizes = {"steps": len(graph.steps), "movable": len(graph.movable)}
+    return {"network": name, "accounting": graph.accounting, "what": what, **sizes, **found}
+
+
+def elapsed(began: float) -> float:
+    return max(time.process_time() - began, 1e-9)  # a clock of coarse steps may not have moved
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Who finds the fastest plan within a budget: lamcts, random draws, a (1+1)-EA, annealing or a greedy rule?
+
+    python -m benchmarks.memory_search [--network alexnet] [--budgets 1132.1 886.3 664.7] [--evaluations 300]
+
+All begin with the thesis's plans, which cost no evaluations, and search {keep, recompute, offload}^n or, with --again,
+all seven actions. Without --overlap transfers are waited for, and the row "optimum" is the integer optimum, which no
+plan can be faster than; with it there is none. A row is the least time within the budget, on seeds 0 to 2 unless
+said otherwise. Rows go to results/memory_search.csv.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import lamcts
+from benchmarks.harness import script
+from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.task import Row
+from benchmarks.harness.versions import versions
+from lamcts.graphs import MB, NETWORKS, thesis_graph
+from lamcts.neural import memory
+
+Point = dict[str, str]
+Score = tuple[float, float]  # MB above the budget, milliseconds: lower is better, in this order
+
+KEY = ("network", "budget_mb", "actions", "overlap", "method", "evaluations", "seed")
+COLUMNS = (*KEY, "milliseconds", "peak_mb", "kept_milliseconds", "versions")
+
+
+def main() -> None:
+    given = script.parser(__doc__, "memory_search.csv", "AlexNet, one budget, one seed, 12 evaluations")
+    given.add_argument("--network", default="alexnet", choices=NETWORKS)
+    given.add_argument("--batch", type=int, default=200)
+    given.add_argument("--budgets", nargs="+", type=float, default=[1132.1, 886.3, 664.7], metavar="MB")
+    given.add_argument("--methods", nargs="+", default=[*METHODS, "optimum"])
+    given.add_argument("--evaluations", type=int, default=300)
+    given.add_argument("--again", action="store_true")
+    given.add_argument("--overlap", action="store_true")
+    script.many(given, "0-2")
+    arguments = script.parsed(given, budgets=[1132.1], seeds=[0], evaluations=12)
+    sheet = Sheet(arguments.out, KEY, COLUMNS)
+    for budget in arguments.budgets:
+        for method in arguments.methods:
+            for seed in arguments.seeds[: 1 if method in ("optimum", "greedy") else None]:
+                record(sheet, arguments, budget, method, seed)
+
+
+def record(sheet: Sheet, arguments: Any, budget: float, method: str, seed: int) -> None:
+    """Run one search, unless its row is there."""
+    options = memory.ALL_OPTIONS if arguments.again else memory.OPTIONS
+    known = (arguments.network, budget, len(options), arguments.overlap, method, arguments.evaluations, seed)
+    if not sheet.missing([known]) or (method == "optimum" and arguments.overlap):
+        return
+    graph = thesis_graph(NETWORKS[arguments.network](batch=arguments.batch))
+    machine = memory.Machine(overlap=arguments.overlap)
+    f = memory.ScheduleObjective(graph, budget * MB, machine, options)
+    found: Row = {"kept_milliseconds": f"{f(f.x0)[memory.TIME]:.3f}"}
+    if method == "optimum":
+        best = memory.optimum(graph, int(budget * MB), machine)
+        found |= {"milliseconds": f"{1e3 * best.seconds:.3f}" if best else ""}
+    else:
+        point = METHODS[method](f, budget, arguments.evaluations, seed)
+        cost = f(point)
+        within = cost[memory.PEAK] <= budget
+        found |= {"milliseconds": f"{cost[memory.TIME]:.3f}" if within else "", "peak_mb": f"{cost[memory.PEAK]:.3f}"}
+    row = dict(zip(KEY, known, strict=True)) | found
+    sheet.append(row | {"versions": versions(("lamcts", "numpy", "scipy"))})
+    script.tell(sheet, row)
+
+
+def ours(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int) -> Point:
+    known = [(point, f(point)) for point in f.starts()]
+    result = lamcts.minimize(f, f.space, budget=evaluations, seed=seed, known=known)
+    return dict(result.x)
+
+
+def random(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int) -> Point:
+    rng = np.random.default_rng(seed)
+    drawn = [f.space.decode(x) for x in f.space.sample(evaluations, rng)]
+    return min([*f.starts(), *drawn], key=lambda point: score(f, budget, point))
+
+
+def evolution(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int) -> Point:
+    """(1+1)-EA: each parameter changes with probability 1/n, at least one does."""
+    rng = np.random.default_rng(seed)
+    point, best = start(f, budget)
+    for _ in range(evaluations):
+        child = mutated(f, point, rng, rate=1 / len(point))
+        if (value := score(f, budget, child)) <= best:
+            point, best = child, value
+    return point
+
+
+def annealing(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int) -> Point:
+    """One parameter changes at a time; the temperature falls from a twentieth of the time to a millionth of it."""
+    rng = np.random.default_rng(seed)
+    point, value = start(f, budget)
+    best, least = point, value
+    scale = f(f.x0)[memory.TIME]
+    for i in range(evaluations):
+        heat = scale * 0.05 * (2e-5) ** (i / evaluations)
+        child = mutated(f, point, rng, rate=0)
+        new = score(f, budget, child)
+        rise = energy(new, scale) - energy(value, scale)
+        if rise <= 0 or rng.random() < math.exp(-rise / heat):
+            point, value = child, new
+        if new < least:
+            best, least = child, new
+    return best
+
+
+def energy(value: Score, scale: float) -> float:
+    """Return one number: a MB above the budget costs a hundredth of the time."""
+    return value[1] + 0.01 * scale * value[0]
+
+
+def mutated(f: memory.ScheduleObjective, point: Point, rng: np.random.Generator, rate: float) -> Point:
+    """Return a point with one parameter changed, and each other one with probability `rate`."""
+    names = list(point)
+    changed = {names[rng.integers(len(names))], *(name for name in names if rng.random() < rate)}
+    child = dict(point)
+    for name in sorted(changed):
+        i = names.index(name)
+        others = [word for word in f.space.members[i].options if word != point[name]]
+        child[name] = others[rng.integers(len(others))]
+    return child
+
+
+def start(f: memory.ScheduleObjective, budget: float) -> tuple[Point, Score]:
+    point = min(f.starts(), key=lambda point: score(f, budget, point))
+    return point, score(f, budget, point)
+
+
+def score(f: memory.ScheduleObjective, budget: float, point: Point) -> Score:
+    cost = f(point)
+    return max(0.0, cost[memory.PEAK] - budget), cost[memory.TIME]
+
+
+def greedy(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int) -> Point:
+    """Return the plan of `lamcts.neural.memory.greedy`, as far as the options go; it has no seed and no budget."""
+    plan = memory.greedy(f.graph, int(budget * MB), f.machine)
+    return f.x0 if plan is None else f.point(f.nearest(plan))
+
+
+METHODS: dict[str, Callable[[memory.ScheduleObjective, float, int, int], Point]] = {
+    "lamcts": ours,
+    "random": random,
+    "(1+1)-EA": evolution,
+    "annealing": annealing,
+    "greedy": greedy,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Computation as graphs, without torch: networks as lists of layers, training steps, and what memory they need.
+
+graph = thesis_graph(alexnet(batch=200))
+liveness(graph).peak_bytes / MB  # 1489.355
+"""
+
+from lamcts.graphs.layers import KINDS, Kind, Layer, Network
+from lamcts.graphs.liveness import Liveness, baseline_bytes, liveness
+from lamcts.graphs.networks import NETWORKS, alexnet, bottlenecks, densenet, fan, resnet
+from lamcts.graphs.route import route
+from lamcts.graphs.steps import MB, Step, StepGraph, Storage, Tensor
+from lamcts.graphs.thesis import thesis_graph
+
+__all__ = [
+    "KINDS",
+    "MB",
+    "NETWORKS",
+    "Kind",
+    "Layer",
+    "Liveness",
+    "Network",
+    "Step",
+    "StepGraph",
+    "Storage",
+    "Tensor",
+    "alexnet",
+    "baseline_bytes",
+    "bottlenecks",
+    "densenet",
+    "fan",
+    "liveness",
+    "resnet",
+    "route",
+    "thesis_graph",
+]

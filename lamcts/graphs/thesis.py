@@ -1,0 +1,103 @@
+"""The step graph of a list of layers, counted as the thesis counts memory (8.3, 8.4).
+
+Forward, each layer's output is a tensor of its own. Backward, the gradient of a layer's input is one of its own where
+`Kind.own_gradient` says so; else it is written over that of the layer's output, and that of the last softmax over its
+output. The input image, weights and workspaces are left out.
+"""
+
+from lamcts.graphs.layers import FLOAT_BYTES, INPUT, KINDS, Layer, Network
+from lamcts.graphs.route import route
+from lamcts.graphs.steps import Step, StepGraph, Storage, Tensor
+
+
+def thesis_graph(network: Network) -> StepGraph:
+    """Return the steps of one training iteration: the route of algorithm 8, and back.
+
+    ValueError for a network without layers.
+    """
+    if not network.layers:
+        raise ValueError("expected a network with layers, got none: add some")
+    order = route(network)
+    memory = _Memory(network)
+    forward = [_forward(network, network.layers[name], memory) for name in order]
+    backward = [_backward(network, network.layers[name], memory) for name in reversed(order)]
+    return StepGraph((*forward, *backward), tuple(memory.storages), tuple(memory.tensors), "thesis")
+
+
+class _Memory:
+    """Storages and tensors so far: `outputs` of layers, and the `gradients` of these, as numbers of storages."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.storages: list[Storage] = []
+        self.tensors: list[Tensor] = []
+        self.outputs: dict[str, int] = {}
+        self.gradients: dict[str, int] = {}
+
+    def output(self, name: str) -> int:
+        self.storages.append(Storage(name, self.network.output_bytes(name), "activation"))
+        self.outputs[name] = self.alias(name, len(self.storages) - 1)
+        return self.outputs[name]
+
+    def gradient(self, name: str, over: int | None) -> int:
+        """Return where the gradient of a layer's output goes: it is added to what is there, else `over` a storage."""
+        if name not in self.gradients:
+            if over is None:
+                over = len(self.storages)
+                self.storages.append(Storage(f"d {name}", self.network.output_bytes(name), "gradient"))
+            self.gradients[name] = self.alias(f"d {name}", over)
+        return self.gradients[name]
+
+    def alias(self, name: str, storage: int) -> int:
+        self.tensors.append(Tensor(name, storage))
+        return storage
+
+
+def _forward(network: Network, layer: Layer, memory: _Memory) -> Step:
+    reads = _inputs(layer, memory)
+    writes = (memory.output(layer.name),)
+    moved = _moved(memory, reads, writes) + FLOAT_BYTES * layer.weights
+    flops, scratch = layer.flops * network.batch, _workspace(network, layer)
+    return Step(layer.name, layer.kind, True, reads, writes, flops, moved, KINDS[layer.kind].checkpoint, scratch)
+
+
+def _backward(network: Network, layer: Layer, memory: _Memory) -> Step:
+    kind = KINDS[layer.kind]
+    output = memory.outputs[layer.name]
+    if layer.name not in memory.gradients:  # the last layer: the loss begins here
+        memory.gradient(layer.name, output if layer.kind == "softmax" else None)
+    above = memory.gradients[layer.name]
+    below = _gradients(layer, memory, above)
+    needs = (*(_inputs(layer, memory) if kind.needs_input else ()), *((output,) if kind.needs_output else ()))
+    reads = tuple(dict.fromkeys((*needs, above)))
+    moved = _moved(memory, reads, below) + 2 * FLOAT_BYTES * layer.weights  # weights read, their gradients written
+    flops = layer.flops * network.batch * (2 if layer.weights else 1)  # for weights and input each as much as forward
+    scratch = _workspace(network, layer)
+    return Step(f"d {layer.name}", layer.kind, False, reads, below, flops, moved, kind.checkpoint, scratch)
+
+
+def _gradients(layer: Layer, memory: _Memory, above: int) -> tuple[int, ...]:
+    """Return the storages of the gradients of a layer's inputs: one may lie over that of its output, `above`."""
+    free = None if KINDS[layer.kind].own_gradient else above
+    found = []
+    for name in layer.inputs:
+        if name == INPUT and free is not None:
+            continue  # nobody wants it, and it would have no memory of its own
+        found.append(memory.gradient(name, free))
+        free = None if found[-1] == free else free  # a join's further inputs get copies
+    return tuple(dict.fromkeys(found))
+
+
+def _inputs(layer: Layer, memory: _Memory) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(memory.outputs[name] for name in layer.inputs if name != INPUT))
+
+
+def _moved(memory: _Memory, reads: tuple[int, ...], writes: tuple[int, ...]) -> int:
+    return sum(memory.storages[one].bytes for one in (*reads, *writes))
+
+
+def _workspace(network: Network, layer: Layer) -> int:
+    """Bytes of all patches of a convolution side by side, with which it is one matrix product."""
+    if layer.kind != "conv":
+        return 0
+    return FLOAT_BYTES * network.batch * layer.patch * layer.shape[1] * layer.shape[2]

@@ -1,0 +1,17 @@
+"""Lamcts as a searcher of Ray Tune.
+
+tuner = tune.Tuner(trainable, param_space=space, tune_config=tune.TuneConfig(search_alg=LamctsSearch(seed=0), ...))
+"""
+
+from lamcts.errors import MissingExtra
+
+try:
+    import ray.tune  # noqa: F401
+except ModuleNotFoundError as error:
+    if str(error.name).partition(".")[0] not in ("ray", "pandas", "pyarrow"):
+        raise
+    raise MissingExtra.of("ray", "ray") from None
+
+from lamcts.integrations.ray.search import LamctsSearch
+
+__all__ = ["LamctsSearch"]

@@ -1,0 +1,222 @@
+"""The searcher: what Ray Tune calls."""
+
+import json
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ray.tune.result import DEFAULT_METRIC
+from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
+
+import lamcts
+from lamcts.integrations.ray.parameters import Parameters
+
+MAGIC = "lamcts ray"
+logger = logging.getLogger(__name__)
+
+
+class LamctsSearch(Searcher):  # type: ignore[misc]
+    """Trials of Ray Tune chosen by `lamcts.Optimizer`.
+
+    Ranges, logarithms, steps, choices, nested dicts and constants are taken from `param_space`; what runs is not
+    proposed again. A trial that raises, or reports no number, is a failure, until it is run again; one that a scheduler
+    stops counts with its last value. Several metrics, in lists of names and modes, are searched for their front. Where
+    a finite space has no point left the search is finished. `save` writes JSON, no pickle, for a search of equal
+    settings to `restore`.
+
+    space: what is searched, as `param_space` has it, or with spaces of lamcts (None: `param_space` itself).
+    metric: what is reported, a name or several (None: that of `tune.TuneConfig`).
+    mode: "min" or "max", or one for each metric (None: that of `tune.TuneConfig`).
+    points_to_evaluate: configs to run first (None).
+    evaluated_rewards: what came of them, if it is known: they are not run then (None).
+    seed: one number governs every draw (None: a fresh one).
+    settings: others of `lamcts.Optimizer`, such as sampler, tree, n_init.
+    """
+
+    def __init__(
+        self,
+        space: Mapping[str, Any] | None = None,
+        metric: str | Sequence[str] | None = None,
+        mode: str | Sequence[str] | None = None,
+        points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
+        evaluated_rewards: Sequence[Any] | None = None,
+        seed: int | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(metric=metric, mode=mode)
+        self._metric, self._mode = metric, mode  # Ray checks them, and keeps nothing unless it has both
+        self._points, self._rewards = list(points_to_evaluate or []), evaluated_rewards
+        self._seed, self._settings = seed, settings
+        self._parameters = None if space is None else Parameters(space)
+        self._search: lamcts.Optimizer | None = None
+        self._saved: dict[str, Any] | None = None  # what was restored before the space was known
+        self._out: dict[str, lamcts.Trial] = {}  # Ray's id of a trial -> ours
+        self._last: dict[str, Mapping[str, Any]] = {}  # what trials that are out have reported
+        self._failed: dict[str, int] = {}  # Ray's id of a trial that failed, which it may run again -> our number
+
+    # What Ray calls -------------------------------------------------------------------------------------------------
+
+    def set_search_properties(self, metric: Any, mode: Any, config: Mapping[str, Any], **spec: Any) -> bool:
+        self._metric, self._mode = metric or self._metric, mode or self._mode
+        if self._parameters is not None:
+            return False
+        self._parameters = Parameters(config)
+        return True
+
+    def suggest(self, trial_id: str) -> Any:
+        search = self._begun()
+        if trial_id not in self._out:
+            try:
+                self._out[trial_id] = search.ask()[0]
+            except lamcts.Exhausted:
+                return Searcher.FINISHED
+        return self._known().config(self._out[trial_id].point)
+
+    def on_trial_result(self, trial_id: str, result: Mapping[str, Any]) -> None:
+        if trial_id in self._out:
+            self._last[trial_id] = {name: result.get(name) for name in self._metrics()}
+
+    def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
+        trial, found = self._out.pop(trial_id, None), result or self._last.pop(trial_id, None)
+        value = None if error or not found else self._value([found.get(name) for name in self._metrics()])
+        self._last.pop(trial_id, None)
+        if trial is None:
+            self._tell_late(trial_id, value)
+        elif not error and not found:  # it never ran
+            self._begun().forget(trial)
+        else:
+            self._begun().tell(trial, value)
+            if _is_failure(value):
+                self._failed[trial_id] = trial.id
+
+    def _tell_late(self, trial_id: str, value: Any) -> None:
+        """Take the value of a trial that failed before: Ray has run it again."""
+        if trial_id not in self._failed or _is_failure(value):
+            logger.warning("trial %s is unknown here, or was completed before: its result is left out", trial_id)
+            return
+        search, number = self._begun(), self._failed.pop(trial_id)
+        row = np.flatnonzero(search.seen.trial == number)[-1]
+        search.tell_point(search.space.decode(search.seen.x[row]), value)
+
+    def add_evaluated_point(
+        self,
+        parameters: Mapping[str, Any],
+        value: Any,
+        error: bool = False,
+        pruned: bool = False,
+        intermediate_values: Sequence[float] | None = None,
+    ) -> None:
+        """Take the result of a config that was run elsewhere; one that was pruned counts with its last value."""
+        found = list(value) if isinstance(value, (list, tuple)) else [value]
+        self._begun().tell_point(self._known().point(parameters), None if error else self._value(found))
+
+    def save(self, checkpoint_path: str) -> None:
+        Path(checkpoint_path).write_text(json.dumps(self.get_state()))
+
+    def restore(self, checkpoint_path: str) -> None:
+        content = json.loads(Path(checkpoint_path).read_text())
+        if not isinstance(content, dict) or content.get("file") != MAGIC:
+            raise ValueError(f"{checkpoint_path}: expected what LamctsSearch.save wrote, got another file")
+        self.set_state(content)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what a search of the same space and settings goes on from, as JSON values."""
+        search = self._search
+        if search is None and self._saved is not None:
+            return self._saved
+        return {
+            "file": MAGIC,
+            "metric": self._metric,
+            "mode": self._mode,
+            "seed": self._seed if search is None else search.seed,
+            "trials": {name: trial.id for name, trial in self._out.items()},
+            "last": self._last,
+            "failed": self._failed,
+            "state": None if search is None else json.loads(json.dumps(search.state_dict(), default=_listed)),
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        self._metric, self._mode, self._seed = state["metric"], state["mode"], state["seed"]
+        self._search, self._saved = None, dict(state)
+        if self._parameters is not None and state["state"] is not None:
+            self._begun()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what Ray pickles with a tuner: settings, and the state as JSON values."""
+        return vars(self) | {"_search": None, "_out": {}, "_saved": self.get_state()}
+
+    # What it knows --------------------------------------------------------------------------------------------------
+
+    def _known(self) -> Parameters:
+        if self._parameters is None:
+            raise RuntimeError(UNDEFINED_SEARCH_SPACE.format(cls=type(self).__name__, space="space"))
+        return self._parameters
+
+    def _metrics(self) -> list[str]:
+        if self._metric is None and isinstance(self._mode, str):
+            self._metric = DEFAULT_METRIC  # of trainables that return a number
+        if not self._metric or not self._mode:
+            said = {"cls": type(self).__name__, "metric": self._metric, "mode": self._mode}
+            raise RuntimeError(UNDEFINED_METRIC_MODE.format(**said))
+        return [self._metric] if isinstance(self._metric, str) else list(self._metric)
+
+    def _begun(self) -> lamcts.Optimizer:
+        """Return our optimizer, made when the space and the metric are known."""
+        if self._search is None:
+            parameters, saved, first = self._known(), self._saved, [] if self._rewards is not None else self._points
+            self._search = lamcts.Optimizer(
+                parameters.space,
+                seed=self._seed,
+                x0=[parameters.point(config) for config in first] or None,
+                **self._goals(),
+                **self._settings,
+            )
+            self._saved = None
+            if saved is None or saved["state"] is None:
+                self._tell_rewards()
+            else:
+                self._take(saved)
+        return self._search
+
+    def _goals(self) -> dict[str, Any]:
+        names, mode = self._metrics(), self._mode
+        assert mode is not None, "the metrics are known with it alone"
+        if isinstance(self._metric, str):
+            return {"maximize": mode == "max"}
+        return {"objectives": dict(zip(names, [mode] * len(names) if isinstance(mode, str) else mode, strict=True))}
+
+    def _tell_rewards(self) -> None:
+        if self._rewards is not None and len(self._rewards) != len(self._points):
+            expected = f"expected one for each of {len(self._points)} points_to_evaluate"
+            raise ValueError(f"evaluated_rewards: {expected}, got {len(self._rewards)}")
+        for config, value in zip(self._points, self._rewards or [], strict=False):
+            self.add_evaluated_point(config, value)
+
+    def _take(self, saved: Mapping[str, Any]) -> None:
+        assert self._search is not None, "made just before"
+        self._search.load_state_dict(saved["state"])
+        pending = {trial.id: trial for trial in self._search.pending}
+        self._out = {name: pending[number] for name, number in saved["trials"].items()}
+        self._last, self._failed = dict(saved["last"]), dict(saved["failed"])
+
+    def _value(self, found: Sequence[Any]) -> Any:
+        """Return what our optimizer is told: a number, numbers by name, or what is wrong with them."""
+        try:
+            values = [math.nan if value is None else float(value) for value in found]
+        except (TypeError, ValueError):
+            return ValueError(f"expected numbers of {self._metrics()}, got {found}")
+        if isinstance(self._metric, str):
+            return values[0]
+        return dict(zip(self._metrics(), values, strict=True)) if all(map(math.isfinite, values)) else None
+
+
+def _is_failure(value: Any) -> bool:
+    return not isinstance(value, dict) and not (isinstance(value, float) and math.isfinite(value))
+
+
+def _listed(value: Any) -> Any:
+    """Return what JSON has no form of, arrays and numbers of numpy, as lists and numbers."""
+    return value.tolist()

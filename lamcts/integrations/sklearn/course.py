@@ -1,0 +1,84 @@
+"""What a search has evaluated so far, in the form in which scikit-learn makes `cv_results_` of it.
+
+Scikit-learn evaluates all candidates in one call, and takes it for a misconfigured estimator where each fit of a call
+fails. A search in batches has small calls: here candidates of such a batch have failed, as they would in a large call.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from sklearn.exceptions import FitFailedWarning
+
+Fit = dict[str, Any]  # what scikit-learn keeps of one fit
+Values = list[dict[str, float] | None]
+ALL_FAILED = "\nAll the "  # what scikit-learn's error begins with where no fit of a call succeeds
+
+
+class Course:
+    """Candidates in the order of their evaluation, and the fits of each.
+
+    metrics: the names of the scores that are searched by. error_score: what stands for those of a fit that failed.
+    """
+
+    def __init__(self, metrics: Sequence[str], error_score: Any) -> None:
+        self.metrics, self._error_score = list(metrics), error_score
+        self.candidates: list[dict[str, Any]] = []
+        self.fits: list[Fit] = []
+        self.values: Values = []  # of the candidates, by metric; None where one failed
+        self._read = 0, 0  # candidates and fits of scikit-learn's own lists that are here already
+
+    @property
+    def splits(self) -> int:
+        """Fits of a candidate."""
+        return len(self.fits) // len(self.candidates)
+
+    def take(self, candidates: list[dict[str, Any]], fits: list[Fit], means: Callable[..., dict[str, Any]]) -> None:
+        """Take what is new in scikit-learn's lists; `means(candidates, fits)` gives `cv_results_` of some."""
+        new, done = candidates[self._read[0] :], fits[self._read[1] :]
+        self._read = len(candidates), len(fits)
+        found = means(new, out=done)
+        missing = [name for name in self.metrics if f"mean_test_{name}" not in found]
+        if missing:
+            names = [name.removeprefix("mean_test_") for name in found if name.startswith("mean_test_")]
+            raise ValueError(f"refit: expected the score to search by, out of {names}; pass refit={names[0]!r}")
+        each = len(done) // len(new)
+        for i, candidate in enumerate(new):
+            own = done[i * each : (i + 1) * each]
+            scores = {name: float(found[f"mean_test_{name}"][i]) for name in self.metrics}
+            failed = any(fit.get("fit_error") for fit in own) or not all(map(math.isfinite, scores.values()))
+            self._add(candidate, own, None if failed else scores)
+
+    def take_failed(self, candidates: Sequence[dict[str, Any]], error: ValueError) -> None:
+        """Take candidates no fit of which succeeded; the error itself where none has succeeded yet."""
+        if not str(error).startswith(ALL_FAILED) or not self.candidates:
+            raise error
+        warnings.warn(str(error).strip(), FitFailedWarning, stacklevel=2)
+        like = self.fits[0]
+        fit = {name: self._failed(name, value) for name, value in like.items()} | {"fit_error": str(error)}
+        for candidate in candidates:
+            self._add(candidate, [fit] * self.splits, None)
+
+    def _failed(self, name: str, value: Any) -> Any:
+        if name.endswith("_scores"):
+            return dict.fromkeys(value, self._error_score) if isinstance(value, dict) else self._error_score
+        return math.nan if name.endswith("_time") else value
+
+    def _add(self, candidate: dict[str, Any], fits: Sequence[Fit], value: dict[str, float] | None) -> None:
+        self.candidates.append(candidate)
+        self.fits += fits
+        self.values.append(value)
+
+
+class SameSplits:
+    """A splitter that gives the splits of its first call again: candidates of all batches are compared on the same."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._splits: list[Any] | None = None
+
+    def split(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        if self._splits is None:
+            self._splits = list(self._inner.split(*args, **kwargs))
+        return iter(self._splits)

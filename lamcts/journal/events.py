@@ -1,0 +1,81 @@
+"""What happened in a run, in order: ask (first trial, how many), tell (first row), forget (trial), check (row).
+
+Beside a tell stands `by NAME` (first row): the part of its search that proposed these rows, as an arm of the default.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from lamcts.journal.table import Table, check_row, damaged, in_sequence, integers
+from lamcts.optimizer.state import Delta
+from lamcts.types import Floats
+
+EVENTS = Table(
+    "events",
+    "n INTEGER PRIMARY KEY, kind TEXT NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, time REAL NOT NULL",
+    "n",
+)
+
+
+BY = "by "  # how such an event begins
+
+
+def put_events(db: sqlite3.Connection, events: Iterable[tuple[str, int, int]]) -> None:
+    now = time.time()
+    EVENTS.append(db, [(*event, now) for event in events])
+
+
+def events_of(delta: Delta) -> list[tuple[str, int, int]]:
+    """Return what happened between the two marks of a delta."""
+    since, until = delta.since, delta.until
+    forgotten = sorted({*delta.closed} - {*delta.columns.trial.tolist()})
+    events = [("ask", since.trials, until.trials - since.trials)] if until.trials > since.trials else []
+    events += [("tell", since.rows, until.rows - since.rows)] if until.rows > since.rows else []
+    return events + _named(delta.proposers) + [("forget", number, 1) for number in forgotten]
+
+
+def _named(proposers: dict[int, str]) -> list[tuple[str, int, int]]:
+    """Return an event for each stretch of rows that one part of a search proposed."""
+    events: list[tuple[str, int, int]] = []
+    for row, name in sorted(proposers.items()):
+        if events and events[-1][0] == BY + name and sum(events[-1][1:]) == row:
+            events[-1] = (BY + name, events[-1][1], events[-1][2] + 1)
+        else:
+            events.append((BY + name, row, 1))
+    return events
+
+
+def read_events(db: sqlite3.Connection, path: str, n: int) -> tuple[Floats, int, dict[int, str]]:
+    """Return when each of `n` rows was written, [n], how often there was an ask, and which part proposed which row."""
+    found = EVENTS.read(db, path)
+    in_sequence(path, "events", [event[0] for event in found])
+    events = [event[1:] for event in found]
+    return *times_of(path, events, n), _proposers(path, events, n)
+
+
+def _proposers(path: str, events: list[tuple[Any, ...]], n: int) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for kind, first, count, _ in events:
+        if str(kind).startswith(BY):
+            check_row(path, "events", first, n)
+            check_row(path, "events", first + count - 1, n)
+            found |= dict.fromkeys(range(first, first + count), kind.removeprefix(BY))
+    return found
+
+
+def times_of(path: str, events: list[tuple[Any, ...]], n: int) -> tuple[Floats, int]:
+    """Return the times [n] and the number of asks of (kind, first, count, time) of each event."""
+    integers(path, "events", [event[1:3] for event in events])
+    if not all(isinstance(event[3], float) for event in events):
+        raise damaged(path, "events: expected a time in seconds")
+    times = np.full(n, np.nan)
+    for kind, first, count, at in events:
+        if kind == "tell":
+            check_row(path, "events", first, n)
+            check_row(path, "events", first + count - 1, n)
+            times[first : first + count] = at
+    return times, sum(kind == "ask" for kind, *_ in events)

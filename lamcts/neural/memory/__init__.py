@@ -1,0 +1,51 @@
+"""Memory of a training step (thesis, chapter 8): plans that keep, recompute or offload, and what they cost.
+
+graph = lamcts.graphs.thesis_graph(lamcts.graphs.alexnet(batch=200))
+print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
+"""
+
+from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
+from lamcts.neural.memory.events import Event
+from lamcts.neural.memory.greedy import greedy
+from lamcts.neural.memory.integer import Schedule, optimum
+from lamcts.neural.memory.machine import Machine
+from lamcts.neural.memory.objective import ALL_OPTIONS, OPTIONS, PEAK, TIME, ScheduleObjective
+from lamcts.neural.memory.plan import Action, Plan, keep_all
+from lamcts.neural.memory.pool import Extent, FirstFit, extent
+from lamcts.neural.memory.presets import PRESETS, layer_peak, preset, segments
+from lamcts.neural.memory.report import Report
+from lamcts.neural.memory.simulator import Cost, Simulator
+from lamcts.neural.memory.sizes import size_of
+from lamcts.neural.memory.workspace import Workspaces, workspaces
+
+__all__ = [
+    "ALL_OPTIONS",
+    "OPTIONS",
+    "PEAK",
+    "PRESETS",
+    "TIME",
+    "Action",
+    "Cost",
+    "Event",
+    "Extent",
+    "FirstFit",
+    "Machine",
+    "Plan",
+    "Report",
+    "Schedule",
+    "ScheduleObjective",
+    "Simulator",
+    "TensorCache",
+    "Traffic",
+    "Workspaces",
+    "extent",
+    "greedy",
+    "keep_all",
+    "layer_peak",
+    "optimum",
+    "preset",
+    "segments",
+    "size_of",
+    "traffic",
+    "workspaces",
+]

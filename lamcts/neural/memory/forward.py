@@ -1,0 +1,111 @@
+"""The forward pass under a plan: when storages leave the device, and what that waits for."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import add
+from typing import NamedTuple
+
+from lamcts.neural.memory.plan import MOVED, Action
+from lamcts.neural.memory.scheme import NEVER, Scheme
+
+
+class Forward(NamedTuple):
+    """How the forward pass went, and what it leaves to the backward one.
+
+    live: bytes while each forward step runs. until [n]: the last forward step at which a storage is on the device.
+    there [n]: which storages stay on the device. leaves, comes, waits: by backward step which ones are freed when it
+    ends, fetched when it begins, and must be back by then.
+    """
+
+    live: list[int]
+    until: list[int]
+    there: list[bool]
+    leaves: dict[int, list[int]]
+    comes: dict[int, list[int]]
+    waits: dict[int, list[int]]
+    clock: float
+    sent_bytes: int
+
+
+def forward(scheme: Scheme, actions: Sequence[Action], first: list[int], last: list[int]) -> Forward:
+    """Return how the forward pass goes, if the backward one wants storages from `first` to `last` (see `spans`)."""
+    begin = scheme.graph.forward_count
+    ahead = _ahead(scheme, actions, first)
+    held = _held(scheme, ahead)  # until which forward step
+    comes, waits = _fetched(ahead, first, last, begin)
+    stays = {i for i in ahead if held[i] == begin - 1 and i in comes.get(begin, ())}  # no time to be away
+    comes = {t: [i for i in some if i not in stays] for t, some in comes.items()}
+    waits = {t: [i for i in some if i not in stays] for t, some in waits.items()}
+    there = [(action == Action.KEEP or i in stays) and last[i] >= 0 for i, action in enumerate(actions)]
+    until = [begin - 1 if there[i] else held.get(i, scheme.used[i]) for i in range(len(actions))]
+    sent = [i for i in _travellers(actions, first) if i not in stays]
+    leaves: dict[int, list[int]] = {}
+    for i in (*(i for i, stay in enumerate(there) if stay), *(i for i in ahead if i not in stays)):
+        leaves.setdefault(last[i], []).append(i)
+    clock = scheme.elapsed[begin] + _stalled(scheme, sent, until)
+    return Forward(_live(scheme, until), until, there, leaves, comes, waits, clock, sum(scheme.size[i] for i in sent))
+
+
+def _travellers(actions: Sequence[Action], first: list[int]) -> list[int]:
+    """Return what is sent to the host: what nobody wants back is not."""
+    return [i for i, action in enumerate(actions) if action in MOVED and first[i] < NEVER]
+
+
+def _ahead(scheme: Scheme, actions: Sequence[Action], first: list[int]) -> list[int]:
+    """Return what is fetched ahead of its need, in the order of these needs; nothing where transfers are waited for."""
+    if not scheme.machine.overlap:
+        return []
+    found = [i for i, action in enumerate(actions) if action == Action.OFFLOAD and first[i] < NEVER]
+    return sorted(found, key=lambda i: (first[i], -i))
+
+
+def _held(scheme: Scheme, ahead: list[int]) -> dict[int, int]:
+    """Return the forward step with which each leaves: the last before the next such storage is made, or a later use.
+
+    Its transfer has so long to go beside computing (thesis 8.3.3, offloading).
+    """
+    order = sorted(ahead)
+    ends = [*(scheme.made[i] - 1 for i in order[1:]), scheme.graph.forward_count - 1]
+    return {i: max(ends[k], scheme.used[i]) for k, i in enumerate(order)}
+
+
+def _fetched(
+    ahead: list[int], first: list[int], last: list[int], begin: int
+) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """Return which are asked for, and which must be there, by step: each as soon as the one before is not needed more.
+
+    For a chain of convolutions that is when the backward step of one of them begins (thesis 8.3.3, prefetching).
+    """
+    comes: dict[int, list[int]] = {}
+    waits: dict[int, list[int]] = {}
+    for k, i in enumerate(ahead):
+        free = last[ahead[k - 1]] + 1 if k else begin
+        comes.setdefault(min(free, first[i]), []).append(i)
+        waits.setdefault(first[i], []).append(i)
+    return comes, waits
+
+
+def _live(scheme: Scheme, until: list[int]) -> list[int]:
+    """Return the bytes while each forward step runs."""
+    steps = scheme.graph.forward_count
+    change = [0] * (steps + 1)
+    for size, made, end in zip(scheme.size, scheme.made, until, strict=True):
+        change[made] += size
+        change[end + 1] -= size
+    return list(map(add, accumulate(change[:steps]), scheme.fixed_during))
+
+
+def _stalled(scheme: Scheme, sent: list[int], until: list[int]) -> float:
+    """Return the seconds that computing waits for transfers to the host to end, each before its storage is freed."""
+    overlap, stalled, link_free = scheme.machine.overlap, 0.0, 0.0
+    done: dict[int, float] = {}
+    for t, leaving, i in sorted([*((scheme.made[i], 0, i) for i in sent), *((until[i], 1, i) for i in sent)]):
+        now = scheme.elapsed[t + 1] + stalled
+        took = scheme.machine.transfer_seconds(scheme.size[i])
+        if not leaving:
+            done[i] = link_free = max(now, link_free) + took
+        elif not overlap:
+            stalled += took
+        else:
+            stalled += max(0.0, done[i] - now)
+    return stalled

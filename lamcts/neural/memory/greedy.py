@@ -1,0 +1,106 @@
+"""A plan within a budget by small steps: what gains most where too much is live goes first. For graphs of any size."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lamcts.graphs import StepGraph
+from lamcts.neural.memory.machine import Machine
+from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
+from lamcts.neural.memory.presets import preset
+from lamcts.neural.memory.simulator import Simulator
+
+TRIED = 6  # storages whose changes are simulated at each step, the cheapest a byte (untuned)
+FEW = 64  # storages that may all be made anew for each need at the start: that takes time in their square
+STARTS = ("liveness", "offload", "speed", "memory", "cost-aware")
+Actions = list[Action]
+
+
+class Tried(NamedTuple):
+    """Actions, the bytes that they leave above the budget, summed over the steps, and the seconds of a training step.
+
+    The sum, since one change does not lower a peak that two steps share.
+    """
+
+    actions: Actions
+    excess: int
+    seconds: float
+
+
+def greedy(graph: StepGraph, budget_bytes: int, machine: Machine | None = None) -> Plan | None:
+    """Return a plan whose peak is within a budget, `graph.outside_bytes` left out; None where this way finds none.
+
+    From each of the thesis's plans on, from offloading everything, and of small graphs from making all anew each time:
+    while the budget is exceeded, what becomes of one storage is changed, that which takes most off the excess for the
+    time that it costs. Then what can be kept after all is kept again. In the fastest of these plans each storage gets
+    the action that is the fastest within the budget, once.
+    """
+    simulator = Simulator(graph, machine)
+    starts = [_allowed(simulator, preset(name, graph).actions) for name in STARTS]
+    starts.append([Action.OFFLOAD] * len(graph.movable))
+    if len(graph.movable) <= FEW:
+        starts.append(_allowed(simulator, (Action.RECOMPUTE_EACH,) * len(graph.movable)))
+    within = [found for start in starts if (found := _lowered(simulator, start, budget_bytes))]
+    if not within:
+        return None
+    kept = [_better(simulator, one, budget_bytes, (Action.KEEP,)) for one in within]
+    best = _better(simulator, min(kept, key=lambda one: one.seconds), budget_bytes, tuple(Action))
+    return Plan(tuple(best.actions), name="greedy")
+
+
+def _allowed(simulator: Simulator, actions: tuple[Action, ...]) -> Actions:
+    """Return the actions, what cannot be made anew being kept."""
+    sources = simulator.scheme.sources
+    return [one if free or one not in RECOMPUTED else Action.KEEP for one, free in zip(actions, sources, strict=True)]
+
+
+def _lowered(simulator: Simulator, start: Actions, budget: int) -> Tried | None:
+    """Return what fits the budget after changes of one storage each; None where no further change helps."""
+    now = _tried(simulator, start, budget)
+    while now.excess > 0:
+        changed = [_tried(simulator, one, budget) for one in _changes(simulator, now.actions)]
+        better = [one for one in changed if one.excess < now.excess]
+        if not better:
+            return None
+        now = min(better, key=lambda one: (one.seconds - now.seconds) / (now.excess - one.excess))
+    return now
+
+
+def _changes(simulator: Simulator, actions: Actions) -> Iterator[Actions]:
+    """Yield the actions with another one for a storage that is wanted after the peak, or at it for others' sake."""
+    known, machine = simulator.scheme, simulator.machine
+    live = simulator.live(actions)
+    peak = live.index(max(live))
+    step, wanted = known.graph.steps[peak], simulator.wanted(actions)
+    used = {*step.reads, *step.writes}
+    cost = {
+        i: min(known.making[i], 2 * machine.transfer_seconds(size)) / max(size, 1)
+        for i, size in enumerate(known.size)
+        if known.made[i] <= peak <= wanted[i] and (known.graph.movable[i] not in used or actions[i] != Action.KEEP)
+    }
+    for i in sorted(cost, key=cost.__getitem__)[:TRIED]:
+        for action in Action:
+            if action != actions[i] and (known.sources[i] or action not in RECOMPUTED):
+                yield [*actions[:i], action, *actions[i + 1 :]]
+
+
+def _better(simulator: Simulator, now: Tried, budget: int, choices: tuple[Action, ...]) -> Tried:
+    """Return the actions after each storage that is not kept was given the fastest of `choices` within the budget.
+
+    Those that take longest to make anew come first.
+    """
+    known = simulator.scheme
+    changed = [i for i, action in enumerate(now.actions) if action != Action.KEEP]
+    for i in sorted(changed, key=known.making.__getitem__, reverse=True):
+        for action in choices:
+            if action == now.actions[i] or (action in RECOMPUTED and not known.sources[i]):
+                continue
+            tried = _tried(simulator, [*now.actions[:i], action, *now.actions[i + 1 :]], budget)
+            equal = action == Action.KEEP and tried.seconds == now.seconds
+            if tried.excess == 0 and (tried.seconds < now.seconds or equal):
+                now = tried
+    return now
+
+
+def _tried(simulator: Simulator, actions: Actions, budget: int) -> Tried:
+    live, seconds = simulator.played(actions)
+    return Tried(actions, sum(max(0, one - budget) for one in live), seconds)

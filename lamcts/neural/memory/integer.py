@@ -1,0 +1,161 @@
+"""The least time of any schedule within a budget, as an integer programme: what small graphs allow at best.
+
+At every backward step each storage is there or not, and may be fetched or made anew, as often as it pays; after
+Checkmate (Jain 2020), with the host as a second source. Plans are such schedules, so none is faster within the same
+budget if transfers are waited for (`Machine(overlap=False)`). Solved by SciPy's HiGHS.
+
+Letters: n movable storages i, B backward steps b, and within a step n + 1 moments k: at moment k < n storage k may be
+brought, at moment n the step itself runs.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.graphs import MB, StepGraph
+from lamcts.neural.memory.machine import Machine
+from lamcts.neural.memory.scheme import Scheme, scheme
+from lamcts.types import Floats
+
+SECONDS = 60.0  # after which a solution is given up: the programme is for small graphs
+GAP = 1e-9  # of the optimum, relative: as good as none
+INFEASIBLE = 2  # SciPy's code
+
+
+class Schedule(NamedTuple):
+    """The best schedule: seconds of a training step, how often it makes storages anew, and how often it fetches."""
+
+    seconds: float
+    recomputes: int
+    fetches: int
+
+
+def optimum(
+    graph: StepGraph, budget_bytes: int, machine: Machine | None = None, *, limit_seconds: float = SECONDS
+) -> Schedule | None:
+    """Return the fastest schedule whose peak is within a budget, `graph.outside_bytes` left out; None: there is none.
+
+    `machine.overlap` has no say: every transfer is waited for. RuntimeError where the solver does not end in time.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    programme = _Programme(scheme(graph, machine or Machine()), budget_bytes / MB)
+    programme.forward()
+    for b in range(programme.steps):
+        programme.backward(b)
+    found = milp(
+        programme.costs,
+        integrality=programme.whole.astype(int),
+        bounds=Bounds(0, programme.most),
+        constraints=LinearConstraint(programme.rows(), programme.low, programme.high),
+        options={"time_limit": limit_seconds, "mip_rel_gap": GAP},
+    )
+    if found.status == INFEASIBLE:
+        return None
+    if found.status != 0:
+        raise RuntimeError(f"expected a solution within {limit_seconds:g} s, got: {found.message} Take a smaller graph")
+    return programme.schedule(np.round(found.x))
+
+
+@dataclass
+class _Programme:
+    """Rows `low <= sum of factors times variables <= high`; sizes in MB and times in ms, to stay near one.
+
+    Variables: whether a storage stays after its last forward use, and goes to the host; at each step whether it is
+    there, made, fetched; at each moment whether it is there. The last need not be whole: what demands it is.
+    """
+
+    known: Scheme
+    budget: float
+    entries: list[tuple[int, int, float]] = field(default_factory=list)
+    low: list[float] = field(default_factory=list)
+    high: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        known = self.known
+        self.n, self.first = len(known.size), known.graph.forward_count
+        self.steps = len(known.graph.steps) - self.first
+        self.size = [size / MB for size in known.size]
+        travel = [1e3 * known.machine.transfer_seconds(size) for size in known.size]
+        making = [1e3 * seconds for seconds in known.making]
+        count = (2 + 3 * self.steps + self.steps * (self.n + 1)) * self.n
+        self.costs, self.most, self.whole = np.zeros(count), np.ones(count), np.zeros(count)
+        self.whole[: (2 + 3 * self.steps) * self.n] = 1
+        self.costs[self.n : 2 * self.n] = travel
+        for b in range(self.steps):
+            for i in range(self.n):
+                self.costs[self.made(i, b)], self.costs[self.fetched(i, b)] = making[i], travel[i]
+                self.most[self.made(i, b)] = known.sources[i]
+
+    def stays(self, i: int) -> int:
+        return i
+
+    def goes(self, i: int) -> int:
+        return self.n + i
+
+    def there(self, i: int, b: int) -> int:
+        return (2 + 3 * b) * self.n + i
+
+    def made(self, i: int, b: int) -> int:
+        return (3 + 3 * b) * self.n + i
+
+    def fetched(self, i: int, b: int) -> int:
+        return (4 + 3 * b) * self.n + i
+
+    def held(self, i: int, b: int, k: int) -> int:
+        return (2 + 3 * self.steps + b * (self.n + 1) + k) * self.n + i
+
+    def row(self, terms: Iterable[tuple[int, float]], low: float = -np.inf, high: float = np.inf) -> None:
+        self.entries += [(len(self.low), column, factor) for column, factor in terms]
+        self.low.append(low)
+        self.high.append(high)
+
+    def forward(self) -> None:
+        """What is there while each forward step runs fits."""
+        known = self.known
+        for t in range(self.first):
+            spans = enumerate(zip(known.made, known.used, strict=True))
+            needed = sum(self.size[i] for i, (made, used) in spans if made <= t <= used)
+            late = [(self.stays(i), self.size[i]) for i in range(self.n) if known.used[i] < t]
+            self.row(late, high=self.budget - needed - known.fixed_during[t] / MB)
+
+    def backward(self, b: int) -> None:
+        """Step b finds all that it needs, nothing comes from nowhere, and at each moment all fits."""
+        known, t = self.known, self.first + b
+        for i in range(self.n):
+            before = self.stays(i) if b == 0 else self.held(i, b - 1, self.n)
+            self.row([(self.there(i, b), 1), (before, -1)], high=0)
+            self.row([(self.fetched(i, b), 1), (self.goes(i), -1)], high=0)
+            for k in range(self.n + 1):
+                self._held(i, b, k)
+            for source in known.inputs[i]:
+                self.row([(self.held(source, b, i), 1), (self.made(i, b), -1)], low=0)
+        for i in known.needs[t]:
+            self.row([(self.held(i, b, self.n), 1)], low=1)
+        for k in range(self.n + 1):
+            fixed = (known.fixed_during[t] if k == self.n else known.fixed_before[t]) / MB
+            scratch = [(self.made(k, b), known.scratch[k] / MB)] if k < self.n else []
+            self.row([(self.held(i, b, k), self.size[i]) for i in range(self.n)] + scratch, high=self.budget - fixed)
+
+    def _held(self, i: int, b: int, k: int) -> None:
+        """A storage is there at a moment if it was there before, or is brought at this one."""
+        brought = [self.made(i, b), self.fetched(i, b)] if k == i else []
+        before = self.held(i, b, k - 1) if k else self.there(i, b)
+        self.row([(self.held(i, b, k), 1), (before, -1), *((one, -1) for one in brought)], high=0)
+        for one in brought:
+            self.row([(self.held(i, b, k), 1), (one, -1)], low=0)
+
+    def rows(self) -> Any:
+        """Return the factors as a sparse matrix, [rows, variables]."""
+        from scipy.sparse import csr_array
+
+        rows, columns, factors = zip(*self.entries, strict=True)
+        return csr_array((factors, (rows, columns)), shape=(len(self.low), len(self.costs)))
+
+    def schedule(self, x: Floats) -> Schedule:
+        pairs = [(i, b) for i in range(self.n) for b in range(self.steps)]
+        seconds = self.known.elapsed[-1] + float(self.costs @ x) / 1e3
+        made, fetched = (int(sum(x[which(i, b)] for i, b in pairs)) for which in (self.made, self.fetched))
+        return Schedule(seconds, made, fetched)

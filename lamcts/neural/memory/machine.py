@@ -1,0 +1,41 @@
+"""The machine that the simulator believes in: rates of computing, of memory, and of the link to the host."""
+
+from dataclasses import dataclass, fields
+
+from lamcts.graphs import Step
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Rates, by which a step takes the longer of computing and moving its bytes (the roofline).
+
+    flops_per_second: operations (10e12; a second); of a GPU of the thesis's time, as are the next two; untuned.
+    memory_bytes_per_second: of the device's memory (700e9; bytes a second); untuned.
+    link_bytes_per_second: to the host, each way (12e9; bytes a second); PCI-E with pinned memory; thesis 8.3.3: 8e9.
+    overlap: whether transfers run on a stream of their own, beside computing (True); else each is waited for.
+    workspace_gain: how many times faster a step is with all its workspace (1.0; ratio); 1 takes none; untuned.
+    capacity_bytes: of the device, of which workspaces get what is free (0; bytes); 0 gives none.
+    """
+
+    flops_per_second: float = 10e12
+    memory_bytes_per_second: float = 700e9
+    link_bytes_per_second: float = 12e9
+    overlap: bool = True
+    workspace_gain: float = 1.0
+    capacity_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        for field in fields(self)[:3]:
+            if not getattr(self, field.name) > 0:
+                raise ValueError(f"{field.name}: expected a rate above 0, got {getattr(self, field.name)!r}")
+        if self.workspace_gain < 1 or self.capacity_bytes < 0:
+            got = f"{self.workspace_gain!r} and {self.capacity_bytes!r}"
+            raise ValueError(f"expected workspace_gain of at least 1 and capacity_bytes of at least 0, got {got}")
+
+    def seconds(self, step: Step) -> float:
+        """Return the time of a step without workspace."""
+        return max(step.flops / self.flops_per_second, step.moved_bytes / self.memory_bytes_per_second)
+
+    def transfer_seconds(self, size: int) -> float:
+        """Return the time that `size` bytes take over the link."""
+        return size / self.link_bytes_per_second

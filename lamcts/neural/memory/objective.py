@@ -1,0 +1,174 @@
+"""Plans as a black box: from {keep, recompute, offload}^n to peak memory and time, for any optimiser.
+
+objective = ScheduleObjective(graph, budget="900MB")  # least time within a budget; without one, a front
+lamcts.minimize(objective, objective.space, budget=500, objectives=..., ...)
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from lamcts.graphs import MB, NETWORKS, StepGraph, thesis_graph
+from lamcts.neural.memory.machine import Machine
+from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all
+from lamcts.neural.memory.presets import preset
+from lamcts.neural.memory.simulator import Cost, Simulator
+from lamcts.neural.memory.sizes import size_of
+from lamcts.objectives.base import register
+from lamcts.spaces.discrete import Choice
+from lamcts.spaces.product import Space
+
+DIGITS = 16  # hexadecimal, of a fingerprint: 64 bits, which no two graphs share by chance
+OPTIONS = ("keep", "recompute", "offload")
+ALL_OPTIONS = tuple(WORDS)
+PEAK, TIME = "peak_mb", "milliseconds"  # MB are 2^20 bytes
+
+
+@dataclass(frozen=True, eq=False)
+class ScheduleObjective:
+    """Peak memory and time of a training step by what becomes of each activation.
+
+    graph: the step.
+    budget: what the peak may be (None: the peak is an objective too); bytes, or a text such as "8GiB". The peak is
+        that of the simulator with `graph.outside_bytes`.
+    machine: what the simulator believes in (None: `Machine()`).
+    options: what may become of an activation (("keep", "recompute", "offload")); those that end in
+        "-again" and "-each" are four more, see `Action`.
+
+    A point is a dict from the names of activations to options; those without an effect are left out.
+    """
+
+    graph: StepGraph
+    budget: str | int | float | None = None
+    machine: Machine | None = None
+    options: tuple[str, ...] = OPTIONS
+
+    name = "memory"
+    maximize = False
+    optimum = None
+    hypervolume = None
+
+    def __post_init__(self) -> None:
+        if unknown := [word for word in self.options if word not in WORDS]:
+            raise ValueError(f"options: expected some of {', '.join(WORDS)}, got {unknown[0]!r}")
+        if "keep" not in self.options:
+            raise ValueError(f"options: expected 'keep' among them, got {self.options!r}")
+        if not self._decided:
+            raise ValueError("expected a graph with activations that a backward step needs, got one without")
+        if self.budget is not None:
+            size_of(self.budget)
+
+    @cached_property
+    def simulator(self) -> Simulator:
+        return Simulator(self.graph, self.machine)
+
+    @cached_property
+    def space(self) -> Space:
+        return Space({name: Choice(self._allowed(i)) for name, i in self._decided.items()})
+
+    @property
+    def x0(self) -> dict[str, str]:
+        """Everything is kept."""
+        return self.point(keep_all(self.graph))
+
+    @property
+    def objectives(self) -> dict[str, str]:
+        return {TIME: "min"} if self.budget is not None else {PEAK: "min", TIME: "min"}
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        return () if self.budget is None else (f"{PEAK} <= {size_of(self.budget) / MB!r}",)
+
+    @cached_property
+    def reference(self) -> Mapping[str, float] | None:
+        """The peak of keeping everything, and the time of the slowest of keeping, memory-centric and offloading all."""
+        if self.budget is not None:
+            return None
+        everything = [Action.OFFLOAD] * len(self.graph.movable)
+        plans = (keep_all(self.graph).actions, self.nearest(preset("memory", self.graph)).actions, everything)
+        costs = [self.measured(self.simulator.cost(actions)) for actions in plans]
+        return {PEAK: costs[0][PEAK], TIME: max(cost[TIME] for cost in costs)}
+
+    def __call__(self, point: Mapping[str, str], *, seed: int | None = None) -> dict[str, float]:
+        """Return peak and time at `point`. The simulator has no noise: `seed` has no say."""
+        return self.measured(self.simulator.cost(self.plan(point).actions))
+
+    def measured(self, cost: Cost) -> dict[str, float]:
+        """Return a cost by the names of the objectives."""
+        return {PEAK: (cost.peak_bytes + self.graph.outside_bytes) / MB, TIME: 1e3 * cost.seconds}
+
+    def plan(self, point: Mapping[str, str]) -> Plan:
+        """Return the plan that a point stands for; what it does not name is kept."""
+        actions = [Action.KEEP] * len(self.graph.movable)
+        for name, i in self._decided.items():
+            actions[i] = WORDS[point[name]]
+        return Plan(tuple(actions), name="searched")
+
+    def point(self, plan: Plan) -> dict[str, str]:
+        """Return the point of a plan; ValueError for one with actions beyond the options."""
+        plan.checked(self.graph)
+        found = {name: plan.actions[i].word for name, i in self._decided.items()}
+        for name, word in found.items():
+            if word not in self._allowed(self._decided[name]):
+                raise ValueError(f"{name}: expected one of {', '.join(self.options)}, got {word!r}")
+        return found
+
+    def starts(self) -> list[dict[str, str]]:
+        """Return the points of the thesis's plans, as far as the options go, and of offloading everything."""
+        words = ("liveness", "offload", "speed", "memory", "cost-aware")
+        plans = [self.nearest(preset(word, self.graph)) for word in words]
+        points = [self.point(plan) for plan in plans]
+        if "offload" in self.options:
+            points.append(dict.fromkeys(self._decided, "offload"))
+        return [point for i, point in enumerate(points) if point not in points[:i]]
+
+    def nearest(self, plan: Plan) -> Plan:
+        """Return a plan with the nearest actions that the options have."""
+        actions = []
+        for i, action in enumerate(plan.actions):
+            alike = sorted(RECOMPUTED if action in RECOMPUTED else MOVED if action in MOVED else {Action.KEEP})
+            choices = [action, *(one for one in reversed(alike) if one < action), Action.KEEP]
+            actions.append(next(one for one in choices if one.word in self._allowed(i)))
+        return Plan(tuple(actions), name=plan.name)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        told = repr((self.graph.steps, self.graph.storages, self.graph.outside_bytes))
+        content = hashlib.sha256(told.encode()).hexdigest()[:DIGITS]
+        machine = asdict(self.simulator.machine)
+        return {"graph": content, "machine": machine, "options": list(self.options), "budget": self.constraints}
+
+    @cached_property
+    def _decided(self) -> dict[str, int]:
+        """Names and numbers of the activations that matter: needed going back, or to make others anew."""
+        scheme = self.simulator.scheme
+        matters = [need >= 0 for need in scheme.last_need]
+        for i in range(len(matters) - 1, -1, -1):
+            if matters[i]:
+                for source in scheme.inputs[i]:
+                    matters[source] = True
+        return {self.graph.storages[one].name: i for i, one in enumerate(self.graph.movable) if matters[i]}
+
+    def _allowed(self, i: int) -> tuple[str, ...]:
+        if self.simulator.scheme.sources[i]:
+            return self.options
+        return tuple(word for word in self.options if WORDS[word] not in RECOMPUTED)
+
+
+@register("memory", "peak memory and time of a training step, by what is kept, recomputed or offloaded")
+def memory(
+    network: str = "alexnet", images: int = 200, within: str | None = None, again: bool = False
+) -> ScheduleObjective:
+    """Return the plans of a training step of a network of the thesis.
+
+    network: "alexnet", "resnet", "densenet" or "fan" ("alexnet").
+    images: of a step (200).
+    within: what the peak may be, such as "8GiB" (None: the peak is an objective too).
+    again: whether an activation may also be made anew, or fetched, more than once (False).
+    """
+    if network not in NETWORKS:
+        raise ValueError(f"network: expected one of {', '.join(NETWORKS)}, got {network!r}")
+    graph = thesis_graph(NETWORKS[network](batch=images))
+    return ScheduleObjective(graph, within, options=ALL_OPTIONS if again else OPTIONS)

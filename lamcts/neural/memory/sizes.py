@@ -1,0 +1,19 @@
+"""Sizes of memory as people write them: "8GiB", "512 MB", or a number of bytes."""
+
+import re
+
+from lamcts.text import safe_repr
+
+UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}  # binary with and without the i, as in the thesis
+
+
+def size_of(text: str | int | float) -> int:
+    """Return a number of bytes, from one or from a text such as "8GiB" or "512 MB", both in powers of 1024.
+
+    ValueError for anything else, and for sizes that are not above 0.
+    """
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
+    size = int(float(found[1]) * UNITS[found[2]]) if found and not isinstance(text, bool) else 0
+    if size < 1:
+        raise ValueError(f"expected a size of memory, such as '8GiB' or a number of bytes, got {safe_repr(text):.60}")
+    return size

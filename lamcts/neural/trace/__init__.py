@@ -1,0 +1,10 @@
+"""From a module to the graph of its training step (extra: torch).
+
+traced = trace(model, batch, optimizer="adam")
+liveness(traced.graph).peak_bytes + traced.graph.outside_bytes
+"""
+
+from lamcts.neural.trace.module import STATES, Trace, trace
+from lamcts.neural.trace.saved import saved_bytes
+
+__all__ = ["STATES", "Trace", "saved_bytes", "trace"]

@@ -1,0 +1,106 @@
+"""The step graph of a module, from an example batch, on fake tensors: nothing is allocated. Needs torch."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.func import functional_call
+from torch.utils._pytree import tree_leaves, tree_map
+
+from lamcts.graphs import StepGraph
+from lamcts.neural.trace.recorder import Places, Recorder, on_device
+
+STATES = {"none": 0, "sgd": 0, "momentum": 1, "adam": 2}  # numbers that an optimiser keeps of each parameter
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A training step of a module, as torch would run it.
+
+    graph: its steps, accounting "traced". packed: the storage of each tensor that autograd saved, in the order of
+    saving. parameter_bytes, input_bytes, buffer_bytes: what is there before the step; with the gradients of parameters
+    and the optimiser's state they are `graph.outside_bytes`.
+    """
+
+    graph: StepGraph
+    packed: tuple[int, ...]
+    parameter_bytes: int
+    buffer_bytes: int
+    input_bytes: int
+
+    @property
+    def saved_bytes(self) -> int:
+        """What autograd holds when the forward pass has ended: each storage once, parameters and inputs left out."""
+        return sum(self.graph.storages[one].bytes for one in set(self.packed))
+
+
+def trace(
+    module: nn.Module,
+    batch: Any,
+    *,
+    loss: Callable[[Any], Tensor] | None = None,
+    optimizer: str = "none",
+) -> Trace:
+    """Return the training step of `module` on `batch`, which are left as they are.
+
+    batch: a tensor, a tuple of arguments, or a dict of them by name.
+    loss: from the module's output to the number that is differentiated (None: the sum of all its floats).
+    optimizer: whose state is part of `outside_bytes`: "none", "sgd", "momentum" or "adam" ("none").
+
+    ValueError for a module whose output has no gradient.
+    """
+    if optimizer not in STATES:
+        raise ValueError(f"optimizer: expected one of {', '.join(STATES)}, got {optimizer!r}")
+    fake = FakeTensorMode()
+    held, args, kwargs = _faked(fake, module, batch)
+    inputs = _floats(tree_leaves((args, kwargs)), any_type=True)
+    recorder = Recorder([*held.values(), *inputs])
+    hooks = torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack)
+    with fake, hooks, Places(module, recorder), recorder, torch.enable_grad():
+        number = scalar(functional_call(module, held, args, kwargs), loss)
+        recorder.forward = False
+        recorder.place.clear()
+        number.backward()  # type: ignore[no-untyped-call]
+    return _traced(module, recorder, held, inputs, STATES[optimizer])
+
+
+def _traced(
+    module: nn.Module, recorder: Recorder, held: Mapping[str, Tensor], inputs: list[Tensor], states: int
+) -> Trace:
+    names = dict(module.named_parameters())
+    parameters, buffers = (on_device(held[one] for one in held if (one in names) == own) for own in (True, False))
+    gradients = [one.grad for one in (*held.values(), *inputs) if one.grad is not None]
+    given = on_device(iter(inputs))
+    outside = (1 + states) * parameters + buffers + given + on_device(iter(gradients))
+    return Trace(recorder.graph(gradients, outside), tuple(recorder.packed), parameters, buffers, given)
+
+
+def _faked(fake: FakeTensorMode, module: nn.Module, batch: Any) -> tuple[dict[str, Tensor], tuple[Any, ...], Any]:
+    """Return parameters and buffers by name, and the arguments, as fake tensors; tied ones stay one."""
+    real = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers())}
+    made = {id(one): fake.from_tensor(one.detach()).requires_grad_(one.requires_grad) for one in real.values()}
+    args, kwargs = arguments(batch)
+    args, kwargs = tree_map(lambda one: fake.from_tensor(one) if isinstance(one, Tensor) else one, (args, kwargs))
+    return {name: made[id(one)] for name, one in real.items()}, args, kwargs
+
+
+def arguments(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return what a module is called with on `batch`."""
+    if isinstance(batch, Mapping):
+        return (), dict(batch)
+    return (tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)), {}
+
+
+def scalar(output: Any, loss: Callable[[Any], Tensor] | None) -> Tensor:
+    """Return the number that is differentiated; ValueError where none can be."""
+    found = [loss(output)] if loss else [one.sum() for one in _floats(tree_leaves(output)) if one.requires_grad]
+    if not found or not found[0].requires_grad:
+        raise ValueError("expected a module whose output depends on parameters that require gradients, got none such")
+    return sum(found[1:], found[0])
+
+
+def _floats(values: list[Any], any_type: bool = False) -> list[Tensor]:
+    return [one for one in values if isinstance(one, Tensor) and (any_type or one.is_floating_point())]

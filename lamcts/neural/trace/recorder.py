@@ -1,0 +1,170 @@
+"""What torch does, operation by operation, as steps that read and write storages. Needs torch.
+
+Storages are told apart by their address, so all that were seen are held until the recording ends: fake ones hold no
+memory.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
+
+from lamcts.graphs import Step, StepGraph, Storage
+from lamcts.graphs import Tensor as Named
+
+KINDS = {"convolution": "conv", "addmm": "fc", "mm": "fc", "bmm": "fc", "linear": "fc"}  # as the layers are called
+
+SHAPED = {f"{what}_like" for what in ("empty", "zeros", "ones", "full", "rand", "randn")}  # they read no numbers
+SHAPED |= {f"new_{what}" for what in ("empty", "zeros", "ones", "full", "empty_strided")}
+
+
+class Packed(NamedTuple):
+    """A tensor that autograd saved: its storage, where that happened, and the tensor."""
+
+    storage: int
+    place: str
+    tensor: Tensor
+
+
+class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Records the steps of a forward and a backward pass.
+
+    outside: tensors that are there before and after, such as parameters and inputs. `packed` has the storage of each
+    tensor that autograd saved, in order.
+    """
+
+    def __init__(self, outside: list[Tensor]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.steps: list[Step] = []
+        self.storages: list[Storage] = []
+        self.packed: list[int] = []
+        self.place: list[str] = []
+        self.forward = True
+        self._seen: dict[int, int] = {}
+        self._held: list[Any] = []
+        self._wanted: list[int] = []  # unpacked for the next step
+        self._unread: set[int] = set()
+        self._names: tuple[dict[str, int], dict[str, int]] = ({}, {})  # how often each was given: steps, storages
+        for tensor in outside:
+            self._number(tensor, "outside", "outside")
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is torch.ops.prim.device.default:  # asks, and does nothing
+            return func(*args, **kwargs)
+        result = func(*args, **kwargs)
+        made = _tensors(result)
+        given = _tensors((args, kwargs))
+        if made:
+            self._record(func, given, [*made, *_changed(func, args, kwargs)], (args, kwargs, result))
+        return result
+
+    def pack(self, tensor: Tensor) -> Packed:
+        """Note that autograd saves a tensor; it may come before the step that it belongs to."""
+        place = self.place[-1] if self.place else ""
+        storage = self._number(tensor, "activation", place or "saved")
+        self.packed.append(storage)
+        self._unread.add(storage)
+        return Packed(storage, place, tensor)
+
+    def unpack(self, packed: Packed) -> Tensor:
+        """Note that the next step needs what was saved, whether an operation reads it or not."""
+        self._wanted.append(packed.storage)
+        self._unread.discard(packed.storage)
+        self.place[:] = [packed.place]
+        return packed.tensor
+
+    def graph(self, kept: list[Tensor], outside_bytes: int) -> StepGraph:
+        """Return what was recorded. `kept` tensors outlive the step, as parameters' gradients do: they are outside."""
+        for tensor in kept:
+            number = self._number(tensor, "outside", "outside")
+            self.storages[number] = Storage(self.storages[number].name, 0, "outside")
+        if self._unread and self.steps:  # saved, and never asked for: there until the end
+            last = self.steps[-1]
+            self.steps[-1] = last._replace(reads=tuple(dict.fromkeys((*last.reads, *sorted(self._unread)))))
+        tensors = tuple(Named(storage.name, i) for i, storage in enumerate(self.storages))
+        return StepGraph(tuple(self.steps), tuple(self.storages), tensors, "traced", outside_bytes)
+
+    def _record(self, func: Any, given: list[Tensor], made: list[Tensor], call: tuple[Any, Any, Any]) -> None:
+        op = func._overloadpacket.__name__
+        given = [] if op in SHAPED else given
+        name = ".".join(filter(None, (*self.place[-1:], op)))
+        role = "activation" if self.forward else "gradient"
+        reads = tuple(dict.fromkeys((*(self._number(one, "outside", name) for one in given), *self._wanted)))
+        writes = tuple(dict.fromkeys(self._number(one, role, name) for one in made))
+        changed = {self._number(one, role, name) for one in _changed(func, *call[:2])}
+        writes = tuple(one for one in writes if one not in reads or one in changed)  # views write nothing
+        if not any(self.storages[one].bytes for one in writes) and not changed:
+            return
+        self._wanted.clear()
+        flops = _flops(func, *call)
+        moved = sum(one.numel() * one.element_size() for one in (*given, *made))
+        label = _named(self._names[0], name if self.forward else f"d {name}")
+        self.steps.append(Step(label, KINDS.get(op, op), self.forward, reads, writes, flops, moved, flops > 0))
+
+    def _number(self, tensor: Tensor, role: Any, name: str) -> int:
+        """Return the number of a tensor's storage; a new one gets `role`, and no bytes where that is "outside"."""
+        memory = tensor.untyped_storage()
+        key = memory._cdata
+        if key not in self._seen:
+            self._seen[key] = len(self.storages)
+            self._held.append(memory)
+            size = 0 if role == "outside" else memory.nbytes()
+            self.storages.append(Storage(_named(self._names[1], name), size, role))
+        return self._seen[key]
+
+
+class Places:
+    """While it is entered, a recorder knows which module runs."""
+
+    def __init__(self, module: nn.Module, recorder: Recorder) -> None:
+        self.module, self.recorder = module, recorder
+        self.handles: list[Any] = []
+
+    def __enter__(self) -> None:
+        for name, module in self.module.named_modules():
+            self.handles.append(module.register_forward_pre_hook(self._enter(name)))
+            self.handles.append(module.register_forward_hook(self._leave, always_call=True))
+
+    def __exit__(self, *_: object) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def _enter(self, name: str) -> Callable[..., None]:
+        return lambda *_: self.recorder.place.append(name)
+
+    def _leave(self, *_: object) -> None:
+        self.recorder.place.pop()
+
+
+def _named(given: dict[str, int], name: str) -> str:
+    """Return a name with a number after it from the second time on."""
+    given[name] = given.get(name, 0) + 1
+    return name if given[name] == 1 else f"{name}:{given[name]}"
+
+
+def _tensors(values: Any) -> list[Tensor]:
+    return [one for one in tree_leaves(values) if isinstance(one, Tensor)]
+
+
+def _changed(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
+    """Return the tensors that an operation writes in place, by its schema."""
+    found: list[Any] = []
+    for i, argument in enumerate(func._schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            found.append(args[i] if i < len(args) else kwargs.get(argument.name))
+    return _tensors(found)
+
+
+def _flops(func: Any, args: Any, kwargs: Any, result: Any) -> int:
+    counted = flop_registry.get(func._overloadpacket)
+    return 0 if counted is None else int(counted(*args, **kwargs, out_val=result))
+
+
+def on_device(tensors: Iterator[Tensor]) -> int:
+    """Return the bytes of tensors, each storage once."""
+    return sum({one.untyped_storage()._cdata: one.untyped_storage().nbytes() for one in tensors}.values())

@@ -1,0 +1,55 @@
+"""What autograd really holds after a forward pass, counted by hooks. Needs torch."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.utils._pytree import tree_leaves
+
+from lamcts.neural.trace.module import arguments, scalar
+
+
+def saved_bytes(module: nn.Module, batch: Any, *, loss: Callable[[Any], Tensor] | None = None) -> int:
+    """Run a training step and return the most bytes that autograd held: each storage once, without parameters, inputs.
+
+    Parameters and buffers stay as they are, and so do the global generators; see `trace` for `batch` and `loss`.
+    """
+    held = {name: one.detach().clone().requires_grad_(one.requires_grad) for name, one in module.named_parameters()}
+    held |= {name: one.clone() for name, one in module.named_buffers()}
+    args, kwargs = arguments(batch)
+    counter = _Counter([*held.values(), *tree_leaves((args, kwargs))])
+    devices = sorted({one.device.index or 0 for one in held.values() if one.device.type == "cuda"})
+    hooks = torch.autograd.graph.saved_tensors_hooks(counter.pack, counter.unpack)
+    with torch.random.fork_rng(devices), torch.enable_grad(), hooks:
+        scalar(functional_call(module, held, args, kwargs), loss).backward()  # type: ignore[no-untyped-call]
+    return counter.most
+
+
+class _Counter:
+    """Counts the tensors that autograd packs, by storage, until each is unpacked."""
+
+    def __init__(self, outside: list[Any]) -> None:
+        self.outside = {_key(one) for one in outside if isinstance(one, Tensor)}
+        self.packed: dict[int, int] = {}  # times, by storage
+        self.now = self.most = 0
+
+    def pack(self, tensor: Tensor) -> Tensor:
+        key = _key(tensor)
+        if key not in self.outside:
+            self.now += 0 if self.packed.get(key) else tensor.untyped_storage().nbytes()
+            self.packed[key] = self.packed.get(key, 0) + 1
+            self.most = max(self.most, self.now)
+        return tensor
+
+    def unpack(self, tensor: Tensor) -> Tensor:
+        key = _key(tensor)
+        if key not in self.outside:
+            self.packed[key] -= 1
+            self.now -= 0 if self.packed[key] else tensor.untyped_storage().nbytes()
+        return tensor
+
+
+def _key(tensor: Tensor) -> int:
+    return int(tensor.untyped_storage()._cdata)

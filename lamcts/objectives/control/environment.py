@@ -1,0 +1,159 @@
+"""Any environment of gymnasium by its name: the weights of a policy, scored by the mean return of its episodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lamcts.objectives.base import Entry, family
+from lamcts.objectives.control import episodes
+from lamcts.objectives.control.actions import Actions, actions_of
+from lamcts.objectives.control.episodes import Episode
+from lamcts.objectives.control.mujoco.statistics import moments_of
+from lamcts.objectives.control.network import Form, Network, network_of
+from lamcts.objectives.control.policy import Moments
+from lamcts.objectives.control.returns import MeanReturn, checked_seeds, positive
+from lamcts.objectives.control.world import World
+from lamcts.spaces.box import Box
+
+BUDGET = 300  # evaluations of a first run from the command line (untuned)
+
+
+@dataclass(frozen=True, eq=False)
+class Gym(MeanReturn):
+    """The mean return of some episodes under the policy with the given weights, each in [-1, 1].
+
+    The policy is linear with a bias, or has hidden layers with tanh; at 0 its last layer gives nothing: the first of
+    discrete actions, the middle between bounds. Picklable: every thread and process builds an environment of its own.
+
+    name: what it is called.
+    world: gymnasium's environment, and how it is made.
+    states: numbers that the policy sees.
+    actions: what it may do (see `actions.py`).
+    hidden: sizes of the hidden layers; with none the policy is linear.
+    rollouts, seeds, base_seed: as in `Gait`.
+    moments: by which states are standardised (None: by none), as in `Gait`.
+    threshold: the mean return from which gymnasium counts the task as learned (None: it has set none).
+    hidden_seed: of the random weights that hidden layers begin with (0).
+    """
+
+    name: str
+    world: World
+    states: int
+    actions: Actions
+    hidden: tuple[int, ...]
+    rollouts: int = 3
+    seeds: str = "fresh"
+    base_seed: int = 0
+    moments: Moments | str | None = None
+    threshold: float | None = None
+    hidden_seed: int = 0
+
+    @property
+    def form(self) -> Form:
+        """How the numbers of a point are laid out."""
+        return Form(self.states, self.hidden, self.actions.outputs, self.hidden_seed)
+
+    @property
+    def space(self) -> Box:
+        return Box(-1, 1, dim=self.form.dim)
+
+    @property
+    def x0(self) -> NDArray[np.float64]:
+        """The policy whose last layer gives nothing."""
+        return np.zeros(self.form.dim)
+
+    def acting(self, point: ArrayLike) -> Network:
+        """Return the policy of these weights."""
+        moments = self.moments if isinstance(self.moments, Moments) else None
+        return network_of(self.form, point, moments, self.actions)
+
+    def play(self, policies: Sequence[Network], starts: Sequence[int]) -> list[Episode]:
+        """Return an episode of each policy, started from the seed beside it."""
+        return episodes.play(self.world, policies, starts)
+
+    def policy(self, point: ArrayLike) -> dict[str, Any]:
+        """Return all that running this policy elsewhere takes, as JSON values.
+
+        Linear: `w` [a, s] and `bias` [a]; else `layers`, each with its own, and tanh between them. The moments and the
+        actions' bounds are folded in. `actions` says what the last numbers become: clipped, or the largest one.
+        """
+        return {
+            "environment": self.env,
+            "options": dict(self.world.options),
+            **self.acting(point).to_json(),
+            "moments": self.moments.to_json() if isinstance(self.moments, Moments) else None,
+        }
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        return {**super().fingerprint(), "hidden": [*self.hidden, self.hidden_seed] if self.hidden else []}
+
+
+def gym(
+    env: str,
+    *,
+    hidden: Any = 0,
+    rollouts: int = 3,
+    seeds: str = "fresh",
+    base_seed: int = 0,
+    moments: Any = None,
+    episode_steps: int | None = None,
+    options: dict[str, Any] | None = None,
+    hidden_seed: int = 0,
+) -> Gym:
+    """Return the search for a policy in the gymnasium environment `env`, such as "Pendulum-v1".
+
+    States are a Box of numbers, or one of n (seen as n numbers, a single one of them 1); actions are Discrete or a Box
+    of numbers; ValueError says what else was met. MissingExtra without gymnasium, or without what `env` needs.
+
+    env: gymnasium's name of the environment; "module:name" imports first the module that registers it.
+    hidden: sizes of the hidden layers, 8 or (16, 16) (0: none, the policy is linear).
+    rollouts, seeds, base_seed, hidden_seed: as in `Gym`.
+    moments: by which states are standardised (None: by none), as in `gait`.
+    episode_steps: after how many an episode ends (None: the environment's own cap; steps).
+    options: for the environment's constructor (None).
+    """
+    cap = None if episode_steps is None else positive("episode_steps", episode_steps)
+    world = World(env, tuple(sorted((options or {}).items())), cap)
+    made = world.environment()
+    states = _states(made.observation_space, env)
+    if made.spec.max_episode_steps is None:
+        raise ValueError(f"episode_steps: expected a number for {env}, which has no cap of its own, got none")
+    return Gym(
+        name=f"gym:{env}",
+        world=world,
+        states=states,
+        actions=actions_of(made.action_space, env),
+        hidden=_sizes(hidden),
+        rollouts=positive("rollouts", rollouts),
+        seeds=checked_seeds(seeds),
+        base_seed=base_seed,
+        moments=moments_of(moments, states, env),
+        threshold=made.spec.reward_threshold,
+        hidden_seed=hidden_seed,
+    )
+
+
+@family("gym", "gym:NAME, any environment of gymnasium: weights of a linear policy, or of a small network; maximize")
+def _entry(env: str) -> Entry:
+    return Entry(f"gym:{env}", f"{env} of gymnasium", partial(gym, env), "gymnasium", "mujoco", BUDGET)
+
+
+def _states(space: Any, env: str) -> int:
+    """Return how many numbers the policy sees."""
+    cure = "wrap it (gymnasium.wrappers), register that under a name of its own, and run gym:your_module:Name-v0"
+    kind = type(space).__name__
+    if kind != "Box" or len(space.shape) != 1:
+        got = "pictures" if kind == "Box" else kind
+        raise ValueError(f"expected an environment whose states are a row of numbers, got {got} in {env}: {cure}")
+    return int(space.shape[0])
+
+
+def _sizes(hidden: Any) -> tuple[int, ...]:
+    """Return the sizes of hidden layers."""
+    given: list[Any] = list(hidden) if isinstance(hidden, (list, tuple)) else [hidden] if hidden else []
+    return tuple(positive("hidden", size) for size in given)

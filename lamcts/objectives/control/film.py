@@ -1,0 +1,218 @@
+"""A saved policy, filmed: frames of an episode, drawn offscreen, as a strip and as a film that moves."""
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.errors import MissingExtra
+from lamcts.objectives.control import lunar
+from lamcts.objectives.control.gl import NoOpenGL, drawing, setting
+from lamcts.objectives.control.network import Network
+from lamcts.objectives.control.world import World, entry_point
+
+__all__ = ["Film", "NoOpenGL", "film", "imageio", "movies"]
+
+Pictures = NDArray[np.uint8]  # [n, height, width, 3]
+
+FRAMES_A_SECOND = 20.0  # aimed at: smooth to the eye, slow enough for browsers, whose least delay in a GIF is 20 ms
+STEPS_A_SECOND = 30.0  # of an environment that does not say how quick it is (by eye)
+LETTERS = 20  # a frame is as many letters high (by eye)
+GAP, GREY = 4, 138  # pixels between the frames of a strip, and their shade (by eye)
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """What was filmed: `frames` with the time written on them, `rate` of them a second; and what came of the episode.
+
+    steps, total: how far it was filmed, and its return up to there. ended: whether it ended before its cap.
+    distance: in metres along x (None: the environment tells no place).
+    """
+
+    frames: Pictures
+    rate: float
+    steps: int
+    total: float
+    ended: bool
+    distance: float | None
+
+    def strip(self, frames: int = 6) -> Pictures:
+        """Return `frames` of them, evenly over the time filmed, side by side as one picture [height, width, 3]."""
+        if frames < 1:
+            raise ValueError(f"frames: expected at least 1, got {frames}")
+        chosen = np.linspace(0, len(self.frames) - 1, min(frames, len(self.frames))).round().astype(int)
+        gap = np.full((self.frames.shape[1], GAP, 3), GREY, np.uint8)
+        parts = [part for frame in self.frames[chosen] for part in (gap, frame)]
+        result: Pictures = np.concatenate(parts[1:], axis=1)
+        return result
+
+    def save(self, path: str | Path) -> None:
+        """Write it as a .gif, or as an .mp4 where imageio-ffmpeg is installed."""
+        pictures, kind = imageio(), Path(path).suffix
+        if kind == ".gif":
+            pictures.mimsave(path, list(self.frames), duration=1000 / self.rate, loop=0)
+        elif kind == ".mp4" and movies():
+            pictures.mimsave(path, [_even(frame) for frame in self.frames], fps=self.rate, macro_block_size=2)
+        else:
+            cure = "" if kind == ".gif" or movies() else "; pip install 'lamcts[film]' brings .mp4"
+            raise ValueError(f"out: expected a name ending in .gif{cure}, got {str(path)!r}")
+
+    def save_strip(self, path: str | Path, frames: int = 6) -> None:
+        """Write the strip as a picture."""
+        imageio().imwrite(path, self.strip(frames))
+
+
+def film(policy: dict[str, Any], *, seconds: float = 5.0, size: int = 320, seed: int = 0) -> Film:
+    """Film an episode of a saved policy, such as `json.load(open("result.json"))["policy"]`.
+
+    MissingExtra without gymnasium or what the environment needs; NoOpenGL where MuJoCo cannot draw; ValueError for what
+    is no policy, and for an environment that draws no pictures.
+
+    policy: what `result.json` holds under this name.
+    seconds: how long to film at most, in the environment's time (5.0).
+    size: height of a frame (320; pixels); MuJoCo's are as wide as high.
+    seed: of the episode's start (0).
+    """
+    if not (np.isfinite(seconds) and seconds > 0):
+        raise ValueError(f"seconds: expected a number above 0, got {seconds}")
+    if not 32 <= size <= 2160:
+        raise ValueError(f"size: expected from 32 to 2160 pixels, got {size}")
+    imageio()  # asked first: what is filmed is to be kept
+    env_name, options = _environment_of(policy)
+    acting, start = _acting(policy)
+    with ExitStack() as stack:
+        env = _drawn(stack, env_name, options, size)
+        every, step_seconds = _pace(env)
+        shots = list(_played(env, acting, start, seed, round(seconds / step_seconds), every))
+        frames = np.stack([_labelled(_sized(frame, size), text) for frame, text in _texts(shots, step_seconds)])
+    last = shots[-1]
+    return Film(frames, 1 / (every * step_seconds), last.steps, last.total, last.ended, last.distance)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shot:
+    """A frame, and what there is to say by then."""
+
+    frame: Pictures
+    steps: int
+    total: float
+    ended: bool
+    distance: float | None
+
+
+def _played(env: Any, policy: Any, start: Any, seed: int, most: int, every: int) -> Iterator[_Shot]:
+    """Play an episode; give a frame of its start, of each `every`th step, and of its end."""
+    with start():
+        state, _ = env.reset(seed=seed)
+    total, origin, distance = 0.0, None, None
+    yield _Shot(env.render(), 0, 0.0, False, None)
+    for step in range(1, max(most, 1) + 1):
+        state, reward, ended, late, info = env.step(policy(state))
+        total += float(reward)
+        if "x_position" in info and "x_velocity" in info:
+            x = float(info["x_position"])
+            origin = x - float(info["x_velocity"]) * float(env.unwrapped.dt) if origin is None else origin
+            distance = x - origin
+        over = ended or late or step >= most
+        if over or step % every == 0:
+            yield _Shot(env.render(), step, total, bool(ended), distance)
+        if over:
+            return
+
+
+def _environment_of(policy: Any) -> tuple[str, dict[str, Any]]:
+    held = policy if isinstance(policy, dict) else {}
+    name, options = held.get("environment"), held.get("options", {})
+    if not isinstance(name, str) or not isinstance(options, dict):
+        raise ValueError("expected a policy as result.json holds it, with its environment, got another content")
+    return name, options
+
+
+def _acting(policy: dict[str, Any]) -> tuple[Any, Any]:
+    """Return what answers a state with an action, and how an episode of it begins."""
+    if "initial_random" not in policy:
+        return Network.from_json(policy).action, ExitStack
+    push = float(policy["initial_random"])
+    weights = [float(w) for w in policy["w"]]
+    return lambda state: lunar.action(weights, state), lambda: lunar.first_push(push)
+
+
+def _drawn(stack: ExitStack, name: str, options: dict[str, Any], size: int) -> Any:
+    """Return a new environment that draws its states, closed with the stack."""
+    settings = {**options, "render_mode": "rgb_array"}
+    if entry_point(name).startswith("gymnasium.envs.mujoco"):
+        settings |= {"width": size, "height": size}
+        stack.enter_context(drawing())
+    else:
+        stack.enter_context(setting("SDL_VIDEODRIVER", os.environ.get("SDL_VIDEODRIVER", "dummy")))  # pygame: no window
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*not in the possible render_modes")  # said below, as an error
+        env = World(name, tuple(sorted(settings.items()))).make()
+    stack.callback(env.close)
+    if "rgb_array" not in env.metadata.get("render_modes", []):
+        raise ValueError(f"expected an environment that draws pictures (rgb_array), got {name}, which draws none")
+    return env
+
+
+def _pace(env: Any) -> tuple[int, float]:
+    """Return of how many steps one is drawn, and how many seconds a step is."""
+    dt = getattr(env.unwrapped, "dt", None)
+    seconds = float(dt) if isinstance(dt, float) else 1 / float(env.metadata.get("render_fps") or STEPS_A_SECOND)
+    return max(1, round(1 / seconds / FRAMES_A_SECOND)), seconds
+
+
+def _texts(shots: list[_Shot], step_seconds: float) -> Iterator[tuple[Pictures, str]]:
+    for shot in shots:
+        place = "" if shot.distance is None else f"   {shot.distance:.2f} m"
+        yield shot.frame, f"{shot.steps * step_seconds:.1f} s{place}{'   ended' if shot.ended else ''}"
+
+
+def _sized(frame: Pictures, size: int) -> Pictures:
+    """Return a frame of that height: environments other than MuJoCo's draw in sizes of their own."""
+    height, width = frame.shape[:2]
+    if height == size:
+        return frame
+    from PIL import Image
+
+    return np.asarray(Image.fromarray(frame).resize((max(1, round(width * size / height)), size)))
+
+
+def _labelled(frame: Pictures, text: str) -> Pictures:
+    """Return the frame with a text in its upper corner."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    image = Image.fromarray(frame)
+    pen, letter = ImageDraw.Draw(image), max(10, frame.shape[0] // LETTERS)
+    font, at = ImageFont.load_default(letter), (letter // 2, letter // 3)
+    left, top, right, bottom = pen.textbbox(at, text, font=font)
+    edge = letter // 4
+    pen.rectangle((left - edge, top - edge, right + edge, bottom + edge), fill="black")  # to be read on any ground
+    pen.text(at, text, fill="white", font=font)
+    return np.asarray(image)
+
+
+def _even(frame: Pictures) -> Pictures:
+    """Return a frame of even sides, which is what MP4 takes."""
+    return frame[: frame.shape[0] // 2 * 2, : frame.shape[1] // 2 * 2]
+
+
+def imageio() -> Any:
+    """Return what writes pictures. MissingExtra if it is not installed."""
+    try:
+        import imageio.v2 as pictures
+    except ImportError:
+        raise MissingExtra.of("imageio", "mujoco") from None
+    return pictures
+
+
+def movies() -> bool:
+    """Return whether MP4 can be written."""
+    from importlib.util import find_spec
+
+    return find_spec("imageio_ffmpeg") is not None

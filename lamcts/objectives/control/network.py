@@ -1,0 +1,105 @@
+"""A policy of layers: tanh between them, nothing after the last. Without a hidden layer it is linear.
+
+Letters: s numbers of a state, a outputs, h numbers of a hidden layer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lamcts.objectives.control.actions import Actions, actions_from_json
+from lamcts.objectives.control.policy import LinearPolicy, Moments
+from lamcts.types import Floats
+
+Layers = tuple[tuple[Floats, Floats], ...]  # weights [outputs, inputs] and bias [outputs] of each
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Layers, and what the last one's numbers are made into (None: nothing, they are the action)."""
+
+    layers: Layers
+    actions: Actions | None = None
+
+    def action(self, state: Any) -> Any:
+        x = state
+        for w, bias in self.layers[:-1]:
+            x = np.tanh(w @ x + bias)
+        w, bias = self.layers[-1]
+        output = w @ x + bias
+        return output if self.actions is None else self.actions.act(output)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `w` and `bias` of a linear policy, else `layers` that have them."""
+        layers = [{"w": w.tolist(), "bias": bias.tolist()} for w, bias in self.layers]
+        held: dict[str, Any] = layers[0] if len(layers) == 1 else {"layers": layers, "between": "tanh"}
+        return held if self.actions is None else {**held, "actions": self.actions.to_json()}
+
+    @classmethod
+    def from_json(cls, held: dict[str, Any]) -> "Network":
+        """Return the policy that `to_json`, or a gait, has written. ValueError where it is none."""
+        try:
+            rows = [(np.array(one["w"], float), np.array(one["bias"], float)) for one in held.get("layers", [held])]
+            actions = None if "actions" not in held else actions_from_json(held["actions"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ValueError(f"expected a policy as result.json holds it, got another content ({error})") from None
+        if not rows or any(w.ndim != 2 or bias.shape != (len(w),) for w, bias in rows):
+            raise ValueError("expected layers with w [outputs, inputs] and bias [outputs], got other shapes")
+        return cls(tuple(rows), actions)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How many states, hidden numbers and outputs, and the seed of what the hidden layers begin with."""
+
+    states: int
+    hidden: tuple[int, ...]
+    outputs: int
+    hidden_seed: int = 0
+
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """Outputs and inputs of each layer."""
+        every = [self.states, *self.hidden, self.outputs]
+        return list(zip(every[1:], every[:-1], strict=True))
+
+    @property
+    def dim(self) -> int:
+        """How many numbers a point has: a bias stands beside each row of weights."""
+        return sum(out * (inputs + 1) for out, inputs in self.sizes)
+
+    def layers(self, point: ArrayLike) -> Layers:
+        """Return the layers of a `point` [dim]: what hidden ones begin with, and the point on top.
+
+        At zero the last layer gives nothing, whatever the others do. Were the hidden weights zero there too, no single
+        change of a weight would change the policy: the hidden layer would give nothing, or nobody would read it. So
+        hidden layers begin with random features, which the last layer's weights can use at once.
+        """
+        flat = np.asarray(point, float)
+        if flat.shape != (self.dim,):
+            raise ValueError(f"expected {self.dim} weights in one row, got shape {list(flat.shape)}")
+        layers, at = [], 0
+        for (out, inputs), base in zip(self.sizes, self._bases(), strict=True):
+            rows = flat[at : at + out * (inputs + 1)].reshape(out, inputs + 1)
+            layers.append((base + rows[:, :-1], rows[:, -1]))
+            at += rows.size
+        return tuple(layers)
+
+    def _bases(self) -> Sequence[Floats]:
+        """Return the weights that a point is added to: standard normal over the root of the inputs, the last ones 0."""
+        rng = np.random.default_rng(self.hidden_seed)
+        drawn: list[Floats] = [rng.standard_normal(size) / np.sqrt(size[1]) for size in self.sizes[:-1]]
+        return [*drawn, np.zeros(self.sizes[-1])]
+
+
+def network_of(form: Form, point: ArrayLike, moments: Moments | None, actions: Actions) -> Network:
+    """Return the policy of a point, on states standardised by `moments` and in the units of the actions."""
+    first, *rest = form.layers(point)
+    eyes = LinearPolicy(first[0], np.zeros(form.states), np.ones(form.states))
+    eyes = eyes if moments is None else eyes.scaled(moments)
+    seen = eyes.w * eyes.scale
+    layers = [(seen, first[1] - seen @ eyes.mean), *rest]
+    return Network((*layers[:-1], actions.scaled(*layers[-1])), actions)

@@ -1,0 +1,131 @@
+"""What all searches for a policy share: the value of a point is the mean return of some episodes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lamcts.objectives.control.episodes import Episode, Rollouts
+from lamcts.objectives.control.policy import Moments
+from lamcts.objectives.control.watching import Watched, watch
+from lamcts.objectives.control.world import World
+from lamcts.objectives.identity import digest
+from lamcts.rng import Purpose, derive, fresh_seed
+
+
+class MeanReturn:
+    """A frozen dataclass with these fields has these methods; it says which policy a point is, and how one plays."""
+
+    world: World
+    states: int
+    rollouts: int
+    seeds: str
+    base_seed: int
+    moments: Moments | str | None
+
+    maximize = True
+    optimum = None
+
+    def acting(self, point: ArrayLike) -> Any:
+        """Return the policy that `point` stands for, under the moments of this objective."""
+        raise NotImplementedError
+
+    def play(self, policies: Sequence[Any], starts: Sequence[int]) -> list[Episode]:
+        """Return an episode of each policy, started from the seed beside it."""
+        raise NotImplementedError
+
+    @property
+    def env(self) -> str:
+        """The name of the environment."""
+        return self.world.env
+
+    def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:
+        return self.evaluate(point, seed=self._seed(seed)).mean
+
+    def values(self, points: Sequence[ArrayLike], seeds: Sequence[int]) -> list[float]:
+        """Return what calls at each point with the seed beside it return; together that is quicker."""
+        drawn = [self.base_seed] * len(seeds) if self.seeds == "fixed" else seeds
+        return [found.mean for found in self.many(points, drawn)]
+
+    def evaluate(self, point: ArrayLike, *, seed: int | None = None, rollouts: int | None = None) -> Rollouts:
+        """Run the episodes that `seed` names (None: new ones), `rollouts` of them if given, and return them one by one.
+
+        The moments of the visited states come back too: whoever wants statistics over many evaluations,
+        as in ARS, merges them and goes on with an objective of those moments.
+        """
+        (found,) = self.many([point], [fresh_seed() if seed is None else seed], rollouts=rollouts)
+        return found
+
+    def many(self, points: Sequence[ArrayLike], seeds: Sequence[int], *, rollouts: int | None = None) -> list[Rollouts]:
+        """Return what `evaluate` returns for each point with the seed beside it; together that is quicker."""
+        k = positive("rollouts", self.rollouts if rollouts is None else rollouts)
+        if len(points) != len(seeds):
+            raise ValueError(f"expected a seed for each of {len(points)} points, got {len(seeds)} seeds")
+        policies = [self.acting(point) for point in points for _ in range(k)]
+        played = self.play(policies, [start for seed in seeds for start in starts(seed, k)])
+        return [Rollouts.of(played[i : i + k]) for i in range(0, len(played), k)]
+
+    def watch(self, point: ArrayLike, *, seed: int | None = None, rollouts: int | None = None) -> Watched:
+        """Run the episodes of `evaluate` again with an eye on the body: how far it came, whether it fell."""
+        k = positive("rollouts", self.rollouts if rollouts is None else rollouts)
+        policy = self.acting(point)
+        return Watched.of(watch(self.world, [policy] * k, starts(fresh_seed() if seed is None else seed, k)))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        moments = self.moments
+        return {
+            "environment": self.env,
+            "options": dict(self.world.options),
+            "episode_steps": self.world.episode_steps,
+            "rollouts": self.rollouts,
+            "seeds": [self.seeds, self.base_seed],
+            "moments": digest(moments.mean, moments.std) if isinstance(moments, Moments) else moments,
+        }
+
+    # What a study carries from evaluation to evaluation (lamcts.study.learned) ----------------------------------------
+
+    @property
+    def memory(self) -> dict[str, Any] | None:
+        """What the first evaluation of a run knows of states, as JSON values; None: states leave no trace."""
+        return Moments.none(self.states).to_json() if isinstance(self.moments, str) else None
+
+    def recalling(self, memory: dict[str, Any]) -> Self:
+        """Return this objective with the statistics in `memory`, which stay as they are."""
+        moments = Moments.from_json(memory)
+        changed: Any = replace(self, moments=moments if moments.count > 1 else None)  # type: ignore[type-var]
+        found: Self = changed
+        return found
+
+    def recall(self, point: ArrayLike, *, seed: int, memory: dict[str, Any]) -> tuple[float, dict[str, Any]]:
+        """Return the value of a point under the statistics in `memory`, and what to merge into them."""
+        found = self.recalling(memory).evaluate(point, seed=self._seed(seed))
+        return found.mean, found.states.to_json()
+
+    def learn(self, memory: dict[str, Any], seen: dict[str, Any]) -> dict[str, Any]:
+        """Return `memory` with what an evaluation has seen merged in."""
+        return Moments.from_json(memory).merge(Moments.from_json(seen)).to_json()
+
+    def _seed(self, seed: int | None) -> int | None:
+        return self.base_seed if self.seeds == "fixed" else seed
+
+
+def starts(seed: int, k: int) -> list[int]:
+    """Return the seeds of the k episodes that a seed names."""
+    return [derive(seed, Purpose.EVALUATION, i) for i in range(k)]
+
+
+def checked_seeds(seeds: str) -> str:
+    """Return how seeds are drawn; ValueError for what is no way to draw them."""
+    if seeds not in ("fresh", "fixed"):
+        raise ValueError(f"expected seeds as 'fresh' or 'fixed', got {seeds!r}")
+    return seeds
+
+
+def positive(what: str, number: int) -> int:
+    """Return a count; ValueError unless it is a whole number of at least 1."""
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+        raise ValueError(f"expected {what} as a whole number of at least 1, got {number!r}")
+    return int(number)

@@ -1,0 +1,138 @@
+"""Gymnasium's environments: one of each kind to a thread, built when first needed, and quiet."""
+
+import difflib
+import importlib
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+from lamcts.errors import MissingExtra
+from lamcts.objectives.control.box2d import box2d
+from lamcts.text import safe_text
+
+Made = TypeVar("Made")
+
+NEAR_NAMES = 3  # that a message offers for an unknown one
+
+_mine = threading.local()  # environments hold the physics' state: no two threads share one
+
+
+@dataclass(frozen=True)
+class World:
+    """Which environment: gymnasium's name, what its constructor is given, and a cap on an episode's control steps.
+
+    A name "module:name" imports the module first, for those who register environments of their own.
+    """
+
+    env: str
+    options: tuple[tuple[str, Any], ...] = ()
+    episode_steps: int | None = None
+
+    def environment(self) -> Any:
+        """Return this thread's environment."""
+        return self.mine("environment", self.make)
+
+    def mine(self, what: str, make: Callable[[], Made]) -> Made:
+        """Return what this thread has made under this name before, or make it."""
+        held: dict[tuple[str, World], Made] = _mine.__dict__.setdefault("held", {})
+        if (what, self) not in held:
+            held[what, self] = make()
+        return held[what, self]
+
+    def make(self) -> Any:
+        """Return a new environment, whose states are a row of numbers wherever they can be laid out as one.
+
+        ValueError says what is wrong with the name or the options; MissingExtra names a package that is not installed.
+        """
+        gymnasium = imported()
+        settings = dict(self.options)
+        if self.episode_steps is not None:
+            settings["max_episode_steps"] = self.episode_steps
+        spec = _spec(self.env)
+        _prepare(str(spec.entry_point))
+        try:
+            # by its row of the registry: a name would warn that there is a newer version
+            made = gymnasium.make(spec, disable_env_checker=True, **settings)
+        except gymnasium.error.DependencyNotInstalled as error:
+            raise MissingExtra(f"{self.env} needs a package that is not installed: {safe_text(error)}") from None
+        except (gymnasium.error.Error, ImportError) as error:
+            raise ValueError(f"{self.env} cannot be made: {safe_text(error)}") from None
+        except TypeError as error:
+            raise ValueError(f"expected options that {self.env} takes, got {dict(self.options)}: {error}") from None
+        return _in_a_row(made)
+
+
+def imported() -> Any:
+    """Return gymnasium. MissingExtra if it is not installed."""
+    try:
+        import gymnasium
+    except ImportError:
+        raise MissingExtra.of("gymnasium[mujoco]", "mujoco") from None
+    return gymnasium
+
+
+def entry_point(name: str) -> str:
+    """Return where the class of an environment stands, such as gymnasium.envs.mujoco.hopper_v5:HopperEnv."""
+    return str(_spec(name).entry_point)
+
+
+def _spec(name: str) -> Any:
+    """Return gymnasium's row of an environment; ValueError with near names if there is none."""
+    gymnasium = imported()
+    module, _, env = name.rpartition(":")
+    if module:
+        _import(module)
+    try:
+        return gymnasium.spec(env)
+    except gymnasium.error.Error as error:
+        known = sorted(gymnasium.registry)
+        near = [one for one in known if one.rpartition("-v")[0].lower() == env.lower()]
+        near = near or difflib.get_close_matches(env, known, n=NEAR_NAMES)
+        cure = f"did you mean {' or '.join(near[-NEAR_NAMES:])}?" if near else safe_text(error)
+        raise ValueError(f"expected a gymnasium environment such as 'Pendulum-v1', got {env!r}: {cure}") from None
+
+
+def _import(module: str) -> None:
+    """Import what registers an environment. It may lie in the current folder."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        importlib.import_module(module)
+    except (Exception, SystemExit) as error:  # a script may exit where it is not the main program
+        raise ValueError(
+            f"the module {module!r} cannot be loaded ({type(error).__name__}: {safe_text(error)})"
+        ) from None
+
+
+def _prepare(where: str) -> None:
+    """Import the physics of an environment by where its class stands, without a word."""
+    if where.startswith("gymnasium.envs.box2d"):
+        box2d()
+    if where.startswith("gymnasium.envs.mujoco"):
+        try:
+            import mujoco  # noqa: F401  # gymnasium imports it late, with an error of its own
+        except ImportError:
+            raise MissingExtra.of("gymnasium[mujoco]", "mujoco") from None
+        _keep_quiet()
+
+
+def _in_a_row(made: Any) -> Any:
+    """Return the environment with one of n states, or with a table of numbers, laid out as a row [s]; no pictures."""
+    from gymnasium import spaces, wrappers
+
+    space = made.observation_space
+    table = isinstance(space, spaces.Box) and len(space.shape) != 1 and space.dtype != "uint8"
+    return wrappers.FlattenObservation(made) if table or isinstance(space, spaces.Discrete) else made
+
+
+@cache
+def _keep_quiet() -> None:
+    """Send MuJoCo's warnings of this process to logging: by default it writes a file in the current folder."""
+    import mujoco
+
+    mujoco.set_mju_user_warning(logging.getLogger(__name__).info)

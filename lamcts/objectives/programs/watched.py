@@ -1,0 +1,64 @@
+"""The output of a program as it comes: lines that say how it is doing are reported, which may end it."""
+
+import os
+import re
+from typing import IO, Any
+
+STEP, VALUE = "step", "value"  # groups of a pattern
+CHUNK_BYTES = 2**16  # read at a time (untuned)
+KEPT_BYTES = 2**20  # of a line that does not end: what is longer is no report (untuned)
+
+
+class Watch:
+    """Reports what a pattern finds in new lines of a file. `trial` has `report(step, value)`, which may raise."""
+
+    def __init__(self, pattern: str, trial: Any) -> None:
+        self._pattern, self._trial = re.compile(pattern), trial
+        self._read, self._rest = 0, b""
+
+    def look(self, file: IO[bytes], ended: bool = False) -> None:
+        """Report the lines that have been written to a file since the last look; of one that has `ended`, all."""
+        while new := os.pread(
+            file.fileno(), CHUNK_BYTES, self._read
+        ):  # no seek: the program writes where it would lead
+            self._read += len(new)
+            self._take(new)
+        if ended:
+            self._take(b"\n")
+
+    def _take(self, new: bytes) -> None:
+        *lines, self._rest = (self._rest + new).split(b"\n")
+        self._rest = self._rest[-KEPT_BYTES:]
+        for line in lines:
+            self._report(line.decode(errors="replace"))
+
+    def _report(self, line: str) -> None:
+        places = (STEP, VALUE) if STEP in self._pattern.groupindex else (1, 2)
+        for found in self._pattern.finditer(line):
+            step, value = found.group(*places)
+            try:
+                told = int(step), float(value)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"report: expected a whole number and a number for {found.re.pattern!r}, got {step!r} and {value!r}"
+                ) from None
+            self._trial.report(*told)
+
+
+def check_report(pattern: str | None) -> None:
+    """Raise ValueError for what is no pattern of a step and a value."""
+    if pattern is None:
+        return
+    try:
+        made = re.compile(pattern)
+    except (re.error, TypeError) as error:
+        raise ValueError(f"report: expected a regular expression, got {pattern!r}: {error}") from None
+    named = {*made.groupindex}
+    if named & {STEP, VALUE} and not {STEP, VALUE} <= named:
+        (missing,) = {STEP, VALUE} - named
+        raise ValueError(f"report: expected both groups, (?P<step>...) and (?P<value>...), got no {missing!r}")
+    if not named & {STEP, VALUE} and made.groups != 2:
+        raise ValueError(
+            f"report: expected two groups, the step and the value, got {made.groups} in {pattern!r}: write "
+            "'epoch (\\d+) loss (\\S+)', or (?P<step>...) and (?P<value>...)"
+        )

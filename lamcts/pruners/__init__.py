@@ -1,0 +1,27 @@
+"""When a trial that reports values on its way is stopped: rules over the curves of all trials."""
+
+from typing import Any
+
+from lamcts.pruners.curves import Curves
+from lamcts.pruners.halving import Halving, Hyperband
+from lamcts.pruners.median import Median
+from lamcts.text import safe_repr
+
+NAMES = {"median": Median, "halving": Halving, "hyperband": Hyperband}
+
+__all__ = ["NAMES", "Curves", "Halving", "Hyperband", "Median", "make"]
+
+
+def make(pruner: Any) -> Any:
+    """Return the rule of a name, or an object that is one; None for None. ValueError for anything else."""
+    if pruner is None:
+        return None
+    if isinstance(pruner, str) and pruner in NAMES:
+        return NAMES[pruner]()
+    if isinstance(pruner, (str, type)) or not callable(getattr(pruner, "prune", None)):
+        names = ", ".join(map(repr, NAMES))
+        raise ValueError(
+            f"pruner: expected {names}, None, or an object with prune(number, curves) such as "
+            f"pruners.Median(startup=10), got {safe_repr(pruner):.60}"
+        )
+    return pruner

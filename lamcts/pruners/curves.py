@@ -1,0 +1,72 @@
+"""What trials have reported on their way: all that a rule of pruning knows."""
+
+import math
+
+import numpy as np
+
+from lamcts.types import Floats
+
+
+class Curves:
+    """Losses (lower is better, inf for a reported nan) by step of each trial, by its number; and how trials ended.
+
+    `losses[number]` is a trial's own curve, in the order of its steps; `ends[number]` the loss of one that finished,
+    in the order in which they did. Both are to be read, not written.
+    """
+
+    def __init__(self) -> None:
+        self.losses: dict[int, dict[int, float]] = {}
+        self.ends: dict[int, float] = {}
+        self._at: dict[int, list[tuple[float, float]]] = {}  # by step: what finished trials had there, and their ends
+        self._rungs: dict[int, dict[int, float]] = {}  # by step: what each trial had there, or first after it
+
+    def add(self, number: int, step: int, loss: float) -> None:
+        """Take a report; those of a trial come in the order of their steps."""
+        self.losses.setdefault(number, {})[step] = loss
+        for first, rung in self._rungs.items():
+            if step >= first:
+                rung.setdefault(number, loss)
+
+    def drop(self, number: int) -> None:
+        """Forget what a trial reported: it begins again, elsewhere."""
+        for known in (self.losses, *self._rungs.values()):
+            known.pop(number, None)  # type: ignore[attr-defined]
+
+    def finish(self, number: int, loss: float) -> None:
+        """Take note that a trial finished, and with what loss."""
+        self.ends[number] = loss
+        for step, here in self.losses.get(number, {}).items():
+            self._at.setdefault(step, []).append((here, loss))
+
+    def last(self, number: int) -> tuple[int, float] | None:
+        """Return the last step of a trial and its loss there, None before its first report."""
+        curve = self.losses.get(number)
+        return next(reversed(curve.items())) if curve else None
+
+    def at(self, step: int) -> Floats:
+        """Return what trials that finished had at a step, but for nan, [k]."""
+        here = np.array([loss for loss, _ in self._at.get(step, ())], float)
+        finite: Floats = here[np.isfinite(here)]
+        return finite
+
+    def rung(self, step: int) -> dict[int, float]:
+        """Return what each trial had at a step, or at its first after that, by number; none that never came so far."""
+        if step not in self._rungs:
+            reached = {
+                number: next((loss for at, loss in curve.items() if at >= step), math.nan)
+                for number, curve in self.losses.items()
+            }
+            self._rungs[step] = {number: loss for number, loss in reached.items() if loss == loss}
+        return self._rungs[step]
+
+    def bound(self, number: int) -> float | None:
+        """Return the worst end of the trials that were ahead of this one at its last step; None where none were.
+
+        It says after which trials one ranks that was stopped there. Its own last loss would not: a curve that falls
+        late would make it worse than all, one that rises better.
+        """
+        last = self.last(number)
+        if last is None:
+            return None
+        step, here = last
+        return max((end for loss, end in self._at.get(step, ()) if loss < here), default=None)

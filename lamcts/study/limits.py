@@ -1,0 +1,78 @@
+"""Time-outs of evaluations: in a process of its own, which is ended, or here, by a signal."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from lamcts.study.evaluation import Job, Outcome, Serial
+
+POLL_SECONDS = 0.1  # how often a wait looks at the clock (untuned)
+GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL, for an evaluation that has a program to end (untuned)
+
+
+class Deadlines:
+    """Which evaluations in worker processes are late. `seconds` count from when the worker is ready for it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._begun: dict[Future[Outcome], float] = {}
+
+    def look(self, future: "Future[Outcome]", pid: "Future[int]") -> None:
+        """Start the clock of an evaluation, or end the process that it runs in once it is late."""
+        if not pid.done() or pid.exception() is not None:  # the process is still starting, or has died by itself
+            return
+        late = time.monotonic() - self._begun.setdefault(future, time.monotonic()) - self._seconds
+        if late >= 0 and not future.done():
+            hard = late >= GRACE_SECONDS and hasattr(signal, "SIGKILL")
+            with suppress(ProcessLookupError):
+                os.kill(pid.result(), signal.SIGKILL if hard else signal.SIGTERM)
+
+    def outcome(self, future: "Future[Outcome]") -> Outcome | None:
+        """Return what an evaluation whose process died comes to, if it was late; else None."""
+        late = time.monotonic() - self._begun.get(future, float("inf")) >= self._seconds
+        return _timed_out(self._seconds) if late else None
+
+    def forget(self, future: "Future[Outcome]") -> None:
+        self._begun.pop(future, None)
+
+
+class _TimeUp(BaseException):
+    """No Exception, since functions catch those."""
+
+
+class Limited(Serial):
+    """Evaluates in this process, in the main thread, and interrupts what takes longer than some seconds."""
+
+    def __init__(self, f: Callable[..., Any], seconds: float) -> None:
+        super().__init__(f)
+        self._seconds = seconds
+
+    def _outcome(self, job: Job) -> Outcome:
+        try:
+            with _alarm(self._seconds):
+                return super()._outcome(job)
+        except _TimeUp:
+            told = () if job.trial is None else tuple(job.trial.reports)
+            return _timed_out(self._seconds)._replace(reports=told)
+
+
+def _timed_out(seconds: float) -> Outcome:
+    return Outcome(None, ("TimeoutError", f"ended after {seconds:g} s"), seconds)
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    def ring(number: int, frame: Any) -> None:
+        raise _TimeUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,113 @@
+"""Evaluations in processes of our own: `workers=n` is n pools of one process each, so that a death touches one job."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
+from lamcts.study.executors import Pool, Slot
+from lamcts.study.limits import POLL_SECONDS, Deadlines
+from lamcts.study.sendable import sendable
+
+NUMBER_SECONDS = 10.0  # for which the end of a run waits for a worker that has not told its process yet (untuned)
+
+
+class Processes(Pool):
+    """Evaluates in `n` processes of our own, each in a pool of one. `f` travels once to each.
+
+    timeout: seconds after which an evaluation is ended with its process, which is then made anew (None: never).
+    """
+
+    def __init__(self, f: Callable[..., Any], n: int, timeout: float | None = None) -> None:
+        self._deadlines = None if timeout is None else Deadlines(timeout)
+        self._f = sendable(f, f"workers={n}")
+        self._pids: dict[Executor, Future[int]] = {}
+        super().__init__(f, [(self._make, 1)] * n)
+        self._call, self._fixed = _evaluate_installed, (takes_seed(f),)  # f is there already
+        self._checked = False
+
+    def start(self, job: Job) -> None:
+        super().start(job)
+        self._look()  # the clock starts now
+        if not self._checked:
+            self._checked = True
+            (pid,) = self._pids.values()
+            try:
+                pid.result()
+            except BrokenExecutor as error:
+                raise RuntimeError(
+                    "the worker processes cannot start, or cannot load the function (their messages are above): "
+                    "expected a script whose main part is under `if __name__ == '__main__':` and a function that a new "
+                    "process can import; or pass executor=ThreadPoolExecutor(...) to use threads"
+                ) from error
+
+    def close(self) -> None:
+        busy = [slot.executor for slot in self._slots if slot.running and slot.executor is not None]
+        super().close()
+        for executor in busy:  # no result is wanted any more, and an evaluation may take hours
+            with suppress(Exception):
+                os.kill(self._pids[executor].result(timeout=NUMBER_SECONDS), signal.SIGTERM)
+        for slot in self._slots:
+            if slot.executor is not None:
+                slot.executor.shutdown(wait=True, cancel_futures=True)
+                slot.executor = None
+
+    def _look(self) -> float | None:
+        if self._deadlines is None:
+            return None
+        for slot in self._slots:
+            for future in slot.running:
+                if slot.executor is not None:
+                    self._deadlines.look(future, self._pids[slot.executor])
+        return POLL_SECONDS
+
+    def _late(self, slot: Slot, future: "Future[Outcome]") -> Outcome | None:
+        outcome = None if self._deadlines is None else self._deadlines.outcome(future)
+        if outcome is not None:
+            self._deaths.pop(id(slot.running[future]), None)
+            self._drop(slot, future)
+            self._remake(slot)
+        return outcome
+
+    def _drop(self, slot: Slot, future: "Future[Outcome]") -> None:
+        super()._drop(slot, future)
+        if self._deadlines is not None:
+            self._deadlines.forget(future)
+
+    def _make(self) -> Executor:
+        # "spawn": the only start method that is the same on every system and safe beside threads
+        context = multiprocessing.get_context("spawn")
+        executor = ProcessPoolExecutor(1, mp_context=context, initializer=_install, initargs=(self._f,))
+        self._pids[executor] = executor.submit(os.getpid)  # done before the first job: one worker, in order
+        return executor
+
+    def _remake(self, slot: Slot) -> None:
+        if slot.executor is not None:
+            del self._pids[slot.executor]
+        super()._remake(slot)
+
+
+_installed: list[Callable[..., Any]] = []  # in a worker process: the function to evaluate
+
+
+def _install(f: Callable[..., Any]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which then ends this one
+    _installed[:] = [f]
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this worker when the main process is no more, however it ended: else it would wait for jobs for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)  # not _exit: a program that the evaluation waits for is ended first
+
+
+def _evaluate_installed(seeded: bool, *arguments: Any) -> Outcome:
+    return evaluate(_installed[0], seeded, *arguments)

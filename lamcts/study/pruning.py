@@ -1,0 +1,98 @@
+"""Pruning in a run: who hears reports, who judges them, and what a trial that was stopped is told as."""
+
+import math
+import threading
+from typing import Any
+
+from lamcts.errors import Pruned
+from lamcts.journal.on_the_way import Report
+from lamcts.observations import Observations
+from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.standing import OK
+from lamcts.pruners import Curves, make
+from lamcts.study.evaluation import Outcome, takes
+from lamcts.study.line import LOOPBACK, Near, address_towards
+from lamcts.study.reporting import Reporter
+from lamcts.study.workers import client_of
+
+SEVERAL = "trial.report: expected one objective, there are {}: no trial can be compared on its way; leave it out"
+
+
+class Pruning:
+    """The curves of all trials, and a rule over them (None: no trial is stopped)."""
+
+    def __init__(self, f: Any, pruner: Any, goals: Goals, executor: Any = None) -> None:
+        self.curves = Curves()
+        self._pruner, self._sign = make(pruner), float(goals.signs[0])
+        self._refuse = SEVERAL.format(", ".join(goals.names)) if len(goals.objectives) > 1 else None
+        self._wanted = takes(f, "trial")  # by the function
+        self._judge = None if self._pruner is None else Near(self.judge, _listening(executor))
+        self._lock = threading.Lock()  # reports come from threads
+        if self._pruner is not None and not reports(f):
+            raise ValueError(
+                "pruner: expected a function that reports on its way, def f(point, trial): ... "
+                "trial.report(step, value), or a program with --report; got one without; leave out the pruner"
+            )
+
+    def close(self) -> None:
+        if self._judge is not None:
+            self._judge.end()
+
+    def reporter(self, number: int) -> Reporter | None:
+        """Return what the evaluation of a trial gets, None where the function does not ask for it."""
+        return Reporter(number, self._judge, self._refuse) if self._wanted else None
+
+    def aside(self) -> Reporter | None:
+        """Return the same for an evaluation that is no trial, and is not compared."""
+        return Reporter(-1, None, self._refuse) if self._wanted else None
+
+    def judge(self, number: int, step: int, value: float, first: bool) -> bool:
+        """Take a report, and return whether the trial should stop."""
+        with self._lock:
+            if first:
+                self.curves.drop(number)
+            self.curves.add(number, step, self._loss(value))
+            return bool(self._pruner.prune(number, self.curves))
+
+    def ended(self, number: int, outcome: Outcome) -> Pruned | None:
+        """Take what an evaluation has reported, and return what to tell where it was stopped."""
+        with self._lock:
+            if outcome.reports:  # else it was ended from outside: what was heard of it stays
+                self.curves.drop(number)
+                for step, value in outcome.reports:
+                    self.curves.add(number, step, self._loss(value))
+            if not outcome.pruned or self._refuse is not None:
+                return None
+            bound = self.curves.bound(number)
+            return Pruned(after=None if bound is None else self._sign * bound)
+
+    def told(self, number: int, seen: Observations) -> list[Report]:
+        """Take note of the last row of `seen`, of this trial; return its reports for the journal."""
+        with self._lock:
+            if seen.kind[-1] == OK:
+                self.curves.finish(number, float(seen.f[-1, 0]))
+            return [(number, step, loss) for step, loss in self.curves.losses.get(number, {}).items()]
+
+    def restore(self, recorded: dict[int, dict[int, float]], seen: Observations) -> None:
+        """Go on from what a journal holds: reports by trial, and rows in order of arrival."""
+        for number, curve in recorded.items():
+            for step, loss in curve.items():
+                self.curves.add(number, step, loss)
+        for number, kind, loss in zip(seen.trial.tolist(), seen.kind, seen.f[:, 0].tolist(), strict=True):
+            if kind == OK and number >= 0:
+                self.curves.finish(number, loss)
+
+    def _loss(self, value: float) -> float:
+        return math.inf if math.isnan(value) else self._sign * value
+
+
+def _listening(executor: Any) -> str:
+    """Return the address at which the workers of an executor are heard."""
+    client = None if executor is None else client_of(executor)
+    return LOOPBACK if client is None else address_towards(str(getattr(client.scheduler, "address", "")))
+
+
+def reports(f: Any) -> bool:
+    """Return whether a function may report: it says so itself, or has a parameter called `trial`."""
+    own = getattr(f, "reports", None)
+    return takes(f, "trial") if own is None else bool(own)

@@ -1,0 +1,44 @@
+"""`lamcts film`: from the folder of a run to a strip and a film."""
+
+import json
+
+import pytest
+
+from tests.commands import said
+
+pytest.importorskip("pygame", reason="pygame is not installed: pip install 'lamcts[mujoco]'")
+imageio = pytest.importorskip("imageio.v2", reason="imageio is not installed: pip install 'lamcts[mujoco]'")
+
+
+def test_a_run_is_filmed_from_its_folder(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    argv = ["run", "gym:CartPole-v1", "--hidden", "3", "--budget", "3", "--sampler", "uniform", "--quiet", "--no-plot"]
+    code, out, _ = said(capsys, *argv, "--check", "0")
+    assert code == 0 and "lamcts film gym-CartPole-v1-hidden3-uniform-seed0 shows it at work" in out
+    folder = tmp_path / "gym-CartPole-v1-hidden3-uniform-seed0"
+    code, out, _ = said(capsys, "film", folder.name, "--seconds", "0.2", "--size", "40", "--frames", "3", "--seed", "1")
+    assert code == 0 and "10 steps, return 10" in out and f"written to {folder.name}/: film" in out
+    assert imageio.imread(folder / "film.png").shape == (40, 3 * 60 + 2 * 4, 3)
+    code, out, _ = said(capsys, "film", str(folder / "result.json"), "--size", "32", "--out", "mine.gif")
+    assert code == 0 and "then the episode ended" in out
+    assert (tmp_path / "mine.gif").exists() and (tmp_path / "mine.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (None, [], "expected the folder of a run, or its result.json, got 'here'"),
+        ("{", [], "expected JSON in here/result.json"),
+        ('{"best": 1}', [], "expected a policy in here/result.json, got none: film what a gait"),
+        ("{}", ["--out", "film.mov"], "--out: expected a name ending in .gif"),
+        ("{}", ["--frames", "0"], "--frames: expected at least 1, got 0"),
+        (json.dumps({"policy": {"environment": "CartPole-v1"}}), ["--seconds", "-1"], "--seconds: expected a number"),
+    ],
+)
+def test_what_cannot_be_filmed_is_one_line(capsys, tmp_path, monkeypatch, content, options, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    if content is not None:
+        (tmp_path / "here" / "result.json").write_text(content)
+    code, _, err = said(capsys, "film", "here", *options)
+    assert code == 2 and message in err and err.count("\n") == 1

@@ -1,0 +1,52 @@
+"""What a run says of the gait that it found: how far, how many steps, how many falls, and where it merely stands."""
+
+import json
+
+import pytest
+
+from tests.commands import said
+
+pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+QUICK = ["--sampler", "uniform", "--quiet", "--no-plot", "--check", "2", "--out", "here"]
+STILL = "bonus for being alive: the body hardly moves"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_hopper_that_stands_still_is_told_from_one_that_hops(capsys, tmp_path):
+    _, out, _ = said(capsys, "run", "hopper", "--budget", "1", "--episode-steps", "20", *QUICK)
+    check = json.loads((tmp_path / "here" / "result.json").read_text())["check"]
+    assert check["steps"] == 20 and check["falls"] == 0 and abs(check["distance"]) < 0.1
+    line = f"{check['distance']:.2f} m in 20 steps, 0 fell"
+    assert f"the same policy on 2 new episodes: mean {check['mean']:.6g}, sd {check['sd']:.6g}; {line}" in out
+    assert check["alive_share"] > 0.9 and STILL in check["warning"] and f"warning: {check['warning']}" in out
+    shown = said(capsys, "show", "here")[1]
+    assert line in shown and STILL in shown
+
+
+def test_falls_are_counted_and_a_swimmer_is_not_warned(capsys, tmp_path):
+    said(capsys, "run", "hopper", "--budget", "2", *QUICK)
+    assert json.loads((tmp_path / "here" / "result.json").read_text())["start"]["falls"] == 2
+    _, out, _ = said(capsys, "run", "swimmer", "--budget", "1", "--episode-steps", "20", *QUICK[:-1], "there")
+    assert "in 20 steps, 0 fell" in out and "warning" not in out
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": 1}, {"objective": "walker2d"}, {"check": [1]}, {"check": {"mean": "x"}}, {"check": None}]
+)
+def test_a_result_of_another_run_or_form_is_not_shown(capsys, tmp_path, change):
+    said(capsys, "run", "hopper", "--budget", "1", "--episode-steps", "9", *QUICK)
+    file = tmp_path / "here" / "result.json"
+    held = json.loads(file.read_text())
+    if isinstance(change.get("check"), dict):
+        change = {"check": held["check"] | change["check"]}
+    file.write_text(json.dumps(held | change))
+    code, out, _ = said(capsys, "show", "here")
+    assert code == 0 and "new episodes" not in out
+    file.write_text("[]")
+    assert said(capsys, "show", "here")[0] == 0
+    file.write_text(json.dumps(held | {"evaluations": 7}))
+    assert "9 steps, 0 fell (after 7 evaluations)" in said(capsys, "show", "here")[1]

@@ -1,0 +1,107 @@
+"""The black box of plans, and searches on it."""
+
+from itertools import product
+
+import pytest
+
+from lamcts import objectives
+from lamcts.graphs import MB, Network, alexnet, thesis_graph
+from lamcts.neural.memory import ALL_OPTIONS, Action, Machine, Plan, ScheduleObjective, Simulator, preset, size_of
+from lamcts.searches import memory_plan
+
+ALEXNET = thesis_graph(alexnet(batch=200))
+
+
+def small():
+    """Return the step of a network with five activations that matter."""
+    net = Network((8, 16, 16), batch=4)
+    for kind in ("conv", "relu", "lrn", "conv", "relu"):
+        net.add(kind, **({"channels": 16, "kernel": 3, "padding": 1} if kind == "conv" else {}))
+    net.add("fc", channels=4)
+    return thesis_graph(net)
+
+
+def test_a_point_and_its_plan_are_the_same_thing():
+    objective = ScheduleObjective(ALEXNET, options=ALL_OPTIONS)
+    for name in ("liveness", "offload", "speed", "memory", "cost-aware"):
+        plan = preset(name, ALEXNET)
+        assert objective.plan(objective.point(plan)).actions == plan.actions
+        report = Simulator(ALEXNET).report(plan)
+        expected = {"peak_mb": report.peak_bytes / MB, "milliseconds": 1e3 * report.seconds}
+        assert objective(objective.point(plan)) == expected
+
+
+def test_what_does_not_matter_is_no_parameter():
+    """The last storage is needed by its own step alone, and dropout's by the layer after it."""
+    objective = ScheduleObjective(small())
+    assert list(objective.space.names) == ["conv1", "relu1", "lrn1", "conv2", "relu2"]
+    assert objective.x0 == dict.fromkeys(objective.space.names, "keep")
+
+
+def test_a_budget_is_a_constraint_and_none_is_an_objective():
+    free, bound = ScheduleObjective(ALEXNET), ScheduleObjective(ALEXNET, "900MB")
+    assert free.objectives == {"peak_mb": "min", "milliseconds": "min"} and free.constraints == ()
+    assert bound.objectives == {"milliseconds": "min"} and bound.constraints == ("peak_mb <= 900.0",)
+    assert free.reference["peak_mb"] == pytest.approx(1489.355, abs=5e-4) and bound.reference is None
+    assert free.fingerprint() != bound.fingerprint()
+    assert free.fingerprint() != ScheduleObjective(ALEXNET, machine=Machine(overlap=False)).fingerprint()
+
+
+def test_what_stays_on_the_device_anyway_is_part_of_the_peak():
+    graph = small()
+    heavier = type(graph)(graph.steps, graph.storages, graph.tensors, "thesis", outside_bytes=3 * MB)
+    plain, loaded = ScheduleObjective(graph), ScheduleObjective(heavier)
+    assert loaded(loaded.x0)["peak_mb"] == plain(plain.x0)["peak_mb"] + 3
+
+
+def test_a_search_finds_the_best_plan_within_a_budget_and_says_the_smallest_peak_where_there_is_none():
+    graph = small()
+    objective = ScheduleObjective(graph)
+    costs = [objective(point) for point in every(objective)]
+    budget = 0.7 * objective(objective.x0)["peak_mb"]
+    best = min(cost["milliseconds"] for cost in costs if cost["peak_mb"] <= budget)
+    plan = memory_plan.least_time(graph, budget * MB, evaluations=30, seed=0)
+    assert objective(objective.point(plan))["milliseconds"] == best
+    smallest = min(cost["peak_mb"] for cost in costs)
+    with pytest.raises(ValueError, match=f"expected at least {smallest:.3f} MB, the smallest peak found, got 0.010 MB"):
+        memory_plan.least_time(graph, 0.01 * MB, evaluations=1, seed=0)
+
+
+def test_a_front_of_a_small_network_is_that_of_all_its_plans():
+    graph = small()
+    objective = ScheduleObjective(graph, machine=Machine(link_bytes_per_second=1e11))
+    costs = {tuple(objective(point).values()) for point in every(objective)}
+    best = {cost for cost in costs if not dominated(cost, costs)}
+    plans = memory_plan.front(graph, evaluations=40, seed=0, machine=objective.machine)
+    found = {tuple(objective(objective.point(plan)).values()) for plan in plans}
+    assert found <= costs
+    assert min(best) in found and min(best, key=lambda cost: cost[1]) in found
+    assert len(found & best) >= len(best) - 1
+
+
+def every(objective):
+    names = objective.space.names
+    return [dict(zip(names, words, strict=True)) for words in product(objective.options, repeat=len(names))]
+
+
+def dominated(cost, others):
+    return any(all(a <= b for a, b in zip(other, cost, strict=True)) and other != cost for other in others)
+
+
+def test_sizes_are_read_in_powers_of_1024():
+    assert [size_of(text) for text in ("8GiB", "1.5 MB", "2k", 77, "1e3")] == [2**33, 3 * 2**19, 2048, 77, 1000]
+    for wrong in ("much", "0", -1, "8 PB", None, True):
+        with pytest.raises(ValueError, match="expected a size of memory"):
+            size_of(wrong)
+
+
+def test_options_and_networks_that_do_not_exist_are_refused():
+    with pytest.raises(ValueError, match="options: expected some of"):
+        ScheduleObjective(ALEXNET, options=("keep", "burn"))
+    with pytest.raises(ValueError, match="expected 'keep' among them"):
+        ScheduleObjective(ALEXNET, options=("offload",))
+    with pytest.raises(ValueError, match="network: expected one of"):
+        objectives.make("memory", network="lenet")
+    again = Plan((Action.RECOMPUTE_AGAIN,) * len(ALEXNET.movable))
+    with pytest.raises(ValueError, match="expected one of keep, recompute, offload, got 'recompute-again'"):
+        ScheduleObjective(ALEXNET).point(again)

@@ -1,0 +1,145 @@
+"""A module's training step on fake tensors is the one that torch really runs."""
+
+import itertools
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+
+from torch import nn  # noqa: E402
+
+from benchmarks.networks import SMALL  # noqa: E402
+from lamcts.graphs import liveness  # noqa: E402
+from lamcts.neural.memory import PRESETS, Action, Plan, ScheduleObjective, Simulator, keep_all, preset  # noqa: E402
+from lamcts.neural.trace import saved_bytes, trace  # noqa: E402
+
+
+def made(make):
+    """Return a module and a batch, drawn without the global generator."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return make()
+
+
+def small():
+    layers = [
+        nn.Conv2d(3, 4, 3),
+        nn.BatchNorm2d(4),
+        nn.ReLU(inplace=True),
+        nn.Dropout(),
+        nn.Flatten(),
+        nn.Linear(64, 2),
+    ]
+    return nn.Sequential(*layers), torch.zeros(2, 3, 6, 6)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_traced_bytes_that_autograd_holds_are_those_that_hooks_count(name):
+    module, batch = made(SMALL[name])
+    traced = trace(module, batch)
+    counted = saved_bytes(module, batch)
+    live, end = liveness(traced.graph), traced.graph.forward_count - 1
+    scalars = 8  # the loss, and a sum of it: no activation of the module
+    held = sum(traced.graph.storages[one].bytes for one in live.after(end))
+    assert traced.saved_bytes == counted > 0
+    assert counted <= held <= counted + scalars  # and that is what the backward steps read
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_plan_can_be_priced_on_a_traced_step(name):
+    graph = trace(*made(SMALL[name])).graph
+    simulator = Simulator(graph)
+    kept = simulator.report(keep_all(graph))
+    assert kept.live_bytes == liveness(graph).live_bytes.tolist()
+    for word in PRESETS:
+        assert simulator.report(preset(word, graph)).seconds >= kept.seconds
+    assert simulator.report(preset("memory", graph)).peak_bytes < kept.peak_bytes
+    objective = ScheduleObjective(graph)
+    assert objective(objective.x0)["peak_mb"] == kept.total_bytes / 2**20
+
+
+def test_tracing_leaves_the_module_as_it_was():
+    module, batch = made(small)
+    before = {name: one.clone() for name, one in module.state_dict().items()}
+    trace(module, batch)
+    saved_bytes(module, batch)
+    assert all(torch.equal(one, before[name]) for name, one in module.state_dict().items())
+    assert all(one.grad is None for one in module.parameters())
+    assert not any(one._forward_hooks or one._forward_pre_hooks for one in module.modules())
+
+
+def test_steps_have_the_names_of_their_modules_and_the_operations_of_their_shapes():
+    graph = trace(*made(small)).graph
+    names = [step.name for step in graph.steps]
+    assert names[0] == "0.convolution" and "5.addmm" in names and "d 1.native_batch_norm_backward" in names
+    flops = {step.name: step.flops for step in graph.steps}
+    assert flops["0.convolution"] == 2 * 2 * (3 * 3 * 3) * 4 * 16  # rows, patch, channels, positions
+    assert flops["5.addmm"] == 2 * 2 * 64 * 2
+    assert len({storage.name for storage in graph.storages}) == len(graph.storages)
+
+
+def test_a_change_in_place_is_a_further_step_to_make_the_same_storage():
+    graph = trace(*made(small)).graph
+    written = {tuple(graph.steps[t].name for t in graph.makers[one]) for one in graph.movable}
+    assert ("1.native_batch_norm", "2.relu_") in written
+    assert any("bernoulli_" in steps[-2] for steps in written if len(steps) == 3)  # dropout's mask
+
+
+def test_what_is_changed_after_another_was_made_of_it_is_no_source_to_make_that_anew():
+    class Twice(nn.Module):
+        def forward(self, x):
+            made = x * 2
+            other = made.exp()  # saves itself alone
+            made.add_(1)
+            return other + made.sigmoid()
+
+    graph = trace(Twice(), torch.zeros(4, requires_grad=True)).graph
+    exp = next(i for i, one in enumerate(graph.movable) if graph.storages[one].name == "exp")
+    plan = Plan(tuple(Action.RECOMPUTE if i == exp else Action.KEEP for i in range(len(graph.movable))))
+    with pytest.raises(ValueError, match="exp: expected to keep or offload it, got recompute"):
+        Simulator(graph).report(plan)
+    objective = ScheduleObjective(graph)
+    assert dict(zip(objective.space.names, objective.space.members, strict=True))["exp"].options == ("keep", "offload")
+
+
+def test_parameters_gradients_and_the_optimisers_state_are_part_of_the_total():
+    module, batch = made(small)
+    numbers = sum(one.numel() for one in module.parameters())
+    plain, adam = (trace(module, batch, optimizer=name) for name in ("none", "adam"))
+    assert plain.parameter_bytes == 4 * numbers
+    assert plain.input_bytes == 4 * batch.numel()
+    rest = plain.buffer_bytes + plain.input_bytes
+    assert plain.graph.outside_bytes == 2 * plain.parameter_bytes + rest
+    assert adam.graph.outside_bytes == 4 * plain.parameter_bytes + rest
+
+
+def test_nothing_is_allocated_for_a_module_that_holds_no_memory():
+    with torch.device("meta"):
+        module = nn.Sequential(nn.Linear(10**6, 10**6), nn.ReLU())  # four terabytes
+        batch = torch.empty(8, 10**6)
+    assert trace(module, batch).saved_bytes == 8 * 4 * 10**6
+
+
+def test_a_batch_may_be_arguments_in_order_or_by_name_and_the_loss_ones_own():
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, left, right):
+            return {"out": (left * self.weight).tanh() * right}
+
+    left, right = torch.zeros(2, 3), torch.zeros(2, 3)
+    traced = [
+        trace(Two(), (left, right)),
+        trace(Two(), {"right": right, "left": left}),
+        trace(Two(), (left, right), loss=lambda out: out["out"].mean()),
+    ]
+    assert [one.saved_bytes for one in traced] == list(itertools.repeat(saved_bytes(Two(), (left, right)), 3))
+
+
+def test_a_module_without_gradients_and_an_unknown_optimiser_are_refused():
+    with pytest.raises(ValueError, match="depends on parameters that require gradients"):
+        trace(nn.ReLU(), torch.zeros(3))
+    with pytest.raises(ValueError, match="optimizer: expected one of none, sgd"):
+        trace(nn.ReLU(), torch.zeros(3), optimizer="lion")

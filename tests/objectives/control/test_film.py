@@ -1,0 +1,161 @@
+"""A saved policy, filmed: the frames show the episode that gymnasium plays, and errors say what would help."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from lamcts import objectives
+from lamcts.cli import main
+from lamcts.objectives.control import gl
+from lamcts.objectives.control.environment import gym
+from lamcts.objectives.control.film import Film, NoOpenGL, film, movies
+
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
+imageio = pytest.importorskip("imageio.v2", reason="imageio is not installed: pip install 'lamcts[mujoco]'")
+pytest.importorskip("pygame", reason="pygame is not installed: pip install 'lamcts[mujoco]'")
+
+POLE = np.array([-0.1, -0.1, -0.5, -0.5, 0, 0.1, 0.1, 0.5, 0.5, 0])  # pushes to where the pole leans
+
+
+@pytest.fixture(scope="module")
+def pole():
+    made = gym("CartPole-v1")
+    return json.loads(json.dumps(made.policy(POLE)))
+
+
+@pytest.fixture(scope="module")
+def opengl():
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    try:
+        gl.backend()
+    except NoOpenGL as error:
+        pytest.skip(str(error))
+
+
+def by_hand(policy, seed, steps):
+    env = gymnasium.make(policy["environment"], **policy["options"])
+    state, _ = env.reset(seed=seed)
+    total = 0.0
+    for _ in range(steps):
+        state, reward, *_ = env.step(int(np.argmax(np.array(policy["w"]) @ state + policy["bias"])))
+        total += float(reward)
+    return state, total
+
+
+def test_frames_are_those_of_the_episode(pole):
+    found = film(pole, seconds=0.4, size=64, seed=3)
+    assert found.steps == 20 and found.total == by_hand(pole, 3, 20)[1] == 20  # 50 steps a second
+    assert found.rate == 25 and found.frames.shape == (11, 64, 96, 3) and not found.ended
+    assert found.distance is None
+    quiet = found.frames[:, 20:].astype(int)  # below the words
+    assert abs(quiet[0] - quiet[-1]).max() > 100  # it moves
+    again = film(pole, seconds=0.4, size=64, seed=3)
+    np.testing.assert_array_equal(found.frames, again.frames)
+
+
+def test_a_film_ends_with_its_episode():
+    falling = gym("CartPole-v1")
+    found = film(falling.policy(falling.x0), seconds=5, size=40)
+    assert found.ended and found.steps == found.total < 20
+
+
+def test_a_strip_takes_frames_evenly_and_files_can_be_read(tmp_path):
+    frames = np.repeat(np.arange(0, 250, 10, np.uint8), 8 * 8 * 3).reshape(25, 8, 8, 3)
+    found = Film(frames, 20.0, 50, 1.0, False, None)
+    strip = found.strip(3)
+    assert strip.shape == (8, 3 * 8 + 2 * 4, 3)
+    assert [int(strip[0, x, 0]) for x in (0, 12, 24)] == [0, 120, 240]
+    assert found.strip(99).shape[1] == 25 * 8 + 24 * 4
+    found.save(tmp_path / "a.gif")
+    found.save_strip(tmp_path / "a.png", 2)
+    assert len(imageio.mimread(tmp_path / "a.gif")) == 25
+    assert imageio.imread(tmp_path / "a.png").shape == (8, 20, 3)
+    with pytest.raises(ValueError, match=r"ending in \.gif"):
+        found.save(tmp_path / "a.txt")
+    with pytest.raises(ValueError, match="at least 1"):
+        found.strip(0)
+
+
+@pytest.mark.skipif(not movies(), reason="imageio-ffmpeg is not installed: pip install 'lamcts[film]'")
+def test_a_film_may_be_an_mp4(tmp_path):
+    rng = np.random.default_rng(0)
+    Film(rng.integers(0, 255, (5, 33, 35, 3), np.uint8), 20.0, 5, 1.0, False, None).save(tmp_path / "a.mp4")
+    held = (tmp_path / "a.mp4").read_bytes()
+    assert held[4:8] == b"ftyp" and len(held) > 1000  # to read it back, imageio leaves pipes open
+
+
+def test_a_lander_is_filmed_by_its_rule():
+    pytest.importorskip("Box2D", reason="Box2D is not installed: pip install 'lamcts[mujoco]'")
+    lander = objectives.make("lunar")
+    point = np.full(12, 0.3)
+    found = film(lander.policy(point), seconds=30, size=40, seed=7)
+    assert found.total == pytest.approx(lander.land(point, [7]).returns[0])
+
+
+def test_a_gait_is_filmed_without_a_screen(opengl):
+    made = objectives.make("hopper")
+    before = os.environ.get(gl.NAME)
+    found = film(made.policy(made.x0), seconds=0.2, size=48)
+    assert found.frames.shape == (6, 48, 48, 3) and found.steps == 25 and found.distance is not None
+    assert found.frames[0].std() > 10 and os.environ.get(gl.NAME) == before
+
+
+def test_without_opengl_the_message_says_what_to_install(monkeypatch, tmp_path, capsys):
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    monkeypatch.setattr(gl, "_works", lambda name: False)
+    monkeypatch.setattr(gl, "backend", gl.backend.__wrapped__)
+    made = objectives.make("hopper")
+    with pytest.raises(NoOpenGL, match=r"tried .*libosmesa6"):
+        film(made.policy(made.x0))
+    (tmp_path / "result.json").write_text(json.dumps({"policy": made.policy(made.x0)}))
+    assert main(["film", str(tmp_path)]) == 2
+    assert "apt-get install libosmesa6" in capsys.readouterr().err
+
+
+def test_what_cannot_draw_is_not_taken_and_what_hangs_neither(monkeypatch):
+    monkeypatch.setattr(gl, "PROBE", "import sys; sys.exit(3)")
+    assert not gl._works("osmesa")
+    monkeypatch.setattr(gl, "PROBE", "import os; assert os.environ['MUJOCO_GL'] == 'egl'")
+    assert gl._works("egl") and not gl._works("osmesa")
+    monkeypatch.setattr(gl, "PROBE", "import time; time.sleep(60)")
+    monkeypatch.setattr(gl, "PATIENCE_SECONDS", 0.1)
+    assert not gl._works("egl")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"environment": 3}, "with its environment"),
+        ({"environment": "CartPool-v1"}, "did you mean CartPole-v1"),
+        ({"w": "x"}, "as result.json holds it"),
+        ({"w": [[1.0]], "bias": [0.0, 0.0]}, "got other shapes"),
+        ({"actions": {"kind": "box"}}, "as result.json holds it"),
+    ],
+)
+def test_what_is_no_policy_is_refused(pole, change, message):
+    with pytest.raises(ValueError, match=message):
+        film(pole | change, seconds=0.1, size=32)
+
+
+@pytest.mark.parametrize(("settings", "message"), [({"seconds": 0}, "above 0"), ({"size": 8}, "from 32 to 2160")])
+def test_wrong_settings_of_a_film_say_what_was_expected(pole, settings, message):
+    with pytest.raises(ValueError, match=message):
+        film(pole, **settings)
+
+
+def test_an_environment_without_pictures_is_refused():
+    class Blind(gymnasium.Env):
+        observation_space = gymnasium.spaces.Box(-1, 1, (1,))
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def __init__(self, render_mode=None):
+            self.render_mode = render_mode
+
+    gymnasium.register("lamcts-test/Blind-v0", Blind, max_episode_steps=3)
+    try:
+        with pytest.raises(ValueError, match="draws none"):
+            film({"environment": "lamcts-test/Blind-v0", "w": [[1.0]], "bias": [0.0]})
+    finally:
+        del gymnasium.registry["lamcts-test/Blind-v0"]

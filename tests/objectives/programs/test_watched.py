@@ -1,0 +1,85 @@
+"""What a program says of its way is reported as it comes, and may end it."""
+
+import os
+import sys
+from typing import Any
+
+import pytest
+
+from lamcts import Float, Pruned, Space
+from lamcts.objectives import Command
+from lamcts.objectives.programs.process import run
+from lamcts.objectives.programs.watched import Watch
+
+PATTERN = r"epoch (\d+) loss (\S+)"
+
+
+class Trial:
+    """Takes reports, and stops at a step."""
+
+    def __init__(self, last: int | None = None) -> None:
+        self.last = last
+        self.reports: list[tuple[int, float]] = []
+
+    def report(self, step: int, value: float) -> None:
+        self.reports.append((step, value))
+        if step == self.last:
+            raise Pruned
+
+
+@pytest.mark.parametrize(
+    "pattern", [PATTERN, r"loss=(?P<value>\S+) step=(?P<step>\d+)", r"(a)?loss=(?P<value>\S+) step=(?P<step>\d+)"]
+)
+def test_lines_are_reported_as_they_come_in_pieces_or_many_at_once(tmp_path: Any, pattern: str) -> None:
+    text = "epoch {0} loss 0.{0}" if pattern == PATTERN else "loss=0.{0} step={0}"
+    watch = Watch(pattern, told := Trial())
+    path = tmp_path / "output"
+    with path.open("wb") as out, path.open("rb") as file:
+        out.write(text.format(1).encode()[:-1])
+        out.flush()
+        watch.look(file)
+        assert told.reports == []  # the line has not ended
+        out.write(("1\nnothing\n" + text.format(2) + "\n" + text.format(3)).encode())
+        out.flush()
+        watch.look(file)
+        assert told.reports == [(1, 0.1), (2, 0.2)] and file.tell() == 0
+        watch.look(file, ended=True)
+    assert told.reports == [(1, 0.1), (2, 0.2), (3, 0.3)]
+
+
+def test_a_program_is_ended_where_its_trial_is_behind(tmp_path: Any) -> None:
+    script = f"echo epoch 0 loss 1; trap 'touch {tmp_path}/tidied; exit' TERM; while :; do sleep 0.01; done"
+    with pytest.raises(Pruned):
+        run(["sh", "-c", script], watch=Watch(PATTERN, Trial(last=0)))
+    assert os.path.exists(tmp_path / "tidied")
+
+
+def test_a_program_that_has_ended_keeps_its_value_whatever_its_last_report_said() -> None:
+    trial = Trial(last=1)
+    command = Command("printf 'epoch 0 loss 3\\nepoch 1 loss 2\\n{x}'", Space({"x": Float(0, 1)}), report=PATTERN)
+    assert command({"x": 0.5}, trial=trial) == 0.5 and trial.reports == [(0, 3.0), (1, 2.0)]
+    assert command({"x": 0.5}) == 0.5 and command.reports
+
+
+def test_a_watched_program_of_python_does_not_keep_its_lines_back() -> None:
+    script = "import time; print('epoch 0 loss 1'); time.sleep(300)"
+    with pytest.raises(Pruned):
+        run([sys.executable, "-c", script], timeout_seconds=60, watch=Watch(PATTERN, Trial(last=0)))
+
+
+def test_a_match_that_is_no_number_fails_the_evaluation() -> None:
+    with pytest.raises(ValueError, match=r"expected a whole number and a number for .*, got '0' and 'none'"):
+        run(["echo", "epoch 0 loss none"], watch=Watch(PATTERN, Trial()))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        ("loss (", "report: expected a regular expression"),
+        (r"loss (\S+)", "report: expected two groups, the step and the value, got 1"),
+        (r"loss (?P<value>\S+)", r"expected both groups, .* got no 'step'"),
+    ],
+)
+def test_a_pattern_of_another_form_is_refused(pattern: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Command("echo {x}", Space({"x": Float(0, 1)}), report=pattern)

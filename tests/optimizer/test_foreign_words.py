@@ -1,0 +1,44 @@
+"""An `Optimizer` answers words of other libraries: by its own, or by where they belong."""
+
+import inspect
+
+import pytest
+
+import lamcts
+from lamcts.foreign import OTHERWISE, OURS, RENAMED, STEPWISE, hint_stepwise
+
+SPACE = lamcts.Box(0, 1, dim=2)
+KNOWN = [*inspect.signature(lamcts.Optimizer).parameters]
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [
+        ("rng", "here it is called 'seed'"),
+        ("random_state", "here it is called 'seed'"),
+        ("n_startup_trials", "here it is called 'n_init'"),
+        ("n_trials", "budget= belongs to a whole run"),
+        ("budget", "budget= belongs to a whole run"),
+        ("n_jobs", "workers= belongs to a whole run"),
+        ("bounds", r"the first argument: Optimizer\(lamcts.Box"),
+        ("direction", "say maximize=True"),
+        ("batch_size", r"opt.ask\(4\)"),
+        ("sampeler", "did you mean 'sampler'"),
+    ],
+)
+def test_a_word_that_an_optimizer_does_not_have_is_answered(word, answer):
+    with pytest.raises(TypeError, match=f"Optimizer: unknown argument '{word}'; .*{answer}"):
+        lamcts.Optimizer(SPACE, **{word: 7})
+
+
+def test_every_foreign_word_has_an_answer_that_names_what_is_there():
+    for word in (*OURS, *RENAMED):
+        if word not in KNOWN:
+            assert hint_stepwise(word, KNOWN), word
+    assert not {*STEPWISE} & {*KNOWN} and {*STEPWISE} <= {*RENAMED, *OTHERWISE, "noisy"}
+
+
+def test_what_is_loaded_has_its_seed_already_and_is_told_what_may_be_given(tmp_path):
+    lamcts.Optimizer(SPACE, seed=0).save(tmp_path / "run.npz")
+    with pytest.raises(TypeError, match=r"Optimizer.load: unknown argument 'rng'; there are space"):
+        lamcts.Optimizer.load(tmp_path / "run.npz", rng=1)

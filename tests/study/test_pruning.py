@@ -1,0 +1,225 @@
+"""Trials that report on their way are stopped once others are ahead of them, wherever they run, and told as that."""
+
+import math
+import re
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluations import descent, sphere
+
+import lamcts
+from lamcts import pruners
+from lamcts.journal import Journal
+from lamcts.outcomes.standing import OK, PRUNED
+from lamcts.pruners import Curves
+from lamcts.study.reporting import Reporter
+from lamcts.study.result import Result
+
+BOX = lamcts.Box(-1, 1, dim=3)
+MIXED = lamcts.Space([lamcts.Int(0, 9), lamcts.Choice(["a", "b", "c"]), lamcts.Float(0, 1)])
+OPTIONS: dict[str, Any] = {"budget": 30, "seed": 0, "sampler": "uniform", "tree": None, "progress": False}
+
+
+def mixed(point: Any, trial: Reporter) -> float:
+    """`descent` on points of both spaces."""
+    return descent(np.array([{"a": 0.0, "b": 0.5, "c": 1.0}.get(part, part) for part in point], float) / 3, trial)
+
+
+def steps(result: Result) -> int:
+    """Return how many steps all trials took."""
+    return sum(map(len, result.history.reports.values()))
+
+
+@pytest.mark.parametrize("pruner", ["median", "halving", pruners.Hyperband(most=9)])
+def test_a_pruned_run_takes_fewer_steps_and_its_pruned_trials_are_no_failures(pruner: Any) -> None:
+    result = lamcts.minimize(descent, BOX, pruner=pruner, **OPTIONS)
+    history = result.history
+    assert result.nfev == 30 and 5 <= result.pruned < 30 and steps(result) < 0.75 * 300
+    assert np.array_equal(history.pruned, np.isnan(history.values)) and result.pruned == history.pruned.sum()
+    assert not history.failed.any() and not history.messages and "failed" not in result.message
+    assert result.fun == np.nanmin(history.values) and f"{result.pruned} pruned" in repr(history)
+
+
+def test_a_pruned_trial_ranks_after_every_finished_trial_that_was_better_at_that_step() -> None:
+    study = lamcts.study.Study(descent, BOX, False, pruner="median", **OPTIONS)
+    study.solve()
+    seen, reports, checked = study.optimizer.seen, study.result().history.reports, 0
+    for row in np.flatnonzero(seen.kind == PRUNED):
+        step, value = list(reports[row].items())[-1]
+        better = [other for other in range(row) if seen.kind[other] == OK and reports[other][step] < value]
+        assert better and seen.floors[row] == max(seen.f[better, 0])
+        checked += 1
+    assert checked > 5 and not set(np.flatnonzero(seen.kind == PRUNED)) & set(seen.good)
+    assert not study.optimizer.pending and not study.optimizer.seen.unseen(seen.x).any()  # not proposed again
+
+
+def test_maximising_prunes_what_minimising_the_negative_does() -> None:
+    def climb(point: np.ndarray, trial: Reporter) -> float:
+        for step in range(10):
+            trial.report(step, -sphere(point) - 1.0 / (1 + step))
+        return -sphere(point)
+
+    low, high = (
+        lamcts.minimize(descent, BOX, pruner="median", **OPTIONS),
+        lamcts.maximize(climb, BOX, pruner="median", **OPTIONS),
+    )
+    assert low.history.x.tobytes() == high.history.x.tobytes() and low.fun == -high.fun
+    assert low.history.kind.tolist() == high.history.kind.tolist()
+    row = int(np.flatnonzero(high.history.pruned)[0])
+    assert high.history.reports[row] == {step: -value for step, value in low.history.reports[row].items()}
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"workers": 2},
+        {"workers": "threads"},
+        {"executor": lambda: ThreadPoolExecutor(2), "workers": 2},
+        {"executor": lambda: ProcessPoolExecutor(2), "workers": 2},
+    ],
+    ids=["processes", "threads", "executor of threads", "executor of processes"],
+)
+def test_a_verdict_reaches_workers(where: dict[str, Any]) -> None:
+    result = lamcts.minimize(descent, BOX, pruner="median", **{**OPTIONS, **where})
+    assert result.nfev == 30 and 5 <= result.pruned < 30 and steps(result) < 0.75 * 300
+    assert all(len(result.history.reports[row]) < 10 for row in np.flatnonzero(result.history.pruned))
+
+
+def test_reports_of_a_trial_in_flight_count_before_it_has_ended() -> None:
+    heard: list[list[int]] = []
+
+    class Listening:
+        def prune(self, number: int, curves: Curves) -> bool:
+            heard.append([*curves.losses])
+            return False
+
+    both = threading.Barrier(2, timeout=60)
+
+    def together(point: np.ndarray, trial: Reporter) -> float:
+        both.wait()
+        trial.report(0, 1.0)
+        both.wait()  # neither has ended before both have reported
+        trial.report(1, 1.0)
+        return 1.0
+
+    where = {"executor": ThreadPoolExecutor, "workers": 2, "budget": 2}
+    lamcts.minimize(together, BOX, pruner=Listening(), **{**OPTIONS, **where})
+    assert [len(known) for known in heard] == [1, 2, 2, 2]
+
+
+def test_a_run_that_was_stopped_goes_on_with_the_curves_of_its_journal(tmp_path: Path) -> None:
+    path, whole = tmp_path / "run.db", lamcts.minimize(descent, BOX, pruner="median", **OPTIONS)
+    lamcts.minimize(descent, BOX, pruner="median", journal=path, **{**OPTIONS, "budget": 13})
+    result = lamcts.minimize(descent, BOX, pruner="median", journal=path, **OPTIONS)
+    assert result.history.x.tobytes() == whole.history.x.tobytes() and result.pruned == whole.pruned > 5
+    assert result.history.reports == whole.history.reports == lamcts.load(path).history.reports
+    record = Journal.read(path)
+    assert [*record.floors] == np.flatnonzero(whole.history.pruned).tolist()
+    loaded = lamcts.load(path)
+    assert loaded.pruned == whole.pruned and repr(loaded.rows()) == repr(result.rows())
+
+
+@pytest.mark.parametrize("space", [BOX, MIXED], ids=["real", "mixed"])
+def test_the_default_goes_on_bit_for_bit_beside_pruned_rows(tmp_path: Path, space: Any) -> None:
+    options: dict[str, Any] = {"seed": 0, "n_init": 6, "progress": False, "pruner": pruners.Median(startup=3)}
+    whole = lamcts.minimize(mixed, space, budget=18, **options)
+    for budget in (11, 14, 18):
+        result = lamcts.minimize(mixed, space, budget=budget, journal=tmp_path / "run.db", **options)
+    assert result.history.x.tobytes() == whole.history.x.tobytes() and whole.history.pruned[6:14].any()
+
+
+def test_rows_say_where_a_trial_was_pruned_and_known_results_leave_it_out(tmp_path: Path) -> None:
+    result = lamcts.minimize(descent, BOX, pruner="median", **OPTIONS)
+    said = [row["message"] for row in result.rows() if row["message"] is not None]
+    assert len(said) == result.pruned and all(re.fullmatch(r"pruned at step \d", text) for text in said)
+    again = lamcts.minimize(descent, BOX, known=result, **{**OPTIONS, "budget": 1})
+    assert np.count_nonzero(again.history.trial < 0) == 30 - result.pruned and not again.history.failed.any()
+
+
+def test_pruned_trials_do_not_make_a_run_give_up_and_the_progress_counts_them(capsys: Any) -> None:
+    def hopeless(point: np.ndarray, trial: Reporter) -> float:
+        raise lamcts.Pruned
+
+    result = lamcts.minimize(hopeless, BOX, give_up=3, **{**OPTIONS, "budget": 5, "progress": True})
+    assert (result.nfev, result.pruned, result.status, result.x) == (5, 5, "budget", None)
+    assert "5 pruned" in capsys.readouterr().err
+
+
+def test_a_trial_pruned_in_the_words_of_optuna_is_pruned() -> None:
+    class TrialPruned(Exception):
+        pass
+
+    def by_hand(point: np.ndarray, trial: Reporter) -> float:
+        trial.report(0, sphere(point))
+        if sphere(point) > 1.0:
+            raise TrialPruned
+        return sphere(point)
+
+    history = lamcts.minimize(by_hand, BOX, **OPTIONS).history
+    assert 0 < history.pruned.sum() < 30 and not history.failed.any()
+
+
+def test_without_a_pruner_nothing_is_stopped_and_reports_are_kept() -> None:
+    result = lamcts.minimize(descent, BOX, **OPTIONS)
+    plain = lamcts.minimize(sphere, BOX, **OPTIONS)
+    assert steps(result) == 300 and result.pruned == 0 and result.history.x.tobytes() == plain.history.x.tobytes()
+
+
+def test_constraints_are_kept_beside_pruning() -> None:
+    def bounded(point: np.ndarray, trial: Reporter) -> dict[str, float]:
+        return {"loss": descent(point, trial), "mass": float(point[0])}
+
+    result = lamcts.minimize(bounded, BOX, pruner="median", objectives=["loss"], constraints=["mass <= 0.5"], **OPTIONS)
+    assert result.pruned > 3 and result.feasible and not (result.history.pruned & result.history.feasible).any()
+
+
+@pytest.mark.parametrize(
+    ("f", "options", "says"),
+    [
+        (sphere, {"pruner": "median"}, r"pruner: expected a function that reports on its way"),
+        (descent, {"pruner": "medium"}, r"pruner: expected 'median', 'halving', 'hyperband'"),
+        (descent, {"pruner": "median", "objectives": 2}, r"pruner: expected none with the objectives f1, f2"),
+        (descent, {"pruner": "median", "vectorized": True}, r"pruner: expected none with vectorized"),
+        (descent, {"vectorized": True}, r"vectorized: expected a function without a parameter trial"),
+    ],
+)
+def test_what_cannot_be_pruned_is_refused(f: Any, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        lamcts.minimize(f, BOX, **{**OPTIONS, **options})
+
+
+def test_an_optimizer_is_told_of_a_pruned_trial_and_goes_on_from_its_state() -> None:
+    opt, other = (lamcts.Optimizer(BOX, seed=0, maximize=True) for _ in range(2))
+    first, second, third = opt.ask(3)
+    opt.tell([first, second], [0.5, lamcts.Pruned(after=0.5)])
+    opt.tell(third, lamcts.Pruned())
+    assert opt.seen.kind.tolist() == [OK, PRUNED, PRUNED] and opt.seen.floors == {1: -0.5} and not opt.failures
+    other.load_state_dict(opt.state_dict())
+    assert other.seen.kind.tolist() == [OK, PRUNED, PRUNED] and other.seen.floors == {1: -0.5}
+    assert [trial.x.tolist() for trial in other.ask(9)] == [trial.x.tolist() for trial in opt.ask(9)]
+    with pytest.raises(ValueError, match="not pending"):
+        opt.tell(second, 0.4)  # it is settled
+    several = lamcts.Optimizer(BOX, seed=0, objectives=2)
+    with pytest.raises(ValueError, match="no pruned trial with the objectives"):
+        several.tell(several.ask(), [lamcts.Pruned()])
+
+
+def test_a_nan_is_the_worst_report() -> None:
+    def diverging(point: np.ndarray, trial: Reporter) -> float:
+        trial.report(0, math.nan if point[0] < 0 else 1.0)
+        return sphere(point)
+
+    result = lamcts.minimize(diverging, BOX, pruner=pruners.Median(startup=2), **OPTIONS)
+    pruned = np.array([point[0] < 0 for point in result.history.points])
+    assert result.pruned > 5 and not (result.history.pruned & ~pruned).any()
+    assert all(math.isnan(result.history.reports[row][0]) for row in np.flatnonzero(result.history.pruned))
+
+
+def test_points_that_are_evaluated_again_are_not_stopped() -> None:
+    result = lamcts.minimize(descent, BOX, pruner="median", noisy=True, **OPTIONS)
+    assert result.pruned > 5 and len(result.candidates) > 0 and result.nfev == 30
+    assert sum(each.repeats for each in result.candidates) == 3

@@ -1,0 +1,116 @@
+"""What `trial.report` takes, and the line by which reports of other processes come."""
+
+import json
+import math
+import pickle
+import socket
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lamcts
+from lamcts.study import line
+from lamcts.study.line import Far, Near
+from lamcts.study.reporting import Reporter
+
+
+@pytest.mark.parametrize(
+    ("reports", "says"),
+    [
+        (
+            [(0.53, 3)],
+            "report\\(step, value\\) with a whole number of at least 0 as step, got 0.53; the step comes first",
+        ),
+        ([(-1, 0.5)], "whole number of at least 0 as step, got -1"),
+        ([(True, 0.5)], "whole number of at least 0 as step, got True"),
+        ([(2, 0.5), (2, 0.4)], "expected a step after 2, got 2"),
+        ([(0, "0.5")], "expected a number as value, got '0.5'"),
+        ([(0, math.inf)], "expected a finite number or nan as value, got inf"),
+    ],
+)
+def test_a_report_that_makes_no_sense_says_what_does(reports: Any, says: str) -> None:
+    trial = Reporter(0)
+    with pytest.raises(ValueError, match=says):
+        for step, value in reports:
+            trial.report(step, value)
+
+
+def test_reports_are_kept_as_plain_numbers() -> None:
+    trial = Reporter(0)
+    trial.report(np.int64(0), np.float32(0.5))
+    trial.report(7, math.nan)
+    assert repr(trial.reports) == "[(0, 0.5), (7, nan)]" and not trial.should_prune()
+
+
+def test_who_catches_the_verdict_can_ask_for_it() -> None:
+    trial = Reporter(3, lambda number, step, value, first: value > 1)
+    trial.report(0, 0.5)
+    with pytest.raises(lamcts.Pruned, match="pruned at step 1"):
+        trial.report(1, 1.5)
+    assert trial.should_prune()
+
+
+def test_several_objectives_have_nothing_to_report() -> None:
+    def f(point: Any, trial: Reporter) -> list[float]:
+        trial.report(0, 1.0)
+        return [0.0, 1.0]
+
+    result = lamcts.minimize(f, lamcts.Box(0, 1, dim=2), budget=2, objectives=2, seed=0, progress=False)
+    assert "trial.report: expected one objective, there are f1, f2" in result.history.messages[0]
+
+
+@pytest.fixture
+def near() -> Any:
+    heard: list[Any] = []
+
+    def judge(*report: Any) -> bool:
+        heard.append(report)
+        if report[1] == 99:
+            raise ZeroDivisionError("a pruner of anybody's")
+        return bool(report[2] > 1)
+
+    made = Near(judge)
+    yield made, heard
+    made.end()
+
+
+def test_a_judge_that_travels_asks_at_home(near: Any) -> None:
+    made, heard = near
+    far = pickle.loads(pickle.dumps(made))
+    assert not far(3, 0, 0.5, True) and far(3, 1, 1.5, False) and not far(4, 0, math.nan, True)
+    assert heard[:2] == [(3, 0, 0.5, True), (3, 1, 1.5, False)] and math.isnan(heard[2][2])
+    with pytest.raises(RuntimeError, match="the pruner failed: ZeroDivisionError: a pruner of anybody's"):
+        far(3, 99, 0.5, False)
+    far.close()
+
+
+def test_a_stranger_is_not_heard(near: Any) -> None:
+    made, heard = near
+    _, (host, port, key) = made.__reduce__()
+    wrong = {"key": key[::-1], "trial": 0, "step": 0, "value": 1.0, "first": True}
+    for text in (b"hello\n", b"[]\n", b"\xff\n", json.dumps(wrong).encode() + b"\n"):
+        with socket.create_connection((host, port), 10) as stranger:
+            stranger.sendall(text)
+            assert stranger.recv(100) == b""
+    assert not heard
+
+
+def test_where_nobody_answers_no_trial_is_stopped_and_that_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line, "_unreachable", set())
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    far = Far("127.0.0.1", port, "key")
+    with pytest.warns(RuntimeWarning, match="no trial is stopped"):
+        assert not far(0, 0, 5.0, True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not far(0, 1, 5.0, False)
+
+
+@pytest.mark.parametrize(
+    "url", ["inproc://10.0.0.1/7/1", "tcp://127.0.0.1:8786", "tls://localhost:8786", "", "unix:///tmp/socket"]
+)
+def test_nobody_outside_is_listened_to_where_the_scheduler_is_on_this_machine(url: str) -> None:
+    assert line.address_towards(url) == "127.0.0.1"

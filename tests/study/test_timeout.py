@@ -1,0 +1,63 @@
+"""An evaluation that takes too long is ended and told failed, and others know nothing of it."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluations import sleeping, sphere
+from stroll import Stroll
+
+import lamcts
+from lamcts.study import limits
+from lamcts.study.reporting import Reporter
+
+BOX = lamcts.Box(-1, 1, dim=2)
+OPTIONS: dict[str, Any] = {"budget": 12, "seed": 0, "sampler": Stroll(), "tree": None, "progress": False}
+
+
+def test_a_late_evaluation_ends_with_its_process_and_no_other_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "GRACE_SECONDS", 0.2)  # they do not hear SIGTERM
+    x0 = [[-0.9, 0.1], [0.2, 0.3]]
+    result = lamcts.minimize(sleeping, BOX, timeout=0.3, workers=2, x0=x0, n_init=2, **{**OPTIONS, "budget": 3})
+    late = np.array([point[0] < -0.4 for point in result.history.points])
+    assert result.nfev == 3 and sorted(result.history.trial) == [0, 1, 2] and late.any() and not late.all()
+    assert np.array_equal(result.history.failed, late) and result.history.failures["timed out"]
+    assert {result.history.messages[row] for row in np.flatnonzero(late)} == {"TimeoutError: ended after 0.3 s"}
+
+
+def test_in_this_process_a_late_evaluation_is_interrupted_although_it_catches_exceptions() -> None:
+    def stubborn(point: np.ndarray, trial: Reporter) -> float:
+        trial.report(0, 1.0)
+        while point[0] < -0.4:
+            with suppress(Exception):
+                time.sleep(0.01)
+        return sphere(point)
+
+    x0 = [[-0.9, 0.1], [0.2, 0.3]]
+    result = lamcts.minimize(stubborn, BOX, timeout=0.05, x0=x0, n_init=2, **{**OPTIONS, "budget": 4})
+    late = np.array([point[0] < -0.4 for point in result.history.points])
+    assert result.nfev == 4 and np.array_equal(result.history.failed, late) and late[0]
+    assert len(result.history.reports) == 4  # what was reported before is kept
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"timeout": 0}, "timeout: expected a number above 0"),
+        ({"timeout": "3"}, "timeout: expected a number above 0"),
+        ({"timeout": 3, "workers": "threads"}, "timeout: expected none beside workers='threads'"),
+        ({"timeout": 3, "executor": ThreadPoolExecutor}, "timeout: expected none beside executor"),
+        ({"timeout": 3, "vectorized": True}, "timeout: expected none beside vectorized"),
+    ],
+)
+def test_a_time_out_that_nobody_could_keep_is_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        lamcts.minimize(sphere, BOX, **{**OPTIONS, **options})
+
+
+def test_outside_the_main_thread_a_time_out_needs_a_process() -> None:
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="timeout: expected workers=n"):
+        pool.submit(lamcts.minimize, sphere, BOX, timeout=3, **OPTIONS).result()
