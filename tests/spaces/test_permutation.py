@@ -145,12 +145,29 @@ def test_other_samplers_search_orders_too(sampler: str) -> None:
     assert result.fun <= 10.0 and len(set(result.history.points)) == 40
 
 
-def test_a_key_says_which_orders_are_the_same_tour() -> None:
-    def tour(point: Any) -> Any:
-        start = point.index(0)
-        turned = point[start:] + point[:start]
-        return min(turned, (0, *turned[:0:-1]))
+def tour(point: Any) -> Any:
+    """What all orders of one round trip share."""
+    start = point.index(0)
+    turned = point[start:] + point[:start]
+    return min(turned, (0, *turned[:0:-1]))
 
+
+def test_a_round_trip_is_seldom_taken_again_from_another_item_on() -> None:
+    points = lamcts.minimize(ring, Permutation(9), budget=45, seed=1).history.points
+    assert len({tour(point) for point in points}) >= 28  # 19 where that does not count
+
+
+def test_constraints_and_several_objectives_take_orders() -> None:
+    def both(point: Any) -> dict[str, float]:
+        return {"trip": ring(point), "first": float(point[0]), "late": float(point.index(3))}
+
+    result = lamcts.minimize(both, Permutation(6), budget=30, seed=0, objectives=["trip"], constraints=["late >= 2"])
+    assert result.feasible and result.fun <= 8.0 and result.x.index(3) >= 2
+    front = lamcts.minimize(both, Permutation(6), budget=30, seed=0, objectives={"trip": "min", "first": "max"}).front
+    assert len(front)
+
+
+def test_a_key_says_which_orders_are_the_same_tour() -> None:
     result = lamcts.minimize(ring, Keyed(Permutation(5), tour), budget=100, seed=0)
     assert len(result.history.points) == 12 and result.fun == 5.0  # 4! / 2 tours
 
