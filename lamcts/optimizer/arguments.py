@@ -34,6 +34,8 @@ def checked_space(space: Any) -> Any:
     if missing:
         got = f"{type(space).__name__} without {missing[0]}"
         raise ValueError(f"space: expected a lamcts space such as Box(-5, 10, dim=20), got {got}")
+    if getattr(space, "when", None):
+        raise ValueError(f"space: expected no conditions on the whole of it, got {brief(space)}; put it into a Space")
     return space
 
 
