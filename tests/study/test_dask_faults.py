@@ -73,7 +73,6 @@ def test_a_point_whose_worker_is_killed_is_told_exactly_once(address: str, tmp_p
     assert all_told(result, 10) and not result.history.failed.any()
 
 
-@pytest.mark.skipif(os.getloadavg()[0] > 3, reason="busy: Dask's nannies give up workers that die as they start")
 def test_points_that_always_kill_their_workers_fail_alone_and_the_run_goes_on(address: str) -> None:
     with distributed.Client(address) as client:
         result = minimize(deadly_soon, BOUNDS, budget=8, executor=client, **OPTIONS)
