@@ -355,7 +355,7 @@ def test_while_a_search_roams_the_tree_is_not_asked_and_once_it_has_converged_it
     assert selected
 
 
-@pytest.mark.parametrize(("name", "hint"), [("maximise", "did you mean 'maximize'"), ("direction", "there are space")])
+@pytest.mark.parametrize(("name", "hint"), [("maximise", "did you mean 'maximize'"), ("compass", "there are space")])
 def test_an_argument_that_is_not_there_is_refused_with_the_nearest(name, hint):
     with pytest.raises(TypeError, match=f"Optimizer: unknown argument '{name}'; {hint}"):
         lamcts.Optimizer(SPACES["box"](), **{name: True})

@@ -197,11 +197,11 @@ def test_a_cluster_that_is_closed_ends_the_run_and_the_journal_goes_on_elsewhere
     assert sorted(result.history.trial.tolist()) == list(range(12))
 
 
-def kills(name: str, seeded: bool, point: np.ndarray, seed: int, memory: Any) -> Any:
+def kills(name: str, seeded: bool, point: np.ndarray, *others: Any) -> Any:
     """What Dask says of a point on which its workers died."""
     if point[0] < -0.4:
         raise distributed.KilledWorker("task", SimpleNamespace(address="tcp://there"), 3)
-    return evaluate(sphere, seeded, point, seed, memory)
+    return evaluate(sphere, seeded, point, *others)
 
 
 def test_a_point_that_dask_gave_up_twice_has_failed_and_the_run_goes_on(

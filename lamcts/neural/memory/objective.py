@@ -138,7 +138,7 @@ class ScheduleObjective:
         told = repr((self.graph.steps, self.graph.storages, self.graph.outside_bytes))
         content = hashlib.sha256(told.encode()).hexdigest()[:DIGITS]
         machine = asdict(self.simulator.machine)
-        return {"graph": content, "machine": machine, "options": list(self.options), "budget": self.constraints}
+        return {"graph": content, "machine": machine, "options": list(self.options), "budget": list(self.constraints)}
 
     @cached_property
     def _decided(self) -> dict[str, int]:
