@@ -6,6 +6,7 @@ print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
 
 from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
 from lamcts.neural.memory.events import Event
+from lamcts.neural.memory.execute import apply, measure
 from lamcts.neural.memory.greedy import greedy
 from lamcts.neural.memory.integer import Schedule, optimum
 from lamcts.neural.memory.machine import Machine
@@ -38,10 +39,12 @@ __all__ = [
     "TensorCache",
     "Traffic",
     "Workspaces",
+    "apply",
     "extent",
     "greedy",
     "keep_all",
     "layer_peak",
+    "measure",
     "optimum",
     "preset",
     "segments",

@@ -21,7 +21,8 @@ class Scheme:
     fixed_before, fixed_during, fixed_count [S]: bytes when a step begins and while it runs, and storages while it runs.
     needs [S]: the movable storages that a backward step reads; none of a forward step. seconds [S]; elapsed [S + 1]:
     their sums. size, making, scratch [n]: bytes, the time to make it anew, and further bytes meanwhile.
-    inputs [n]: the movable storages that it is made of. made, used [n]: forward steps, first and last.
+    inputs [n]: the movable storages that it is made of. made, done, used [n]: forward steps: the first and the last
+    that writes it, the last that has to do with it. What one is made of is done before it, whatever its number.
     first_need, last_need [n]: backward steps, NEVER and -1 where there is none. sources [n]: whether all it is made of
     is still there to make it anew: none of it is written again later, be it in place or by the backward pass.
     """
@@ -39,6 +40,7 @@ class Scheme:
     scratch: list[int]
     inputs: list[list[int]]
     made: list[int]
+    done: list[int]
     used: list[int]
     first_need: list[int]
     last_need: list[int]
@@ -66,6 +68,7 @@ def scheme(graph: StepGraph, machine: Machine) -> Scheme:
         [sum(sizes[one] for one in outputs - {me}) for outputs, me in zip(written, graph.movable, strict=True)],
         [sorted({number[one] for one in found if one in number and number[one] != i}) for i, found in enumerate(reads)],
         [steps[0] for steps in makers],
+        [steps[-1] for steps in makers],
         _used(graph, number),
         *_ends(needs, len(number)),
         _sources(graph, number),

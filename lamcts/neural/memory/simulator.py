@@ -160,7 +160,7 @@ class _Play:
                 new = [source for source in self.scheme.inputs[i] if not self.there[source] and source not in found]
                 found.update(new)
                 stack += new
-        return sorted(found)
+        return sorted(found, key=self.scheme.done.__getitem__)
 
     def _made_anew(self, i: int) -> bool:
         return self.actions[i] in RECOMPUTED

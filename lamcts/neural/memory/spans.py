@@ -14,7 +14,7 @@ def spans(scheme: Scheme, actions: Sequence[Action]) -> tuple[list[int], list[in
     """
     first, last = scheme.first_need.copy(), scheme.last_need.copy()
     latest = [at if need >= 0 else -1 for at, need in zip(first, last, strict=True)]  # at which it may be made anew
-    for i in range(len(actions) - 1, -1, -1):  # what is made of a storage has a higher number
+    for i in sorted(range(len(actions)), key=scheme.done.__getitem__, reverse=True):  # what is made of it comes first
         if actions[i] in RECOMPUTED and last[i] >= 0:
             at = first[i]
             until = {Action.RECOMPUTE: at, Action.RECOMPUTE_AGAIN: latest[i]}.get(actions[i], last[i])

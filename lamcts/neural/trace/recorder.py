@@ -60,7 +60,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         made = _tensors(result)
         given = _tensors((args, kwargs))
         if made:
-            self._record(func, given, [*made, *_changed(func, args, kwargs)], (args, kwargs, result))
+            self._record(func, given, [*made, *changed_by(func, args, kwargs)], (args, kwargs, result))
         return result
 
     def pack(self, tensor: Tensor) -> Packed:
@@ -96,7 +96,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         role = "activation" if self.forward else "gradient"
         reads = tuple(dict.fromkeys((*(self._number(one, "outside", name) for one in given), *self._wanted)))
         writes = tuple(dict.fromkeys(self._number(one, role, name) for one in made))
-        changed = {self._number(one, role, name) for one in _changed(func, *call[:2])}
+        changed = {self._number(one, role, name) for one in changed_by(func, *call[:2])}
         writes = tuple(one for one in writes if one not in reads or one in changed)  # views write nothing
         if not any(self.storages[one].bytes for one in writes) and not changed:
             return
@@ -151,7 +151,7 @@ def _tensors(values: Any) -> list[Tensor]:
     return [one for one in tree_leaves(values) if isinstance(one, Tensor)]
 
 
-def _changed(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
+def changed_by(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
     """Return the tensors that an operation writes in place, by its schema."""
     found: list[Any] = []
     for i, argument in enumerate(func._schema.arguments):

@@ -1,0 +1,10 @@
+"""Plans carried out on a module as torch runs it (extra: torch).
+
+with apply(model, plan, traced):
+    loss(model(batch)).backward()
+"""
+
+from lamcts.neural.memory.execution.apply import apply
+from lamcts.neural.memory.execution.measure import Measured, held_bytes, measure
+
+__all__ = ["Measured", "apply", "held_bytes", "measure"]

@@ -1,0 +1,82 @@
+"""What a plan really does, measured: bytes that stay, and on CUDA the peak and the time. Needs torch."""
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lamcts.neural.memory.execution.apply import apply
+from lamcts.neural.memory.execution.schedule import schedule
+from lamcts.neural.memory.plan import Plan, keep_all
+from lamcts.neural.trace import Trace, trace
+from lamcts.neural.trace.module import arguments, scalar
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A training step under a plan.
+
+    held_bytes: of saved storages that are on the device when the forward pass has ended, parameters and inputs left
+    out. predicted_bytes: what the simulator says of them. peak_bytes, milliseconds: on CUDA; the whole memory that was
+    allocated at most, and the time of the step; None elsewhere.
+    """
+
+    held_bytes: int
+    predicted_bytes: int
+    peak_bytes: int | None = None
+    milliseconds: float | None = None
+
+
+def held_bytes(traced: Trace, plan: Plan) -> int:
+    """Return the bytes of saved storages that `plan` leaves on the device when the forward pass has ended."""
+    return schedule(traced, plan).held_bytes
+
+
+def measure(
+    model: nn.Module, batch: Any, plan: Plan | None = None, *, loss: Callable[[Any], Tensor] | None = None
+) -> Measured:
+    """Run a training step of `model` on `batch` under a plan (None: everything is kept), and measure it.
+
+    Parameters, buffers, gradients and the global generators are as before afterwards. See `trace` for `batch`, `loss`.
+    """
+    traced = trace(model, batch, loss=loss)
+    plan = plan or keep_all(traced.graph)
+    before = {name: one.detach().clone() for name, one in model.named_buffers()}
+    gradients = [(one, one.grad) for one in model.parameters()]
+    device = next((one.device for one in model.parameters()), torch.device("cpu"))
+    try:
+        with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.enable_grad():
+            return _measured(model, batch, plan, traced, loss, device)
+    finally:
+        for one, gradient in gradients:
+            one.grad = gradient
+        with torch.no_grad():
+            for name, buffer in model.named_buffers():
+                buffer.copy_(before[name])
+
+
+def _measured(
+    model: nn.Module, batch: Any, plan: Plan, traced: Trace, loss: Callable[[Any], Tensor] | None, device: torch.device
+) -> Measured:
+    args, kwargs = arguments(batch)
+    cuda = device.type == "cuda"
+    if cuda:
+        torch.cuda.reset_peak_memory_stats(device)
+    with torch.cuda.device(device) if cuda else nullcontext(), apply(model, plan, traced) as executor:
+        begin = _now(device)
+        scalar(model(*args, **kwargs), loss).backward()  # type: ignore[no-untyped-call]
+        took = _now(device) - begin
+    predicted = executor.schedule.held_bytes
+    if not cuda:
+        return Measured(executor.held_bytes, predicted)
+    return Measured(executor.held_bytes, predicted, torch.cuda.max_memory_allocated(device), 1e3 * took)
+
+
+def _now(device: torch.device) -> float:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()

@@ -1,0 +1,147 @@
+"""How a storage is made anew: the operations that wrote it, with what they read, run again. Needs torch.
+
+Below autograd and autocast an operation is a function of tensors alone, so that the same bits come out. What it changes
+beside the storage in question, such as the running statistics of a batch-norm, it changes in a copy.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, UntypedStorage
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
+
+STATISTICS = ("running_mean", "running_var")  # changed in place by operations whose schema does not say so
+
+
+class Shape(NamedTuple):
+    """How a tensor lies in its storage."""
+
+    dtype: torch.dtype
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+
+    def on(self, storage: UntypedStorage) -> Tensor:
+        """Return the tensor that lies so in a storage."""
+        empty = torch.empty(0, dtype=self.dtype, device=storage.device)
+        return empty.set_(storage, self.offset, self.size, self.stride)
+
+
+class Read(NamedTuple):
+    """A tensor that an operation reads. source: the slot in which it lies; None is the storage that is made.
+
+    copied: whether the operation changes it, which it may not do to the original.
+    """
+
+    source: Any
+    shape: Shape
+    copied: bool
+
+
+class Outside(NamedTuple):
+    """A tensor that is there all the time, such as a parameter, and its version when it was read."""
+
+    tensor: Tensor
+    version: int
+    copied: bool
+
+    def taken(self) -> Tensor:
+        """Return the tensor; RuntimeError where it is not any more what was read."""
+        if self.copied:
+            return self.tensor.clone()
+        check_version(self.tensor, self.version)
+        return self.tensor
+
+
+class Operation(NamedTuple):
+    """An operation that wrote a storage. output: which of its results lies in it (None: it was changed in place)."""
+
+    function: Callable[..., Any]
+    leaves: list[Any]
+    spec: TreeSpec
+    output: int | None
+    random: tuple[torch.Generator, Tensor] | None
+
+    @property
+    def sources(self) -> set[Any]:
+        """The slots that it reads."""
+        return {leaf.source for leaf in self.leaves if isinstance(leaf, Read) and leaf.source is not None}
+
+    def run(self, own: UntypedStorage | None, storage_of: Callable[[Any], UntypedStorage]) -> UntypedStorage:
+        """Run it again, on the storage as the operations before it left it, and return the storage."""
+        args, kwargs = tree_unflatten([_given(leaf, own, storage_of) for leaf in self.leaves], self.spec)
+        result = self._drawn(args, kwargs)
+        if self.output is None:
+            assert own is not None
+            return own
+        made: UntypedStorage = tree_leaves(result)[self.output].untyped_storage()
+        return made
+
+    def _drawn(self, args: Any, kwargs: Any) -> Any:
+        if self.random is None:
+            return self.function(*args, **kwargs)
+        generator, state = self.random
+        now = generator.get_state()
+        try:
+            generator.set_state(state)
+            return self.function(*args, **kwargs)
+        finally:
+            generator.set_state(now)
+
+
+def shape_of(tensor: Tensor) -> Shape:
+    """Return how a tensor lies in its storage; NotImplementedError for what is no plain strided tensor."""
+    if tensor.layout != torch.strided or tensor.is_conj() or tensor.is_neg():
+        raise NotImplementedError(f"expected a plain strided tensor to move or make anew, got {tensor.layout}: keep it")
+    return Shape(tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()))
+
+
+def check_version(tensor: Tensor, version: int) -> None:
+    """RuntimeError where a tensor was changed in place since it had a version."""
+    if tensor._version != version:
+        raise RuntimeError(
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"expected version {version} of a tensor {list(tensor.shape)}, got {tensor._version}; change a copy"
+        )
+
+
+def state_before(func: Any, args: Any, kwargs: Any) -> tuple[torch.Generator, Tensor] | None:
+    """Return the generator that an operation will draw from, and its state; None where it draws nothing."""
+    if torch.Tag.nondeterministic_seeded not in func.tags:
+        return None
+    leaves = tree_leaves((args, kwargs))
+    given = [leaf for leaf in leaves if isinstance(leaf, torch.Generator)]
+    device = next((leaf.device for leaf in leaves if isinstance(leaf, Tensor)), torch.device("cpu"))
+    default = torch.cuda.default_generators[device.index or 0] if device.type == "cuda" else torch.default_generator
+    generator = given[0] if given else default
+    return generator, generator.get_state()
+
+
+def operation(func: Any, args: Any, kwargs: Any, output: int | None, read: Callable[[Tensor, bool], Any]) -> Operation:
+    """Return an operation to run again; `read` says of each tensor, and whether it is changed, where it comes from."""
+    changed = _changed(func, args, kwargs)
+    leaves, spec = tree_flatten((args, kwargs))
+    leaves = [read(leaf, id(leaf) in changed) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+    return Operation(func, leaves, spec, output, None)
+
+
+def _changed(func: Any, args: Any, kwargs: Any) -> set[int]:
+    """Return the ids of the tensors that an operation writes to."""
+    found: list[Any] = []
+    for i, argument in enumerate(func._schema.arguments):
+        written = argument.alias_info is not None and argument.alias_info.is_write
+        if written or argument.name in STATISTICS:
+            found.append(args[i] if i < len(args) else kwargs.get(argument.name))
+    return {id(one) for one in tree_leaves(found) if isinstance(one, Tensor)}
+
+
+def _given(leaf: Any, own: UntypedStorage | None, storage_of: Callable[[Any], UntypedStorage]) -> Any:
+    if isinstance(leaf, Outside):
+        return leaf.taken()
+    if not isinstance(leaf, Read):
+        return leaf
+    storage = own if leaf.source is None else storage_of(leaf.source)
+    assert storage is not None
+    tensor = leaf.shape.on(storage)
+    return tensor.clone() if leaf.copied and leaf.source is not None else tensor

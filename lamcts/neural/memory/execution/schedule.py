@@ -1,0 +1,42 @@
+"""What a plan means for each storage of a traced step: found once, followed at every step."""
+
+from dataclasses import dataclass
+
+from lamcts.neural.memory.forward import forward
+from lamcts.neural.memory.plan import MOVED, Action, Plan
+from lamcts.neural.memory.simulator import Simulator
+from lamcts.neural.memory.spans import spans
+from lamcts.neural.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """actions, writes: what becomes of each movable storage that the backward pass wants, and how many steps write it.
+
+    leaving: those that are not on the device when the forward pass has ended. fetched: those that come from the host,
+    in the order of their needs. held_bytes: of what autograd saved, and of what others are made of, if it is there.
+    """
+
+    traced: Trace
+    actions: dict[int, Action]
+    writes: dict[int, int]
+    leaving: frozenset[int]
+    fetched: list[int]
+    held_bytes: int
+
+
+def schedule(traced: Trace, plan: Plan) -> Schedule:
+    """Return what `plan` means; ValueError for a plan of another trace, or one that makes anew what cannot be."""
+    graph, simulator = traced.graph, Simulator(traced.graph)
+    simulator.report(plan)
+    first, last = spans(simulator.scheme, plan.actions)
+    there = forward(simulator.scheme, plan.actions, first, last).there
+    wanted = [i for i in range(len(graph.movable)) if last[i] >= 0]
+    actions = {graph.movable[i]: Action.KEEP if there[i] else plan.actions[i] for i in wanted}
+    leaving = frozenset(one for one, action in actions.items() if action != Action.KEEP)
+    fetched = [i for i in wanted if actions[graph.movable[i]] in MOVED]
+    fetched.sort(key=lambda i: (first[i], -i))
+    held = (set(actions) | set(traced.packed)) - leaving
+    writes = {one: len(graph.makers[one]) for one in actions}
+    size = sum(graph.storages[one].bytes for one in held)
+    return Schedule(traced, actions, writes, leaving, [graph.movable[i] for i in fetched], size)

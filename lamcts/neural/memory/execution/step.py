@@ -1,0 +1,163 @@
+"""A training step as it runs, followed along its trace: which storage is which, and what becomes of it. Needs torch.
+
+Storages get numbers by the rule of the recorder that traced them, so that a number means the same in both.
+"""
+
+import weakref
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._pytree import tree_leaves
+
+from lamcts.neural.memory.execution.link import Link
+from lamcts.neural.memory.execution.recipe import Operation, Outside, Read, operation, shape_of, state_before
+from lamcts.neural.memory.execution.schedule import Schedule
+from lamcts.neural.memory.execution.slot import Kept, Moved, Slot
+from lamcts.neural.trace.recorder import KINDS, SHAPED, changed_by
+
+AGAIN = "trace the model again, with this batch, this loss and in this mode (train or eval)"
+
+
+class ForwardPass:
+    """The forward pass of a step. It may only go as the trace went: RuntimeError where it does not."""
+
+    def __init__(self, schedule: Schedule, link: Link, outside: Sequence[Tensor]) -> None:
+        self.schedule, self.link = schedule, link
+        self.graph = schedule.traced.graph
+        self.ran = self.packed = 0
+        self.slots: dict[int, Slot] = {}
+        self.kept: dict[int, int] = {}  # bytes by storage
+        self._numbers: dict[int, int] = {}
+        self._refs: list[StorageWeakRef] = []  # while they are there, no other storage has the same address
+        for tensor in outside:
+            self._number(tensor)
+
+    def run(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Run an operation, and note what it wrote."""
+        whole = self._whole()
+        random = None if whole else state_before(func, args, kwargs)
+        result = func(*args, **kwargs)
+        changed = changed_by(func, args, kwargs)
+        if whole:
+            self._spoil(changed)
+        elif made := _tensors(result):
+            self._note(func, args, kwargs, (result, made, changed, random))
+        return result
+
+    def _note(self, func: Any, args: Any, kwargs: Any, did: tuple[Any, list[Tensor], list[Tensor], Any]) -> None:
+        """Follow the trace by an operation, in the recorder's order of numbers, and note which slots it wrote."""
+        result, made, changed, random = did
+        op = func._overloadpacket.__name__
+        reads = {self._number(one) for one in ([] if op in SHAPED else _tensors((args, kwargs)))}
+        written = {self._number(one): one for one in (*made, *changed)}
+        changes = {self._number(one) for one in changed}
+        written = {n: one for n, one in written.items() if n not in reads or n in changes}
+        if not changes and not any(self.graph.storages[n].bytes for n in written):
+            return
+        self._follow(KINDS.get(op, op), written)
+        for n in [n for n in written if n in self.schedule.actions]:
+            output = None if n in changes else _index(result, written[n])
+            how = partial(self._recipe, func, args, kwargs, output, n, random)
+            slot = self._slot(n)
+            slot.wrote(written[n].untyped_storage(), how, slot.writes + 1 == self.schedule.writes[n])
+
+    def _spoil(self, changed: list[Tensor]) -> None:
+        """Note what is written when the traced pass has ended, and was saved before."""
+        for n in {self._number(one) for one in changed if _known(one, self._numbers)}:
+            if n in self.slots:
+                self.slots[n].writes += 1
+
+    def _whole(self) -> bool:
+        return (self.ran, self.packed) == (self.graph.forward_count, len(self.schedule.traced.packed))
+
+    def pack(self, tensor: Tensor) -> Kept | Moved:
+        """Return what autograd holds of a tensor, as the plan says."""
+        number, expected = self._number(tensor), self.schedule.traced.packed[self.packed : self.packed + 1]
+        if expected != (number,):
+            raise RuntimeError(
+                f"tensor {self.packed} that autograd saves: expected storage {expected}, got {number}: {AGAIN}"
+            )
+        self.packed += 1
+        self._check_bytes(number, tensor)
+        if number in self.schedule.leaving:
+            return Moved(self.slots[number], shape_of(tensor), self.slots[number].writes)
+        self.kept[number] = self.graph.storages[number].bytes
+        return Kept(tensor, tensor._version)
+
+    def finish(self) -> int:
+        """End the pass; return the bytes that stay on the device for the backward one."""
+        if not self._whole():
+            expected = f"{self.graph.forward_count} operations and {len(self.schedule.traced.packed)} saved tensors"
+            raise RuntimeError(f"expected {expected} in a forward pass, got {self.ran} and {self.packed}: {AGAIN}")
+        there = {n: self.graph.storages[n].bytes for n, slot in self.slots.items() if slot.storage is not None}
+        travellers = [n for n in self.schedule.fetched if n in self.slots]
+        for before, after in pairwise(travellers):
+            self.slots[before].next = weakref.ref(self.slots[after])
+        self.slots = {}
+        return sum((self.kept | there).values())
+
+    def _slot(self, number: int) -> Slot:
+        if number not in self.slots:
+            name, order = self.graph.storages[number].name, self.graph.makers[number][-1]
+            self.slots[number] = Slot(name, order, self.schedule.actions[number], self.link)
+        return self.slots[number]
+
+    def _recipe(self, func: Any, args: Any, kwargs: Any, output: int | None, made: int, random: Any) -> Operation:
+        read = partial(self._read, made)
+        return operation(func, args, kwargs, output, read)._replace(random=random)
+
+    def _read(self, made: int, tensor: Tensor, changed: bool) -> Read | Outside:
+        """Return where a tensor comes from that storage `made` is made of."""
+        number = self._number(tensor)
+        if number == made:
+            return Read(None, shape_of(tensor), changed)
+        if number in self.slots:
+            return Read(self.slots[number], shape_of(tensor), changed)
+        tensor = tensor.detach()
+        return Outside(tensor, tensor._version, changed)
+
+    def _follow(self, kind: str, written: dict[int, Tensor]) -> None:
+        """Check that this operation is the next one of the trace."""
+        steps = self.graph.steps[: self.graph.forward_count]
+        if self.ran >= len(steps) or (steps[self.ran].kind, set(steps[self.ran].writes)) != (kind, set(written)):
+            expected = steps[self.ran].name if self.ran < len(steps) else "no further one"
+            raise RuntimeError(f"operation {self.ran} of the forward pass: expected {expected}, got {kind}: {AGAIN}")
+        self.ran += 1
+        for number, tensor in written.items():
+            self._check_bytes(number, tensor)
+
+    def _check_bytes(self, number: int, tensor: Tensor) -> None:
+        storage, got = self.graph.storages[number], tensor.untyped_storage().nbytes()
+        if storage.role != "outside" and storage.bytes != got:
+            raise RuntimeError(f"{storage.name}: expected {storage.bytes} bytes, got {got}: {AGAIN}")
+
+    def _number(self, tensor: Tensor) -> int:
+        memory = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
+        if memory.cdata not in self._numbers:
+            if len(self._numbers) == len(self.graph.storages):
+                raise RuntimeError(f"expected {len(self._numbers)} storages, got a further one: {AGAIN}")
+            self._numbers[memory.cdata] = len(self._numbers)
+            self._refs.append(memory)
+        return self._numbers[memory.cdata]
+
+
+def _tensors(values: Any) -> list[Tensor]:
+    return [one for one in tree_leaves(values) if isinstance(one, Tensor)]
+
+
+def _index(result: Any, tensor: Tensor) -> int:
+    """Return which of an operation's results lies where `tensor` does."""
+    lies = [isinstance(one, Tensor) and _address(one) == _address(tensor) for one in tree_leaves(result)]
+    return lies.index(True)
+
+
+def _known(tensor: Tensor, numbers: dict[int, int]) -> bool:
+    return _address(tensor) in numbers
+
+
+def _address(tensor: Tensor) -> int:
+    return int(tensor.untyped_storage()._cdata)
