@@ -202,3 +202,24 @@ def test_steps_without_gradients_and_backward_passes_after_the_context_are_left_
     once = [one.grad.clone() for one in module.parameters()]
     out.backward()
     assert all(torch.equal(2 * one, other.grad) for one, other in zip(once, module.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_storages_that_a_plan_drops_are_really_given_back(name, monkeypatch):
+    from lamcts.neural.memory.execution.step import ForwardPass
+
+    module, batch = made(NETWORKS[name])
+    traced = trace(module, batch)
+    scalars, alive, finish = 8, [], ForwardPass.finish
+
+    def counted(self):
+        held = finish(self)
+        numbers = [n for n, ref in zip(self._numbers.values(), self._refs, strict=True) if not ref.expired()]
+        alive.append((sum(self.graph.storages[n].bytes for n in numbers), held))
+        return held
+
+    monkeypatch.setattr(ForwardPass, "finish", counted)
+    for actions in MIXTURES.values():
+        memory.measure(module, batch, plan_of(traced, actions))
+    assert len(alive) == len(MIXTURES)
+    assert all(there <= held + scalars for there, held in alive)
