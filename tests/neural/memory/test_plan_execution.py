@@ -223,3 +223,16 @@ def test_storages_that_a_plan_drops_are_really_given_back(name, monkeypatch):
         memory.measure(module, batch, plan_of(traced, actions))
     assert len(alive) == len(MIXTURES)
     assert all(there <= held + scalars for there, held in alive)
+
+
+def test_what_an_older_storage_is_made_anew_of_is_wanted_for_that():
+    class Added(nn.Module):
+        def forward(self, x):
+            out = x * 2
+            out += x + 1  # saved by nobody, and made after what it is added to
+            return out.tanh()
+
+    graph = trace(Added(), torch.ones(4, requires_grad=True)).graph
+    last = Simulator(graph).wanted((Action.RECOMPUTE_EACH,) * len(graph.movable))
+    reads = [i for i, one in enumerate(graph.movable) if graph.storages[one].name == "add"]
+    assert reads and all(last[i] >= 0 for i in reads)
