@@ -229,10 +229,10 @@ def test_what_an_older_storage_is_made_anew_of_is_wanted_for_that():
     class Added(nn.Module):
         def forward(self, x):
             out = x * 2
-            out += x + 1  # saved by nobody, and made after what it is added to
+            out += x + 1 + 1  # saved by nobody, and made after what they are added to
             return out.tanh()
 
     graph = trace(Added(), torch.ones(4, requires_grad=True)).graph
     last = Simulator(graph).wanted((Action.RECOMPUTE_EACH,) * len(graph.movable))
-    reads = [i for i, one in enumerate(graph.movable) if graph.storages[one].name == "add"]
+    reads = [i for i, one in enumerate(graph.movable) if graph.storages[one].name.startswith("add")]
     assert reads and all(last[i] >= 0 for i in reads)
