@@ -202,3 +202,37 @@ def test_steps_without_gradients_and_backward_passes_after_the_context_are_left_
     once = [one.grad.clone() for one in module.parameters()]
     out.backward()
     assert all(torch.equal(2 * one, other.grad) for one, other in zip(once, module.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_storages_that_a_plan_drops_are_really_given_back(name, monkeypatch):
+    from lamcts.neural.memory.execution.step import ForwardPass
+
+    module, batch = made(NETWORKS[name])
+    traced = trace(module, batch)
+    scalars, alive, finish = 8, [], ForwardPass.finish
+
+    def counted(self):
+        held = finish(self)
+        numbers = [n for n, ref in zip(self._numbers.values(), self._refs, strict=True) if not ref.expired()]
+        alive.append((sum(self.graph.storages[n].bytes for n in numbers), held))
+        return held
+
+    monkeypatch.setattr(ForwardPass, "finish", counted)
+    for actions in MIXTURES.values():
+        memory.measure(module, batch, plan_of(traced, actions))
+    assert len(alive) == len(MIXTURES)
+    assert all(there <= held + scalars for there, held in alive)
+
+
+def test_what_an_older_storage_is_made_anew_of_is_wanted_for_that():
+    class Added(nn.Module):
+        def forward(self, x):
+            out = x * 2
+            out += x + 1 + 1  # saved by nobody, and made after what they are added to
+            return out.tanh()
+
+    graph = trace(Added(), torch.ones(4, requires_grad=True)).graph
+    last = Simulator(graph).wanted((Action.RECOMPUTE_EACH,) * len(graph.movable))
+    reads = [i for i, one in enumerate(graph.movable) if graph.storages[one].name.startswith("add")]
+    assert reads and all(last[i] >= 0 for i in reads)
