@@ -122,6 +122,7 @@ def test_the_samplers_are_those_of_the_registry_and_the_default():
     assert {"auto", "turbo", "uniform"} <= names and set(files["samplers"]) < set(files["samplers with shared parts"])
 
 
+@pytest.mark.dear
 def test_rows_are_appended_with_their_label(tmp_path, monkeypatch):
     out = tmp_path / "house.csv"
     for label in ("before", "after"):

@@ -151,6 +151,7 @@ def test_a_failed_trial_is_not_tried_again_and_stops_nothing():
     assert len(set(points(study))) == 12
 
 
+@pytest.mark.dear
 def test_four_processes_share_a_study_in_a_file(tmp_path):
     url = f"sqlite:///{tmp_path / 'study.sqlite3'}"
     optuna.create_study(study_name="shared", storage=url)
