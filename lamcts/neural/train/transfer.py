@@ -26,7 +26,7 @@ class TransferObjective(TrainObjective):
 
     architectures, data, sizes, score, device, keyed: as in `TrainObjective`.
     recipe: of networks that nothing is near to.
-    folder: where trainings, and all that are finished as ancestors, are kept; needed.
+    folder: as in `TrainObjective`, but needed: networks that are trained are kept there, as ancestors.
     again: the recipe of those that begin with another's weights (None: the same with 20/70 of the epochs); thesis
         3.2.4.
     within: how many parameters of the encoding a network may differ in from the one whose weights it takes (3;
