@@ -1,7 +1,7 @@
-"""Early prediction: a trial is stopped whose curve, as those of finished trials went on, will not end as the best one.
+"""Early prediction: a trial is stopped whose curve, as those of finished trials went on, will not end among the best.
 
 Thesis, section 2.3, after Baker et al. 2018, Accelerating neural architecture search using performance prediction: a
-regression from the curve so far to the end, and a stop where the end is below the best so far with enough probability.
+regression from the curve so far to the end, and a stop where the end is behind the best so far with enough probability.
 """
 
 import math
@@ -18,7 +18,7 @@ FEATURES = 3  # of a curve: one, its last value, and how far it came in the seco
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """Stop a trial whose end, predicted from its curve, is worse than the best end so far with some probability.
+    """Stop a trial whose end, predicted from its curve, is with some probability not among the best so far.
 
     The prediction is linear in the last value and in what the second half of the steps gained, by least squares over
     the finished trials; its error is normal, of the size that was seen there.
@@ -26,17 +26,22 @@ class Extrapolation:
     startup: finished trials that there must be for a prediction (10; trials); untuned; paper: 100 of thousands.
     warmup: no trial is stopped at a step before this one (0; steps); as in `Median`.
     probability: how sure the prediction must be (0.95); paper: the same.
+    best: share of the finished trials that are the best (0.1); more than 1 - probability, so that curves that tell
+        nothing stop nobody; paper: the best one alone.
     """
 
     startup: int = 10
     warmup: int = 0
     probability: float = 0.95
+    best: float = 0.1
 
     def __post_init__(self) -> None:
         whole_number(self.startup, "startup", least=FEATURES + 2)  # an error has to be seen, too
         whole_number(self.warmup, "warmup", least=0)
         if not 0.5 <= self.probability < 1:
             raise ValueError(f"probability: expected a number from 0.5 to below 1, got {self.probability!r}")
+        if not 0 <= self.best < 1:
+            raise ValueError(f"best: expected a share from 0 to below 1, got {self.best!r}")
 
     def prune(self, number: int, curves: Curves) -> bool:
         """Return whether the trial should stop now, after its last report."""
@@ -50,7 +55,7 @@ class Extrapolation:
         if not np.isfinite(mine).all():
             return last[1] == math.inf
         mean, deviation = predicted(x, ends, mine)
-        return mean - NormalDist().inv_cdf(self.probability) * deviation > float(ends.min())
+        return mean - NormalDist().inv_cdf(self.probability) * deviation > float(np.quantile(ends, self.best))
 
     @staticmethod
     def _steps(steps: list[int]) -> tuple[int, int]:

@@ -14,12 +14,11 @@ def losses(end: float, speed: float = 0.5, steps: int = 8) -> list[float]:
     return [end + 10 * math.exp(-speed * step) for step in range(steps)]
 
 
-def among(count: int, noise: float = 0.0, seed: int = 0) -> Curves:
+def among(count: int) -> Curves:
     """Return finished trials whose ends and speeds differ."""
-    rng, curves = np.random.default_rng(seed), Curves()
+    rng, curves = np.random.default_rng(0), Curves()
     for number in range(count):
         told = np.array(losses(rng.uniform(0, 4), rng.uniform(0.4, 0.6)))
-        told[:-1] += noise * rng.standard_normal(7)
         for step, loss in enumerate(told):
             curves.add(number, step, float(loss))
         curves.finish(number, float(told[-1]))
@@ -47,11 +46,15 @@ def test_a_trial_that_is_behind_but_catches_up_is_kept_where_the_median_rule_wou
         assert step not in kept or not Extrapolation().prune(99, curves)
 
 
-def test_what_is_not_sure_is_not_stopped() -> None:
-    wild = among(30, noise=4.0)
-    assert stopped_at(losses(1.0), among(30)) is not None
-    assert stopped_at(losses(1.0)[:-1], wild) is None
-    assert stopped_at(losses(1.0)[:-1], among(30, noise=4.0), Extrapolation(probability=0.5)) is not None
+def test_curves_that_tell_nothing_stop_nobody_but_where_only_the_best_counts() -> None:
+    rng = np.random.default_rng(0)
+    curves = Curves()
+    for number in range(40):
+        curves.add(number, 0, rng.normal())
+        curves.finish(number, rng.normal())
+    new = [[float(loss)] for loss in rng.normal(size=30)]
+    assert sum(stopped_at(curve, curves) is not None for curve in new) <= 1
+    assert sum(stopped_at(curve, curves, Extrapolation(best=0.0)) is not None for curve in new) > 10
 
 
 def test_the_rule_waits_for_finished_trials_and_for_its_first_step() -> None:
@@ -77,6 +80,6 @@ def test_a_line_is_predicted_exactly() -> None:
 
 def test_it_has_its_name_and_checks_its_settings() -> None:
     assert isinstance(make("extrapolation"), Extrapolation) and NAMES["extrapolation"] is Extrapolation
-    for wrong in ({"startup": 3}, {"warmup": -1}, {"probability": 1.0}):
+    for wrong in ({"startup": 3}, {"warmup": -1}, {"probability": 1.0}, {"best": 1.0}):
         with pytest.raises(ValueError, match="expected"):
             Extrapolation(**wrong)
