@@ -50,9 +50,9 @@ def gradients(model, context=None):
 
 
 def test_the_plan_fits_the_budget_and_a_measured_step_holds_what_was_predicted(found):
-    assert found.report.total_bytes <= size_of(WITHIN) < found.kept.total_bytes
+    assert found.report.total_bytes <= size_of(WITHIN) < found.chosen.kept.total_bytes
     assert found.measured.held_bytes == found.measured.predicted_bytes < found.traced.saved_bytes
-    assert not found.keeps_all and found.report.seconds > found.kept.seconds
+    assert not found.keeps_all and found.report.seconds > found.chosen.kept.seconds
 
 
 def test_steps_within_it_have_the_gradients_of_plain_ones_time_and_again():
@@ -76,9 +76,9 @@ def test_what_is_entered_is_left_after_an_error(found):
 
 def test_what_keeping_everything_takes_is_said_by_parts(found):
     parts, weights = found.parts(), 4 * sum(one.numel() for one in network().parameters())
-    assert sum(parts.values()) == found.kept.total_bytes
+    assert sum(parts.values()) == found.chosen.kept.total_bytes
     assert (parts["parameters"], parts["gradients"], parts["optimiser (adam)"]) == (weights, weights, 2 * weights)
-    assert parts["inputs"] == 4 * 64 * 16 and parts["activations"] == found.kept.peak_bytes
+    assert parts["inputs"] == 4 * 64 * 16 and parts["activations"] == found.chosen.kept.peak_bytes
     lines = str(found).splitlines()
     assert lines[0].startswith("budget 36.00 KiB; keeping everything takes 42.05 KiB: parameters 2.33 KiB, ")
     assert str(fates(found.report)) in lines[2] and len(lines) == 5
@@ -88,12 +88,12 @@ def test_what_keeping_everything_takes_is_said_by_parts(found):
 def test_only_what_the_backward_pass_wants_is_counted(found):
     count, wanted = fates(found.report), len(set(found.traced.packed))
     assert count.recomputed > 0 and sum(count) <= len(found.plan.actions)
-    assert sum(fates(found.kept)) <= wanted and fates(found.kept).kept == sum(fates(found.kept))
+    assert sum(fates(found.chosen.kept)) <= wanted and fates(found.chosen.kept).kept == sum(fates(found.chosen.kept))
 
 
 def test_where_everything_fits_nothing_is_searched_and_steps_run_as_ever(monkeypatch):
     monkeypatch.setattr(call, "least_time", None)
-    monkeypatch.setattr(call, "known", None)
+    monkeypatch.setattr(call, "greedy", None)
     found = fitted(42.06 * 2**10, evaluations=9)
     assert found.keeps_all and "that fits: everything is kept" in str(found)
     with found:  # of another shape, which a plan would refuse

@@ -4,7 +4,7 @@ with fit(model, batch, budget="8GiB") as fitted: ...
 """
 
 from lamcts.searches.memory_fit.call import fit, within
-from lamcts.searches.memory_fit.fitted import Fates, Fitted, fates
-from lamcts.searches.memory_fit.known import known, presets, smallest
+from lamcts.searches.memory_fit.fitted import Chosen, Fates, Fitted, fates
+from lamcts.searches.memory_fit.known import greedy, presets, smallest
 
-__all__ = ["Fates", "Fitted", "fates", "fit", "known", "presets", "smallest", "within"]
+__all__ = ["Chosen", "Fates", "Fitted", "fates", "fit", "greedy", "presets", "smallest", "within"]

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
-from lamcts.searches.memory_fit.fitted import Fitted
+from lamcts.searches.memory_fit.fitted import Chosen, Fitted
 from lamcts.searches.memory_fit.given import checked_batch, checked_model, optimizer_word, without_memory
-from lamcts.searches.memory_fit.known import known, smallest
+from lamcts.searches.memory_fit.known import KEEPING, greedy, presets, smallest
 from lamcts.searches.memory_plan import EVALUATIONS, least_time
 
 if TYPE_CHECKING:
@@ -62,13 +62,12 @@ def fit(
 
     traced = trace.trace(model, batch, loss=loss, optimizer=word)
     logger.info("memory: traced %d steps in %.1f s", len(traced.graph.steps), time.perf_counter() - began)
-    plan = within(traced.graph, size, evaluations=evaluations, seed=seed, machine=machine, **settings)
+    chosen = within(traced.graph, size, evaluations=evaluations, seed=seed, machine=machine, **settings)
     took = time.perf_counter() - began
     logger.info("memory: planned in %.1f s", took)
+    plan = chosen.report.plan
     measured = memory.measure(model, batch, plan, loss=loss) if verify and not without_memory(model) else None
-    simulator = memory.Simulator(traced.graph, machine)
-    kept = simulator.report(memory.keep_all(traced.graph))
-    return Fitted(model, traced, size, word, simulator.report(plan), kept, measured, took)
+    return Fitted(model, traced, size, word, chosen, measured, took)
 
 
 def within(
@@ -79,24 +78,25 @@ def within(
     seed: int = 0,
     machine: memory.Machine | None = None,
     **settings: Any,
-) -> memory.Plan:
-    """Return the plan that `fit` carries out: the fastest within the budget that is known or found.
+) -> Chosen:
+    """Return the fastest plan within the budget that is known or found, which `fit` carries out, beside all others.
 
     It keeps everything where that fits. ValueError where no plan fits, with the smallest budget that works.
     """
     room = budget_of(budget) - graph.outside_bytes
-    everything = memory.keep_all(graph, "keep everything")
-    simulator = memory.Simulator(graph, machine)
-    if simulator.cost(everything.actions).peak_bytes <= room:
-        return everything
-    found = [one for one in known(graph, room, machine) if one.plan.frees and one.peak_bytes <= room]
-    if not found:
-        return _smallest(graph, room, machine).plan
-    if evaluations > 0:
+    plans = presets(graph, machine)
+    kept = next(one for one in plans if one.plan.name == KEEPING)
+    if kept.peak_bytes <= room:
+        return Chosen(kept, kept, plans)
+    plans += greedy(graph, room, machine)
+    if not any(one.peak_bytes <= room for one in plans):
+        plans.append(_smallest(graph, room, machine))
+    elif evaluations > 0:
         search: dict[str, Any] = {"seconds": SECONDS} | settings
         search |= {"evaluations": evaluations, "seed": seed, "machine": machine, "options": memory.ALL_OPTIONS}
-        found.append(simulator.report(least_time(graph, room + graph.outside_bytes, **search)))
-    return min(found, key=lambda one: one.seconds).plan
+        found = least_time(graph, room + graph.outside_bytes, **search)
+        plans.append(memory.Simulator(graph, machine).report(found))
+    return Chosen(min((one for one in plans if one.peak_bytes <= room), key=lambda one: one.seconds), kept, plans)
 
 
 def _smallest(graph: StepGraph, room: int, machine: memory.Machine | None) -> memory.Report:

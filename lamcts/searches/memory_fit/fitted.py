@@ -36,13 +36,20 @@ def fates(report: memory.Report) -> Fates:
     return Fates(*(words.count(word) for word in KINDS))
 
 
+class Chosen(NamedTuple):
+    """A plan for a budget, simulated: the one that keeps everything is `kept`, and all that were looked at `plans`."""
+
+    report: memory.Report
+    kept: memory.Report
+    plans: list[memory.Report]
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """A model with a plan that fits a budget. While it is entered, training steps go by the plan; print it to see how.
 
-    traced: the step. budget_bytes: of all. optimizer: whose state is counted. report: the plan, simulated; kept: the
-    one that keeps everything. measured: a step that was run, see `measure` (None: none was). planned_seconds: how
-    long tracing and searching took.
+    traced: the step. budget_bytes: of all. optimizer: whose state is counted. chosen: the plan beside others. measured:
+    a step that was run, see `measure` (None: none was). planned_seconds: how long tracing and searching took.
 
     It can be entered again and again. Where everything is kept, steps run as ever; under another plan each step has to
     go as the traced one: batches of one shape, the same loss, the model in the same mode.
@@ -52,11 +59,15 @@ class Fitted:
     traced: "Trace"
     budget_bytes: int
     optimizer: str
-    report: memory.Report
-    kept: memory.Report
+    chosen: Chosen
     measured: Any
     planned_seconds: float
     _stack: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    @property
+    def report(self) -> memory.Report:
+        """The plan, simulated."""
+        return self.chosen.report
 
     @property
     def plan(self) -> memory.Plan:
@@ -96,12 +107,12 @@ class Fitted:
             f"optimiser ({self.optimizer})": state,
             "buffers": traced.buffer_bytes,
             "inputs": traced.input_bytes,
-            "activations": self.kept.peak_bytes,
+            "activations": self.chosen.kept.peak_bytes,
         }
 
     def _budget(self) -> str:
         parts = ", ".join(f"{name} {memory.size_text(size)}" for name, size in self.parts().items() if size)
-        whole = f"keeping everything takes {memory.size_text(self.kept.total_bytes)}"
+        whole = f"keeping everything takes {memory.size_text(self.chosen.kept.total_bytes)}"
         return f"budget {memory.size_text(self.budget_bytes)}; {whole}: {parts}"
 
     def _plan(self) -> list[str]:
@@ -109,7 +120,7 @@ class Fitted:
             return ["that fits: everything is kept"]
         report, moved = self.report, memory.size_text(self.report.sent_bytes + self.report.fetched_bytes)
         whole, part = memory.size_text(report.total_bytes), memory.size_text(report.peak_bytes)
-        longer = f"{100 * (report.seconds / self.kept.seconds - 1):.1f} % more than keeping everything"
+        longer = f"{100 * (report.seconds / self.chosen.kept.seconds - 1):.1f} % more than keeping everything"
         return [
             f"plan {report.plan.name!r}: {whole}, {part} of it activations; {1e3 * report.seconds:.4g} ms a step,"
             f" modelled, {longer}",

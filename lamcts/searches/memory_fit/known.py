@@ -1,7 +1,7 @@
 """Plans of a graph that cost no search: the thesis's, the greedy one, and the one that needs least.
 
-plans = known(graph, room)
-smallest(graph).actions
+plans = [*presets(graph), *greedy(graph, room)]
+smallest(graph).peak_bytes
 """
 
 from lamcts.graphs import StepGraph
@@ -9,25 +9,23 @@ from lamcts.neural import memory
 
 ROUNDS = 6  # greedy plans that are tried for the smallest, a second each for a ResNet-50 (untuned)
 NEAR = 0.02  # of the peak, relative, within which the smallest is near enough (untuned)
-OFFLOADING = "offload all"
+KEEPING, OFFLOADING = "keep all", "offload all"
+OTHERS = ("baseline", "offload", "speed", "memory", "cost-aware")  # of the thesis, beside its "liveness"
 
 
-def presets(simulator: memory.Simulator) -> list[memory.Plan]:
-    """Return the thesis's plans and the one that offloads all; what a graph does not let make anew is kept."""
-    graph = simulator.graph
-    plans = [memory.preset(name, graph) for name in memory.PRESETS]
-    plans.append(memory.Plan((memory.Action.OFFLOAD,) * len(graph.movable), name=OFFLOADING))
-    return [_allowed(simulator, plan) for plan in plans]
-
-
-def known(graph: StepGraph, room: int, machine: memory.Machine | None = None) -> list[memory.Report]:
-    """Return the presets and, if there is one, the greedy plan with a peak of `room` bytes, simulated.
-
-    room: for the peak without `graph.outside_bytes`, as everywhere in this file.
-    """
+def presets(graph: StepGraph, machine: memory.Machine | None = None) -> list[memory.Report]:
+    """Return the thesis's plans, keeping all and offloading all, simulated; what cannot be made anew is kept."""
     simulator = memory.Simulator(graph, machine)
-    plans, found = presets(simulator), memory.greedy(graph, room, machine)
-    return [simulator.report(plan) for plan in (*plans, *([] if found is None else [found]))]
+    plans = [memory.preset(name, graph) for name in OTHERS]
+    plans.insert(1, memory.keep_all(graph, KEEPING))
+    plans.append(memory.Plan((memory.Action.OFFLOAD,) * len(graph.movable), name=OFFLOADING))
+    return [simulator.report(_allowed(simulator, plan)) for plan in plans]
+
+
+def greedy(graph: StepGraph, room: int, machine: memory.Machine | None = None) -> list[memory.Report]:
+    """Return the greedy plan with a peak of `room` bytes, `graph.outside_bytes` left out, or none, simulated."""
+    found = memory.greedy(graph, room, machine)
+    return [] if found is None else [memory.Simulator(graph, machine).report(found)]
 
 
 def smallest(graph: StepGraph, machine: memory.Machine | None = None) -> memory.Report:
@@ -35,15 +33,12 @@ def smallest(graph: StepGraph, machine: memory.Machine | None = None) -> memory.
 
     Whatever budget somebody has in mind, it is the same plan.
     """
-    simulator = memory.Simulator(graph, machine)
-    best = min(map(simulator.report, presets(simulator)), key=lambda one: one.peak_bytes)
+    best = min(presets(graph, machine), key=lambda one: one.peak_bytes)
     low, room = _floor(graph), _floor(graph)
     for _ in range(ROUNDS):
-        found = memory.greedy(graph, room, machine)
-        if found is None:
-            low = room + 1
-        elif (report := simulator.report(found)).peak_bytes < best.peak_bytes:
-            best = report
+        found = greedy(graph, room, machine)
+        low = low if found else room + 1
+        best = min(best, *found, key=lambda one: one.peak_bytes)
         room = (low + best.peak_bytes) // 2
         if best.peak_bytes - low <= NEAR * best.peak_bytes:
             break
