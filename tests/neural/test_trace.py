@@ -149,3 +149,9 @@ def test_a_module_without_gradients_and_an_unknown_optimiser_are_refused():
         trace(nn.ReLU(), torch.zeros(3))
     with pytest.raises(ValueError, match="optimizer: expected one of none, sgd"):
         trace(nn.ReLU(), torch.zeros(3), optimizer="lion")
+
+
+def test_a_loss_may_hold_real_tensors():
+    (module, images), labels = made(lambda: (nn.Linear(4, 3), torch.ones(2, 4))), torch.tensor([0, 2])
+    given = {"loss": lambda output: nn.functional.cross_entropy(output, labels)}
+    assert trace(module, images, **given).saved_bytes == saved_bytes(module, images, **given) > 0

@@ -54,7 +54,7 @@ def trace(
     """
     if optimizer not in STATES:
         raise ValueError(f"optimizer: expected one of {', '.join(STATES)}, got {optimizer!r}")
-    fake = FakeTensorMode()
+    fake = FakeTensorMode(allow_non_fake_inputs=True)  # a loss may hold real tensors, such as labels
     held, args, kwargs = faked(fake, module, batch)
     inputs = _floats(tree_leaves((args, kwargs)), any_type=True)
     recorder = Recorder([*held.values(), *inputs])
