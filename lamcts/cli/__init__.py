@@ -84,6 +84,8 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     of.add_argument("--dim", type=int, help="number of coordinates")
     of.add_argument("--shift", type=_seed_or_word, metavar="SEED", help="move the optimum: a seed, or 'reference'")
     of.add_argument("--rotate", type=_seed_or_word, metavar="SEED", help="turn the axes: a seed, or 'reference'")
+    line = "bend and stretch the axes, ripples uneven, the optimum anywhere"
+    of.add_argument("--bend", type=int, metavar="SEED", help=line)
     of.add_argument("--initial-random", type=float, metavar="FORCE", help="the lander's push at the start")
     of.add_argument("--noise", type=float, help="standard deviation of noise on every value, or (rover, push) input")
     of.add_argument("--rollouts", type=int, help="episodes that an evaluation averages over")
@@ -177,6 +179,9 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
 
 
 def _problems(of: "argparse._ArgumentGroup") -> None:
+    of.add_argument("--funnels", type=int, metavar="N", help="how many funnels")
+    of.add_argument("--rippled", action="store_true", default=None, help="ripples lie on the funnels")
+    of.add_argument("--share", type=float, help="of the box that lies in the deepest funnel")
     of.add_argument("--permute", type=int, metavar="SEED", help="put the parameters in another order")
     of.add_argument("--continuous", action="store_true", default=None, help="the vessel's sheets have any thickness")
     of.add_argument("--constrained", action="store_true", default=None, help="the car's loads are constraints")
