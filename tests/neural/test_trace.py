@@ -85,6 +85,12 @@ def test_a_change_in_place_is_a_further_step_to_make_the_same_storage():
     assert any("bernoulli_" in steps[-2] for steps in written if len(steps) == 3)  # dropout's mask
 
 
+def test_a_change_in_place_moves_the_bytes_that_it_reads_and_those_that_it_writes():
+    graph = trace(*made(small)).graph
+    moved = {step.name: step.moved_bytes for step in graph.steps}
+    assert moved["2.relu_"] == 2 * 4 * 2 * 4 * 16  # ways, bytes of a number, rows, channels, positions
+
+
 def test_what_is_changed_after_another_was_made_of_it_is_no_source_to_make_that_anew():
     class Twice(nn.Module):
         def forward(self, x):
@@ -197,3 +203,9 @@ def test_a_module_without_gradients_and_an_unknown_optimiser_are_refused():
         trace(nn.ReLU(), torch.zeros(3))
     with pytest.raises(ValueError, match="optimizer: expected one of none, sgd"):
         trace(nn.ReLU(), torch.zeros(3), optimizer="lion")
+
+
+def test_a_loss_may_hold_real_tensors():
+    (module, images), labels = made(lambda: (nn.Linear(4, 3), torch.ones(2, 4))), torch.tensor([0, 2])
+    given = {"loss": lambda output: nn.functional.cross_entropy(output, labels)}
+    assert trace(module, images, **given).saved_bytes == saved_bytes(module, images, **given) > 0

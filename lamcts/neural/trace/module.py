@@ -54,8 +54,8 @@ def trace(
     """
     if optimizer not in STATES:
         raise ValueError(f"optimizer: expected one of {', '.join(STATES)}, got {optimizer!r}")
-    fake = FakeTensorMode()
-    held, args, kwargs = _faked(fake, module, batch)
+    fake = FakeTensorMode(allow_non_fake_inputs=True)  # a loss may hold real tensors, such as labels
+    held, args, kwargs = faked(fake, module, batch)
     inputs = _floats(tree_leaves((args, kwargs)), any_type=True)
     recorder = Recorder([*held.values(), *inputs])
     hooks = torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack)
@@ -75,7 +75,7 @@ def _traced(
     return Trace(recorder.graph(gradients, outside), tuple(recorder.packed), parameters, buffers, given)
 
 
-def _faked(fake: FakeTensorMode, module: nn.Module, batch: Any) -> tuple[dict[str, Tensor], tuple[Any, ...], Any]:
+def faked(fake: FakeTensorMode, module: nn.Module, batch: Any) -> tuple[dict[str, Tensor], tuple[Any, ...], Any]:
     """Return parameters and buffers by name, and the arguments, as fake tensors; tied ones stay one."""
     real = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers())}
     made = {id(one): fake.from_tensor(one.detach()).requires_grad_(one.requires_grad) for one in real.values()}

@@ -118,7 +118,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return
         self._wanted.clear()
         flops = _flops(func, *call)
-        moved = sum(one.numel() * one.element_size() for one in (*given, *made))
+        moved = sum(one.numel() * one.element_size() for one in (*given, *_once(made)))
         label = _named(self._names[0], name if self.forward else f"d {name}")
         self.steps.append(Step(label, KINDS.get(op, op), self.forward, reads, writes, flops, moved, flops > 0))
 
@@ -163,6 +163,11 @@ def _named(given: dict[str, int], name: str) -> str:
     """Return a name with a number after it from the second time on."""
     given[name] = given.get(name, 0) + 1
     return name if given[name] == 1 else f"{name}:{given[name]}"
+
+
+def _once(made: list[Tensor]) -> list[Tensor]:
+    """Return the tensors, those that an operation changes in place and gives back too only once."""
+    return list({(one.untyped_storage()._cdata, one.storage_offset(), one.numel()): one for one in made}.values())
 
 
 def _tensors(values: Any) -> list[Tensor]:
