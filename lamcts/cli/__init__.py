@@ -1,4 +1,4 @@
-"""The command `lamcts`: run, nas, list, show, plot, film, report. A user's mistake is one line, and exit code 2."""
+"""The command `lamcts`: run, nas, memory, list, show, plot, film, report. Users' mistakes are one line, exit code 2."""
 
 import argparse
 import sys
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from lamcts import __version__
+from lamcts.cli.memory_options import memory_options
 from lamcts.cli.screen import ReaderLeft, complain, hush, in_options
 from lamcts.errors import LamctsError
 from lamcts.foreign import OURS
@@ -67,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     root = _Parser(prog="lamcts", description="Black-box optimisation that learns where to search.", allow_abbrev=False)
     root.add_argument("--version", action="version", version=f"lamcts {__version__}")
     commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
-    for add in (_run, _nas, _list, _show, _plot, _film, _report):
+    for add in (_run, _nas, _memory, _list, _show, _plot, _film, _report):
         one = add(commands)
         one.add_argument("--traceback", action="store_true", help="show where an error came from")
         options = {action.dest: action.option_strings[0] for action in one._actions if action.option_strings}
@@ -175,6 +176,14 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     how.add_argument("--first", type=int, metavar="N", help=line)
     _course(one, how)
     one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False, pruner=None, timeout=None)
+    return one
+
+
+def _memory(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
+    line = "plan what a training step keeps, recomputes and offloads, within a budget of memory"
+    one = commands.add_parser("memory", help=line, description=line + ".", allow_abbrev=False)
+    memory_options(one)
+    one.set_defaults(command=_late("lamcts.cli.memory", "memory"))
     return one
 
 

@@ -80,9 +80,11 @@ def test_what_keeping_everything_takes_is_said_by_parts(found):
     assert (parts["parameters"], parts["gradients"], parts["optimiser (adam)"]) == (weights, weights, 2 * weights)
     assert parts["inputs"] == 4 * 64 * 16 and parts["activations"] == found.chosen.kept.peak_bytes
     lines = str(found).splitlines()
-    assert lines[0].startswith("budget 36.00 KiB; keeping everything takes 42.05 KiB: parameters 2.33 KiB, ")
-    assert str(fates(found.report)) in lines[2] and len(lines) == 5
-    assert lines[3] == "measured: 17.26 KiB held after the forward pass, 17.26 KiB predicted"
+    assert lines[0] == "budget 36.00 KiB; keeping everything takes 42.05 KiB:"
+    assert lines[1].startswith("  parameters 2.33 KiB, gradients 2.33 KiB, optimiser (adam) 4.65 KiB, inputs ")
+    assert lines[2].startswith("plan 'greedy': 34.05 KiB, 20.75 KiB of it activations; ")
+    assert lines[3] == f"{fates(found.report)}; a step makes 2 anew and moves 0 B" and len(lines) == 6
+    assert lines[4] == "measured: 17.26 KiB held after the forward pass, 17.26 KiB predicted"
 
 
 def test_only_what_the_backward_pass_wants_is_counted(found):

@@ -20,6 +20,8 @@ from lamcts.searches.memory_plan import EVALUATIONS, least_time
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from lamcts.neural.trace import Trace
+
 SECONDS = 60.0  # after which the search asks for no further plan: a minute of a training of hours (untuned)
 
 logger = logging.getLogger("lamcts")
@@ -56,18 +58,24 @@ def fit(
     message has the smallest budget that works. Needs torch.
     """
     began, size, word = time.perf_counter(), budget_of(budget), optimizer_word(optimizer)
-    checked_model(model)
-    checked_batch(batch)
-    from lamcts.neural import trace
-
-    traced = trace.trace(model, batch, loss=loss, optimizer=word)
-    logger.info("memory: traced %d steps in %.1f s", len(traced.graph.steps), time.perf_counter() - began)
-    chosen = within(traced.graph, size, evaluations=evaluations, seed=seed, machine=machine, **settings)
+    step = traced(model, batch, loss, word)
+    logger.info("memory: traced %d steps in %.1f s", len(step.graph.steps), time.perf_counter() - began)
+    chosen = within(step.graph, size, evaluations=evaluations, seed=seed, machine=machine, **settings)
     took = time.perf_counter() - began
     logger.info("memory: planned in %.1f s", took)
     plan = chosen.report.plan
     measured = memory.measure(model, batch, plan, loss=loss) if verify and not without_memory(model) else None
-    return Fitted(model, traced, size, word, chosen, measured, took)
+    return Fitted(model, step, size, word, chosen, measured, took)
+
+
+def traced(model: Any, batch: Any, loss: Any = None, optimizer: Any = None) -> "Trace":
+    """Return the training step of a model, once model and batch are such that it can be planned for: see `fit`."""
+    word = optimizer_word(optimizer)
+    checked_model(model)
+    checked_batch(batch)
+    from lamcts.neural import trace
+
+    return trace.trace(model, batch, loss=loss, optimizer=word)
 
 
 def within(

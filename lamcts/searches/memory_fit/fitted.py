@@ -43,6 +43,20 @@ class Chosen(NamedTuple):
     kept: memory.Report
     plans: list[memory.Report]
 
+    def lines(self) -> list[str]:
+        """Return what is to be said of the plan."""
+        report, kept = self.report, self.kept
+        if report is kept:
+            return ["that fits: everything is kept"]
+        whole, part = memory.size_text(report.total_bytes), memory.size_text(report.peak_bytes)
+        moved = memory.size_text(report.sent_bytes + report.fetched_bytes)
+        longer = f"{100 * (report.seconds / kept.seconds - 1):.1f} % more than keeping everything"
+        return [
+            f"plan {report.plan.name!r}: {whole}, {part} of it activations; {1e3 * report.seconds:.4g} ms a step,"
+            f" modelled, {longer}",
+            f"{fates(report)}; a step makes {report.recomputes} anew and moves {moved}",
+        ]
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
@@ -76,7 +90,7 @@ class Fitted:
     @property
     def keeps_all(self) -> bool:
         """Whether nothing is recomputed or offloaded."""
-        return not any(self.plan.actions)
+        return self.report is self.chosen.kept
 
     def __enter__(self) -> "Fitted":
         if not self.keeps_all:
@@ -92,7 +106,10 @@ class Fitted:
     @property
     def text(self) -> str:
         """What was done, in a few lines."""
-        return "\n".join([self._budget(), *self._plan(), self._measured(), f"planned in {self.planned_seconds:.1f} s"])
+        whole = f"keeping everything takes {memory.size_text(self.chosen.kept.total_bytes)}"
+        parts = ", ".join(f"{name} {memory.size_text(size)}" for name, size in self.parts().items() if size)
+        lines = [f"budget {memory.size_text(self.budget_bytes)}; {whole}:", f"  {parts}", *self.chosen.lines()]
+        return "\n".join([*lines, self._measured(), f"planned in {self.planned_seconds:.1f} s"])
 
     def parts(self) -> dict[str, int]:
         """Return the bytes that keeping everything takes, by what they are for; they sum up to its total."""
@@ -109,23 +126,6 @@ class Fitted:
             "inputs": traced.input_bytes,
             "activations": self.chosen.kept.peak_bytes,
         }
-
-    def _budget(self) -> str:
-        parts = ", ".join(f"{name} {memory.size_text(size)}" for name, size in self.parts().items() if size)
-        whole = f"keeping everything takes {memory.size_text(self.chosen.kept.total_bytes)}"
-        return f"budget {memory.size_text(self.budget_bytes)}; {whole}: {parts}"
-
-    def _plan(self) -> list[str]:
-        if self.keeps_all:
-            return ["that fits: everything is kept"]
-        report, moved = self.report, memory.size_text(self.report.sent_bytes + self.report.fetched_bytes)
-        whole, part = memory.size_text(report.total_bytes), memory.size_text(report.peak_bytes)
-        longer = f"{100 * (report.seconds / self.chosen.kept.seconds - 1):.1f} % more than keeping everything"
-        return [
-            f"plan {report.plan.name!r}: {whole}, {part} of it activations; {1e3 * report.seconds:.4g} ms a step,"
-            f" modelled, {longer}",
-            f"{fates(report)}; a step makes {report.recomputes} anew and moves {moved}",
-        ]
 
     def _measured(self) -> str:
         found = self.measured
