@@ -14,7 +14,7 @@ class Forward(NamedTuple):
 
     live: bytes while each forward step runs. until [n]: the last forward step at which a storage is on the device.
     there [n]: which storages stay on the device. leaves, comes, waits: by backward step which ones are freed when it
-    ends, fetched when it begins, and must be back by then.
+    ends, fetched when it begins, and must be back by then. late: seconds spent on waiting.
     """
 
     live: list[int]
@@ -23,7 +23,7 @@ class Forward(NamedTuple):
     leaves: dict[int, list[int]]
     comes: dict[int, list[int]]
     waits: dict[int, list[int]]
-    clock: float
+    late: float
     sent_bytes: int
 
 
@@ -42,8 +42,8 @@ def forward(scheme: Scheme, actions: Sequence[Action], first: list[int], last: l
     leaves: dict[int, list[int]] = {}
     for i in (*(i for i, stay in enumerate(there) if stay), *(i for i in ahead if i not in stays)):
         leaves.setdefault(last[i], []).append(i)
-    clock = scheme.elapsed[begin] + _stalled(scheme, sent, until)
-    return Forward(_live(scheme, until), until, there, leaves, comes, waits, clock, sum(scheme.size[i] for i in sent))
+    moved = sum(scheme.size[i] for i in sent)
+    return Forward(_live(scheme, until), until, there, leaves, comes, waits, _late(scheme, sent, until), moved)
 
 
 def _travellers(actions: Sequence[Action], first: list[int]) -> list[int]:
@@ -95,7 +95,7 @@ def _live(scheme: Scheme, until: list[int]) -> list[int]:
     return list(map(add, accumulate(change[:steps]), scheme.fixed_during))
 
 
-def _stalled(scheme: Scheme, sent: list[int], until: list[int]) -> float:
+def _late(scheme: Scheme, sent: list[int], until: list[int]) -> float:
     """Return the seconds that computing waits for transfers to the host to end, each before its storage is freed."""
     overlap, stalled, link_free = scheme.machine.overlap, 0.0, 0.0
     done: dict[int, float] = {}

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from lamcts.graphs import StepGraph
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
@@ -102,5 +104,5 @@ def _better(simulator: Simulator, now: Tried, budget: int, choices: tuple[Action
 
 
 def _tried(simulator: Simulator, actions: Actions, budget: int) -> Tried:
-    live, seconds = simulator.played(actions)
-    return Tried(actions, sum(max(0, one - budget) for one in live), seconds)
+    price = simulator.price(actions)
+    return Tried(actions, int(np.maximum(price.live - budget, 0).sum()), price.seconds)

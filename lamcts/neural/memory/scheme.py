@@ -4,6 +4,7 @@ Letters: S steps, n movable storages.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -45,6 +46,16 @@ class Scheme:
     first_need: list[int]
     last_need: list[int]
     sources: list[bool]
+
+    @cached_property
+    def once(self) -> list[int]:
+        """The backward step [n] that first needs each storage, -1 where none does."""
+        return [first if last >= 0 else -1 for first, last in zip(self.first_need, self.last_need, strict=True)]
+
+    @cached_property
+    def youngest_first(self) -> list[int]:
+        """The movable storages, those before the ones that they are made of."""
+        return sorted(range(len(self.done)), key=self.done.__getitem__, reverse=True)
 
 
 def scheme(graph: StepGraph, machine: Machine) -> Scheme:

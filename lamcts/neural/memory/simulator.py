@@ -13,6 +13,7 @@ from lamcts.neural.memory.events import Event, came_and_went, counted
 from lamcts.neural.memory.forward import forward
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
+from lamcts.neural.memory.price import Price, Pricer
 from lamcts.neural.memory.report import Report
 from lamcts.neural.memory.scheme import Scheme, scheme
 from lamcts.neural.memory.spans import spans
@@ -39,19 +40,25 @@ class Simulator:
         self.graph = graph
         self.machine = machine or Machine()
         self.scheme = scheme(graph, self.machine)
+        self._pricer = Pricer(self.scheme)
 
     def cost(self, actions: Sequence[Action]) -> Cost:
         """Return what a plan costs that does `actions` [n] to the movable storages and frees what is not needed."""
-        return self._played(actions).cost()
+        found = self.price(actions)
+        return Cost(int(found.live.max()), *found[1:])
+
+    def price(self, actions: Sequence[int]) -> Price:
+        """Return the same, with the most bytes that are live at each step."""
+        return self._pricer.price(actions)
 
     def live(self, actions: Sequence[Action]) -> list[int]:
         """Return the most bytes that are live at each step."""
-        return self._played(actions).live
+        return [int(one) for one in self.price(actions).live]
 
-    def played(self, actions: Sequence[Action]) -> tuple[list[int], float]:
-        """Return the most bytes that are live at each step, and the seconds of them all."""
+    def stepped(self, actions: Sequence[Action]) -> tuple[Cost, list[int]]:
+        """Return what a plan costs and the bytes at each step as found step by step: slower, and the same."""
         play = self._played(actions)
-        return play.live, play.clock
+        return play.cost(), play.live
 
     def wanted(self, actions: Sequence[Action]) -> list[int]:
         """Return the last backward step [n] that wants each storage, be it to make others anew; -1 where none does."""
@@ -86,7 +93,8 @@ class Simulator:
 class _Play:
     """A backward pass as it goes; the forward pass is known as soon as the plan is.
 
-    there [n]: whether a storage is on the device. bytes: of the movable ones that are. clock: seconds so far.
+    there [n]: whether a storage is on the device. bytes: of the movable ones that are. late: seconds that went by
+    beside those of the steps themselves: they are told apart, so that sums have few terms and ties stay ties.
     """
 
     def __init__(self, scheme: Scheme, actions: Sequence[Action], events: list[Event] | None) -> None:
@@ -96,7 +104,8 @@ class _Play:
         self.live, self.there = start.live, start.there
         self.leaves, self.comes, self.waits = start.leaves, start.comes, start.waits
         self.bytes = sum(compress(scheme.size, start.there))
-        self.clock = self.link_free = start.clock
+        self.late = start.late
+        self.link_free = self._now(self.scheme.graph.forward_count)
         self.sent = start.sent_bytes
         self.arrives: dict[int, float] = {}
         self.recomputes = self.fetched = 0
@@ -104,7 +113,8 @@ class _Play:
             events += came_and_went(scheme, start)
 
     def cost(self) -> Cost:
-        return Cost(max(self.live), self.clock, self.recomputes, self.sent, self.fetched)
+        seconds = self.scheme.elapsed[-1] + self.late
+        return Cost(max(self.live), seconds, self.recomputes, self.sent, self.fetched)
 
     def run(self, begin: int, end: int) -> None:
         """At each step fetch ahead, make what it needs, run it, and free what nobody wants any more."""
@@ -118,7 +128,6 @@ class _Play:
                     highest = self._bring(t)
                     break
             live.append(max(highest, self.bytes + scheme.fixed_during[t]))
-            self.clock += scheme.seconds[t]
             if t in leaves:
                 for i in leaves[t]:
                     self._leave(i, t, 2)
@@ -126,10 +135,14 @@ class _Play:
     def _arrive(self, t: int) -> None:
         """Ask for what is fetched ahead from step t on, and wait for what it needs of that."""
         for i in self.comes.get(t, ()):
-            self.arrives[i] = self._fetch(i)
+            self.arrives[i] = self._now(t) + self._fetch(i, t)
             self._enter(i, t)
         for i in self.waits.get(t, ()):
-            self.clock = max(self.clock, self.arrives[i])
+            self.late += max(0.0, self.arrives[i] - self._now(t))
+
+    def _now(self, t: int) -> float:
+        """Return the seconds gone by when step t begins, or while what it needs is brought."""
+        return self.scheme.elapsed[t] + self.late
 
     def _bring(self, t: int) -> int:
         """Fetch or make anew what step t misses, and all that this takes; return the most bytes live meanwhile."""
@@ -139,11 +152,11 @@ class _Play:
         for i in wanted:
             self._enter(i, t)
             if self._made_anew(i):
-                self.clock += scheme.making[i]
+                self.late += scheme.making[i]
                 self.recomputes += 1
                 highest = max(highest, self.bytes + scheme.scratch[i] + scheme.fixed_before[t])
             else:
-                self.clock = self._fetch(i)
+                self.late += self._fetch(i, t)
                 highest = max(highest, self.bytes + scheme.fixed_before[t])
             self._settle(i, t)
             for source in scheme.inputs[i]:
@@ -178,12 +191,15 @@ class _Play:
             until = t if self.actions[i] in EACH else until
             self.leaves.setdefault(until, []).append(i)
 
-    def _fetch(self, i: int) -> float:
-        """Return when a storage is back from the host, by a link that takes one after the other."""
-        size = self.scheme.size[i]
-        self.link_free = max(self.clock, self.link_free) + self.scheme.machine.transfer_seconds(size)
-        self.fetched += size
-        return self.link_free
+    def _fetch(self, i: int, t: int) -> float:
+        """Return the seconds until a storage is back from the host, by a link that takes one after the other."""
+        scheme, now = self.scheme, self._now(t)
+        waits = scheme.machine.transfer_seconds(scheme.size[i])
+        if scheme.machine.overlap:
+            waits += max(0.0, self.link_free - now)
+            self.link_free = now + waits
+        self.fetched += scheme.size[i]
+        return waits
 
     def _enter(self, i: int, t: int) -> None:
         self.there[i] = True

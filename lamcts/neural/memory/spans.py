@@ -6,20 +6,24 @@ from lamcts.neural.memory.plan import RECOMPUTED, Action
 from lamcts.neural.memory.scheme import Scheme
 
 
-def spans(scheme: Scheme, actions: Sequence[Action]) -> tuple[list[int], list[int]]:
+def spans(scheme: Scheme, actions: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return the first and the last backward step [n] at which each storage is wanted: NEVER and -1 where at none.
 
     What a storage is made anew of is wanted when that is done: of a RECOMPUTE once, at its first step; of the
     others at any time up to the last at which they may be made.
     """
     first, last = scheme.first_need.copy(), scheme.last_need.copy()
-    latest = [at if need >= 0 else -1 for at, need in zip(first, last, strict=True)]  # at which it may be made anew
-    for i in sorted(range(len(actions)), key=scheme.done.__getitem__, reverse=True):  # what is made of it comes first
-        if actions[i] in RECOMPUTED and last[i] >= 0:
+    latest = scheme.once.copy()
+    for i in scheme.youngest_first:  # what is made of a storage comes before it
+        action = actions[i]
+        if action in RECOMPUTED and last[i] >= 0:
             at = first[i]
-            until = {Action.RECOMPUTE: at, Action.RECOMPUTE_AGAIN: latest[i]}.get(actions[i], last[i])
+            until = at if action == Action.RECOMPUTE else latest[i] if action == Action.RECOMPUTE_AGAIN else last[i]
             for source in scheme.inputs[i]:
-                first[source] = min(first[source], at)
-                last[source] = max(last[source], until)
-                latest[source] = max(latest[source], until)
+                if at < first[source]:
+                    first[source] = at
+                if until > last[source]:
+                    last[source] = until
+                if until > latest[source]:
+                    latest[source] = until
     return first, last

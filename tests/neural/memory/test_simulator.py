@@ -54,6 +54,18 @@ def total(graph, storages):
     return sum(graph.storages[one].bytes for one in storages)
 
 
+@pytest.mark.parametrize("overlap", [True, False])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_price_is_what_the_simulation_step_by_step_finds_to_the_last_bit(name, overlap):
+    simulator = Simulator(GRAPHS[name], Machine(overlap=overlap))
+    for seed in range(24):
+        actions = drawn(simulator.graph, seed).actions
+        cost, live = simulator.stepped(actions)
+        price = simulator.price(actions)
+        assert price.live.tolist() == live
+        assert simulator.cost(actions) == cost == (max(live), *price[1:])
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 def test_keeping_everything_is_liveness(name):
     graph = GRAPHS[name]
