@@ -134,7 +134,7 @@ def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
         (["run", "akley"], "did you mean 'ackley'"),
         (
             ["run", "ackley", "--rollouts", "3"],
-            "expected none, as ackley takes --dim, --shift, --rotate, --bend, --noise",
+            "expected none, as ackley takes --dim, --shift, --rotate, --noise, --bend",
         ),
         (["run", "ackley", "--sampler", "tubro"], "did you mean 'turbo'"),
         (["run", "ackley", "--dim", "0"], "lamcts run: expected --dim of at least 1"),
