@@ -33,7 +33,7 @@ class Brought(NamedTuple):
     beyond: int
 
 
-NOTHING = Brought({}, set(), [], 0, 0, 0)
+NOTHING = Brought({}, set(), [], 0, 0, 0)  # of a plan that keeps everything
 
 
 @dataclass(eq=False)

@@ -1,0 +1,112 @@
+"""Activation checkpointing as `torch.utils.checkpoint` does it by block, as plans for a traced step.
+
+A plan makes each storage anew when it is first needed, checkpointing a whole block at once: what the simulator says of
+these plans is, if anything, kind to them.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from lamcts.graphs import StepGraph
+from lamcts.neural.memory.machine import Machine
+from lamcts.neural.memory.plan import Action, Plan
+from lamcts.neural.memory.scheme import scheme
+
+SMALL = 1 / 16  # of an operation's largest result: below it, a storage is a by-product (untuned)
+
+
+class Block(NamedTuple):
+    """Forward steps `begin` to `end`, the last left out, of one module; "" for what belongs to none."""
+
+    name: str
+    begin: int
+    end: int
+
+
+def blocks(graph: StepGraph) -> list[Block]:
+    """Return the modules that one would checkpoint, in the order in which they run: children of a Sequential or list.
+
+    They are told by the first number in the path of a step of a traced module: "layers.3" of "layers.3.attention.mm".
+    A module outside any list is a block of its own.
+    """
+    found: list[Block] = []
+    for name, steps in groupby(graph.steps[: graph.forward_count], lambda step: _block(step.name)):
+        begin = found[-1].end if found else 0
+        found.append(Block(name, begin, begin + len(list(steps))))
+    return found
+
+
+def checkpointing(graph: StepGraph) -> Plan:
+    """Return full checkpointing: what enters a block is kept, the rest of it is made anew."""
+    return _checkpointed(graph, _named(graph), "full checkpointing")
+
+
+def segmented(graph: StepGraph, segments: int | None = None) -> Plan:
+    """Return `torch.utils.checkpoint.checkpoint_sequential`: so many runs of blocks, of which the last keeps all.
+
+    segments: how many (None: the square root of the number of blocks, Chen 2016).
+    """
+    parts = _named(graph)
+    count = segments or max(1, round(math.sqrt(len(parts))))
+    size = max(1, len(parts) // count)
+    firsts = parts[: size * (count - 1) : size]  # as checkpoint_sequential cuts them
+    runs = [first._replace(end=parts[k * size + size - 1].end) for k, first in enumerate(firsts)]
+    return _checkpointed(graph, runs, f"{count} segments")
+
+
+def selective(graph: StepGraph) -> Plan:
+    """Return selective checkpointing: what enters a block and what dear operations write is kept.
+
+    Dear are those that have FLOPs: products of matrices, convolutions and attention, as in the lists that
+    `create_selective_checkpoint_contexts` is given.
+    """
+    plan = _checkpointed(graph, _named(graph), "selective checkpointing")
+    dear = [graph.steps[graph.makers[one][-1]].flops > 0 for one in graph.movable]
+    actions = (Action.KEEP if keep else action for keep, action in zip(dear, plan.actions, strict=True))
+    return economical(graph, Plan(tuple(actions), name=plan.name))
+
+
+def economical(graph: StepGraph, plan: Plan) -> Plan:
+    """Return the plan, with what is a small by-product of an operation kept, such as the mean of a normalisation.
+
+    A plan makes each storage anew on its own, so that all three of a normalisation cost three; PyTorch runs it once.
+    """
+    actions, number = list(plan.actions), {one: i for i, one in enumerate(graph.movable)}
+    for step in graph.steps[: graph.forward_count]:
+        largest = max((graph.storages[one].bytes for one in step.writes if one in number), default=0)
+        for one in step.writes:
+            if one in number and graph.storages[one].bytes <= SMALL * largest:
+                actions[number[one]] = Action.KEEP
+    return Plan(tuple(actions), name=plan.name)
+
+
+def _checkpointed(graph: StepGraph, parts: Sequence[Block], name: str) -> Plan:
+    """Return the plan that makes anew what is made in one of `parts` and used in no other forward step."""
+    sources = scheme(graph, Machine()).sources
+    part = {t: k for k, block in enumerate(parts) for t in range(block.begin, block.end)}
+    used: dict[int, set[int]] = {one: set() for one in graph.movable}
+    for t, step in enumerate(graph.steps[: graph.forward_count]):
+        for one in used.keys() & {*step.reads, *step.writes}:
+            used[one].add(part.get(t, -1))
+    inside = [len(used[one]) == 1 and -1 not in used[one] for one in graph.movable]
+    actions = (Action.RECOMPUTE if free and mine else Action.KEEP for free, mine in zip(sources, inside, strict=True))
+    return economical(graph, Plan(tuple(actions), name=name))
+
+
+def _named(graph: StepGraph) -> list[Block]:
+    return [block for block in blocks(graph) if block.name]
+
+
+def _block(name: str) -> str:
+    *path, _ = name.split(".")
+    ends = [k for k, part in enumerate(path) if part.isdigit()]
+    return ".".join(path[: ends[0] + 1] if ends else path)
+
+
+RIVALS: dict[str, Callable[[StepGraph], Plan]] = {
+    "full checkpointing": checkpointing,
+    "sqrt(n) segments": segmented,
+    "selective checkpointing": selective,
+}

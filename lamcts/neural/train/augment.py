@@ -1,0 +1,83 @@
+"""Images as a recipe changes them: cropped, mirrored, cut out, mixed.
+
+Draws are numpy's, on the CPU, so that all devices see the same images. Letters: b images of c channels, h by w.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from lamcts.neural.train.recipe import Recipe
+
+
+class Targets(NamedTuple):
+    """What a batch should give: classes `y` in a share, and those of the images mixed in, `other`, in the rest."""
+
+    y: Tensor
+    other: Tensor
+    share: float
+
+    def loss(self, scores: Tensor, smoothing: float) -> Tensor:
+        """Return the mean cross-entropy of scores [b, k], or [b, t, k] for texts, in nats."""
+        flat = scores.float().flatten(0, -2)
+        loss = functional.cross_entropy(flat, self.y.flatten(), label_smoothing=smoothing)
+        if self.share == 1.0:
+            return loss
+        mixed = functional.cross_entropy(flat, self.other.flatten(), label_smoothing=smoothing)
+        return self.share * loss + (1 - self.share) * mixed
+
+
+class Augmentation:
+    """Changes the batches of one epoch."""
+
+    def __init__(self, recipe: Recipe, seed: int) -> None:
+        self.recipe, self.rng = recipe, np.random.default_rng(seed)
+
+    def __call__(self, x: Tensor, y: Tensor) -> tuple[Tensor, Targets]:
+        recipe = self.recipe
+        if recipe.crop:
+            x = self.cropped(x, recipe.crop)
+        if recipe.flip:
+            x = torch.where(self._on(x, self.rng.random((len(x), 1, 1, 1)) < 0.5), x.flip(-1), x)
+        if recipe.cutout:
+            x = x * ~self.boxes(x, *[np.full(len(x), recipe.cutout / 2)] * 2)
+        if not (recipe.mixup or recipe.cutmix):
+            return x, Targets(y, y, 1.0)
+        other = self._on(y, self.rng.permutation(len(x)))
+        x, share = self.mixed(x, x[other])
+        return x, Targets(y, y[other], share)
+
+    def cropped(self, x: Tensor, pad: int) -> Tensor:
+        """Return images that were padded with zeros and cut at random to their size."""
+        (b, _, h, w), padded = x.shape, functional.pad(x, (pad,) * 4)
+        top, left = self._on(x, self.rng.integers(0, 2 * pad + 1, (2, b)))  # [b] each
+        rows = top[:, None] + torch.arange(h, device=x.device)  # [b, h]
+        columns = left[:, None] + torch.arange(w, device=x.device)  # [b, w]
+        images = torch.arange(b, device=x.device)
+        found = padded[images[:, None, None], :, rows[:, :, None], columns[:, None, :]]  # [b, h, w, c]
+        return found.permute(0, 3, 1, 2).contiguous()
+
+    def boxes(self, x: Tensor, high: np.ndarray, wide: np.ndarray) -> Tensor:
+        """Return where boxes lie, [b, 1, h, w], of half heights and widths [b], their centres anywhere in the image."""
+        b, _, h, w = x.shape
+        centre = self.rng.integers(0, (h, w), (b, 2)) + 0.5  # as DeVries 2017 has it, a box may reach over the edge
+        rows, columns = np.arange(h) + 0.5, np.arange(w) + 0.5
+        down = np.abs(rows - centre[:, :1]) <= high[:, None]  # [b, h]
+        across = np.abs(columns - centre[:, 1:]) <= wide[:, None]  # [b, w]
+        return self._on(x, (down[:, :, None] & across[:, None, :])[:, None])
+
+    def mixed(self, x: Tensor, other: Tensor) -> tuple[Tensor, float]:
+        """Return images in which others are mixed, and the share of their own: one draw for all of a batch."""
+        recipe = self.recipe
+        if recipe.mixup:
+            share = float(self.rng.beta(recipe.mixup, recipe.mixup))
+            return share * x + (1 - share) * other, share
+        half = np.sqrt(1 - self.rng.beta(recipe.cutmix, recipe.cutmix)) / 2
+        box = self.boxes(x[:1], np.array([half * x.shape[2]]), np.array([half * x.shape[3]]))
+        return torch.where(box, other, x), 1 - float(box.float().mean())
+
+    def _on(self, like: Tensor, values: np.ndarray) -> Tensor:
+        return torch.from_numpy(values).to(like.device)

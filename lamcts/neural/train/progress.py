@@ -1,0 +1,99 @@
+"""What changes as a network trains, and goes on from a checkpoint: its weights, their averages, the optimiser."""
+
+import copy
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lamcts.neural.build.noise import reseed
+from lamcts.neural.train import checkpoints
+from lamcts.neural.train.data import Data
+from lamcts.neural.train.recipe import Recipe
+from lamcts.neural.train.seeds import Seeds, in_epoch
+
+
+class Progress:
+    """A network on its way. `average` is its copy with averaged weights, None where the recipe has none."""
+
+    def __init__(self, net: nn.Module, recipe: Recipe, seeds: Seeds) -> None:
+        self.net, self.recipe, self.seeds, self.unfinished = net, recipe, seeds, True
+        self.optimiser = optimiser_of(recipe, list(net.parameters()))
+        self.average = copy.deepcopy(net).requires_grad_(False) if recipe.average else None
+        self.scaler = torch.amp.GradScaler("cuda", enabled=recipe.precision == "float16")
+
+    @property
+    def result(self) -> nn.Module:
+        """The network that is judged."""
+        return self.net if self.average is None else self.average
+
+    def begin(self, epoch: int) -> None:
+        """Make ready for an epoch, of which the first is 0."""
+        reseed(self.net, in_epoch(self.seeds.noise, epoch), self.recipe.drop_path_at(epoch))
+        self.net.train()
+
+    def step(self, loss: Tensor, epoch: float) -> None:
+        """Learn from the loss of a batch, when so many epochs are done."""
+        self.optimiser.param_groups[0]["lr"] = self.recipe.rate_at(epoch)
+        self.optimiser.zero_grad()
+        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        if self.recipe.clip:
+            self.scaler.unscale_(self.optimiser)
+            nn.utils.clip_grad_norm_(self.net.parameters(), self.recipe.clip)
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
+        if self.average is not None:
+            follow(self.average, self.net, 1 - self.recipe.average)
+
+    def resumed(self, path: Path | str | None, data: Data) -> list[dict[str, Any]]:
+        """Go on from a checkpoint where there is one, and return its rows; ValueError where it is of another."""
+        self._identity = {
+            "recipe": asdict(self.recipe) | {"drops": list(self.recipe.drops)},
+            "seeds": list(self.seeds[1:]),  # the first made the weights that it starts with
+            "data": data.fingerprint,
+            "start": checkpoints.digest(self.net.state_dict()),
+        }
+        if path is None or not Path(path).exists():
+            return []
+        found = checkpoints.load(path, self._identity)
+        self.net.load_state_dict(found.tensors("net"))
+        if self.average is not None:
+            self.average.load_state_dict(found.tensors("average"))
+        groups = self.optimiser.state_dict()["param_groups"]
+        self.optimiser.load_state_dict({"state": found.states("optimiser"), "param_groups": groups})
+        self.scaler.load_state_dict(found.said["scaler"])
+        self.unfinished = not found.said["result"]
+        rows: list[dict[str, Any]] = found.said["epochs"]
+        return rows
+
+    def save(self, path: Path | str | None, epochs: list[dict[str, Any]], result: dict[str, float]) -> None:
+        """Write a checkpoint, in one piece or not at all. `result`: what it came to, empty on the way."""
+        if path is None:
+            return
+        states = self.optimiser.state_dict()["state"]
+        arrays = {f"net/{name}": value for name, value in self.net.state_dict().items()}
+        arrays |= {f"optimiser/{i}/{name}": value for i, state in states.items() for name, value in state.items()}
+        if self.average is not None:
+            arrays |= {f"average/{name}": value for name, value in self.average.state_dict().items()}
+        said = {"identity": self._identity, "epochs": epochs, "result": result}
+        said["scaler"] = self.scaler.state_dict()
+        checkpoints.save(path, said, {name: value for name, value in arrays.items() if value is not None})
+
+
+def optimiser_of(recipe: Recipe, parameters: list[Tensor]) -> torch.optim.Optimizer:
+    """Return a recipe's optimiser of parameters, or of stacks of them: what it does is done number by number."""
+    if recipe.optimiser == "adamw":
+        return torch.optim.AdamW(parameters, lr=recipe.rate, weight_decay=recipe.decay)
+    nesterov = recipe.nesterov and recipe.momentum > 0
+    return torch.optim.SGD(parameters, recipe.rate, recipe.momentum, weight_decay=recipe.decay, nesterov=nesterov)
+
+
+@torch.no_grad()
+def follow(average: nn.Module, net: nn.Module, share: float) -> None:
+    """Move averaged weights by a share towards a network's; its statistics are taken as they are."""
+    for mean, value in zip(average.parameters(), net.parameters(), strict=True):
+        mean.lerp_(value, share)
+    for kept, buffer in zip(average.buffers(), net.buffers(), strict=True):
+        kept.copy_(buffer)
