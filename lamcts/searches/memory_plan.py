@@ -9,8 +9,8 @@ import lamcts
 from lamcts.graphs import MB, StepGraph
 from lamcts.neural import memory
 
-EVALUATIONS = 300  # of a front: a few seconds for AlexNet; benchmarks/memory_planning.py says what they gain
-SEARCHED = 50  # of these, for the least time: more took minutes and gained nothing after the exchange
+EVALUATIONS = 50  # of the optimiser, for the least time: more took minutes and gained nothing after the exchange
+FRONT_EVALUATIONS = 300  # for a front: a few seconds for AlexNet
 EXCHANGES, EACH = 1000, 20  # and so many for each storage: a quarter of a second for AlexNet, ten for a ResNet152
 RUNNERS = 4  # starts of which the exchange goes on from the best, after half of it
 DECISIONS = 40  # at most that the optimiser has, where storages can share them
@@ -20,7 +20,7 @@ def least_time(
     graph: StepGraph,
     budget: str | int | float,
     *,
-    evaluations: int = SEARCHED,
+    evaluations: int = EVALUATIONS,
     exchanges: int | None = None,
     seed: int = 0,
     machine: memory.Machine | None = None,
@@ -53,7 +53,7 @@ def least_time(
 def front(
     graph: StepGraph,
     *,
-    evaluations: int = EVALUATIONS,
+    evaluations: int = FRONT_EVALUATIONS,
     seed: int = 0,
     machine: memory.Machine | None = None,
     options: tuple[str, ...] = memory.OPTIONS,
