@@ -18,7 +18,7 @@ SHARES = (80, 60, 40, 20)  # percent of the activations' peak where all is kept 
 def curve(
     graph: StepGraph,
     *,
-    evaluations: int = memory_plan.EVALUATIONS,
+    evaluations: int = memory_plan.FRONT_EVALUATIONS,
     seed: int = 0,
     machine: memory.Machine | None = None,
     **settings: Any,
