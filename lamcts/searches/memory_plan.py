@@ -58,7 +58,8 @@ def _searched(objective: memory.ScheduleObjective, evaluations: int, seed: int, 
     starts = objective.starts()
     if objective.budget is not None:
         room = memory.size_of(objective.budget) - objective.graph.outside_bytes
-        plan = memory.greedy(objective.graph, room, objective.machine)
+        choices = [one for one in memory.Action if one.word in objective.options]
+        plan = memory.greedy(objective.graph, room, objective.machine, choices=choices)
         starts += [] if plan is None else [objective.point(objective.nearest(plan))]
     known = [(point, objective(point)) for i, point in enumerate(starts) if point not in starts[:i]]
     return lamcts.minimize(objective, objective.space, budget=evaluations, seed=seed, known=known, **settings)
