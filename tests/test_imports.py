@@ -30,7 +30,7 @@ LAYERS: list[list[str]] = [
     ["neural"],
     ["plot", "testing", "searches", "integrations"],
     ["report"],
-    ["cli", "__main__", "__version__", "scipy", "sklearn"],
+    ["cli", "__main__", "__version__", "scipy", "sklearn", "memory"],
 ]
 SEARCH = [part for layer in LAYERS[2:8] for part in layer]  # what knows of regions, trees, samplers, runs
 SIDE = ["objectives", "nas", "costs", "graphs", "neural"]  # what is searched: it may be cut off one day

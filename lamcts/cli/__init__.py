@@ -1,4 +1,4 @@
-"""The command `lamcts`: run, nas, list, show, plot, film, report. A user's mistake is one line, and exit code 2."""
+"""The command `lamcts`: run, nas, memory, list, show, plot, film, report. Users' mistakes are one line, exit code 2."""
 
 import argparse
 import sys
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from lamcts import __version__
+from lamcts.cli.memory_options import memory_options
 from lamcts.cli.screen import ReaderLeft, complain, hush, in_options
 from lamcts.errors import LamctsError
 from lamcts.foreign import OURS
@@ -67,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     root = _Parser(prog="lamcts", description="Black-box optimisation that learns where to search.", allow_abbrev=False)
     root.add_argument("--version", action="version", version=f"lamcts {__version__}")
     commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
-    for add in (_run, _nas, _list, _show, _plot, _film, _report):
+    for add in (_run, _nas, _memory, _list, _show, _plot, _film, _report):
         one = add(commands)
         one.add_argument("--traceback", action="store_true", help="show where an error came from")
         options = {action.dest: action.option_strings[0] for action in one._actions if action.option_strings}
@@ -84,6 +85,8 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     of.add_argument("--dim", type=int, help="number of coordinates")
     of.add_argument("--shift", type=_seed_or_word, metavar="SEED", help="move the optimum: a seed, or 'reference'")
     of.add_argument("--rotate", type=_seed_or_word, metavar="SEED", help="turn the axes: a seed, or 'reference'")
+    line = "bend and stretch the axes, ripples uneven, the optimum anywhere"
+    of.add_argument("--bend", type=int, metavar="SEED", help=line)
     of.add_argument("--initial-random", type=float, metavar="FORCE", help="the lander's push at the start")
     of.add_argument("--noise", type=float, help="standard deviation of noise on every value, or (rover, push) input")
     of.add_argument("--rollouts", type=int, help="episodes that an evaluation averages over")
@@ -121,7 +124,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows; your own: 200)")
     how.add_argument("--sampler", default="auto", help="local search inside a region (default: auto)")
     how.add_argument("--no-tree", action="store_true", help="search the whole space with the sampler alone")
-    line = "stop trials that report and are behind others: median, halving or hyperband"
+    line = "stop trials that report and are behind others: median, halving, hyperband or extrapolation"
     how.add_argument("--pruner", metavar="NAME", help=line)
     out = _course(one, how)
     out.add_argument(
@@ -176,7 +179,18 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     return one
 
 
+def _memory(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
+    line = "plan what a training step keeps, recomputes and offloads, within a budget of memory"
+    one = commands.add_parser("memory", help=line, description=line + ".", allow_abbrev=False)
+    memory_options(one)
+    one.set_defaults(command=_late("lamcts.cli.memory", "memory"))
+    return one
+
+
 def _problems(of: "argparse._ArgumentGroup") -> None:
+    of.add_argument("--funnels", type=int, metavar="N", help="how many funnels")
+    of.add_argument("--rippled", action="store_true", default=None, help="ripples lie on the funnels")
+    of.add_argument("--share", type=float, help="of the box that lies in the deepest funnel")
     of.add_argument("--permute", type=int, metavar="SEED", help="put the parameters in another order")
     of.add_argument("--continuous", action="store_true", default=None, help="the vessel's sheets have any thickness")
     of.add_argument("--constrained", action="store_true", default=None, help="the car's loads are constraints")

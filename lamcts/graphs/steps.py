@@ -13,8 +13,9 @@ MB = 2**20  # bytes, as in the thesis
 class Storage(NamedTuple):
     """Memory that one tensor has, or several share.
 
-    role: "activation" is made by a forward step; "gradient" by a backward one; "temporary" lives within a step;
-    "outside" is not ours to move: inputs, parameters. outside ones count no bytes unless an accounting says so.
+    role: "activation" is made by a forward step; "gradient" by a backward one; "temporary" lives within a step,
+    or is held by others than autograd; "outside" is not ours to move: inputs, parameters. outside ones count no bytes
+    unless an accounting says so.
     """
 
     name: str

@@ -101,7 +101,8 @@ Build = TypeVar("Build", bound=Callable[..., Objective])
 
 # Modules that register objectives, by their full names since some stand above this part; each loads light, when asked.
 _MODULES = (
-    *(f"lamcts.objectives.{name}" for name in ("synthetic.synthetic", "control.mujoco", "control.lunar")),
+    *(f"lamcts.objectives.synthetic.{name}" for name in ("synthetic", "funnels")),
+    *(f"lamcts.objectives.{name}" for name in ("control.mujoco", "control.lunar")),
     *(f"lamcts.objectives.{name}" for name in ("control.rover", "control.push", "control.environment")),
     *(
         f"lamcts.objectives.constrained.{name}"

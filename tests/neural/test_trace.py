@@ -144,8 +144,68 @@ def test_a_batch_may_be_arguments_in_order_or_by_name_and_the_loss_ones_own():
     assert [one.saved_bytes for one in traced] == list(itertools.repeat(saved_bytes(Two(), (left, right)), 3))
 
 
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_what_a_checkpoint_makes_anew_is_traced(reentrant):
+    class Checkpointed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.inner = nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+
+        def forward(self, x):
+            return torch.utils.checkpoint.checkpoint(self.inner, self.first(x), use_reentrant=reentrant)
+
+    with torch.random.fork_rng():
+        module, batch = Checkpointed(), torch.zeros(3, 4)
+    graph = trace(module, batch).graph
+    again = [step.name for step in graph.steps if not step.forward]
+    assert "d inner.1.tanh" in again  # made anew on the way back
+    held = {storage.name: i for i, storage in enumerate(graph.storages)}["first.addmm"]
+    assert held in liveness(graph).after(graph.forward_count - 1)
+
+
+def test_nobody_moves_what_others_than_autograd_hold():
+    class Held(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.made = x.exp()
+            return ctx.made * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return 2 * gradient * ctx.made
+
+    class Holding(nn.Module):
+        def forward(self, x):
+            return Held.apply(x.sin()).cos()
+
+    graph = trace(Holding(), torch.zeros(3, requires_grad=True)).graph
+    names = {storage.name: i for i, storage in enumerate(graph.storages)}
+    assert names["exp"] in liveness(graph).after(graph.forward_count - 1)
+    assert names["exp"] not in graph.movable and names["mul"] in graph.movable
+
+
+def test_halves_under_autocast_are_traced_as_they_are_saved():
+    def rows():
+        return nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.ReLU(), nn.Linear(3, 2)), torch.zeros(5, 4)
+
+    module, batch = made(rows)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert trace(module, batch).saved_bytes == saved_bytes(module, batch)
+
+
+def test_sparse_gradients_are_refused():
+    with torch.random.fork_rng(), pytest.raises(ValueError, match=r"got torch.sparse_coo: pass sparse=False"):
+        trace(nn.Embedding(3, 2, sparse=True), torch.zeros(1, dtype=torch.long))
+
+
 def test_a_module_without_gradients_and_an_unknown_optimiser_are_refused():
     with pytest.raises(ValueError, match="depends on parameters that require gradients"):
         trace(nn.ReLU(), torch.zeros(3))
     with pytest.raises(ValueError, match="optimizer: expected one of none, sgd"):
         trace(nn.ReLU(), torch.zeros(3), optimizer="lion")
+
+
+def test_a_loss_may_hold_real_tensors():
+    (module, images), labels = made(lambda: (nn.Linear(4, 3), torch.ones(2, 4))), torch.tensor([0, 2])
+    given = {"loss": lambda output: nn.functional.cross_entropy(output, labels)}
+    assert trace(module, images, **given).saved_bytes == saved_bytes(module, images, **given) > 0

@@ -16,7 +16,7 @@ from lamcts.neural.memory.pool import Extent, FirstFit, extent
 from lamcts.neural.memory.presets import PRESETS, layer_peak, preset, segments
 from lamcts.neural.memory.report import Report
 from lamcts.neural.memory.simulator import Cost, Simulator
-from lamcts.neural.memory.sizes import size_of
+from lamcts.neural.memory.sizes import size_of, size_text
 from lamcts.neural.memory.workspace import Workspaces, workspaces
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "preset",
     "segments",
     "size_of",
+    "size_text",
     "traffic",
     "workspaces",
 ]

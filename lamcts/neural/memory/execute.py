@@ -19,9 +19,11 @@ def apply(model: "nn.Module", plan: Plan, traced: "Trace") -> AbstractContextMan
 
     traced: of this model, with batches of the same shape, the same loss and in the same mode. From the model's call to
     the backward pass only what was traced may run: RuntimeError where a step goes another way. Gradients are those of
-    a step without a plan; steps without gradients, and other models, are left alone.
+    a step without a plan; steps without gradients, and other models, are left alone; these may have a plan of their
+    own, in a context inside this one. Compiled modules run uncompiled, with a warning.
 
-    TypeError for a model in a DistributedDataParallel; ValueError for a plan that cannot be carried out. Needs torch.
+    TypeError for a model in a DistributedDataParallel; ValueError for a plan that cannot be carried out; RuntimeError
+    for a model that has a plan already. Needs torch.
     """
     from lamcts.neural.memory.execution import apply
 

@@ -1,10 +1,12 @@
 """Sizes of memory as people write them: "8GiB", "512 MB", or a number of bytes."""
 
 import re
+from math import ceil
 
 from lamcts.text import safe_repr
 
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}  # binary with and without the i, as in the thesis
+DIGITS = 100  # a size is written in hundredths of its unit
 
 
 def size_of(text: str | int | float) -> int:
@@ -17,3 +19,11 @@ def size_of(text: str | int | float) -> int:
     if size < 1:
         raise ValueError(f"expected a size of memory, such as '8GiB' or a number of bytes, got {safe_repr(text):.60}")
     return size
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes as a text such as "1.25 GiB", rounded up: `size_of` makes at least `size` of it."""
+    letter, unit = next((pair for pair in reversed(UNITS.items()) if size >= pair[1]), ("", 1))
+    if unit == 1:
+        return f"{size} B"
+    return f"{ceil(size * DIGITS / unit) / DIGITS:.2f} {letter.upper()}iB"

@@ -54,16 +54,13 @@ def trace(
     """
     if optimizer not in STATES:
         raise ValueError(f"optimizer: expected one of {', '.join(STATES)}, got {optimizer!r}")
-    fake = FakeTensorMode()
+    fake = FakeTensorMode(allow_non_fake_inputs=True)  # a loss may hold real tensors, such as labels
     held, args, kwargs = faked(fake, module, batch)
     inputs = _floats(tree_leaves((args, kwargs)), any_type=True)
     recorder = Recorder([*held.values(), *inputs])
     hooks = torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack)
     with fake, hooks, Places(module, recorder), recorder, torch.enable_grad():
-        number = scalar(functional_call(module, held, args, kwargs), loss)
-        recorder.forward = False
-        recorder.place.clear()
-        number.backward()  # type: ignore[no-untyped-call]
+        whole_step(module, held, (args, kwargs), loss, recorder.turn)
     return _traced(module, recorder, held, inputs, STATES[optimizer])
 
 
@@ -85,6 +82,30 @@ def faked(fake: FakeTensorMode, module: nn.Module, batch: Any) -> tuple[dict[str
     args, kwargs = arguments(batch)
     args, kwargs = tree_map(lambda one: fake.from_tensor(one) if isinstance(one, Tensor) else one, (args, kwargs))
     return {name: made[id(one)] for name, one in real.items()}, args, kwargs
+
+
+def whole_step(
+    module: nn.Module, held: dict[str, Tensor], call: Any, loss: Callable[[Any], Tensor] | None, turn: Callable[[], Any]
+) -> None:
+    """Run a step of `module` on `call`, its arguments, with `held` for parameters and buffers; `turn` is called midway.
+
+    They are held until the end: where checkpoints are, the backward pass calls the module again.
+    """
+    args, kwargs = call
+    functional_call(_Step(module, loss, turn), {f"module.{name}": one for name, one in held.items()}, args, kwargs)
+
+
+class _Step(nn.Module):
+    """A forward and a backward pass as one call."""
+
+    def __init__(self, module: nn.Module, loss: Callable[[Any], Tensor] | None, turn: Callable[[], Any]) -> None:
+        super().__init__()
+        self.module, self.loss, self.turn = module, loss, turn
+
+    def forward(self, *args: Any, **kwargs: Any) -> None:
+        number = scalar(self.module(*args, **kwargs), self.loss)
+        self.turn()
+        number.backward()  # type: ignore[no-untyped-call]
 
 
 def arguments(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

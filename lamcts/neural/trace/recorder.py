@@ -1,7 +1,7 @@
 """What torch does, operation by operation, as steps that read and write storages. Needs torch.
 
-Storages are told apart by their address, so all that were seen are held until the recording ends: fake ones hold no
-memory.
+Storages are told apart by their address, which no other one gets while a weak reference to it is held; so real tensors
+can be recorded too, and are freed as ever.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
 from lamcts.graphs import Step, StepGraph, Storage
 from lamcts.graphs import Tensor as Named
+from lamcts.neural.trace.fakes import as_run
 
 KINDS = {"convolution": "conv", "addmm": "fc", "mm": "fc", "bmm": "fc", "linear": "fc"}  # as the layers are called
 
@@ -45,7 +47,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.place: list[str] = []
         self.forward = True
         self._seen: dict[int, int] = {}
-        self._held: list[Any] = []
+        self._refs: list[StorageWeakRef] = []
         self._wanted: list[int] = []  # unpacked for the next step
         self._unread: set[int] = set()
         self._names: tuple[dict[str, int], dict[str, int]] = ({}, {})  # how often each was given: steps, storages
@@ -56,18 +58,24 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs = kwargs or {}
         if func is torch.ops.prim.device.default:  # asks, and does nothing
             return func(*args, **kwargs)
-        result = func(*args, **kwargs)
+        result = as_run(func, args, func(*args, **kwargs))
         made = _tensors(result)
         given = _tensors((args, kwargs))
         if made:
             self._record(func, given, [*made, *changed_by(func, args, kwargs)], (args, kwargs, result))
         return result
 
+    def turn(self) -> None:
+        """End the forward pass."""
+        self.forward = False
+        self.place.clear()
+
     def pack(self, tensor: Tensor) -> Packed:
         """Note that autograd saves a tensor; it may come before the step that it belongs to."""
         place = self.place[-1] if self.place else ""
         storage = self._number(tensor, "activation", place or "saved")
-        self.packed.append(storage)
+        if self.forward:  # else a checkpoint makes it anew, which no plan decides on
+            self.packed.append(storage)
         self._unread.add(storage)
         return Packed(storage, place, tensor)
 
@@ -86,8 +94,16 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if self._unread and self.steps:  # saved, and never asked for: there until the end
             last = self.steps[-1]
             self.steps[-1] = last._replace(reads=tuple(dict.fromkeys((*last.reads, *sorted(self._unread)))))
+        self._fix_held()
         tensors = tuple(Named(storage.name, i) for i, storage in enumerate(self.storages))
         return StepGraph(tuple(self.steps), tuple(self.storages), tensors, "traced", outside_bytes)
+
+    def _fix_held(self) -> None:
+        """Let nobody move what the backward pass reads, and autograd did not save: a checkpoint holds it, say."""
+        read = {one for step in self.steps if not step.forward for one in step.reads}
+        for number in read - set(self.packed):
+            if self.storages[number].role == "activation":
+                self.storages[number] = self.storages[number]._replace(role="temporary")
 
     def _record(self, func: Any, given: list[Tensor], made: list[Tensor], call: tuple[Any, Any, Any]) -> None:
         op = func._overloadpacket.__name__
@@ -108,11 +124,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _number(self, tensor: Tensor, role: Any, name: str) -> int:
         """Return the number of a tensor's storage; a new one gets `role`, and no bytes where that is "outside"."""
+        if tensor.layout != torch.strided:
+            raise ValueError(f"{name}: expected tensors that are strided, got {tensor.layout}: pass sparse=False, say")
         memory = tensor.untyped_storage()
         key = memory._cdata
         if key not in self._seen:
             self._seen[key] = len(self.storages)
-            self._held.append(memory)
+            self._refs.append(StorageWeakRef(memory))  # type: ignore[no-untyped-call]
             size = 0 if role == "outside" else memory.nbytes()
             self.storages.append(Storage(_named(self._names[1], name), size, role))
         return self._seen[key]

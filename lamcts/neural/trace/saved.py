@@ -5,10 +5,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 from torch.utils._pytree import tree_leaves
 
-from lamcts.neural.trace.module import arguments, scalar
+from lamcts.neural.trace.module import arguments, whole_step
 
 
 def saved_bytes(module: nn.Module, batch: Any, *, loss: Callable[[Any], Tensor] | None = None) -> int:
@@ -23,7 +22,7 @@ def saved_bytes(module: nn.Module, batch: Any, *, loss: Callable[[Any], Tensor] 
     devices = sorted({one.device.index or 0 for one in held.values() if one.device.type == "cuda"})
     hooks = torch.autograd.graph.saved_tensors_hooks(counter.pack, counter.unpack)
     with torch.random.fork_rng(devices), torch.enable_grad(), hooks:
-        scalar(functional_call(module, held, args, kwargs), loss).backward()  # type: ignore[no-untyped-call]
+        whole_step(module, held, (args, kwargs), loss, lambda: None)
     return counter.most
 
 

@@ -22,6 +22,7 @@ from lamcts.neural.train.progress import Progress
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds, in_epoch
 
+PERCENT = 100.0  # of a share
 IMAGE = 3  # axes of an image: channels, height, width
 NO_MEMORY = ("out of memory", "can't allocate memory")  # what torch says on CUDA, and on the CPU
 CHUNK = 512  # examples judged at once: less than a step of training takes at batch 128, which keeps what it computes
@@ -74,6 +75,18 @@ class Trained:
         return self.epochs[-1].valid_loss
 
     @property
+    def summary(self) -> dict[str, float]:
+        """All of it as numbers, units in their names; `peak_bytes` where the device counts them."""
+        found = {
+            "valid_accuracy_percent": PERCENT * self.valid_accuracy,
+            "test_accuracy_percent": PERCENT * self.test_accuracy,
+            "valid_loss": self.valid_loss,
+            "test_loss": self.test_loss,
+            "seconds": self.seconds,
+        }
+        return found if self.peak_bytes is None else found | {"peak_bytes": float(self.peak_bytes)}
+
+    @property
     def seconds(self) -> float:
         """Of all epochs, those before a resumption included."""
         return sum(epoch.seconds for epoch in self.epochs)
@@ -111,10 +124,12 @@ def train(
     with _memory(here) as peak:
         for number in range(len(epochs), recipe.epochs):
             epochs.append(_epoch(state, parts, number))
-            state.save(checkpoint, [asdict(row) for row in epochs])
+            state.save(checkpoint, [asdict(row) for row in epochs], {})
             _tell(report, epochs[-1])
-        loss, accuracy = judge(state.result, parts["test"])
-    return Trained(state.result, epochs, loss, accuracy, peak())
+        trained = Trained(state.result, epochs, *judge(state.result, parts["test"]), peak())
+    if state.unfinished:
+        state.save(checkpoint, [asdict(row) for row in epochs], trained.summary)
+    return trained
 
 
 def _tell(report: Callable[[Epoch], None] | None, epoch: Epoch) -> None:
@@ -128,6 +143,8 @@ def _epoch(state: Progress, parts: dict[str, Held], number: int) -> Epoch:
     if not math.isfinite(train_loss):
         raise Diverged(f"epoch {number + 1}: the loss is {train_loss}; lower the rate, warm up, or clip gradients")
     loss, accuracy = judge(state.result, parts["valid"])
+    if not math.isfinite(loss):
+        raise Diverged(f"epoch {number + 1}: the validation loss is {loss}; lower the rate, warm up, or clip gradients")
     return Epoch(number + 1, train_loss, loss, accuracy, time.perf_counter() - begin)
 
 

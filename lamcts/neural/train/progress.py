@@ -19,7 +19,7 @@ class Progress:
     """A network on its way. `average` is its copy with averaged weights, None where the recipe has none."""
 
     def __init__(self, net: nn.Module, recipe: Recipe, seeds: Seeds) -> None:
-        self.net, self.recipe, self.seeds = net, recipe, seeds
+        self.net, self.recipe, self.seeds, self.unfinished = net, recipe, seeds, True
         self.optimiser = optimiser_of(recipe, list(net.parameters()))
         self.average = copy.deepcopy(net).requires_grad_(False) if recipe.average else None
         self.scaler = torch.amp.GradScaler("cuda", enabled=recipe.precision == "float16")
@@ -64,11 +64,12 @@ class Progress:
         groups = self.optimiser.state_dict()["param_groups"]
         self.optimiser.load_state_dict({"state": found.states("optimiser"), "param_groups": groups})
         self.scaler.load_state_dict(found.said["scaler"])
+        self.unfinished = not found.said["result"]
         rows: list[dict[str, Any]] = found.said["epochs"]
         return rows
 
-    def save(self, path: Path | str | None, epochs: list[dict[str, Any]]) -> None:
-        """Write a checkpoint, in one piece or not at all."""
+    def save(self, path: Path | str | None, epochs: list[dict[str, Any]], result: dict[str, float]) -> None:
+        """Write a checkpoint, in one piece or not at all. `result`: what it came to, empty on the way."""
         if path is None:
             return
         states = self.optimiser.state_dict()["state"]
@@ -76,7 +77,8 @@ class Progress:
         arrays |= {f"optimiser/{i}/{name}": value for i, state in states.items() for name, value in state.items()}
         if self.average is not None:
             arrays |= {f"average/{name}": value for name, value in self.average.state_dict().items()}
-        said = {"identity": self._identity, "epochs": epochs, "scaler": self.scaler.state_dict()}
+        said = {"identity": self._identity, "epochs": epochs, "result": result}
+        said["scaler"] = self.scaler.state_dict()
         checkpoints.save(path, said, {name: value for name, value in arrays.items() if value is not None})
 
 

@@ -13,19 +13,25 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflat
 
 STATISTICS = ("running_mean", "running_var")  # changed in place by operations whose schema does not say so
 
+NOTHING = torch.empty(0)  # an alias is pointed here when its storage goes
+
 
 class Shape(NamedTuple):
-    """How a tensor lies in its storage."""
+    """How a tensor lies in its storage; conjugated, negated: whether its numbers are to be read so."""
 
     dtype: torch.dtype
     size: tuple[int, ...]
     stride: tuple[int, ...]
     offset: int
+    conjugated: bool
+    negated: bool
 
     def on(self, storage: UntypedStorage) -> Tensor:
         """Return the tensor that lies so in a storage."""
         empty = torch.empty(0, dtype=self.dtype, device=storage.device)
-        return empty.set_(storage, self.offset, self.size, self.stride)
+        tensor = empty.set_(storage, self.offset, self.size, self.stride)
+        tensor = tensor.conj() if self.conjugated else tensor
+        return torch._neg_view(tensor) if self.negated else tensor
 
 
 class Read(NamedTuple):
@@ -55,12 +61,16 @@ class Outside(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """An operation that wrote a storage. output: which of its results lies in it (None: it was changed in place)."""
+    """An operation that wrote a storage. output: which of its results lies in it (None: it was changed in place).
+
+    with_grad: the mode that it ran in: oneDNN's LSTM has another workspace without gradients.
+    """
 
     function: Callable[..., Any]
     leaves: list[Any]
     spec: TreeSpec
     output: int | None
+    with_grad: bool
     random: tuple[torch.Generator, Tensor] | None
 
     @property
@@ -71,7 +81,8 @@ class Operation(NamedTuple):
     def run(self, own: UntypedStorage | None, storage_of: Callable[[Any], UntypedStorage]) -> UntypedStorage:
         """Run it again, on the storage as the operations before it left it, and return the storage."""
         args, kwargs = tree_unflatten([_given(leaf, own, storage_of) for leaf in self.leaves], self.spec)
-        result = self._drawn(args, kwargs)
+        with torch.set_grad_enabled(self.with_grad):
+            result = self._drawn(args, kwargs)
         if self.output is None:
             assert own is not None
             return own
@@ -91,19 +102,25 @@ class Operation(NamedTuple):
 
 
 def shape_of(tensor: Tensor) -> Shape:
-    """Return how a tensor lies in its storage; NotImplementedError for what is no plain strided tensor."""
-    if tensor.layout != torch.strided or tensor.is_conj() or tensor.is_neg():
-        raise NotImplementedError(f"expected a plain strided tensor to move or make anew, got {tensor.layout}: keep it")
-    return Shape(tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()))
+    """Return how a tensor lies in its storage."""
+    lies = tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset())
+    return Shape(tensor.dtype, *lies, tensor.is_conj(), tensor.is_neg())
 
 
-def check_version(tensor: Tensor, version: int) -> None:
-    """RuntimeError where a tensor was changed in place since it had a version."""
+def check_version(tensor: Tensor, version: int, name: str = "") -> None:
+    """RuntimeError where a tensor was changed in place since it had a version; torch counts them for all its views."""
     if tensor._version != version:
         raise RuntimeError(
-            "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"expected version {version} of a tensor {list(tensor.shape)}, got {tensor._version}; change a copy"
+            "one of the variables needed for gradient computation has been modified by an inplace operation: expected "
+            f"version {version} of {name or f'a tensor {list(tensor.shape)}'}, got {tensor._version}; change a copy"
         )
+
+
+def witness_of(tensor: Tensor) -> Tensor:
+    """Return a tensor without memory that shares the version of another: it tells of changes in place."""
+    alias = tensor.detach()
+    alias.data = NOTHING
+    return alias
 
 
 def state_before(func: Any, args: Any, kwargs: Any) -> tuple[torch.Generator, Tensor] | None:
@@ -123,7 +140,7 @@ def operation(func: Any, args: Any, kwargs: Any, output: int | None, read: Calla
     changed = _changed(func, args, kwargs)
     leaves, spec = tree_flatten((args, kwargs))
     leaves = [read(leaf, id(leaf) in changed) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-    return Operation(func, leaves, spec, output, None)
+    return Operation(func, leaves, spec, output, torch.is_grad_enabled(), None)
 
 
 def _changed(func: Any, args: Any, kwargs: Any) -> set[int]:

@@ -77,7 +77,7 @@ class Slot:
     def _made(self, there: dict["Slot", UntypedStorage]) -> UntypedStorage:
         storage: UntypedStorage | None = None
         with ExitStack() as stack:
-            stack.enter_context(torch.no_grad())
+            stack.enter_context(torch._C._AutoDispatchBelowAutograd())
             for device in ("cpu", "cuda"):  # it was cast before: below autocast an operation has its types
                 if torch.is_autocast_enabled(device):
                     stack.enter_context(torch.autocast(device, enabled=False))
@@ -100,19 +100,16 @@ class Kept(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """A saved tensor that is brought back from its slot; writes: how many operations had written that by then."""
+    """A saved tensor that is brought back from its slot. witness: has its version, and no memory."""
 
     slot: Slot
     shape: Shape
-    writes: int
+    witness: Tensor
+    version: int
 
     def unpacked(self) -> Tensor:
         """Return a tensor of the same bits; RuntimeError where the saved one was changed in place since."""
-        if self.slot.writes != self.writes:
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"{self.slot.name} was saved after {self.writes} writes, and has {self.slot.writes}; change a copy"
-            )
+        check_version(self.witness, self.version, self.slot.name)
         return self.shape.on(taken(self.slot))
 
 

@@ -14,12 +14,20 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_leaves
 
 from lamcts.neural.memory.execution.link import Link
-from lamcts.neural.memory.execution.recipe import Operation, Outside, Read, operation, shape_of, state_before
+from lamcts.neural.memory.execution.recipe import (
+    Operation,
+    Outside,
+    Read,
+    operation,
+    shape_of,
+    state_before,
+    witness_of,
+)
 from lamcts.neural.memory.execution.schedule import Schedule
 from lamcts.neural.memory.execution.slot import Kept, Moved, Slot
 from lamcts.neural.trace.recorder import KINDS, SHAPED, changed_by
 
-AGAIN = "trace the model again, with this batch, this loss and in this mode (train or eval)"
+AGAIN = "trace the model again, with this batch, this loss and in this mode (train, eval, autocast)"
 
 
 class ForwardPass:
@@ -38,13 +46,10 @@ class ForwardPass:
 
     def run(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Run an operation, and note what it wrote."""
-        whole = self._whole()
-        random = None if whole else state_before(func, args, kwargs)
+        random = None if self.whole else state_before(func, args, kwargs)
         result = func(*args, **kwargs)
-        changed = changed_by(func, args, kwargs)
-        if whole:
-            self._spoil(changed)
-        elif made := _tensors(result):
+        if not self.whole and (made := _tensors(result)):
+            changed = changed_by(func, args, kwargs)
             self._note(func, args, kwargs, (result, made, changed, random))
         return result
 
@@ -65,13 +70,9 @@ class ForwardPass:
             slot = self._slot(n)
             slot.wrote(written[n].untyped_storage(), how, slot.writes + 1 == self.schedule.writes[n])
 
-    def _spoil(self, changed: list[Tensor]) -> None:
-        """Note what is written when the traced pass has ended, and was saved before."""
-        for n in {self._number(one) for one in changed if _known(one, self._numbers)}:
-            if n in self.slots:
-                self.slots[n].writes += 1
-
-    def _whole(self) -> bool:
+    @property
+    def whole(self) -> bool:
+        """Whether all that was traced has run."""
         return (self.ran, self.packed) == (self.graph.forward_count, len(self.schedule.traced.packed))
 
     def pack(self, tensor: Tensor) -> Kept | Moved:
@@ -84,13 +85,13 @@ class ForwardPass:
         self.packed += 1
         self._check_bytes(number, tensor)
         if number in self.schedule.leaving:
-            return Moved(self.slots[number], shape_of(tensor), self.slots[number].writes)
+            return Moved(self.slots[number], shape_of(tensor), witness_of(tensor), tensor._version)
         self.kept[number] = self.graph.storages[number].bytes
         return Kept(tensor, tensor._version)
 
     def finish(self) -> int:
         """End the pass; return the bytes that stay on the device for the backward one."""
-        if not self._whole():
+        if not self.whole:
             expected = f"{self.graph.forward_count} operations and {len(self.schedule.traced.packed)} saved tensors"
             raise RuntimeError(f"expected {expected} in a forward pass, got {self.ran} and {self.packed}: {AGAIN}")
         there = {n: self.graph.storages[n].bytes for n, slot in self.slots.items() if slot.storage is not None}
@@ -132,7 +133,7 @@ class ForwardPass:
 
     def _check_bytes(self, number: int, tensor: Tensor) -> None:
         storage, got = self.graph.storages[number], tensor.untyped_storage().nbytes()
-        if storage.role != "outside" and storage.bytes != got:
+        if storage.bytes not in (0, got):  # 0: outside, or a workspace whose size fake tensors do not tell
             raise RuntimeError(f"{storage.name}: expected {storage.bytes} bytes, got {got}: {AGAIN}")
 
     def _number(self, tensor: Tensor) -> int:
@@ -153,10 +154,6 @@ def _index(result: Any, tensor: Tensor) -> int:
     """Return which of an operation's results lies where `tensor` does."""
     lies = [isinstance(one, Tensor) and _address(one) == _address(tensor) for one in tree_leaves(result)]
     return lies.index(True)
-
-
-def _known(tensor: Tensor, numbers: dict[int, int]) -> bool:
-    return _address(tensor) in numbers
 
 
 def _address(tensor: Tensor) -> int:

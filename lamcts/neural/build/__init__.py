@@ -1,0 +1,10 @@
+"""Networks from encodings, in plain PyTorch. Needs torch.
+
+net = build(nas.NasBench101(), point, width=16, cells=1, seed=0)
+"""
+
+from lamcts.neural.build.build import build
+from lamcts.neural.build.noise import Dropout, DropPath
+from lamcts.neural.build.weights import initialise
+
+__all__ = ["DropPath", "Dropout", "build", "initialise"]

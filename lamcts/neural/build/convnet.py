@@ -1,0 +1,21 @@
+"""Plain ConvNets: convolutions 3 x 3, each with a batch norm and a rectifier, in stages of halved size."""
+
+from torch import nn
+
+from lamcts.nas.base import Point
+from lamcts.nas.convnet import ConvNet
+from lamcts.neural.build.layers import Head, conv_norm_relu
+
+
+def convnet(space: ConvNet, point: Point, channels: int, classes: int, *, stages: int = 3) -> nn.Module:
+    """Return the network of a point. What stands around its convolutions the thesis does not say.
+
+    stages: of about equal depth, between which a max pool halves the size (3): what 32 pixels bear.
+    """
+    body, before, each = list[nn.Module](), channels, -(-space.layers // stages)
+    for i in range(space.layers):
+        after = point[f"layer{i}"]
+        body += [nn.MaxPool2d(2, ceil_mode=True)] if i and i % each == 0 else []
+        body.append(conv_norm_relu(before, after, 3))
+        before = after
+    return nn.Sequential(*body, Head(before, classes))

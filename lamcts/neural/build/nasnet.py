@@ -1,0 +1,92 @@
+"""Networks of NASNet cells in the skeleton of DARTS (Liu et al. 2018, whose training thesis 4.2.3 takes over).
+
+A stem, cells of which two halve the size, at a third and two thirds of the depth, and a head. A cell sees the outputs
+of the two before it, made as wide as it is; its output is that of the nodes that no other takes, concatenated.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from lamcts.nas.base import Point
+from lamcts.nas.nasnet import Edge, NasNet
+from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm, separable
+from lamcts.neural.build.noise import DropPath
+
+STEM = 3  # times the width of the first cells, of the stem: DARTS
+KERNELS = {"sep_conv_3x3": 3, "sep_conv_5x5": 5}  # of the operations that learn
+
+
+def nasnet(space: NasNet, point: Point, channels: int, classes: int, *, width: int = 36, cells: int = 20) -> nn.Module:
+    """Return the network of a pair of valid cells.
+
+    width: channels of the first cells, doubled at each reduction (36); DARTS.
+    cells: how many, reductions included (20); DARTS.
+    """
+    if (reason := space.invalid(point)) is not None:
+        raise ValueError(f"{space.name}: expected valid cells, got some that are not: {reason}")
+    edges = {cell: space.edges(point, cell) for cell in ("normal", "reduction")}
+    return NasNetNetwork(edges, channels, classes, width, cells)
+
+
+class NasNetNetwork(nn.Module):
+    """Scores [b, k] of images [b, c, h, w]."""
+
+    def __init__(self, edges: dict[str, list[list[Edge]]], channels: int, classes: int, width: int, cells: int) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(*conv_norm(channels, STEM * width, 3))
+        made, before, reduced = list[NasNetCell](), (STEM * width, STEM * width), False
+        for i in range(cells):
+            reduces = i in (cells // 3, 2 * cells // 3) and cells > 1
+            width *= 1 + reduces
+            cell = NasNetCell(edges["reduction" if reduces else "normal"], before, width, reduces, reduced)
+            made.append(cell)
+            before, reduced = (before[1], cell.channels), reduces
+        self.cells = nn.ModuleList(made)
+        self.head = Head(before[1], classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        old = new = self.stem(x)
+        for cell in self.cells:
+            old, new = new, cell(old, new)
+        scores: Tensor = self.head(new)
+        return scores
+
+
+class NasNetCell(nn.Module):
+    """One cell. `before`: channels of the last two cells; `reduced`: the last one halved the size."""
+
+    def __init__(
+        self, edges: list[list[Edge]], before: tuple[int, int], width: int, reduces: bool, reduced: bool
+    ) -> None:
+        super().__init__()
+        self.edges, taken = edges, {source for two in edges for _, source in two}
+        as_large = HalfSize if reduced else relu_conv_norm
+        self.older = as_large(before[0], width) if 0 in taken else None  # no weights for what nobody takes
+        self.old = relu_conv_norm(before[1], width) if 1 in taken else None
+        self.outputs = [i for i in range(2, len(edges) + 2) if i not in taken]
+        self.channels = width * len(self.outputs)
+        self.nodes = nn.ModuleList(
+            nn.ModuleDict({_name(edge): operation(edge[0], width, 1 + (reduces and edge[1] < 2)) for edge in two})
+            for two in edges
+        )
+
+    def forward(self, older: Tensor, old: Tensor) -> Tensor:
+        values = [older if self.older is None else self.older(older), old if self.old is None else self.old(old)]
+        for node, two in zip(self.nodes, self.edges, strict=True):
+            one, other = (node[_name(edge)](values[edge[1]]) for edge in two)  # type: ignore[index]
+            values.append(one + other)
+        return torch.cat([values[i] for i in self.outputs], 1)
+
+
+def _name(edge: Edge) -> str:
+    """Return what an edge's operation is called in its node: a child that keeps the edge keeps the name."""
+    return f"{edge[0]}_{edge[1]}"
+
+
+def operation(name: str, width: int, stride: int) -> nn.Module:
+    """Return an operation of an edge; what does not merely hand on may be dropped as a path."""
+    if name == "skip_connect":
+        return nn.Identity() if stride == 1 else nn.Sequential(HalfSize(width, width), DropPath())
+    if name == "max_pool_3x3":
+        return nn.Sequential(nn.MaxPool2d(3, stride, 1), DropPath())
+    return nn.Sequential(separable(width, KERNELS[name], stride), DropPath())

@@ -1,0 +1,74 @@
+"""Language models of the recurrent cell of ENAS (Pham et al. 2018, section 2.1).
+
+Each node mixes what it takes with its activation of it, by a gate: h_i = c a(W h_j) + (1 - c) h_j, c = sigmoid(V h_j);
+node 0 sees the word and the last state. Letters: b texts of t words, e the width, k words of the vocabulary.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from lamcts.nas.base import Point
+from lamcts.nas.enas import EnasCell
+from lamcts.neural.build.noise import Dropout
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    "relu": torch.relu,
+    "identity": lambda x: x,
+    "sigmoid": torch.sigmoid,
+}
+
+
+def recurrent(
+    space: EnasCell, point: Point, channels: int, classes: int, *, width: int = 200, dropout: float = 0.2
+) -> nn.Module:
+    """Return the language model of a cell: `classes` are the words; `channels` has no say.
+
+    width: of the state and of the words' embeddings, which the output shares (200); paper: 200 as it searches.
+    dropout: of embeddings and of outputs, one draw for all words of a text (0.2); untuned; paper: by layer.
+    """
+    inputs = [0, *(point[f"node{i}_input"] for i in range(1, space.nodes))]
+    names = [point[f"node{i}_activation"] for i in range(space.nodes)]
+    return LanguageModel(RecurrentCell(inputs, names, width), classes, width, dropout)
+
+
+class LanguageModel(nn.Module):
+    """Scores [b, t, k] of the word after each of texts [b, t], each of which begins with a state of zeros."""
+
+    def __init__(self, cell: "RecurrentCell", words: int, width: int, dropout: float) -> None:
+        super().__init__()
+        weight = torch.empty(words, width)  # given, it is not drawn: that would load half of torch, for nothing
+        self.embedding, self.cell = nn.Embedding(words, width, _weight=weight), cell
+        self.before, self.after = Dropout(dropout, shared=1), Dropout(dropout, shared=1)
+
+    def forward(self, words: Tensor) -> Tensor:
+        x = self.before(self.embedding(words))  # [b, t, e]
+        state, states = x.new_zeros(len(x), x.shape[2]), list[Tensor]()
+        for word in x.unbind(1):
+            state = self.cell(word, state)
+            states.append(state)
+        return nn.functional.linear(self.after(torch.stack(states, 1)), self.embedding.weight)
+
+
+class RecurrentCell(nn.Module):
+    """A tree of nodes; its output is the mean of those that no other takes."""
+
+    def __init__(self, inputs: list[int], activations: list[str], width: int) -> None:
+        super().__init__()
+        self.inputs, self.activations = inputs, activations
+        self.loose = [i for i in range(len(inputs)) if i not in inputs[1:]]
+        self.first = nn.Linear(2 * width, 2 * width, bias=False)
+        self.nodes = nn.ModuleList(nn.Linear(width, 2 * width, bias=False) for _ in inputs[1:])
+
+    def forward(self, word: Tensor, state: Tensor) -> Tensor:  # [b, e] each -> [b, e]
+        values = [self._node(0, self.first(torch.cat([word, state], 1)), state)]
+        for i, layer in enumerate(self.nodes, start=1):
+            before = values[self.inputs[i]]
+            values.append(self._node(i, layer(before), before))
+        return torch.stack([values[i] for i in self.loose]).mean(0)
+
+    def _node(self, i: int, both: Tensor, before: Tensor) -> Tensor:
+        gate, value = both.chunk(2, 1)
+        return before + gate.sigmoid() * (ACTIVATIONS[self.activations[i]](value) - before)

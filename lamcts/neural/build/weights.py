@@ -1,0 +1,39 @@
+"""First weights, from a seed: those of a module depend on its path in the network, and on nothing beside it.
+
+Networks that differ in one operation thus begin with the same weights in all others.
+"""
+
+import zlib
+
+import numpy as np
+import torch
+from torch import nn
+
+from lamcts.rng import stream
+
+EMBEDDED = 0.1  # uniform to both sides, of embeddings of words (Zaremba 2014; ENAS has the same)
+
+
+@torch.no_grad()
+def initialise(net: nn.Module, seed: int) -> None:
+    """Draw all weights of a network. Convolutions and linear layers are normal, by what comes in (He 2015)."""
+    for path, module in net.named_modules():
+        if isinstance(module, nn.modules.batchnorm._NormBase | nn.GroupNorm | nn.LayerNorm):
+            module.reset_parameters()  # draws nothing
+        elif isinstance(module, nn.Conv2d | nn.Linear):
+            deviation = (2 / module.weight[0].numel()) ** 0.5
+            drawn = _of(seed, path).normal(0.0, deviation, tuple(module.weight.shape))
+            module.weight.copy_(torch.from_numpy(drawn))
+            if module.bias is not None:
+                module.bias.zero_()
+        elif isinstance(module, nn.Embedding):
+            drawn = _of(seed, path).uniform(-EMBEDDED, EMBEDDED, tuple(module.weight.shape))
+            module.weight.copy_(torch.from_numpy(drawn))
+        elif own := [
+            name for name, _ in (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
+        ]:
+            raise TypeError(f"{path}: expected layers that can be initialised, got {type(module).__name__} with {own}")
+
+
+def _of(seed: int, path: str) -> np.random.Generator:
+    return stream(seed, zlib.crc32(path.encode()))

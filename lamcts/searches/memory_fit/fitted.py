@@ -1,0 +1,138 @@
+"""What `fit` found: a plan with what it costs, to train under."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lamcts.neural import memory
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from lamcts.neural.trace import Trace
+
+KINDS = {"keep": "kept", "recompute": "recomputed", "offload": "offloaded"}
+
+
+class Fates(NamedTuple):
+    """How many of the storages that the backward pass wants are kept, made anew, and sent to the host."""
+
+    kept: int
+    recomputed: int
+    offloaded: int
+
+    def __str__(self) -> str:
+        return f"{self.kept} kept, {self.recomputed} recomputed, {self.offloaded} offloaded"
+
+
+def fates(report: memory.Report) -> Fates:
+    """Return what becomes of the storages that the backward pass wants under a plan, be it to make others anew."""
+    wanted = memory.Simulator(report.graph).wanted(report.plan.actions)
+    words = [
+        memory.Action(one).word.partition("-")[0]
+        for one, at in zip(report.plan.actions, wanted, strict=True)
+        if at >= 0
+    ]
+    return Fates(*(words.count(word) for word in KINDS))
+
+
+class Chosen(NamedTuple):
+    """A plan for a budget, simulated: the one that keeps everything is `kept`, and all that were looked at `plans`."""
+
+    report: memory.Report
+    kept: memory.Report
+    plans: list[memory.Report]
+
+    def lines(self) -> list[str]:
+        """Return what is to be said of the plan."""
+        report, kept = self.report, self.kept
+        if report is kept:
+            return ["that fits: everything is kept"]
+        whole, part = memory.size_text(report.total_bytes), memory.size_text(report.peak_bytes)
+        moved = memory.size_text(report.sent_bytes + report.fetched_bytes)
+        longer = f"{100 * (report.seconds / kept.seconds - 1):.1f} % more than keeping everything"
+        return [
+            f"plan {report.plan.name!r}: {whole}, {part} of it activations; {1e3 * report.seconds:.4g} ms a step,"
+            f" modelled, {longer}",
+            f"{fates(report)}; a step makes {report.recomputes} anew and moves {moved}",
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model with a plan that fits a budget. While it is entered, training steps go by the plan; print it to see how.
+
+    traced: the step. budget_bytes: of all. optimizer: whose state is counted. chosen: the plan beside others. measured:
+    a step that was run, see `measure` (None: none was). planned_seconds: how long tracing and searching took.
+
+    It can be entered again and again. Where everything is kept, steps run as ever; under another plan each step has to
+    go as the traced one: batches of one shape, the same loss, the model in the same mode.
+    """
+
+    model: "nn.Module"
+    traced: "Trace"
+    budget_bytes: int
+    optimizer: str
+    chosen: Chosen
+    measured: Any
+    planned_seconds: float
+    _stack: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    @property
+    def report(self) -> memory.Report:
+        """The plan, simulated."""
+        return self.chosen.report
+
+    @property
+    def plan(self) -> memory.Plan:
+        return self.report.plan
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether nothing is recomputed or offloaded."""
+        return self.report is self.chosen.kept
+
+    def __enter__(self) -> "Fitted":
+        if not self.keeps_all:
+            self._stack.enter_context(memory.apply(self.model, self.plan, self.traced))
+        return self
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._stack.__exit__(*error)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def text(self) -> str:
+        """What was done, in a few lines."""
+        whole = f"keeping everything takes {memory.size_text(self.chosen.kept.total_bytes)}"
+        parts = ", ".join(f"{name} {memory.size_text(size)}" for name, size in self.parts().items() if size)
+        lines = [f"budget {memory.size_text(self.budget_bytes)}; {whole}:", f"  {parts}", *self.chosen.lines()]
+        return "\n".join([*lines, self._measured(), f"planned in {self.planned_seconds:.1f} s"])
+
+    def parts(self) -> dict[str, int]:
+        """Return the bytes that keeping everything takes, by what they are for; they sum up to its total."""
+        from lamcts.neural import trace
+
+        traced, outside = self.traced, self.traced.graph.outside_bytes
+        state = trace.STATES[self.optimizer] * traced.parameter_bytes
+        fixed = traced.parameter_bytes + traced.buffer_bytes + traced.input_bytes + state
+        return {
+            "parameters": traced.parameter_bytes,
+            "gradients": outside - fixed,
+            f"optimiser ({self.optimizer})": state,
+            "buffers": traced.buffer_bytes,
+            "inputs": traced.input_bytes,
+            "activations": self.chosen.kept.peak_bytes,
+        }
+
+    def _measured(self) -> str:
+        found = self.measured
+        if found is None:
+            return "not measured"
+        held, predicted = memory.size_text(found.held_bytes), memory.size_text(found.predicted_bytes)
+        text = f"measured: {held} held after the forward pass, {predicted} predicted"
+        if found.peak_bytes is None:
+            return text
+        return f"{text}; {memory.size_text(found.peak_bytes)} at most, {found.milliseconds:.1f} ms"

@@ -1,0 +1,46 @@
+"""The fastest known plan within a budget, and the smallest budget that has one: on lists of layers, without torch."""
+
+import pytest
+
+from lamcts.graphs import MB, alexnet, thesis_graph
+from lamcts.neural.memory import size_of, size_text
+from lamcts.searches.memory_fit import greedy, presets, smallest, within
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return thesis_graph(alexnet(batch=200))
+
+
+def test_the_smallest_plan_of_alexnet_needs_the_least_that_there_is(graph):
+    assert smallest(graph).peak_bytes / MB == pytest.approx(664.673, abs=1e-3)  # of its largest step
+
+
+@pytest.mark.parametrize("budget", ["1400MB", "900MB", "664.68MB"])
+def test_a_plan_within_a_budget_is_the_fastest_that_is_known(graph, budget):
+    chosen, room = within(graph, budget, evaluations=0), size_of(budget)
+    assert chosen.report.peak_bytes <= room < chosen.kept.peak_bytes
+    others = [*presets(graph), *greedy(graph, room)]
+    assert chosen.report.seconds == min(one.seconds for one in others if one.peak_bytes <= room)
+    assert [one.plan.name for one in chosen.plans] == [one.plan.name for one in others]
+
+
+def test_below_the_least_there_is_no_plan_and_the_message_says_what_there_is(graph):
+    with pytest.raises(ValueError, match=r"at least 664.68 MiB, .*\(0 B of it whatever the plan\), got 600.00 MiB"):
+        within(graph, "600MB", evaluations=0)
+
+
+def test_a_budget_for_everything_keeps_everything(graph):
+    chosen = within(graph, "1489.36MB")
+    assert chosen.report is chosen.kept and not any(chosen.kept.plan.actions)
+
+
+def test_presets_can_all_be_carried_out(graph):
+    names = ["baseline", "keep all", "offload", "speed", "memory", "cost-aware", "offload all"]
+    assert [one.plan.name for one in presets(graph)] == names
+    assert presets(graph)[1].peak_bytes / MB == pytest.approx(1489.355, abs=1e-3)
+
+
+@pytest.mark.parametrize("size", [1, 1023, 1024, 1025, 12345, 2**20 - 1, 2**20 + 1, 3 * 2**30 // 7, 2**43 + 1])
+def test_a_size_as_a_text_is_never_too_little_and_hardly_too_much(size):
+    assert size <= size_of(size_text(size)) <= size * 1.01
