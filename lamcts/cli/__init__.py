@@ -124,7 +124,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows; your own: 200)")
     how.add_argument("--sampler", default="auto", help="local search inside a region (default: auto)")
     how.add_argument("--no-tree", action="store_true", help="search the whole space with the sampler alone")
-    line = "stop trials that report and are behind others: median, halving or hyperband"
+    line = "stop trials that report and are behind others: median, halving, hyperband or extrapolation"
     how.add_argument("--pruner", metavar="NAME", help=line)
     out = _course(one, how)
     out.add_argument(

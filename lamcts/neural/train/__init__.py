@@ -14,6 +14,7 @@ from lamcts.neural.train.objective import TrainObjective
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.training import train
+from lamcts.neural.train.transfer import TransferObjective
 
 __all__ = [
     "Data",
@@ -24,6 +25,7 @@ __all__ = [
     "Seeds",
     "TrainObjective",
     "TrainingFailed",
+    "TransferObjective",
     "digits",
     "load",
     "train",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from lamcts.errors import InvalidPoint
 from lamcts.nas.base import ArchitectureSpace, Point
@@ -34,6 +34,14 @@ class Trial(Protocol):
     """What hears how a training is doing, and may end it: see `lamcts.study.reporting.Reporter`."""
 
     def report(self, step: int, value: float) -> None: ...
+
+
+class Begin(NamedTuple):
+    """What a training begins with: the network, its recipe, and the file that keeps it (None: none does)."""
+
+    net: "nn.Module"
+    recipe: Recipe
+    file: Path | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,18 +105,21 @@ class TrainObjective:
     def train(self, point: Point, *, seed: int | Seeds = 0, trial: Trial | None = None) -> "Trained":
         """Return a point's network, trained, or taken from the folder where that was done before."""
         seeds = Seeds.of(seed)
+        net, recipe, file = self.begin(point, seeds)
+        ahead = self.recipe.epochs - recipe.epochs  # all come to an end at one step, however short they are
 
         def report(epoch: "Epoch") -> None:
             if trial is not None:
-                trial.report(epoch.epoch, self.value(epoch))
+                trial.report(ahead + epoch.epoch, self.value(epoch))
 
-        checkpoint = None if self.folder is None else self.checkpoint(point, seeds)
-        net = self.build(point, seeds.weights)
-        trained = train(
-            net, self.data, self.recipe, seed=seeds, device=self.device, checkpoint=checkpoint, report=report
-        )
-        self._known[self._code(point)] = trained.summary
+        trained = train(net, self.data, recipe, seed=seeds, device=self.device, checkpoint=file, report=report)
+        self._known[self.code(point)] = trained.summary
         return trained
+
+    def begin(self, point: Point, seeds: Seeds) -> Begin:
+        """Return what a training begins with."""
+        file = None if self.folder is None else self.place / f"{self.code(point, seeds)}.npz"
+        return Begin(self.build(point, seeds.weights), self.recipe, file)
 
     def build(self, point: Point, seed: int = 0) -> "nn.Module":
         """Return a point's network as it is before it is trained; `InvalidPoint` where the point is none."""
@@ -118,10 +129,6 @@ class TrainObjective:
 
         known = {"channels": self.data.shape[0], "classes": self.data.classes}
         return build(self.architectures, point, **known, seed=seed, **dict(self.sizes))
-
-    def checkpoint(self, point: Point, seeds: Seeds) -> Path:
-        """Return the file that the training of a point with some seeds is kept in."""
-        return self._place / f"{self._code(point)}-{short(list(seeds))}.npz"
 
     def report(self, point: Point) -> dict[str, float]:
         """Return what the last training of a point came to, in per cent and nats; nan where there was none."""
@@ -146,27 +153,32 @@ class TrainObjective:
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         known = {"architectures": self.architectures.name, "data": self.data.fingerprint, "score": self.score}
-        recipe = asdict(self.recipe) | {"drops": list(self.recipe.drops)}
-        return known | {"recipe": recipe, "sizes": dict(self.sizes)}
+        return known | {"recipe": plain(self.recipe), "sizes": dict(self.sizes)}
 
     @property
-    def _place(self) -> Path:
-        """The folder of this objective: another recipe's trainings are no use to it."""
+    def place(self) -> Path:
+        """The part of the folder that is this objective's: another recipe's trainings are no use to it."""
         return Path(self.folder or ".") / short(self.fingerprint() | {"score": None})
 
-    def _code(self, point: Point) -> str:
-        """Return what stands for a point in names of files; points of one network may differ in it."""
-        return short(dict(point))
+    def code(self, point: Point, seeds: Seeds | None = None) -> str:
+        """Return what a point, or its training, is called in names of files; points of one network may differ in it."""
+        own = short(dict(point))
+        return own if seeds is None else f"{own}-{short(list(seeds))}"
 
     def _last(self, point: Point) -> dict[str, float]:
         """Return what the last training of a point came to, in this process or, by the folder, in another."""
-        if (known := self._known.get(self._code(point))) is not None or self.folder is None:
+        if (known := self._known.get(self.code(point))) is not None or self.folder is None:
             return known or {}
         from lamcts.neural.train import checkpoints
 
-        files = sorted(self._place.glob(f"{self._code(point)}-*.npz"), key=lambda file: file.stat().st_mtime)
+        files = sorted(self.place.glob(f"{self.code(point)}-*.npz"), key=lambda file: file.stat().st_mtime)
         found = [checkpoints.read(file).said["result"] for file in files]
         return next((one for one in reversed(found) if one), {})
+
+
+def plain(recipe: Recipe) -> dict[str, Any]:
+    """Return a recipe as JSON values."""
+    return asdict(recipe) | {"drops": list(recipe.drops)}
 
 
 def short(values: Any) -> str:
