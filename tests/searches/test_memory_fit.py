@@ -66,6 +66,13 @@ def test_steps_within_it_have_the_gradients_of_plain_ones_time_and_again():
             assert all(map(torch.equal, gradients(model), expected))
 
 
+def test_each_batch_may_come_with_labels_of_its_own():
+    found, labels = fitted(), LABELS + 1
+    with found, torch.random.fork_rng():
+        nn.functional.cross_entropy(found.model(batch().flip(0)), labels).backward()
+    assert all(one.grad is not None for one in found.model.parameters())
+
+
 def test_what_is_entered_is_left_after_an_error(found):
     with pytest.raises(KeyError), found:
         raise KeyError("a step failed")
