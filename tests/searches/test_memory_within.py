@@ -16,6 +16,11 @@ def test_the_smallest_plan_of_alexnet_needs_the_least_that_there_is(graph):
     assert smallest(graph).peak_bytes / MB == pytest.approx(664.673, abs=1e-3)  # of its largest step
 
 
+def test_where_no_greedy_plan_is_found_one_of_the_presets_is_the_smallest(graph, monkeypatch):
+    monkeypatch.setattr("lamcts.searches.memory_fit.known.greedy", lambda *_: [])
+    assert smallest(graph).peak_bytes == min(one.peak_bytes for one in presets(graph))
+
+
 @pytest.mark.parametrize("budget", ["1400MB", "900MB", "664.68MB"])
 def test_a_plan_within_a_budget_is_the_fastest_that_is_known(graph, budget):
     chosen, room = within(graph, budget, evaluations=0), size_of(budget)
