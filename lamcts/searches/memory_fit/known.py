@@ -38,7 +38,7 @@ def smallest(graph: StepGraph, machine: memory.Machine | None = None) -> memory.
     for _ in range(ROUNDS):
         found = greedy(graph, room, machine)
         low = low if found else room + 1
-        best = min(best, *found, key=lambda one: one.peak_bytes)
+        best = min([best, *found], key=lambda one: one.peak_bytes)
         room = (low + best.peak_bytes) // 2
         if best.peak_bytes - low <= NEAR * best.peak_bytes:
             break
