@@ -1,6 +1,7 @@
 """A module, a batch and a budget in, training steps within it out."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from torch import nn  # noqa: E402
 
 from lamcts import memory  # noqa: E402
 from lamcts.neural.memory import size_of  # noqa: E402
+from lamcts.neural.memory.execution.measure import Measured  # noqa: E402
 from lamcts.searches.memory_fit import call, fates  # noqa: E402
 from lamcts.searches.memory_fit.given import optimizer_word  # noqa: E402
 
@@ -94,6 +96,16 @@ def test_what_keeping_everything_takes_is_said_by_parts(found):
     assert lines[4] == "measured: 17.26 KiB held after the forward pass, 17.26 KiB predicted"
 
 
+def test_a_step_that_takes_more_than_was_planned_for_is_no_proof(found):
+    assert found.verified and "leave more room" not in str(found)
+    held, size = found.measured.predicted_bytes, found.budget_bytes
+    for measured in (Measured(held + 1, held), Measured(held, held, size + 1, 3.0)):
+        other = replace(found, measured=measured)
+        assert other.verified is False and "more than planned for, leave more room" in str(other)
+    other = replace(found, measured=Measured(held, held, size, 3.0))
+    assert other.verified and "17.26 KiB predicted; 36.00 KiB at most, 3.0 ms" in str(other)
+
+
 def test_only_what_the_backward_pass_wants_is_counted(found):
     count, wanted = fates(found.report), len(set(found.traced.packed))
     assert count.recomputed > 0 and sum(count) <= len(found.plan.actions)
@@ -111,7 +123,7 @@ def test_where_everything_fits_nothing_is_searched_and_steps_run_as_ever(monkeyp
 
 def test_the_search_is_never_slower_than_what_was_known_and_one_seed_gives_one_plan(found):
     one, other = (fitted(evaluations=8, seed=3, verify=False, sampler="mutate", tree=None) for _ in range(2))
-    assert one.plan == other.plan and one.measured is None and "not measured" in str(one)
+    assert one.plan == other.plan and one.measured is one.verified is None and "not measured" in str(one)
     assert one.report.seconds <= found.report.seconds and one.report.total_bytes <= size_of(WITHIN)
 
 
