@@ -162,11 +162,13 @@ def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGro
 
 
 def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
-    line = "search a published table of networks; the same command again goes on where it stopped"
+    line = "search networks, by a published table or by training; the same command again goes on where it stopped"
     one = commands.add_parser("nas", help=line, description=line + ".", allow_abbrev=False)
     what = one.add_argument_group("the networks")
     what.add_argument("--space", required=True, metavar="NAME", help="nasbench101, nasbench201, nasbench-macro, ...")
+    what.add_argument("--evaluate", default="table", metavar="HOW", help="by a table, or train them (default: table)")
     _tables(one)
+    _trained(one)
     how = one.add_argument_group("the search")
     line = "auto, lanas, lanas-published, alphax, evolution, local or random (default: auto)"
     how.add_argument("--search", default="auto", metavar="NAME", help=line)
@@ -175,8 +177,22 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "random networks to begin with (default: the search's own, for lanas 200, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
     _course(one, how)
-    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False, pruner=None, timeout=None)
+    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False, timeout=None)
     return one
+
+
+def _trained(one: _Parser) -> None:
+    of = one.add_argument_group("networks that are trained (nasnet, nasbench101, convnet, efficientnet, rnn)")
+    line = "digits, mnist, cifar10, wikitext2, tinyshakespeare, or a file .npz (default: digits; of rnn wikitext2)"
+    of.add_argument("--data", metavar="NAME", help=line)
+    of.add_argument("--side", type=int, metavar="N", help="make images so many pixels high and wide")
+    line = "a size of the networks, such as width=8 or cells=3; repeatable"
+    of.add_argument("--size", action="append", metavar="NAME=VALUE", help=line)
+    line = "how they are trained, such as epochs=6, rate=0.1 or optimiser=adamw; repeatable"
+    of.add_argument("--recipe", action="append", metavar="NAME=VALUE", help=line)
+    of.add_argument("--device", metavar="NAME", help="cpu or cuda (default: cpu)")
+    line = "stop trainings that are behind others: median, halving, hyperband or extrapolation"
+    of.add_argument("--pruner", metavar="NAME", help=line)
 
 
 def _memory(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
