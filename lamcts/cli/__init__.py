@@ -126,9 +126,8 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "stop trials that report and are behind others: median, halving, hyperband or extrapolation"
     how.add_argument("--pruner", metavar="NAME", help=line)
     out = _course(one, how)
-    out.add_argument(
-        "--check", type=int, default=CHECK_EPISODES, metavar="N", help="score the best policy on N new episodes"
-    )
+    line = "score the best policy on N new episodes"
+    out.add_argument("--check", type=int, default=CHECK_EPISODES, metavar="N", help=line)
     one.set_defaults(command=_late("lamcts.cli.run", "run"))
     return one
 
@@ -150,9 +149,8 @@ def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGro
     stop.add_argument("--target", type=float, help="stop at a value this good")
     stop.add_argument("--seconds", type=float, help="stop after this many seconds")
     stop.add_argument("--patience", type=int, help="stop after this many evaluations without a better value")
-    stop.add_argument(
-        "--give-up", type=int, default=GIVE_UP, metavar="N", help="when the first N fail alike (10; 0: no)"
-    )
+    line = "stop when the first N evaluations fail alike (default: 10; 0: never)"
+    stop.add_argument("--give-up", type=int, default=GIVE_UP, metavar="N", help=line)
     out = one.add_argument_group("what is written")
     out.add_argument("--out", metavar="DIR", help="folder for all files (default: named after objective and seed)")
     out.add_argument("--journal", metavar="FILE", help="the record to go on from (default: DIR/journal.db)")

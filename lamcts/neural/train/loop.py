@@ -104,7 +104,7 @@ def train(
 ) -> Trained:
     """Train a network, which is changed, and return what came of it.
 
-    The same seed gives the same result on CPU, to the bit, if the network draws by `Noise` alone.
+    The same seed gives the same result on CPU, to the bit, with as many threads, if the network draws by `Noise` alone.
 
     net: gives classes' scores [n, k] for examples [n, ...], or [n, t, k] for texts.
     checkpoint: a file that holds the training after each epoch; where it is there, the training goes on from it.
