@@ -4,7 +4,7 @@ import pytest
 
 from lamcts.graphs import MB, alexnet, thesis_graph
 from lamcts.neural.memory import size_of, size_text
-from lamcts.searches.memory_fit import curve, front, greedy, presets, smallest, within
+from lamcts.searches.memory_fit import curve, fates, front, greedy, presets, smallest, within
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,11 @@ def test_what_a_search_for_the_front_finds_is_added_where_nothing_is_ahead_of_it
     assert new and [*known, *new] == found
     for one in new:
         assert not any(two.peak_bytes <= one.peak_bytes and two.seconds <= one.seconds for two in known)
+
+
+def test_what_has_no_time_to_be_away_counts_as_kept(graph):
+    convolutions = fates(presets(graph)[2])  # the last of them is wanted back before it could leave
+    assert convolutions == (18, 0, 4) and str(convolutions) == "18 kept, 0 recomputed, 4 offloaded"
 
 
 def test_presets_can_all_be_carried_out(graph):
