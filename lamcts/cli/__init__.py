@@ -8,6 +8,7 @@ from typing import NoReturn
 from lamcts import __version__
 from lamcts.cli.memory_options import memory_options
 from lamcts.cli.screen import ReaderLeft, complain, hush, in_options
+from lamcts.cli.trained_options import trained_options
 from lamcts.errors import LamctsError
 from lamcts.foreign import OURS
 from lamcts.text import safe_text
@@ -116,9 +117,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     own.add_argument("--report", metavar="REGEX", help=line)
     line = "end an evaluation that takes longer; a program with all that it started, a function as `timeout=` does"
     own.add_argument("--timeout", type=float, metavar="SECONDS", help=line)
-    line = (
-        "where the number is (default: the last on the last line); of several names NAME=REGEX (default: a JSON object)"
-    )
+    line = "where the number is (default: the last on the last line); of several NAME=REGEX (default: a JSON object)"
     own.add_argument("--pattern", action="append", metavar="REGEX", help=line)
     how = one.add_argument_group("the search")
     how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows; your own: 200)")
@@ -151,8 +150,9 @@ def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGro
     stop.add_argument("--target", type=float, help="stop at a value this good")
     stop.add_argument("--seconds", type=float, help="stop after this many seconds")
     stop.add_argument("--patience", type=int, help="stop after this many evaluations without a better value")
-    line = "stop when the first N evaluations fail alike (default: 10; 0: never)"
-    stop.add_argument("--give-up", type=int, default=GIVE_UP, metavar="N", help=line)
+    stop.add_argument(
+        "--give-up", type=int, default=GIVE_UP, metavar="N", help="when the first N fail alike (10; 0: no)"
+    )
     out = one.add_argument_group("what is written")
     out.add_argument("--out", metavar="DIR", help="folder for all files (default: named after objective and seed)")
     out.add_argument("--journal", metavar="FILE", help="the record to go on from (default: DIR/journal.db)")
@@ -162,20 +162,20 @@ def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGro
 
 
 def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
-    line = "search a published table of networks; the same command again goes on where it stopped"
+    line = "search networks, by a published table or by training; the same command again goes on where it stopped"
     one = commands.add_parser("nas", help=line, description=line + ".", allow_abbrev=False)
     what = one.add_argument_group("the networks")
     what.add_argument("--space", required=True, metavar="NAME", help="nasbench101, nasbench201, nasbench-macro, ...")
     _tables(one)
+    trained_options(one)
     how = one.add_argument_group("the search")
     line = "auto, lanas, lanas-published, alphax, evolution, local or random (default: auto)"
     how.add_argument("--search", default="auto", metavar="NAME", help=line)
-    line = "evaluations in all (default: as `lamcts list` shows, 1000 for lanas)"
-    how.add_argument("--budget", type=int, help=line)
+    how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows, 1000 for lanas)")
     line = "random networks to begin with (default: the search's own, for lanas 200, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
     _course(one, how)
-    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False, pruner=None, timeout=None)
+    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False, timeout=None)
     return one
 
 
@@ -208,8 +208,7 @@ def _tables(one: _Parser) -> None:
     of.add_argument("--dataset", metavar="NAME", help="what the networks were trained on: cifar100, cora, ...")
     of.add_argument("--guide", metavar="NAME", help="the value that is searched: test, val, ...")
     of.add_argument("--vertices", type=int, metavar="N", help="the most that a cell may have")
-    line = "whether points of one network count as one"
-    of.add_argument("--keyed", action=argparse.BooleanOptionalAction, help=line)
+    of.add_argument("--keyed", action=argparse.BooleanOptionalAction, help="points of one network count as one, or not")
     of.add_argument("--latency", metavar="FILE", help="a table of latencies on devices")
     of.add_argument("--robustness", metavar="FILE", help="a table of accuracies under attack")
 

@@ -78,7 +78,8 @@ def _room(objective: memory.ScheduleObjective) -> int:
 def _starts(objective: memory.ScheduleObjective) -> list[memory.Plan]:
     """Return the plans that a search within a budget begins with: they cost no evaluations."""
     plans = [objective.plan(point) for point in objective.starts()]
-    greedy = memory.greedy(objective.graph, _room(objective), objective.machine)
+    choices = [memory.WORDS[word] for word in objective.options]
+    greedy = memory.greedy(objective.graph, _room(objective), objective.machine, choices=choices)
     return plans if greedy is None else [*plans, objective.nearest(greedy)]
 
 

@@ -18,7 +18,7 @@ SHARES = (80, 60, 40, 20)  # percent of the activations' peak where all is kept 
 def curve(
     graph: StepGraph,
     *,
-    evaluations: int = memory_plan.FRONT_EVALUATIONS,
+    evaluations: int | None = None,
     seed: int = 0,
     machine: memory.Machine | None = None,
     **settings: Any,
@@ -31,8 +31,9 @@ def curve(
         within = greedy(graph, kept.peak_bytes * share // 100, machine)
         plans += [replace(one.plan, name=f"greedy {share} %") for one in within]
     found += map(simulator.report, plans)
-    if evaluations > 0:
-        plans = memory_plan.front(graph, evaluations=evaluations, seed=seed, machine=machine, **settings)
+    if evaluations != 0:
+        search = settings if evaluations is None else settings | {"evaluations": evaluations}
+        plans = memory_plan.front(graph, seed=seed, machine=machine, **search)
         named = [replace(plan, name=f"searched {i + 1}") for i, plan in enumerate(plans)]
         found += [one for one in map(simulator.report, named) if not any(_level(other, one) for other in found)]
     return found

@@ -92,6 +92,14 @@ class Fitted:
         """Whether nothing is recomputed or offloaded."""
         return self.report is self.chosen.kept
 
+    @property
+    def verified(self) -> bool | None:
+        """Whether the measured step held no more than was predicted and, on CUDA, than the budget; None: none was."""
+        found = self.measured
+        if found is None:
+            return None
+        return bool(found.held_bytes <= found.predicted_bytes and (found.peak_bytes or 0) <= self.budget_bytes)
+
     def __enter__(self) -> "Fitted":
         if not self.keeps_all:
             self._stack.enter_context(memory.apply(self.model, self.plan, self.traced))
@@ -133,6 +141,6 @@ class Fitted:
             return "not measured"
         held, predicted = memory.size_text(found.held_bytes), memory.size_text(found.predicted_bytes)
         text = f"measured: {held} held after the forward pass, {predicted} predicted"
-        if found.peak_bytes is None:
-            return text
-        return f"{text}; {memory.size_text(found.peak_bytes)} at most, {found.milliseconds:.1f} ms"
+        if found.peak_bytes is not None:
+            text += f"; {memory.size_text(found.peak_bytes)} at most, {found.milliseconds:.1f} ms"
+        return text if self.verified else f"{text}: more than planned for, leave more room"

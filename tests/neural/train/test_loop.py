@@ -143,3 +143,11 @@ def test_averaged_weights_are_the_result_where_a_recipe_has_them(little):
     assert trained.net is not model
     assert not torch.equal(trained.net[0].weight, model[0].weight)
     assert torch.equal(trained.net[1].running_mean, model[1].running_mean)
+
+
+def test_half_precision_learns_as_well_and_keeps_its_weights_whole(little):
+    half, whole = (train(net(), little, Recipe(epochs=2, precision=each)) for each in ("bfloat16", "float32"))
+    assert half.valid_loss != whole.valid_loss and half.valid_loss == pytest.approx(whole.valid_loss, abs=0.02)
+    assert all(weight.dtype == torch.float32 for weight in half.net.parameters())
+    with pytest.raises(ValueError, match="expected 'float32' or 'bfloat16' on cpu"):
+        train(net(), little, Recipe(precision="float16"))
