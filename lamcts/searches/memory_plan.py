@@ -3,6 +3,7 @@
 plan = least_time(graph, "900MB", seed=0)
 """
 
+from dataclasses import replace
 from typing import Any
 
 import lamcts
@@ -13,7 +14,7 @@ EVALUATIONS = 50  # of the optimiser, for the least time: more took minutes and 
 FRONT_EVALUATIONS = 300  # for a front: a few seconds for AlexNet
 EXCHANGES, EACH = 1000, 20  # and so many for each storage: a quarter of a second for AlexNet, ten for a ResNet152
 RUNNERS = 4  # starts of which the exchange goes on from the best, after half of it
-DECISIONS = 40  # at most that the optimiser has, where storages can share them
+DECISIONS = 50  # at most that the optimiser has: with some hundred it takes as long as everything else
 
 
 def least_time(
@@ -30,15 +31,17 @@ def least_time(
     """Return the plan found with the least time of those whose peak is within `budget`.
 
     The search begins with the thesis's plans and the greedy one. `evaluations` are those of the optimiser, which
-    decides storage by storage, or in large graphs for storages of the same role at once; 0 leaves it out. `exchanges`
-    are plans simulated by local search after that (see `memory.exchange`), half of them from the best few plans so far,
-    half from the best of what came out; 1,000 and 20 for each storage unless said otherwise. `settings` go to
-    `lamcts.minimize`. ValueError where no plan within the budget was found; its message has the smallest peak that was.
+    decides storage by storage, or in large graphs for storages of the same role at once; it is left out where there are
+    too many roles, or by 0. `exchanges` are plans simulated by local search after that (see `memory.exchange`), half of
+    them from the best few plans so far, half from the best of what came out; 1,000 and 20 for each storage unless said
+    otherwise. `settings` go to `lamcts.minimize`. ValueError where no plan within the budget was found; its message has
+    the smallest peak that was.
     """
     objective = memory.ScheduleObjective(graph, budget, machine, options)
     plans = _starts(objective)
-    if evaluations:
-        plans.append(_decided(objective, plans, evaluations, seed, settings))
+    if evaluations and (few := _few(objective)):
+        result = _searched(few, [few.point(plan) for plan in plans], evaluations, seed, settings)
+        plans.append(few.plan(result.x))
     count = EXCHANGES + EACH * len(graph.movable) if exchanges is None else exchanges
     best = _exchanged(objective, plans, count, seed)
     found = objective.measured(objective.simulator.cost(best.actions))[memory.PEAK]
@@ -80,17 +83,13 @@ def _starts(objective: memory.ScheduleObjective) -> list[memory.Plan]:
     return plans if greedy is None else [*plans, objective.nearest(greedy)]
 
 
-def _decided(
-    objective: memory.ScheduleObjective, plans: list[memory.Plan], evaluations: int, seed: int, settings: dict[str, Any]
-) -> memory.Plan:
-    """Return the plan that the optimiser finds, of few decisions."""
-    tried = [
-        memory.ScheduleObjective(objective.graph, objective.budget, objective.machine, objective.options, pieces)
-        for pieces in (0, 3, 2, 1)
-    ]
-    few = next((one for one in tried if len(one.x0) <= DECISIONS), tried[-1])
-    result = _searched(few, [few.point(plan) for plan in plans], evaluations, seed, settings)
-    return few.plan(result.x)
+def _few(objective: memory.ScheduleObjective) -> memory.ScheduleObjective | None:
+    """Return the same with few enough decisions, storages of a role sharing them; None where that leaves too many."""
+    for pieces in (0, 3, 2, 1):
+        few = replace(objective, pieces=pieces)
+        if len(few.x0) <= DECISIONS:
+            return few
+    return None
 
 
 def _exchanged(objective: memory.ScheduleObjective, plans: list[memory.Plan], exchanges: int, seed: int) -> memory.Plan:
