@@ -1,7 +1,5 @@
 """What networks draw as they train: from generators of their own, so that no global one is touched."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
@@ -13,9 +11,6 @@ class Noise(nn.Module):
         super().__init__()
         self.rate = rate
         self.generator: torch.Generator | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"generator": None}  # torch copies none; a copy is quiet until it is reseeded
 
     @property
     def quiet(self) -> bool:
