@@ -116,8 +116,8 @@ def train(
     seeds, here = Seeds.of(seed), torch.device(device)
     _fits(recipe, data, here)
     parts = {name: on(part, here) for name, part in data.parts.items()}
-    state = Progress(net.to(here), recipe, seeds)
-    done = state.resumed(checkpoint, data)
+    state = Progress(net.to(here), recipe, seeds, data)
+    done = state.resumed(checkpoint)
     epochs = [Epoch(**row) for row in done]
     for epoch in epochs:
         _tell(report, epoch)
