@@ -4,8 +4,8 @@
 
 All begin with the thesis's plans, which cost no evaluations, and search {keep, recompute, offload}^n or, with --again,
 all seven actions. A plan above the budget is worse than any within it, and of two such the one nearer to it is better;
-lamcts is told so by a constraint. Two methods are `memory_plan.least_time`, which begins with the greedy plan too:
-"exchange" with all its evaluations in local search, "least_time" with as many in the optimiser as it has by default.
+lamcts is told so by a constraint. "exchange" is the local search, and "least_time" all of `memory_plan.least_time`,
+which begins with the greedy plan too: 50 evaluations of the optimiser, and the rest in exchanges.
 Without --overlap transfers are waited for, and the row "optimum" is the integer optimum, which no plan can be faster
 than; with it, and for large graphs, there is none. A row is the least time within the budget, on seeds 0 to 2 unless
 said otherwise, and the CPU seconds that this took. Rows go to results/memory_search.csv.
@@ -165,23 +165,18 @@ def greedy(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: i
 
 
 def exchange(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int) -> Point:
-    return least_time(f, budget, evaluations, seed, searched=0)
+    """Return what local search finds from where the others begin."""
+    point, _ = start(f, budget)
+    actions = [memory.WORDS[word] for word in f.options]
+    of = {"seed": seed, "machine": f.machine}
+    return f.point(memory.exchange(f.graph, f.plan(point), room(f, budget), evaluations, actions=actions, **of))
 
 
-def least_time(
-    f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int, searched: int = memory_plan.EVALUATIONS
-) -> Point:
-    searched = min(searched, evaluations)
-    plan = memory_plan.least_time(
-        f.graph,
-        budget * MB,
-        evaluations=searched,
-        exchanges=evaluations - searched,
-        seed=seed,
-        machine=f.machine,
-        options=f.options,
-    )
-    return f.point(plan)
+def least_time(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int) -> Point:
+    searched = min(memory_plan.EVALUATIONS, evaluations)
+    counts = {"evaluations": searched, "exchanges": evaluations - searched}
+    of = {"seed": seed, "machine": f.machine, "options": f.options}
+    return f.point(memory_plan.least_time(f.graph, budget * MB, **counts, **of))
 
 
 def room(f: memory.ScheduleObjective, budget: float) -> int:

@@ -8,6 +8,7 @@ from typing import NoReturn
 from lamcts import __version__
 from lamcts.cli.memory_options import memory_options
 from lamcts.cli.screen import ReaderLeft, complain, hush, in_options
+from lamcts.cli.trained_options import trained_options
 from lamcts.errors import LamctsError
 from lamcts.foreign import OURS
 from lamcts.text import safe_text
@@ -116,9 +117,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     own.add_argument("--report", metavar="REGEX", help=line)
     line = "end an evaluation that takes longer; a program with all that it started, a function as `timeout=` does"
     own.add_argument("--timeout", type=float, metavar="SECONDS", help=line)
-    line = (
-        "where the number is (default: the last on the last line); of several names NAME=REGEX (default: a JSON object)"
-    )
+    line = "where the number is (default: the last on the last line); of several NAME=REGEX (default: a JSON object)"
     own.add_argument("--pattern", action="append", metavar="REGEX", help=line)
     how = one.add_argument_group("the search")
     how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows; your own: 200)")
@@ -127,9 +126,8 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "stop trials that report and are behind others: median, halving, hyperband or extrapolation"
     how.add_argument("--pruner", metavar="NAME", help=line)
     out = _course(one, how)
-    out.add_argument(
-        "--check", type=int, default=CHECK_EPISODES, metavar="N", help="score the best policy on N new episodes"
-    )
+    line = "score the best policy on N new episodes"
+    out.add_argument("--check", type=int, default=CHECK_EPISODES, metavar="N", help=line)
     one.set_defaults(command=_late("lamcts.cli.run", "run"))
     return one
 
@@ -166,33 +164,17 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     one = commands.add_parser("nas", help=line, description=line + ".", allow_abbrev=False)
     what = one.add_argument_group("the networks")
     what.add_argument("--space", required=True, metavar="NAME", help="nasbench101, nasbench201, nasbench-macro, ...")
-    what.add_argument("--evaluate", default="table", metavar="HOW", help="by a table, or train them (default: table)")
     _tables(one)
-    _trained(one)
+    trained_options(one)
     how = one.add_argument_group("the search")
     line = "auto, lanas, lanas-published, alphax, evolution, local or random (default: auto)"
     how.add_argument("--search", default="auto", metavar="NAME", help=line)
-    line = "evaluations in all (default: as `lamcts list` shows, 1000 for lanas)"
-    how.add_argument("--budget", type=int, help=line)
+    how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows, 1000 for lanas)")
     line = "random networks to begin with (default: the search's own, for lanas 200, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
     _course(one, how)
     one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False, timeout=None)
     return one
-
-
-def _trained(one: _Parser) -> None:
-    of = one.add_argument_group("networks that are trained (nasnet, nasbench101, convnet, efficientnet, rnn)")
-    line = "digits, mnist, cifar10, wikitext2, tinyshakespeare, or a file .npz (default: digits; of rnn wikitext2)"
-    of.add_argument("--data", metavar="NAME", help=line)
-    of.add_argument("--side", type=int, metavar="N", help="make images so many pixels high and wide")
-    line = "a size of the networks, such as width=8 or cells=3; repeatable"
-    of.add_argument("--size", action="append", metavar="NAME=VALUE", help=line)
-    line = "how they are trained, such as epochs=6, rate=0.1 or optimiser=adamw; repeatable"
-    of.add_argument("--recipe", action="append", metavar="NAME=VALUE", help=line)
-    of.add_argument("--device", metavar="NAME", help="cpu or cuda (default: cpu)")
-    line = "stop trainings that are behind others: median, halving, hyperband or extrapolation"
-    of.add_argument("--pruner", metavar="NAME", help=line)
 
 
 def _memory(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
@@ -224,8 +206,7 @@ def _tables(one: _Parser) -> None:
     of.add_argument("--dataset", metavar="NAME", help="what the networks were trained on: cifar100, cora, ...")
     of.add_argument("--guide", metavar="NAME", help="the value that is searched: test, val, ...")
     of.add_argument("--vertices", type=int, metavar="N", help="the most that a cell may have")
-    line = "whether points of one network count as one"
-    of.add_argument("--keyed", action=argparse.BooleanOptionalAction, help=line)
+    of.add_argument("--keyed", action=argparse.BooleanOptionalAction, help="points of one network count as one, or not")
     of.add_argument("--latency", metavar="FILE", help="a table of latencies on devices")
     of.add_argument("--robustness", metavar="FILE", help="a table of accuracies under attack")
 

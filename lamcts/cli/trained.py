@@ -2,10 +2,11 @@
 
 import argparse
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,23 +23,28 @@ if TYPE_CHECKING:
 
 BUDGET = 30  # networks of a first run: the issue of a search, within half an hour on digits (untuned)
 FOLDER, NETWORK = "trained", "network.npz"  # of trainings, and of the best network, in the folder of a run
-OPTIONS = ("data", "side", "size", "recipe", "device")  # beside --evaluate train alone
+OPTIONS = ("data", "side", "size", "recipe", "inherit", "device")  # beside --evaluate train alone
 
 
 class Kind(NamedTuple):
-    """Networks that can be trained: their space, and sizes that a core trains in seconds on small images."""
+    """Networks that can be trained: their space, and sizes that a core trains in seconds on small images; a recipe."""
 
     make: Callable[[], ArchitectureSpace]
-    sizes: dict[str, Any]
+    sizes: Mapping[str, Any]
+    recipe: Mapping[str, Any] = MappingProxyType({})  # where the default of `Recipe` does not fit
 
 
+TEXTS = {"optimiser": "adamw", "rate": 5e-3, "clip": 0.25}  # untuned; 0.25: torch's example of a word language model
 KINDS = {  # sizes untuned: a second or less an epoch of the digits
     "nasnet": Kind(nas.NasNet, {"width": 8, "cells": 3}),
     "nasbench101": Kind(nas.NasBench101, {"width": 16, "cells": 1, "stages": 2}),
+    "nasbench201": Kind(nas.NasBench201, {"widths": (8, 16), "cells": 1}),
+    "transnas": Kind(nas.TransNas, {"widths": (8, 16), "cells": 1}),
+    "digits4096": Kind(nas.Digits4096, {"widths": (8,), "cells": 1}, {"batch": 32, "rate": 0.1}),  # as its table
     "convnet": Kind(nas.ConvNet, {"stages": 3}),
     "efficientnet": Kind(nas.EfficientNet, {"width": 0.25, "stem_stride": 1}),
     "accel-nasbench": Kind(nas.AccelNasBench, {"width": 0.25, "stem_stride": 1}),
-    "rnn": Kind(lambda: nas.EnasCell(nodes=8), {"width": 64}),
+    "rnn": Kind(lambda: nas.EnasCell(nodes=8), {"width": 64}, TEXTS),
 }
 
 
@@ -46,7 +52,7 @@ def given(args: argparse.Namespace) -> Given:
     """Return the objective that the options name; ValueError where they do not fit together."""
     if find_spec("torch") is None:
         raise MissingExtra.of("torch", "torch")
-    from lamcts.neural.train import TrainObjective, load
+    from lamcts.neural.train import TrainObjective, TransferObjective, load
 
     of_texts = args.space == "rnn"
     data = load(args.data or ("wikitext2" if of_texts else "digits"), args.side)
@@ -55,9 +61,10 @@ def given(args: argparse.Namespace) -> Given:
     short = "-".join([args.space, Path(args.data or data.name).stem, *([str(args.side)] if args.side else [])])
     name, kind = f"{args.space} trained on {data.name}", KINDS[args.space]
     place = folder_of(args, Given(None, name, short, {}))
-    recipe, score = _recipe(values_of("--recipe", args.recipe)), "loss" if of_texts else "accuracy"
-    sizes = kind.sizes | values_of("--size", args.size)
-    made = TrainObjective(kind.make(), data, recipe, sizes, score, args.device or "cpu", place / FOLDER)  # type: ignore[arg-type]
+    recipe, score = _recipe({**kind.recipe, **values_of("--recipe", args.recipe)}), "loss" if of_texts else "accuracy"
+    sizes = {**kind.sizes, **values_of("--size", args.size)}
+    objective = TransferObjective if args.inherit else TrainObjective
+    made = objective(kind.make(), data, recipe, sizes, score, args.device or "cpu", place / FOLDER)  # type: ignore[arg-type]
     made.build(made.architectures.random(np.random.default_rng(0)))  # sizes that make no network are told at once
     return Given(made, name, short, {}, BUDGET)
 
