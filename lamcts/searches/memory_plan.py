@@ -103,11 +103,14 @@ def _room(objective: memory.ScheduleObjective) -> int:
 
 
 def _starts(objective: memory.ScheduleObjective) -> list[memory.Plan]:
-    """Return the plans that a search within a budget begins with: they cost no evaluations."""
+    """Return the plans that a search within a budget begins with, among them greedy ones with and without the host."""
     plans = [objective.plan(point) for point in objective.starts()]
     choices = [memory.WORDS[word] for word in objective.options]
-    greedy = memory.greedy(objective.graph, _room(objective), objective.machine, choices=choices)
-    return plans if greedy is None else [*plans, objective.nearest(greedy)]
+    staying = [action for action in choices if not action.word.startswith("offload")]
+    for some in (choices, *([staying] if staying != choices else [])):
+        greedy = memory.greedy(objective.graph, _room(objective), objective.machine, choices=some)
+        plans += [] if greedy is None else [objective.nearest(greedy)]
+    return plans
 
 
 def _few(objective: memory.ScheduleObjective) -> memory.ScheduleObjective | None:
