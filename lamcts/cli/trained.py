@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BUDGET = 30  # networks of a first run: the issue of a search, within half an hour on digits (untuned)
 FOLDER, NETWORK = "trained", "network.npz"  # of trainings, and of the best network, in the folder of a run
-OPTIONS = ("data", "side", "size", "recipe", "device")  # beside --evaluate train alone
+OPTIONS = ("data", "side", "size", "recipe", "inherit", "device")  # beside --evaluate train alone
 
 
 class Kind(NamedTuple):
@@ -52,7 +52,7 @@ def given(args: argparse.Namespace) -> Given:
     """Return the objective that the options name; ValueError where they do not fit together."""
     if find_spec("torch") is None:
         raise MissingExtra.of("torch", "torch")
-    from lamcts.neural.train import TrainObjective, load
+    from lamcts.neural.train import TrainObjective, TransferObjective, load
 
     of_texts = args.space == "rnn"
     data = load(args.data or ("wikitext2" if of_texts else "digits"), args.side)
@@ -63,7 +63,8 @@ def given(args: argparse.Namespace) -> Given:
     place = folder_of(args, Given(None, name, short, {}))
     recipe, score = _recipe({**kind.recipe, **values_of("--recipe", args.recipe)}), "loss" if of_texts else "accuracy"
     sizes = {**kind.sizes, **values_of("--size", args.size)}
-    made = TrainObjective(kind.make(), data, recipe, sizes, score, args.device or "cpu", place / FOLDER)  # type: ignore[arg-type]
+    objective = TransferObjective if args.inherit else TrainObjective
+    made = objective(kind.make(), data, recipe, sizes, score, args.device or "cpu", place / FOLDER)  # type: ignore[arg-type]
     made.build(made.architectures.random(np.random.default_rng(0)))  # sizes that make no network are told at once
     return Given(made, name, short, {}, BUDGET)
 

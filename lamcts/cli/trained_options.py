@@ -15,6 +15,8 @@ def trained_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--size", action="append", metavar="NAME=VALUE", help=line)
     line = "how they are trained, such as epochs=6, rate=0.1 or optimiser=adamw; repeatable"
     of.add_argument("--recipe", action="append", metavar="NAME=VALUE", help=line)
+    line = "begin with the weights of the nearest network that is trained, and train for 20/70 of the epochs"
+    of.add_argument("--inherit", action="store_true", default=None, help=line)
     of.add_argument("--device", metavar="NAME", help="cpu or cuda (default: cpu)")
     line = "stop trainings that are behind others: median, halving, hyperband or extrapolation"
     of.add_argument("--pruner", metavar="NAME", help=line)

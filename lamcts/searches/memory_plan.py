@@ -3,6 +3,7 @@
 plan = least_time(graph, "900MB", seed=0)
 """
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,8 @@ from lamcts.graphs import MB, StepGraph
 from lamcts.neural import memory
 
 EVALUATIONS = 50  # of the optimiser, for the least time: more took minutes and gained nothing after the exchange
-FRONT_EVALUATIONS = 300  # for a front: a few seconds for AlexNet
-EXCHANGES, EACH = 1000, 20  # and so many for each storage: a quarter of a second for AlexNet, ten for a ResNet152
+POINTS = 12  # of a front: a few seconds for AlexNet
+EXCHANGES, EACH = 5000, 50  # and so many for each storage: seconds for AlexNet, half a minute for a ResNet152 (untuned)
 RUNNERS = 4  # starts of which the exchange goes on from the best, after half of it
 DECISIONS = 50  # at most that the optimiser has: with some hundred it takes as long as everything else
 
@@ -33,7 +34,7 @@ def least_time(
     The search begins with the thesis's plans and the greedy one. `evaluations` are those of the optimiser, which
     decides storage by storage, or in large graphs for storages of the same role at once; it is left out where there are
     too many roles, or by 0. `exchanges` are plans simulated by local search after that (see `memory.exchange`), half of
-    them from the best few plans so far, half from the best of what came out; 1,000 and 20 for each storage unless said
+    them from the best few plans so far, half from the best of what came out; 5,000 and 50 for each storage unless said
     otherwise. `settings` go to `lamcts.minimize`. ValueError where no plan within the budget was found; its message has
     the smallest peak that was.
     """
@@ -56,17 +57,43 @@ def least_time(
 def front(
     graph: StepGraph,
     *,
-    evaluations: int = FRONT_EVALUATIONS,
+    points: int = POINTS,
+    evaluations: int = 0,
+    exchanges: int | None = None,
     seed: int = 0,
     machine: memory.Machine | None = None,
-    options: tuple[str, ...] = memory.OPTIONS,
+    options: tuple[str, ...] = memory.ALL_OPTIONS,
     **settings: Any,
 ) -> list[memory.Plan]:
-    """Return plans of which none has both a lower peak and less time than another, from the lowest peak on."""
+    """Return plans of which none has both a lower peak and less time than another, from the lowest peak on.
+
+    From where everything is kept, budgets go down by a share 1 / `points` of what the thesis's plans save, or to just
+    below the last peak, and `least_time`, which says what the other arguments are, finds a plan within each. A search
+    for both objectives at once, `lamcts.minimize(memory.ScheduleObjective(graph), ...)`, stays far behind.
+    """
     objective = memory.ScheduleObjective(graph, None, machine, options)
-    result = _searched(objective, objective.starts(), evaluations, seed, settings)
-    points = sorted((one.point for one in result.front), key=lambda point: objective(point)[memory.PEAK])
-    return [objective.plan(point) for point in points]
+    plans = [objective.plan(point) for point in objective.starts()]
+    peaks = [objective.simulator.cost(plan.actions).peak_bytes for plan in plans]
+    step = max((max(peaks) - min(peaks)) // points, 1)
+    search: dict[str, Any] = {"evaluations": evaluations, "exchanges": exchanges, "machine": machine}
+    room = max(peaks) - step
+    while room >= min(peaks):
+        plan = least_time(graph, room + graph.outside_bytes, seed=seed, options=options, **search, **settings)
+        plans.append(plan)
+        room = min(room - step, objective.simulator.cost(plan.actions).peak_bytes - 1)
+    return _undominated(objective.simulator, plans)
+
+
+def _undominated(simulator: memory.Simulator, plans: list[memory.Plan]) -> list[memory.Plan]:
+    """Return the plans that none is level with or ahead of, from the lowest peak on; of equal ones the first."""
+    best: list[memory.Plan] = []
+    fastest = math.inf
+    costs = [simulator.cost(plan.actions) for plan in plans]
+    for i in sorted(range(len(plans)), key=lambda i: (costs[i].peak_bytes, costs[i].seconds)):
+        if costs[i].seconds < fastest:
+            best.append(plans[i])
+            fastest = costs[i].seconds
+    return best
 
 
 def _room(objective: memory.ScheduleObjective) -> int:

@@ -48,6 +48,18 @@ def test_the_same_command_goes_on_and_another_recipe_is_another_run(capsys):
     assert code != 0 and "rate" in err
 
 
+def test_networks_begin_with_the_weights_of_others_where_asked_to(capsys, tmp_path):
+    words = "nas --space convnet --evaluate train --data mine.npz --search local --first 1 --budget 3 --inherit"
+    code, _, _ = said(capsys, *words.split(), "--quiet", "--no-plot", "--recipe", "epochs=4")
+    lengths = sorted(len(epochs_in(file)) for file in (tmp_path / "convnet-mine-local-seed0").rglob("*-*-*.npz"))
+    assert code == 0 and lengths == [1, 1]  # the neighbours of the first: an epoch of 4, as 20 of 70
+
+
+def epochs_in(file):
+    with np.load(file, allow_pickle=False) as held:
+        return json.loads(str(held["said"]))["epochs"]
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [

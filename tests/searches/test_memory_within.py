@@ -4,7 +4,7 @@ import pytest
 
 from lamcts.graphs import MB, alexnet, thesis_graph
 from lamcts.neural.memory import size_of, size_text
-from lamcts.searches.memory_fit import curve, front, greedy, presets, smallest, within
+from lamcts.searches.memory_fit import curve, fates, front, greedy, presets, smallest, within
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +48,21 @@ def test_the_front_has_what_none_is_ahead_of_and_once(graph):
     assert all(any(two.peak_bytes <= one.peak_bytes and two.seconds <= one.seconds for two in best) for one in reports)
 
 
-def test_what_a_search_for_the_front_finds_is_added_where_nothing_is_ahead_of_it(graph):
-    found = curve(graph, evaluations=40, sampler="mutate", tree=None, seed=1)
-    known, new = [one for one in found if "searched" not in one.plan.name], found[len(curve(graph, evaluations=0)) :]
-    assert new and [*known, *new] == found
-    for one in new:
-        assert not any(two.peak_bytes <= one.peak_bytes and two.seconds <= one.seconds for two in known)
+def test_what_a_search_finds_at_each_budget_is_added_where_nothing_is_ahead_of_it(graph):
+    found, keeping = curve(graph, evaluations=1, exchanges=400, sampler="mutate", seed=1), 1489.355 * MB
+    searched = [i for i, one in enumerate(found) if "searched" in one.plan.name]
+    known = [one.plan for one in curve(graph, evaluations=0)]
+    assert [one.plan for one in found if "searched" not in one.plan.name] == known
+    for i in searched:
+        new, share = found[i], int(found[i].plan.name.split()[1])
+        assert new.peak_bytes <= keeping * share / 100 * (1 + 1e-6)
+        assert not any(two.peak_bytes <= new.peak_bytes and two.seconds <= new.seconds for two in found[:i])
+    assert searched
+
+
+def test_what_has_no_time_to_be_away_counts_as_kept(graph):
+    convolutions = fates(presets(graph)[2])  # the last of them is wanted back before it could leave
+    assert convolutions == (18, 0, 4) and str(convolutions) == "18 kept, 0 recomputed, 4 offloaded"
 
 
 def test_presets_can_all_be_carried_out(graph):

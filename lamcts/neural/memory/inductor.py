@@ -19,7 +19,7 @@ from lamcts.neural.memory.rivals import partition
 from lamcts.neural.memory.simulator import Simulator
 from lamcts.neural.memory.sizes import size_of
 
-ANY = 1e-6  # torch's budget: so near 0 that its partitioner always asks the solver; at 0 it never does
+ANY = 1e-6  # torch's own budget: so small that its partitioner asks the solver, and not 0, where it never does
 NAMES = {
     "torch._inductor.custom_graph_pass": ("CustomKnapsackSolver",),
     "torch._functorch.config": ("activation_memory_budget_solver", "patch"),

@@ -104,7 +104,7 @@ def train(
 ) -> Trained:
     """Train a network, which is changed, and return what came of it.
 
-    The same seed gives the same result on CPU, to the bit, if the network draws by `Noise` alone.
+    The same seed gives the same result on CPU, to the bit, with as many threads, if the network draws by `Noise` alone.
 
     net: gives classes' scores [n, k] for examples [n, ...], or [n, t, k] for texts.
     checkpoint: a file that holds the training after each epoch; where it is there, the training goes on from it.
@@ -116,8 +116,8 @@ def train(
     seeds, here = Seeds.of(seed), torch.device(device)
     _fits(recipe, data, here)
     parts = {name: on(part, here) for name, part in data.parts.items()}
-    state = Progress(net.to(here), recipe, seeds)
-    done = state.resumed(checkpoint, data)
+    state = Progress(net.to(here), recipe, seeds, data)
+    done = state.resumed(checkpoint)
     epochs = [Epoch(**row) for row in done]
     for epoch in epochs:
         _tell(report, epoch)

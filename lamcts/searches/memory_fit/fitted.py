@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from lamcts.neural.trace import Trace
 
-KINDS = {"keep": "kept", "recompute": "recomputed", "offload": "offloaded"}
+KINDS = ("keep", "recompute", "offload")
 
 
 class Fates(NamedTuple):
@@ -26,13 +26,15 @@ class Fates(NamedTuple):
 
 
 def fates(report: memory.Report) -> Fates:
-    """Return what becomes of the storages that the backward pass wants under a plan, be it to make others anew."""
-    wanted = memory.Simulator(report.graph).wanted(report.plan.actions)
-    words = [
-        memory.Action(one).word.partition("-")[0]
-        for one, at in zip(report.plan.actions, wanted, strict=True)
-        if at >= 0
-    ]
+    """Return what becomes of the storages that the backward pass wants under a plan, be it to make others anew.
+
+    One that is to travel, and has no time to be away, is kept.
+    """
+    graph = report.graph
+    back = {event.storage for event in report.events if event.comes and event.step >= graph.forward_count}
+    wanted = memory.Simulator(graph).wanted(report.plan.actions)
+    rows = zip(graph.movable, report.plan.actions, wanted, strict=True)
+    words = [memory.Action(one).word.partition("-")[0] if i in back else "keep" for i, one, at in rows if at >= 0]
     return Fates(*(words.count(word) for word in KINDS))
 
 

@@ -103,7 +103,7 @@ def test_a_front_of_a_small_network_is_that_of_all_its_plans():
     objective = ScheduleObjective(graph, machine=Machine(link_bytes_per_second=1e11))
     costs = {tuple(objective(point).values()) for point in every(objective)}
     best = {cost for cost in costs if not dominated(cost, costs)}
-    plans = memory_plan.front(graph, evaluations=40, seed=0, machine=objective.machine)
+    plans = memory_plan.front(graph, seed=0, machine=objective.machine, options=OPTIONS)
     found = {tuple(objective(objective.point(plan)).values()) for plan in plans}
     assert found <= costs
     assert min(best) in found and min(best, key=lambda cost: cost[1]) in found

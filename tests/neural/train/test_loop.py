@@ -1,3 +1,4 @@
+import copy
 import os
 from itertools import pairwise
 
@@ -151,3 +152,9 @@ def test_half_precision_learns_as_well_and_keeps_its_weights_whole(little):
     assert all(weight.dtype == torch.float32 for weight in half.net.parameters())
     with pytest.raises(ValueError, match="expected 'float32' or 'bfloat16' on cpu"):
         train(net(), little, Recipe(precision="float16"))
+
+
+def test_a_trained_network_can_be_copied_and_trained_again(little):
+    trained = train(net(noise=0.2), little, ADAM).net
+    again, other = (numbers(train(each, little, ADAM, seed=1)) for each in (copy.deepcopy(trained), trained))
+    assert again == other
