@@ -46,8 +46,9 @@ class Simulator:
 
     def cost(self, actions: Sequence[Action]) -> Cost:
         """Return what a plan costs that does `actions` [n] to the movable storages and frees what is not needed."""
-        found = self.price(actions)
-        return Cost(int(found.live.max()), *found[1:])
+        chosen = bytes(actions)
+        found = self._pricer.price(chosen)
+        return Cost(int(found.live.max()), *found[1:]) if found else self.stepped(chosen)[0]
 
     def price(self, actions: Sequence[int]) -> Price:
         """Return the same, with the most bytes that are live at each step.
