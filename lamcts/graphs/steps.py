@@ -35,6 +35,9 @@ class Step(NamedTuple):
 
     forward: whether it belongs to the forward pass. reads, writes: storages. flops: operations; moved_bytes: read and
     written. checkpoint: as in `layers.Kind`. workspace_bytes: scratch memory with which it would run faster.
+    node: backward steps in a row of one number are one formula, which asks for the movable storages that it reads one
+    after the other, in this order, and holds each until its last step (-1: a step that asks for all at once, and holds
+    none longer). copied_bytes: of what is outside it changes so much in place, and a copy of it when it runs again.
     """
 
     name: str
@@ -46,6 +49,8 @@ class Step(NamedTuple):
     moved_bytes: int
     checkpoint: bool = False
     workspace_bytes: int = 0
+    node: int = -1
+    copied_bytes: int = 0
 
 
 @dataclass(frozen=True, eq=False)

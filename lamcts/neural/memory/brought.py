@@ -15,7 +15,7 @@ from lamcts.types import Rows
 
 # As plain numbers, which compare faster. Odd ones make anew, even ones but KEEP fetch.
 KEEP, OFFLOAD = int(Action.KEEP), int(Action.OFFLOAD)
-EACH = int(Action.RECOMPUTE_EACH)  # from here on: what is brought goes when the step ends
+EACH = int(Action.RECOMPUTE_EACH)  # from here on: what is brought goes when the step ends, or the last of its node
 
 
 class Brought(NamedTuple):
@@ -79,7 +79,7 @@ class Bringer:
             if (old := self.brought.pop(t, NOTHING)) is not NOTHING:
                 self._take(t, old, -1)
             missing = [i for i in self.known.needs[t] if not self._there(i, t)]
-            new = self._bring(t, missing) if missing else NOTHING
+            new = self._bring(t) if missing else NOTHING
             if missing:
                 self.brought[t] = new
                 self._take(t, new, 1)
@@ -129,15 +129,34 @@ class Bringer:
                 self.spells[i][t] = new[i]
         return changed
 
-    def _bring(self, t: int, missing: list[int]) -> Brought:
-        """Return what it takes to fetch or make anew what step t misses."""
+    def _bring(self, t: int) -> Brought:
+        """Return what it takes to fetch or make anew what step t misses, group by group."""
+        known, size = self.known, self.known.size
+        ends: dict[int, int] = {}
+        involved, times, made, fetched, highest = set(), [], 0, 0, 0
+        for asked in known.asked[t]:
+            found = self._bring_group(t, asked, ends)
+            highest = max(highest, sum([size[i] for i in ends]) + found.beyond)
+            ends |= found.ends
+            involved |= found.involved
+            times += found.times
+            made, fetched = made + found.recomputes, fetched + found.fetched_bytes
+        stayed = sum([size[i] for i in ends])
+        beyond = max(0, highest - stayed + known.fixed_before[t] - known.fixed_during[t])
+        return Brought(ends, involved, times, made, fetched, beyond)
+
+    def _bring_group(self, t: int, asked: list[int], before: dict[int, int]) -> Brought:
+        """Return what it takes for one group, `before` having been brought; beyond: bytes more than then, at most."""
         known, chosen, size, ticks = self.known, self.chosen, self.known.size, self.known.ticks
-        wanted = self._closure(t, missing)
+        missing = [i for i in asked if i not in before and not self._there(i, t)]
+        if not missing:
+            return NOTHING
+        wanted = self._closure(t, missing, before)
         made = [i for i in wanted if chosen[i] & 1]
         user = {source: i for i in made for source in known.inputs[i]}  # the last one
         ends, helpers = {}, set()
         times, making = [], 0
-        now = highest = stayed = 0  # bytes beyond those that were there
+        now = highest = 0  # bytes beyond those that were there
         for i in wanted:
             now += size[i]
             if chosen[i] & 1:
@@ -147,20 +166,18 @@ class Bringer:
                 times.append((making, ticks.transfer[i]))
                 making = 0
                 highest = max(highest, now)
-            end = self._end(i, t)
+            end = self._end(i, t, asked)
             if end >= 0:
                 ends[i] = end
-                stayed += size[i]
             else:
                 helpers.add(i)
             if helpers:
                 now -= sum([size[one] for one in known.inputs[i] if one in helpers and user[one] == i])
         times.append((making, 0))
-        beyond = max(0, highest - stayed + known.fixed_before[t] - known.fixed_during[t])
         fetched = sum([size[i] for i in wanted]) - sum([size[i] for i in made])
-        return Brought(ends, {*wanted, *user}, times, len(made), fetched, beyond)
+        return Brought(ends, {*wanted, *user}, times, len(made), fetched, highest)
 
-    def _closure(self, t: int, missing: list[int]) -> list[int]:
+    def _closure(self, t: int, missing: list[int], before: dict[int, int]) -> list[int]:
         """Return what has to be brought, in an order in which all that a storage is made of comes before it."""
         inputs, chosen = self.known.inputs, self.chosen
         found, stack = set(missing), list(missing)
@@ -168,16 +185,16 @@ class Bringer:
             i = stack.pop()
             if chosen[i] & 1:
                 for source in inputs[i]:
-                    if source not in found and not self._there(source, t):
+                    if source not in found and source not in before and not self._there(source, t):
                         found.add(source)
                         stack.append(source)
         return missing if len(found) == 1 else sorted(found, key=self.known.done.__getitem__)
 
-    def _end(self, i: int, t: int) -> int:
+    def _end(self, i: int, t: int, asked: list[int]) -> int:
         """Return the step with which what was brought at step t leaves; -1 for one that only helped."""
         action, last = self.chosen[i], self.last[i]
         if action <= OFFLOAD:
             return last if last > t or i in self.known.needs[t] else -1
-        if i not in self.known.needs[t]:
+        if i not in asked:
             return -1
-        return t if action >= EACH else self.known.last_need[i]
+        return self.known.ends[t] if action >= EACH else self.known.last_need[i]

@@ -98,7 +98,7 @@ def waited(scheme: Scheme, sent: Sequence[int], held: dict[int, int]) -> int:
         return sum([transfer[i] for i in sent])
     stalled = link_free = 0
     done: dict[int, int] = {}
-    count, begins, used = len(scheme.size), scheme.made, scheme.used
+    count, begins, used = len(scheme.size), scheme.done, scheme.used
     ends = [(2 * held.get(i, used[i]) + 1) * count + i for i in sent]
     for key in sorted([2 * begins[i] * count + i for i in sent] + ends):  # by step; sent before it leaves; by number
         t, i = divmod(key, count)

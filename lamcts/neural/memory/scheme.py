@@ -30,8 +30,9 @@ class Scheme:
     """Lists by step [S] or by movable storage [n]; the rest of the memory, `fixed`, does as liveness says.
 
     fixed_before, fixed_during, fixed_count [S]: bytes when a step begins and while it runs, and storages while it runs.
-    needs [S]: the movable storages that a backward step reads; none of a forward step. seconds [S]; elapsed [S + 1]:
-    their sums. size, making, scratch [n]: bytes, the time to make it anew, and further bytes meanwhile.
+    needs [S]: the movable storages that a backward step reads; none of a forward step. asked [S]: the same, in groups
+    that are brought one after the other. ends [S]: the last step of the same node. seconds [S]; elapsed [S + 1]: their
+    sums. size, making, scratch [n]: bytes, the time to make it anew, and further bytes meanwhile.
     inputs [n]: the movable storages that it is made of. made, done, used [n]: forward steps: the first and the last
     that writes it, the last that has to do with it. What one is made of is done before it, whatever its number.
     first_need, last_need [n]: backward steps, NEVER and -1 where there is none. sources [n]: whether all it is made of
@@ -44,6 +45,8 @@ class Scheme:
     fixed_during: list[int]
     fixed_count: list[int]
     needs: list[list[int]]
+    asked: list[list[list[int]]]
+    ends: list[int]
     seconds: list[float]
     elapsed: list[float]
     size: list[int]
@@ -90,18 +93,19 @@ def scheme(graph: StepGraph, machine: Machine) -> Scheme:
     seconds = [machine.seconds(step) for step in graph.steps]
     makers = [graph.makers[storage] for storage in graph.movable]
     reads = [tuple({one for t in steps for one in graph.steps[t].reads}) for steps in makers]
-    written = [{one for t in steps for one in graph.steps[t].writes} for steps in makers]
     needs = _needs(graph, number)
     return Scheme(
         graph,
         machine,
         *_fixed(graph, number),
         needs,
+        [[found] if step.node < 0 else [[i] for i in found] for step, found in zip(graph.steps, needs, strict=True)],
+        _node_ends(graph),
         seconds,
         list(accumulate(seconds, initial=0.0)),
         [sizes[storage] for storage in graph.movable],
         [sum(seconds[t] for t in steps) for steps in makers],
-        [sum(sizes[one] for one in outputs - {me}) for outputs, me in zip(written, graph.movable, strict=True)],
+        [_scratch(graph, steps, me) for steps, me in zip(makers, graph.movable, strict=True)],
         [sorted({number[one] for one in found if one in number and number[one] != i}) for i, found in enumerate(reads)],
         [steps[0] for steps in makers],
         [steps[-1] for steps in makers],
@@ -119,6 +123,20 @@ def _sources(graph: StepGraph, number: dict[int, int]) -> list[bool]:
         all(written.get(one, -1) < t for t in graph.makers[me] for one in graph.steps[t].reads if one != me)
         for me in number
     ]
+
+
+def _scratch(graph: StepGraph, makers: tuple[int, ...], me: int) -> int:
+    """Return the most bytes beside its own that one of the steps takes which make a storage anew."""
+    steps = [graph.steps[t] for t in makers]
+    return max(sum(graph.storages[one].bytes for one in {*step.writes} - {me}) + step.copied_bytes for step in steps)
+
+
+def _node_ends(graph: StepGraph) -> list[int]:
+    ends = list(range(len(graph.steps)))
+    for t in reversed(ends[:-1]):
+        if graph.steps[t].node == graph.steps[t + 1].node >= 0:
+            ends[t] = ends[t + 1]
+    return ends
 
 
 def _needs(graph: StepGraph, number: dict[int, int]) -> list[list[int]]:

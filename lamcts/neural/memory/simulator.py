@@ -22,7 +22,7 @@ from lamcts.neural.memory.spans import spans
 
 HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once it is back, it stays for all that is made of it
 
-EACH = (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)  # it goes when the step ends that needed it
+EACH = (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)  # it goes when the step ends that needed it, or the last of its node
 
 
 class Cost(NamedTuple):
@@ -157,8 +157,11 @@ class _Play:
 
     def _bring(self, t: int) -> int:
         """Fetch or make anew what step t misses, and all that this takes; return the most bytes live meanwhile."""
+        return max(self._bring_group(t, asked) for asked in self.scheme.asked[t])
+
+    def _bring_group(self, t: int, asked: list[int]) -> int:
         scheme, highest = self.scheme, 0
-        wanted = self._closure([i for i in scheme.needs[t] if not self.there[i]])
+        wanted = self._closure([i for i in asked if not self.there[i]])
         user = {source: i for i in wanted if self._made_anew(i) for source in scheme.inputs[i]}  # the last one
         for i in wanted:
             self._enter(i, t)
@@ -169,9 +172,9 @@ class _Play:
             else:
                 self.late += self._fetch(i, t)
                 highest = max(highest, self.bytes + scheme.fixed_before[t])
-            self._settle(i, t)
+            self._settle(i, t, asked)
             for source in scheme.inputs[i]:
-                if user.get(source) == i and source in wanted and not self._stays(source, t):
+                if user.get(source) == i and source in wanted and not self._stays(source, t, asked):
                     self._leave(source, t, 0)
         return highest
 
@@ -189,17 +192,17 @@ class _Play:
     def _made_anew(self, i: int) -> bool:
         return self.actions[i] in RECOMPUTED
 
-    def _stays(self, i: int, t: int) -> bool:
+    def _stays(self, i: int, t: int, asked: list[int]) -> bool:
         """Return whether a storage that was brought at step t is held on: until its last need, or it was a helper."""
-        if i in self.scheme.needs[t]:
+        if i in asked:
             return True
-        return self.actions[i] in HELD and self.last[i] > t
+        return self.actions[i] in HELD and (self.last[i] > t or i in self.scheme.needs[t])
 
-    def _settle(self, i: int, t: int) -> None:
+    def _settle(self, i: int, t: int, asked: list[int]) -> None:
         """Note when a storage that stays will leave."""
-        if self._stays(i, t):
+        if self._stays(i, t, asked):
             until = self.last[i] if self.actions[i] in HELD else self.scheme.last_need[i]
-            until = t if self.actions[i] in EACH else until
+            until = self.scheme.ends[t] if self.actions[i] in EACH else until
             self.leaves.setdefault(until, []).append(i)
 
     def _fetch(self, i: int, t: int) -> int:

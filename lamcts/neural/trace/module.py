@@ -85,9 +85,9 @@ def faked(fake: FakeTensorMode, module: nn.Module, batch: Any) -> tuple[dict[str
 
 
 def whole_step(
-    module: nn.Module, held: dict[str, Tensor], call: Any, loss: Callable[[Any], Tensor] | None, turn: Callable[[], Any]
+    module: nn.Module, held: dict[str, Tensor], call: Any, loss: Callable[[Any], Tensor] | None, turn: Callable[[Tensor], Any]
 ) -> None:
-    """Run a step of `module` on `call`, its arguments, with `held` for parameters and buffers; `turn` is called midway.
+    """Run a step of `module` on `call`, its arguments, with `held` for parameters and buffers; `turn` gets its number midway.
 
     They are held until the end: where checkpoints are, the backward pass calls the module again.
     """
@@ -98,13 +98,13 @@ def whole_step(
 class _Step(nn.Module):
     """A forward and a backward pass as one call."""
 
-    def __init__(self, module: nn.Module, loss: Callable[[Any], Tensor] | None, turn: Callable[[], Any]) -> None:
+    def __init__(self, module: nn.Module, loss: Callable[[Any], Tensor] | None, turn: Callable[[Tensor], Any]) -> None:
         super().__init__()
         self.module, self.loss, self.turn = module, loss, turn
 
     def forward(self, *args: Any, **kwargs: Any) -> None:
         number = scalar(self.module(*args, **kwargs), self.loss)
-        self.turn()
+        self.turn(number)
         number.backward()  # type: ignore[no-untyped-call]
 
 

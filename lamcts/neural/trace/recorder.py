@@ -4,8 +4,10 @@ Storages are told apart by their address, which no other one gets while a weak r
 can be recorded too, and are freed as ever.
 """
 
+import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,14 +20,20 @@ from lamcts.graphs import Step, StepGraph, Storage
 from lamcts.graphs import Tensor as Named
 from lamcts.neural.trace.fakes import as_run
 
+STATISTICS = ("running_mean", "running_var")  # changed in place by operations whose schema does not say so
+
 KINDS = {"convolution": "conv", "addmm": "fc", "mm": "fc", "bmm": "fc", "linear": "fc"}  # as the layers are called
 
 SHAPED = {f"{what}_like" for what in ("empty", "zeros", "ones", "full", "rand", "randn")}  # they read no numbers
 SHAPED |= {f"new_{what}" for what in ("empty", "zeros", "ones", "full", "empty_strided")}
 
 
-class Packed(NamedTuple):
-    """A tensor that autograd saved: its storage, where that happened, and the tensor."""
+@dataclass(eq=False)
+class Packed:
+    """A tensor that autograd saved: its storage, where that happened, and the tensor.
+
+    The engine lets it go when the node that saved it has run: until then what was unpacked is held.
+    """
 
     storage: int
     place: str
@@ -50,8 +58,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.forward = True
         self._seen: dict[int, int] = {}
         self._refs: list[StorageWeakRef] = []
-        self._wanted: list[int] = []  # unpacked for the next step
+        self._unpacked: list[weakref.ref[Packed]] = []  # of the node that runs
+        self._wanted: list[int] = []  # their storages
+        self._before = 0  # so many of them were unpacked for an earlier step
         self._unread: set[int] = set()
+        self._loss: int | None = None
         self._alive: list[int] = []  # gradients and what is made on the way to them
         self._until: dict[int, int] = {}  # the last step at which these were there
         self._names: tuple[dict[str, int], dict[str, int]] = ({}, {})  # how often each was given: steps, storages
@@ -70,8 +81,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._record(func, given, [*made, *changed_by(func, args, kwargs)], (args, kwargs, result))
         return result
 
-    def turn(self) -> None:
-        """End the forward pass."""
+    def turn(self, loss: Tensor) -> None:
+        """End the forward pass with its number, which whoever calls `backward` holds until the end."""
+        self._loss = self._number(self.fake(loss), "temporary", "loss")
         self.forward = False
         self.place.clear()
 
@@ -87,6 +99,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def unpack(self, packed: Packed) -> Tensor:
         """Note that the next step needs what was saved, whether an operation reads it or not."""
         self._wanted.append(packed.storage)
+        self._unpacked.append(weakref.ref(packed))
         self._unread.discard(packed.storage)
         self.place[:] = [packed.place]
         return packed.tensor
@@ -96,13 +109,21 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         for tensor in kept:
             number = self._number(tensor, "outside", "outside")
             self.storages[number] = Storage(self.storages[number].name, 0, "outside")
-        if self._unread and self.steps:  # saved, and never asked for: there until the end
-            last = self.steps[-1]
-            self.steps[-1] = last._replace(reads=tuple(dict.fromkeys((*last.reads, *sorted(self._unread)))))
+        self._hold_on()
         self._fix_held()
         self._lengthen()
         tensors = tuple(Named(storage.name, i) for i, storage in enumerate(self.storages))
         return StepGraph(tuple(self.steps), tuple(self.storages), tensors, "traced", outside_bytes)
+
+    def _hold_on(self) -> None:
+        """Let the last step read what is there until the end: the loss, and what was saved and never asked for."""
+        loss = [] if self._loss is None else [self._loss]
+        for number in loss:  # and nobody moves it
+            if self.storages[number].role == "activation":
+                self.storages[number] = self.storages[number]._replace(role="temporary")
+        if self.steps:
+            last = self.steps[-1]
+            self.steps[-1] = last._replace(reads=tuple(dict.fromkeys((*last.reads, *loss, *sorted(self._unread)))))
 
     def _fix_held(self) -> None:
         """Let nobody move what the backward pass reads, and autograd did not save: a checkpoint holds it, say."""
@@ -123,19 +144,40 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         given = [] if op in SHAPED else given
         name = ".".join(filter(None, (*self.place[-1:], op)))
         role = "activation" if self.forward else "gradient"
-        reads = tuple(dict.fromkeys((*(self._number(one, "outside", name) for one in given), *self._wanted)))
+        held = [one for k, one in enumerate(self._wanted) if k >= self._before or self._unpacked[k]() is not None]
+        reads = tuple(dict.fromkeys((*held, *(self._number(one, "outside", name) for one in given))))
         writes = tuple(dict.fromkeys(self._number(one, role, name) for one in made))
         changed = {self._number(one, role, name) for one in changed_by(func, *call[:2])}
         writes = tuple(one for one in writes if one not in reads or one in changed)  # views write nothing
         if not any(self.storages[one].bytes for one in writes) and not changed:
             return
-        self._wanted.clear()
         flops = _flops(func, *call)
         moved = sum(one.numel() * one.element_size() for one in (*given, *_once(made)))
         label = _named(self._names[0], name if self.forward else f"d {name}")
-        self.steps.append(Step(label, KINDS.get(op, op), self.forward, reads, writes, flops, moved, flops > 0))
+        done = Step(label, KINDS.get(op, op), self.forward, reads, writes, flops, moved, flops > 0)
+        self.steps.append(done._replace(node=self._node(), copied_bytes=self._copied(func, *call[:2])))
+        self._hold()
         self._alive = [one for one in self._alive if not _gone(self._refs[one])]
         self._until.update(dict.fromkeys(self._alive, len(self.steps) - 1))
+
+    def _node(self) -> int:
+        """Return the node whose step runs: that of the step before, if what this unpacked is still held."""
+        if self.forward:
+            return -1
+        again = any(one() is not None for one in self._unpacked[: self._before])
+        return self.steps[-1].node if again else len(self.steps)
+
+    def _hold(self) -> None:
+        """Go on to the next step, which finds what is still held of what was unpacked."""
+        held = [] if self.forward else [one for one in self._unpacked if one() is not None]
+        self._wanted = [packed.storage for one in held if (packed := one()) is not None]
+        self._unpacked, self._before = held, len(held)
+
+    def _copied(self, func: Any, args: Any, kwargs: Any) -> int:
+        """Return the bytes of what is outside and changed: an operation that runs again changes a copy."""
+        changed = [*changed_by(func, args, kwargs), *statistics_of(func, args, kwargs)]
+        outside = [one for one in changed if self.storages[self._number(one, "outside", "")].role == "outside"]
+        return sum(one.numel() * one.element_size() for one in outside)
 
     def _number(self, tensor: Tensor, role: Any, name: str) -> int:
         """Return the number of a tensor's storage; a new one gets `role`, and no bytes where that is "outside"."""
@@ -197,10 +239,17 @@ def _tensors(values: Any) -> list[Tensor]:
 
 def changed_by(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
     """Return the tensors that an operation writes in place, by its schema."""
-    found: list[Any] = []
-    for i, argument in enumerate(func._schema.arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            found.append(args[i] if i < len(args) else kwargs.get(argument.name))
+    return _given(func, args, kwargs, lambda one: one.alias_info is not None and one.alias_info.is_write)
+
+
+def statistics_of(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
+    """Return the tensors that an operation changes in place though its schema does not say so."""
+    return _given(func, args, kwargs, lambda one: one.name in STATISTICS)
+
+
+def _given(func: Any, args: Any, kwargs: Any, wanted: Callable[[Any], bool]) -> list[Tensor]:
+    arguments = func._schema.arguments
+    found = [args[i] if i < len(args) else kwargs.get(one.name) for i, one in enumerate(arguments) if wanted(one)]
     return _tensors(found)
 
 

@@ -22,7 +22,7 @@ def saved_bytes(module: nn.Module, batch: Any, *, loss: Callable[[Any], Tensor] 
     devices = sorted({one.device.index or 0 for one in held.values() if one.device.type == "cuda"})
     hooks = torch.autograd.graph.saved_tensors_hooks(counter.pack, counter.unpack)
     with torch.random.fork_rng(devices), torch.enable_grad(), hooks:
-        whole_step(module, held, (args, kwargs), loss, lambda: None)
+        whole_step(module, held, (args, kwargs), loss, lambda _: None)
     return counter.most
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, UntypedStorage
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
-STATISTICS = ("running_mean", "running_var")  # changed in place by operations whose schema does not say so
+from lamcts.neural.trace.recorder import changed_by, statistics_of
 
 NOTHING = torch.empty(0)  # an alias is pointed here when its storage goes
 
@@ -145,12 +145,7 @@ def operation(func: Any, args: Any, kwargs: Any, output: int | None, read: Calla
 
 def _changed(func: Any, args: Any, kwargs: Any) -> set[int]:
     """Return the ids of the tensors that an operation writes to."""
-    found: list[Any] = []
-    for i, argument in enumerate(func._schema.arguments):
-        written = argument.alias_info is not None and argument.alias_info.is_write
-        if written or argument.name in STATISTICS:
-            found.append(args[i] if i < len(args) else kwargs.get(argument.name))
-    return {id(one) for one in tree_leaves(found) if isinstance(one, Tensor)}
+    return {id(one) for one in (*changed_by(func, args, kwargs), *statistics_of(func, args, kwargs))}
 
 
 def _given(leaf: Any, own: UntypedStorage | None, storage_of: Callable[[Any], UntypedStorage]) -> Any:
