@@ -14,7 +14,7 @@ class Schedule:
     """actions, writes: what becomes of each movable storage that the backward pass wants, and how many steps write it.
 
     leaving: those that are not on the device when the forward pass has ended. fetched: those that come from the host
-    ahead of their needs, in the order of these. held_bytes: of what autograd saved, and of what others are made of, if
+    ahead of their needs, in the order of these; staying: of them, those that have no time to be away. held_bytes: of what autograd saved, and of what others are made of, if
     it is there.
     """
 
@@ -23,6 +23,7 @@ class Schedule:
     writes: dict[int, int]
     leaving: frozenset[int]
     fetched: list[int]
+    staying: frozenset[int]
     held_bytes: int
 
 
@@ -35,9 +36,10 @@ def schedule(traced: Trace, plan: Plan) -> Schedule:
     wanted = [i for i in range(len(graph.movable)) if last[i] >= 0]
     actions = {graph.movable[i]: Action.KEEP if there[i] else plan.actions[i] for i in wanted}
     leaving = frozenset(one for one, action in actions.items() if action != Action.KEEP)
-    fetched = [i for i in wanted if actions[graph.movable[i]] == Action.OFFLOAD]
+    fetched = [i for i in wanted if plan.actions[i] == Action.OFFLOAD]
+    staying = frozenset(graph.movable[i] for i in fetched if there[i])
     fetched.sort(key=lambda i: (first[i], -i))
     held = (set(actions) | set(traced.packed)) - leaving
     writes = {one: len(graph.makers[one]) for one in actions}
     size = sum(graph.storages[one].bytes for one in held)
-    return Schedule(traced, actions, writes, leaving, [graph.movable[i] for i in fetched], size)
+    return Schedule(traced, actions, writes, leaving, [graph.movable[i] for i in fetched], staying, size)

@@ -24,7 +24,8 @@ EACH = (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)
 class Slot:
     """A storage by what becomes of it.
 
-    order: of what is made of it, it is higher. writes: how many operations wrote it so far. next: what to fetch ahead.
+    order: of what is made of it, it is higher. writes: how many operations wrote it so far. next: what to fetch ahead,
+    once this one came back, or never left, and goes.
     """
 
     def __init__(self, name: str, order: int, action: Action, link: Link) -> None:
@@ -35,7 +36,7 @@ class Slot:
         self.next: Callable[[], Slot | None] = lambda: None
         self._sent: Sent | None = None
         self._coming: Coming | None = None
-        self._came = False
+        self.came = False
         self._brought: StorageWeakRef | None = None
 
     def wrote(self, storage: UntypedStorage, how: Callable[[], Operation], last: bool) -> None:
@@ -51,7 +52,7 @@ class Slot:
     @property
     def sources(self) -> set["Slot"]:
         """What it is made of, if it has to be made."""
-        made = self.storage is None and self.action in RECOMPUTED
+        made = self.storage is None and self.action in RECOMPUTED and self._still_there() is None
         return {source for one in self.recipe for source in one.sources} if made else set()
 
     def bring(self, there: dict[str, UntypedStorage], helper: bool) -> UntypedStorage:
@@ -81,13 +82,13 @@ class Slot:
     def __del__(self) -> None:
         """Fetch the next one as soon as this one is not needed more; in a graph that is thrown away, nothing."""
         self.storage = None
-        following = self.next() if self._came else None
+        following = self.next() if self.came else None
         if following is not None:
             following.prefetch()
 
     def _fetched(self) -> UntypedStorage:
         assert self._sent is not None
-        coming, self._coming, self._came = self._coming or self.link.fetch(self._sent), None, True
+        coming, self._coming, self.came = self._coming or self.link.fetch(self._sent), None, True
         return self.link.arrived(coming)
 
     def _made(self, there: dict[str, UntypedStorage]) -> UntypedStorage:

@@ -84,7 +84,7 @@ class ForwardPass:
             )
         self.packed += 1
         self._check_bytes(number, tensor)
-        if number in self.schedule.leaving:
+        if number in self.schedule.leaving or number in self.schedule.staying:
             return Moved(self.slots[number], shape_of(tensor), witness_of(tensor), tensor._version)
         self.kept[number] = self.graph.storages[number].bytes
         return Kept(tensor, tensor._version)
@@ -98,6 +98,8 @@ class ForwardPass:
         travellers = [n for n in self.schedule.fetched if n in self.slots]
         for before, after in pairwise(travellers):
             self.slots[before].next = weakref.ref(self.slots[after])
+        for n in travellers:
+            self.slots[n].came = n in self.schedule.staying
         for first in travellers[:1]:
             self.slots[first].prefetch()
         self.slots = {}
