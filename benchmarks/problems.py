@@ -1,7 +1,9 @@
 """The test problems by name: how each is built, its budget, how a result is scored, and who may decide on it.
 
 `ackley-20` moves the optimum by the run's seed, `ackley-20-rotated` turns the function about it as well: the instance
-varies with the seed, and all methods see the same one. `ackley-20-reference` is moved by one fixed vector,
+varies with the seed, and all methods see the same one. `ackley-20-bent` and `ackley-20-rotated-bent` have bent and
+stretched axes, uneven ripples and their optimum anywhere in the box; `funnels5-20-rotated-rippled` is the least of five
+bowls, turned and with ripples (each word may be left out). `ackley-20-reference` is moved by one fixed vector,
 `numpy.random.RandomState(12345).uniform(-1/4, 1/4)` of the range per coordinate, as in results/shifted.csv.
 `hopper-ars` standardises states by the statistics that ARS published, as the thesis did; `hopper` takes them as is.
 Functions of any dimension are found, `ackley-7`; those of 20, 100 and 200 are listed. A problem whose objective is not
@@ -81,6 +83,8 @@ def find(name: str) -> Problem:
         return known[name]
     if (of := _SIZED.fullmatch(name)) and of["base"] in _SOLVED and int(of["dim"]) > 0:
         return _function(of["base"], int(of["dim"]), of["kind"])
+    if (of := _FUNNELS.fullmatch(name)) and int(of["funnels"]) > 0 and int(of["dim"]) > 1:
+        return _funnels(int(of["funnels"]), int(of["dim"]), of["kind"])
     near = difflib.get_close_matches(name, known, n=3)
     raise ValueError(f"expected a problem such as {', '.join(near or ['ackley-20', 'swimmer'])}, got {name!r}")
 
@@ -88,7 +92,8 @@ def find(name: str) -> Problem:
 @cache
 def table() -> Mapping[str, Problem]:
     """Return every problem by name."""
-    rows = [*_synthetic(), *_FIXED]
+    funnels = [_funnels(k, dim, kind) for k in (2, 5, 20) for dim in (20, 100) for kind in _BOWLS]
+    rows = [*_synthetic(), *funnels, *_FIXED]
     return MappingProxyType({problem.name: problem for problem in rows})
 
 
@@ -103,7 +108,7 @@ def shifted(name: str, dim: int) -> Objective:
     return find(reference(name, dim)).make(0)
 
 
-_SOLVED = {  # regret a dimension; Ackley's and Griewank's do not grow with the dimension
+_SOLVED = {  # regret a dimension; Ackley's, Griewank's and those of BBOB do not grow with the dimension
     "ackley": lambda dim: 1.0,
     "rosenbrock": lambda dim: 5.0 * dim,
     "rastrigin": lambda dim: 2.5 * dim,
@@ -112,6 +117,12 @@ _SOLVED = {  # regret a dimension; Ackley's and Griewank's do not grow with the 
     "schwefel": lambda dim: 100.0 * dim,
     "styblinski-tang": lambda dim: 3.0 * dim,
     "michalewicz": lambda dim: 0.3 * dim,
+    "ellipsoid": lambda dim: 1.0,
+    "discus": lambda dim: 1.0,
+    "cigar": lambda dim: 1.0,
+    "sharp-ridge": lambda dim: 1.0,
+    "different-powers": lambda dim: 0.01,
+    "schaffer": lambda dim: 1.0,
 }
 _HELD_OUT = ("schwefel", "styblinski-tang", "michalewicz")
 _BUDGETS = {20: 1000, 100: 2000, 200: 10000}
@@ -126,19 +137,39 @@ def _synthetic() -> list[Problem]:
 
 
 def _function(name: str, dim: int, kind: str) -> Problem:
-    """Return one of the functions; between the dimensions that are listed the next larger one's budget holds."""
-    budget = next((n for listed, n in _BUDGETS.items() if dim <= listed), max(_BUDGETS.values()))
+    """Return one of the functions."""
     settings = {"dim": dim, **_KINDS[kind]}
-    return Problem(f"{name}-{dim}{kind}", name, dim, budget, _SOLVED[name](dim), settings, held_out=name in _HELD_OUT)
+    solved = _SOLVED[name](dim)
+    return Problem(f"{name}-{dim}{kind}", name, dim, _budget(dim), solved, settings, held_out=name in _HELD_OUT)
+
+
+def _funnels(funnels: int, dim: int, kind: str) -> Problem:
+    """Return one of several funnels; all but the deepest end 2 above it or more."""
+    settings = {"dim": dim, "funnels": funnels, "shift": "seed", **_BOWLS[kind]}
+    return Problem(f"funnels{funnels}-{dim}{kind}", "funnels", dim, _budget(dim), 1.0, settings)
+
+
+def _budget(dim: int) -> int:
+    """Return the evaluations; between the dimensions that are listed the next larger one's hold."""
+    return next((n for listed, n in _BUDGETS.items() if dim <= listed), max(_BUDGETS.values()))
 
 
 _KINDS: dict[str, dict[str, Any]] = {
     "": {"shift": "seed"},
     "-rotated": {"shift": "seed", "rotate": "seed"},
+    "-bent": {"bend": "seed"},
+    "-rotated-bent": {"rotate": "seed", "bend": "seed"},
     "-reference": {"shift": "reference"},
     "-reference-rotated": {"shift": "reference", "rotate": "reference"},
 }
+_BOWLS: dict[str, dict[str, Any]] = {
+    "": {},
+    "-rotated": {"rotate": "seed"},
+    "-rippled": {"rippled": True},
+    "-rotated-rippled": {"rotate": "seed", "rippled": True},
+}
 _SIZED = re.compile(rf"(?P<base>[a-z-]+)-(?P<dim>\d+)(?P<kind>{'|'.join(_KINDS)})")
+_FUNNELS = re.compile(rf"funnels(?P<funnels>\d+)-(?P<dim>\d+)(?P<kind>{'|'.join(_BOWLS)})")
 
 
 def _gait(name: str, dim: int, budget: int, still: float, threshold: float, held_out: bool = False) -> list[Problem]:

@@ -25,6 +25,7 @@ from lamcts.nas.tradeoff import TradeOff
 from lamcts.neural.memory import Machine, ScheduleObjective
 from lamcts.neural.memory.objective import memory
 from lamcts.neural.metadnn import MetaDnn
+from lamcts.neural.train import Recipe, TrainObjective, TransferObjective
 from lamcts.objectives import Command, Function
 from lamcts.objectives.constrained import ackley, engineering, keane, plane
 from lamcts.objectives.control import Gym, film, gym, lunar, push, rover
@@ -82,6 +83,9 @@ SETTINGS = [
     *lamcts.pruners.NAMES.values(),
     *OBJECTIVES,
     MetaDnn,
+    Recipe,
+    TrainObjective,
+    TransferObjective,
     Machine,
     ScheduleObjective,
     memory,

@@ -10,6 +10,7 @@ from benchmarks.harness.search import Enough, Search
 from benchmarks.harness.task import MARKS, Curve, Row, Task
 from benchmarks.harness.versions import commit, versions
 from lamcts.objectives import make
+from lamcts.objectives.synthetic.funnels import Funnels
 
 FRESH_EPISODES = 20
 WARM_DIM = 2
@@ -68,8 +69,10 @@ def told(task: Task, search: Search) -> tuple[Row, Curve]:
 
 
 def _curve(search: Search, again: list[str]) -> Curve:
-    """Return where the best improved; at the marks the own seconds and what was `again` scored."""
+    """Return where the best improved, and into which funnel; at the marks the own seconds and `again`, re-scored."""
     curve = {"n": [k for k, _ in search.improved], "best": [float(digits(v)) for _, v in search.improved]}
+    if isinstance(search.objective, Funnels):
+        curve |= {"funnel": [search.objective.funnel(point) for point in search.points]}
     if again:
         curve |= {"rescored": [float(mean) if mean else None for mean in again]}
     return curve | {"own_s": [float(f"{own_after(search, m):.4g}") for m in marks_within(len(search.values))]}

@@ -30,11 +30,16 @@ class Peer(NamedTuple):
     warm: int = 16  # evaluations of a run before the run; 0: keeps state between the two, and skips its imports itself
 
 
+MODULES = {"Py-BOBYQA": "pybobyqa"}  # of packages that are named otherwise; GPL: installed by hand, in no extra of ours
 PLANTED = 48  # evaluations after which the tree has split: it loads scikit-learn then
 PEERS = {
     "random": Peer("designs", "random", "uniform draws"),
     "sobol": Peer("designs", "sobol", "a scrambled Sobol sequence"),
     "cma": Peer("pycma", "ipop", "pycma from the best initial point, sigma 0.3, doubled population a restart", "cma"),
+    "cma bipop": Peer(
+        "pycma", "bipop", "pycma from the best initial point, large and small populations in turn", "cma"
+    ),
+    "cma lq": Peer("pycma", "lq", "pycma with a linear to quadratic model of all rows, restarted", "cma"),
     "ngopt": Peer("nevergrad", "search", "Nevergrad's wizard", "nevergrad", {"name": "NGOpt"}),
     "shiwa": Peer("nevergrad", "search", "Nevergrad's older wizard", "nevergrad", {"name": "Shiwa"}),
     "optuna tpe": Peer("optuna", "tpe", "tree-structured Parzen estimators", "optuna"),
@@ -45,6 +50,7 @@ PEERS = {
     "powell": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "Powell"}),
     "cobyla": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYLA"}),
     "cobyqa": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYQA"}),
+    "py-bobyqa": Peer("bobyqa", "seek", "Py-BOBYQA that seeks the global minimum, restarted", "Py-BOBYQA"),
     "botorch": Peer("botorch", "log_ei", "SingleTaskGP with qLogEI", "botorch"),
     "smac": Peer("smac", "black_box", "SMAC3's facade for continuous black boxes, a Gaussian process", "smac"),
     "voo": Peer("voronoi", "voo", "Voronoi optimistic optimisation (Kim et al. 2020)"),
@@ -98,13 +104,14 @@ def load(name: str) -> Run:
 
 def absent(package: str) -> str:
     """Return a package if it is named and not installed, else ""."""
-    return package if package and importlib.util.find_spec(package) is None else ""
+    return package if package and importlib.util.find_spec(MODULES.get(package, package)) is None else ""
 
 
 def loaded(name: str, module: str, function: str, package: str, settings: Mapping[str, Any]) -> Run:
     """Return a function of a module with its settings, for the method of a name; ImportError without its package."""
     if absent(package):
-        raise ImportError(f"method {name!r} needs the package {package!r}: pip install 'lamcts[peers]'")
+        cure = package if package in MODULES else "'lamcts[peers]'"
+        raise ImportError(f"method {name!r} needs the package {package!r}: pip install {cure}")
     run = getattr(importlib.import_module(module), function)
     return lambda search: run(search, **settings)
 

@@ -1,4 +1,4 @@
-"""The command `lamcts`: run, nas, list, show, plot, film, report. A user's mistake is one line, and exit code 2."""
+"""The command `lamcts`: run, nas, memory, list, show, plot, film, report. Users' mistakes are one line, exit code 2."""
 
 import argparse
 import sys
@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from lamcts import __version__
+from lamcts.cli.memory_options import memory_options
 from lamcts.cli.screen import ReaderLeft, complain, hush, in_options
+from lamcts.cli.trained_options import trained_options
 from lamcts.errors import LamctsError
 from lamcts.foreign import OURS
 from lamcts.text import safe_text
@@ -67,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     root = _Parser(prog="lamcts", description="Black-box optimisation that learns where to search.", allow_abbrev=False)
     root.add_argument("--version", action="version", version=f"lamcts {__version__}")
     commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
-    for add in (_run, _nas, _list, _show, _plot, _film, _report):
+    for add in (_run, _nas, _memory, _list, _show, _plot, _film, _report):
         one = add(commands)
         one.add_argument("--traceback", action="store_true", help="show where an error came from")
         options = {action.dest: action.option_strings[0] for action in one._actions if action.option_strings}
@@ -84,6 +86,8 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     of.add_argument("--dim", type=int, help="number of coordinates")
     of.add_argument("--shift", type=_seed_or_word, metavar="SEED", help="move the optimum: a seed, or 'reference'")
     of.add_argument("--rotate", type=_seed_or_word, metavar="SEED", help="turn the axes: a seed, or 'reference'")
+    line = "bend and stretch the axes, ripples uneven, the optimum anywhere"
+    of.add_argument("--bend", type=int, metavar="SEED", help=line)
     of.add_argument("--initial-random", type=float, metavar="FORCE", help="the lander's push at the start")
     of.add_argument("--noise", type=float, help="standard deviation of noise on every value, or (rover, push) input")
     of.add_argument("--rollouts", type=int, help="episodes that an evaluation averages over")
@@ -113,20 +117,17 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     own.add_argument("--report", metavar="REGEX", help=line)
     line = "end an evaluation that takes longer; a program with all that it started, a function as `timeout=` does"
     own.add_argument("--timeout", type=float, metavar="SECONDS", help=line)
-    line = (
-        "where the number is (default: the last on the last line); of several names NAME=REGEX (default: a JSON object)"
-    )
+    line = "where the number is (default: the last on the last line); of several NAME=REGEX (default: a JSON object)"
     own.add_argument("--pattern", action="append", metavar="REGEX", help=line)
     how = one.add_argument_group("the search")
     how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows; your own: 200)")
     how.add_argument("--sampler", default="auto", help="local search inside a region (default: auto)")
     how.add_argument("--no-tree", action="store_true", help="search the whole space with the sampler alone")
-    line = "stop trials that report and are behind others: median, halving or hyperband"
+    line = "stop trials that report and are behind others: median, halving, hyperband or extrapolation"
     how.add_argument("--pruner", metavar="NAME", help=line)
     out = _course(one, how)
-    out.add_argument(
-        "--check", type=int, default=CHECK_EPISODES, metavar="N", help="score the best policy on N new episodes"
-    )
+    line = "score the best policy on N new episodes"
+    out.add_argument("--check", type=int, default=CHECK_EPISODES, metavar="N", help=line)
     one.set_defaults(command=_late("lamcts.cli.run", "run"))
     return one
 
@@ -159,24 +160,35 @@ def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGro
 
 
 def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
-    line = "search a published table of networks; the same command again goes on where it stopped"
+    line = "search networks, by a published table or by training; the same command again goes on where it stopped"
     one = commands.add_parser("nas", help=line, description=line + ".", allow_abbrev=False)
     what = one.add_argument_group("the networks")
     what.add_argument("--space", required=True, metavar="NAME", help="nasbench101, nasbench201, nasbench-macro, ...")
     _tables(one)
+    trained_options(one)
     how = one.add_argument_group("the search")
     line = "auto, lanas, lanas-published, alphax, evolution, local or random (default: auto)"
     how.add_argument("--search", default="auto", metavar="NAME", help=line)
-    line = "evaluations in all (default: as `lamcts list` shows, 1000 for lanas)"
-    how.add_argument("--budget", type=int, help=line)
+    how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows, 1000 for lanas)")
     line = "random networks to begin with (default: the search's own, for lanas 200, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
     _course(one, how)
-    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False, pruner=None, timeout=None)
+    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False, timeout=None)
+    return one
+
+
+def _memory(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
+    line = "plan what a training step keeps, recomputes and offloads, within a budget of memory"
+    one = commands.add_parser("memory", help=line, description=line + ".", allow_abbrev=False)
+    memory_options(one)
+    one.set_defaults(command=_late("lamcts.cli.memory", "memory"))
     return one
 
 
 def _problems(of: "argparse._ArgumentGroup") -> None:
+    of.add_argument("--funnels", type=int, metavar="N", help="how many funnels")
+    of.add_argument("--rippled", action="store_true", default=None, help="ripples lie on the funnels")
+    of.add_argument("--share", type=float, help="of the box that lies in the deepest funnel")
     of.add_argument("--permute", type=int, metavar="SEED", help="put the parameters in another order")
     of.add_argument("--continuous", action="store_true", default=None, help="the vessel's sheets have any thickness")
     of.add_argument("--constrained", action="store_true", default=None, help="the car's loads are constraints")
@@ -194,8 +206,7 @@ def _tables(one: _Parser) -> None:
     of.add_argument("--dataset", metavar="NAME", help="what the networks were trained on: cifar100, cora, ...")
     of.add_argument("--guide", metavar="NAME", help="the value that is searched: test, val, ...")
     of.add_argument("--vertices", type=int, metavar="N", help="the most that a cell may have")
-    line = "whether points of one network count as one"
-    of.add_argument("--keyed", action=argparse.BooleanOptionalAction, help=line)
+    of.add_argument("--keyed", action=argparse.BooleanOptionalAction, help="points of one network count as one, or not")
     of.add_argument("--latency", metavar="FILE", help="a table of latencies on devices")
     of.add_argument("--robustness", metavar="FILE", help="a table of accuracies under attack")
 

@@ -41,6 +41,10 @@ SETTINGS = (
     "images",
     "within",
     "again",
+    "bend",
+    "funnels",
+    "rippled",
+    "share",
 )  # of the package's objectives, as options
 FILES = ("moments", "table", "latency", "robustness")  # settings that may be paths: a run is the same wherever they lie
 OWN = ("param", "space", "maximize", "pattern", "report", *GOALS)  # of functions and programs

@@ -7,6 +7,7 @@ print(f.architectures.text(result.x), f.report(result.x), f.also(result.x))
 
 from lamcts.nas.base import ArchitectureSpace, Graph
 from lamcts.nas.convnet import ConvNet
+from lamcts.nas.digits import Digits4096
 from lamcts.nas.enas import EnasCell
 from lamcts.nas.macro import NasBenchMacro
 from lamcts.nas.mobile import AccelNasBench, EfficientNet
@@ -22,6 +23,7 @@ __all__ = [
     "AccelNasBench",
     "ArchitectureSpace",
     "ConvNet",
+    "Digits4096",
     "EfficientNet",
     "EnasCell",
     "Graph",

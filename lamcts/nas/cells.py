@@ -1,4 +1,6 @@
-"""Cells of four nodes with an operation on each of the six edges: what NAS-Bench-201 and TransNAS-Bench-101 share."""
+"""Cells of four nodes with an operation on each of the six edges: what NAS-Bench-201 and its kin share."""
+
+import re
 
 from lamcts.nas.base import Graph, Point
 from lamcts.nas.tabled import Places
@@ -19,6 +21,23 @@ class EdgeCells(Places):
         found = zip(EDGES, self.numbers(point), strict=True)
         edges = [(i, j, self.operations[number]) for (i, j), number in found if number != ZERO]
         return {"cell": Graph(["input", "1", "2", "output"], edges)}
+
+    def text(self, point: Point) -> str:
+        """Return a cell as NAS-Bench-201 writes it: of each node, what comes from which node."""
+        nodes = [[f"{point[f'edge_{i}_{j}']}~{i}" for i in range(j)] for j in range(1, LAST + 1)]
+        return "+".join(f"|{'|'.join(node)}|" for node in nodes)
+
+    def parse(self, text: str) -> Point:
+        found = re.findall(r"([^|~+]+)~(\d)", text)
+        ops, sources = [op for op, _ in found], [int(source) for _, source in found]
+        if sources == [i for i, _ in EDGES] and set(ops) <= set(self.operations):
+            point = dict(zip(self.places, ops, strict=True))
+            if self.text(point) == text.strip():
+                return point
+        raise ValueError(
+            f"expected a cell such as {self.text(self.point((3, 0, 1, 2, 3, 1)))!r}, got {text[:80]!r}: "
+            f"operations are {', '.join(self.operations)}"
+        )
 
 
 def reachable(numbers: tuple[int, ...]) -> tuple[int, ...]:

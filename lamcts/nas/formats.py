@@ -1,6 +1,6 @@
 """What the files of the published tables hold. `docs/api/nas.md` says how each is made from its original.
 
-Letters: N rows, D data sets, K operations, M metrics.
+Letters: N rows, D data sets, K operations, M metrics, E numbers of epochs, S seeds.
 """
 
 from lamcts.nas.tables import TEXT, Array, Format
@@ -74,4 +74,19 @@ GRAPH = Format(
         *((f"proteins_{name}", Array(("P",), needed=False)) for name in ("latency_s", "mparams")),
     ),
     "https://github.com/THUMNLab/NAS-Bench-Graph (or pip install nas-bench-graph)",
+)
+DIGITS4096 = Format(
+    "digits4096.npz",
+    (
+        ("ops", Array(("N", 6), end=4)),
+        ("op_names", Array((4,), TEXT)),
+        ("epochs", Array(("E",), end=1000)),
+        ("seeds", Array(("S",), end=2**31)),
+        ("images", Array((2,), end=2**31)),  # of validation and of test
+        ("val_right", Array(("N", "E", "S"))),  # images classified rightly
+        ("test_right", Array(("N", "E", "S"))),
+        ("params", _ROW),
+        ("flops", _ROW),
+    ),
+    "scikit-learn's digits by benchmarks/digits_table.py, and ships with the package",
 )

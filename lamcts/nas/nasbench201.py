@@ -3,7 +3,6 @@
 Dong and Yang, "NAS-Bench-201: Extending the Scope of Reproducible Neural Architecture Search", 2020.
 """
 
-import re
 from functools import cache
 from itertools import product
 
@@ -28,23 +27,6 @@ class NasBench201(EdgeCells):
     def canonical(self, point: Point) -> Point:
         """Return the first of the cells that are the same graph, in the order of their operations' numbers."""
         return self.point(_representatives()[_graph(self.numbers(point))])
-
-    def text(self, point: Point) -> str:
-        """Return the official string of a cell."""
-        nodes = [[f"{point[f'edge_{i}_{j}']}~{i}" for i in range(j)] for j in range(1, LAST + 1)]
-        return "+".join(f"|{'|'.join(node)}|" for node in nodes)
-
-    def parse(self, text: str) -> Point:
-        found = re.findall(r"([^|~+]+)~(\d)", text)
-        ops, sources = [op for op, _ in found], [int(source) for _, source in found]
-        if sources == [i for i, _ in EDGES] and set(ops) <= set(OPERATIONS):
-            point = dict(zip(self.places, ops, strict=True))
-            if self.text(point) == text.strip():
-                return point
-        raise ValueError(
-            f"expected a cell such as {self.text(self.point((3, 0, 1, 2, 4, 1)))!r}, got {text[:80]!r}: "
-            f"operations are {', '.join(OPERATIONS)}"
-        )
 
 
 def _graph(numbers: tuple[int, ...]) -> tuple[str, ...]:

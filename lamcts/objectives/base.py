@@ -101,14 +101,15 @@ Build = TypeVar("Build", bound=Callable[..., Objective])
 
 # Modules that register objectives, by their full names since some stand above this part; each loads light, when asked.
 _MODULES = (
-    *(f"lamcts.objectives.{name}" for name in ("synthetic.synthetic", "control.mujoco", "control.lunar")),
+    *(f"lamcts.objectives.synthetic.{name}" for name in ("synthetic", "funnels")),
+    *(f"lamcts.objectives.{name}" for name in ("control.mujoco", "control.lunar")),
     *(f"lamcts.objectives.{name}" for name in ("control.rover", "control.push", "control.environment")),
     *(
         f"lamcts.objectives.constrained.{name}"
         for name in ("ackley", "keane", "g", "engineering", "welded_beam", "plane")
     ),
     *(f"lamcts.objectives.pareto.{name}" for name in ("zdt", "dtlz", "branin_currin", "plane", "design", "penicillin")),
-    *(f"lamcts.nas.{name}" for name in ("published", "published201", "tradeoffs")),
+    *(f"lamcts.nas.{name}" for name in ("published", "published201", "published_digits", "tradeoffs")),
     "lamcts.neural.memory.objective",
 )
 _entries: dict[str, Entry] = {}

@@ -4,6 +4,7 @@ from lamcts.plot.curves import best_so_far, reward
 from lamcts.plot.effects import Effects, contours, importance, parameters, slices
 from lamcts.plot.fronts import front, parallel
 from lamcts.plot.leaves import partition
+from lamcts.plot.live_memory import live_memory
 from lamcts.plot.networks import cells
 from lamcts.plot.nodes import tree
 from lamcts.plot.overlay import fronts
@@ -18,6 +19,7 @@ __all__ = [
     "fronts",
     "hypervolume",
     "importance",
+    "live_memory",
     "parallel",
     "parameters",
     "partition",

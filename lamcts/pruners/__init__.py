@@ -3,13 +3,14 @@
 from typing import Any
 
 from lamcts.pruners.curves import Curves
+from lamcts.pruners.extrapolation import Extrapolation
 from lamcts.pruners.halving import Halving, Hyperband
 from lamcts.pruners.median import Median
 from lamcts.text import safe_repr
 
-NAMES = {"median": Median, "halving": Halving, "hyperband": Hyperband}
+NAMES = {"median": Median, "halving": Halving, "hyperband": Hyperband, "extrapolation": Extrapolation}
 
-__all__ = ["NAMES", "Curves", "Halving", "Hyperband", "Median", "make"]
+__all__ = ["NAMES", "Curves", "Extrapolation", "Halving", "Hyperband", "Median", "make"]
 
 
 def make(pruner: Any) -> Any:

@@ -80,8 +80,8 @@ class Settings:
     give_up: stop when so many evaluations, the first of this call, have failed in the same way (None: never;
         evaluations). `InvalidPoint` is no such failure.
     pruner: stops trials that report on their way, `def f(point, trial): ... trial.report(step, value)`, once others are
-        ahead of them (None: none is stopped): "median", "halving", "hyperband", a rule of `lamcts.pruners`, or any
-        object with `prune(number, curves)`. A pruned trial is no failure. For one objective.
+        ahead of them (None: none is stopped): "median", "halving", "hyperband", "extrapolation", a rule of
+        `lamcts.pruners`, or any object with `prune(number, curves)`. A pruned trial is no failure. For one objective.
     timeout: after this long an evaluation is ended, and told failed (None: never; seconds). With `workers=n` (1 is
         enough) its process is ended and replaced, whatever it does. Without, a signal interrupts it, which waits for
         compiled code to return, and is there on Unix and in the main thread alone.

@@ -97,6 +97,25 @@ def test_a_function_of_any_dimension_is_found_with_the_next_budget():
             problems.find(wrong)
 
 
+def test_bent_functions_and_funnels_are_found_by_their_names():
+    bent, turned = problems.find("ackley-20-bent").make(3), problems.find("schaffer-7-rotated-bent").make(3)
+    assert bent.bend is not None and bent.rotation is None
+    assert turned.bend is not None and turned.rotation is not None
+    bowls = problems.find("funnels3-6-rotated-rippled").make(4)
+    assert len(bowls.centres) == 3 and bowls.space.dim == 6 and bowls.ripples.min() > 0
+    assert abs(bowls.shapes[0]).min() > 0 == problems.find("funnels3-6").make(4).ripples.max()
+    assert {"funnels5-20", "ellipsoid-20-rotated", "cigar-100-rotated-bent"} <= set(problems.table())
+    for wrong in ("funnels0-20", "funnels5-1", "funnels5-20-bent", "ackley-20-bent-rotated"):
+        with pytest.raises(ValueError, match="expected a problem such as"):
+            problems.find(wrong)
+
+
+def test_the_curve_of_funnels_says_in_which_the_best_lay():
+    _, curve = measure.measure(method="random", problem="funnels2-3", batch=1, seed=1, budget=60)
+    assert len(curve["funnel"]) == len(curve["n"]) and set(curve["funnel"]) == {0, 1}
+    assert "funnel" not in measure.measure(method="random", problem="smoke", batch=1, seed=1, budget=5)[1]
+
+
 def test_a_problem_without_its_objective_says_so():
     lost = problems.Problem("lost", "no-such-objective", 2, 10, 1.0)
     with pytest.raises(ValueError, match="'no-such-objective', which"):

@@ -132,7 +132,10 @@ def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
     ("argv", "message"),
     [
         (["run", "akley"], "did you mean 'ackley'"),
-        (["run", "ackley", "--rollouts", "3"], "expected none, as ackley takes --dim, --shift, --rotate, --noise"),
+        (
+            ["run", "ackley", "--rollouts", "3"],
+            "expected none, as ackley takes --dim, --shift, --rotate, --noise, --bend",
+        ),
         (["run", "ackley", "--sampler", "tubro"], "did you mean 'turbo'"),
         (["run", "ackley", "--dim", "0"], "lamcts run: expected --dim of at least 1"),
         (["run", "ackley", "--dim", "99999999999"], "not enough memory, ask for less: Unable to allocate"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lamcts.nas.digits import Digits4096
 from lamcts.nas.macro import NasBenchMacro
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench201 import NasBench201
@@ -15,6 +16,7 @@ SPACES = [
     NasBench201(),
     NasBenchMacro(),
     TransNas(),
+    Digits4096(),
     NasBenchGraph(),
     NasBenchGraph(FOR_PROTEINS),
 ]

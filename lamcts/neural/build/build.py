@@ -8,12 +8,14 @@ import torch
 from torch import nn
 
 from lamcts.nas.base import ArchitectureSpace, Point
+from lamcts.nas.cells import EdgeCells
 from lamcts.nas.convnet import ConvNet
 from lamcts.nas.enas import EnasCell
 from lamcts.nas.mobile import MobileBlocks
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasnet import NasNet
 from lamcts.neural.build.convnet import convnet
+from lamcts.neural.build.edge_cells import edge_network
 from lamcts.neural.build.mobile import mobile
 from lamcts.neural.build.nasbench101 import nasbench101
 from lamcts.neural.build.nasnet import nasnet
@@ -23,6 +25,7 @@ from lamcts.neural.build.weights import initialise
 MAKERS: dict[type[ArchitectureSpace], Callable[..., nn.Module]] = {
     NasNet: nasnet,
     NasBench101: nasbench101,
+    EdgeCells: edge_network,
     ConvNet: convnet,
     MobileBlocks: mobile,
     EnasCell: recurrent,

@@ -14,7 +14,7 @@ class Forward(NamedTuple):
 
     live: bytes while each forward step runs. until [n]: the last forward step at which a storage is on the device.
     there [n]: which storages stay on the device. leaves, comes, waits: by backward step which ones are freed when it
-    ends, fetched when it begins, and must be back by then. late: seconds spent on waiting.
+    ends, fetched when it begins, and must be back by then. late: ticks spent on waiting.
     """
 
     live: list[int]
@@ -23,43 +23,39 @@ class Forward(NamedTuple):
     leaves: dict[int, list[int]]
     comes: dict[int, list[int]]
     waits: dict[int, list[int]]
-    late: float
+    late: int
     sent_bytes: int
 
 
-def forward(scheme: Scheme, actions: Sequence[Action], first: list[int], last: list[int]) -> Forward:
+def forward(scheme: Scheme, actions: Sequence[int], first: list[int], last: list[int]) -> Forward:
     """Return how the forward pass goes, if the backward one wants storages from `first` to `last` (see `spans`)."""
     begin = scheme.graph.forward_count
-    ahead = _ahead(scheme, actions, first)
-    held = _held(scheme, ahead)  # until which forward step
-    comes, waits = _fetched(ahead, first, last, begin)
+    travels = [i for i, action in enumerate(actions) if action in MOVED and first[i] < NEVER]  # is wanted back
+    ahead = ahead_of(scheme, actions, travels, first)
+    held = held_until(scheme, ahead)
+    comes, waits = fetched_at(ahead, first, last, begin)
     stays = {i for i in ahead if held[i] == begin - 1 and i in comes.get(begin, ())}  # no time to be away
     comes = {t: [i for i in some if i not in stays] for t, some in comes.items()}
     waits = {t: [i for i in some if i not in stays] for t, some in waits.items()}
     there = [(action == Action.KEEP or i in stays) and last[i] >= 0 for i, action in enumerate(actions)]
     until = [begin - 1 if there[i] else held.get(i, scheme.used[i]) for i in range(len(actions))]
-    sent = [i for i in _travellers(actions, first) if i not in stays]
+    sent = [i for i in travels if i not in stays]
     leaves: dict[int, list[int]] = {}
     for i in (*(i for i, stay in enumerate(there) if stay), *(i for i in ahead if i not in stays)):
         leaves.setdefault(last[i], []).append(i)
     moved = sum(scheme.size[i] for i in sent)
-    return Forward(_live(scheme, until), until, there, leaves, comes, waits, _late(scheme, sent, until), moved)
+    return Forward(_live(scheme, until), until, there, leaves, comes, waits, waited(scheme, sent, held), moved)
 
 
-def _travellers(actions: Sequence[Action], first: list[int]) -> list[int]:
-    """Return what is sent to the host: what nobody wants back is not."""
-    return [i for i, action in enumerate(actions) if action in MOVED and first[i] < NEVER]
-
-
-def _ahead(scheme: Scheme, actions: Sequence[Action], first: list[int]) -> list[int]:
+def ahead_of(scheme: Scheme, actions: Sequence[int], travels: Sequence[int], first: list[int]) -> list[int]:
     """Return what is fetched ahead of its need, in the order of these needs; nothing where transfers are waited for."""
     if not scheme.machine.overlap:
         return []
-    found = [i for i, action in enumerate(actions) if action == Action.OFFLOAD and first[i] < NEVER]
+    found = [i for i in travels if actions[i] == Action.OFFLOAD]
     return sorted(found, key=lambda i: (first[i], -i))
 
 
-def _held(scheme: Scheme, ahead: list[int]) -> dict[int, int]:
+def held_until(scheme: Scheme, ahead: list[int]) -> dict[int, int]:
     """Return the forward step with which each leaves: the last before the next such storage is made, or a later use.
 
     Its transfer has so long to go beside computing (thesis 8.3.3, offloading).
@@ -69,7 +65,7 @@ def _held(scheme: Scheme, ahead: list[int]) -> dict[int, int]:
     return {i: max(ends[k], scheme.used[i]) for k, i in enumerate(order)}
 
 
-def _fetched(
+def fetched_at(
     ahead: list[int], first: list[int], last: list[int], begin: int
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return which are asked for, and which must be there, by step: each as soon as the one before is not needed more.
@@ -95,17 +91,20 @@ def _live(scheme: Scheme, until: list[int]) -> list[int]:
     return list(map(add, accumulate(change[:steps]), scheme.fixed_during))
 
 
-def _late(scheme: Scheme, sent: list[int], until: list[int]) -> float:
-    """Return the seconds that computing waits for transfers to the host to end, each before its storage is freed."""
-    overlap, stalled, link_free = scheme.machine.overlap, 0.0, 0.0
-    done: dict[int, float] = {}
-    for t, leaving, i in sorted([*((scheme.made[i], 0, i) for i in sent), *((until[i], 1, i) for i in sent)]):
-        now = scheme.elapsed[t + 1] + stalled
-        took = scheme.machine.transfer_seconds(scheme.size[i])
-        if not leaving:
-            done[i] = link_free = max(now, link_free) + took
-        elif not overlap:
-            stalled += took
-        else:
-            stalled += max(0.0, done[i] - now)
+def waited(scheme: Scheme, sent: Sequence[int], held: dict[int, int]) -> int:
+    """Return the ticks that computing waits for transfers to the host to end, each before its storage is freed."""
+    elapsed, transfer = scheme.ticks.elapsed, scheme.ticks.transfer
+    if not scheme.machine.overlap:
+        return sum([transfer[i] for i in sent])
+    stalled = link_free = 0
+    done: dict[int, int] = {}
+    count, begins, used = len(scheme.size), scheme.made, scheme.used
+    ends = [(2 * held.get(i, used[i]) + 1) * count + i for i in sent]
+    for key in sorted([2 * begins[i] * count + i for i in sent] + ends):  # by step; sent before it leaves; by number
+        t, i = divmod(key, count)
+        now = elapsed[(t >> 1) + 1] + stalled
+        if not t & 1:
+            done[i] = link_free = max(now, link_free) + transfer[i]
+        elif done[i] > now:
+            stalled += done[i] - now
     return stalled

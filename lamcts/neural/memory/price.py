@@ -1,28 +1,29 @@
-"""What plans cost, without playing them step by step: searches simulate thousands.
+"""What plans cost, without playing them step by step: searches simulate thousands, most of them much alike.
 
-Only steps are visited at which something is fetched or made anew; what lives when is counted by arrays. The same as
-`simulator._Play`, to the last bit.
+A pricer remembers the plan before, and looks again at what differs alone. The same as `simulator._Play`, to the last
+bit.
 
 Letters: S steps, n movable storages.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.neural.memory.plan import Action
-from lamcts.neural.memory.scheme import NEVER, Scheme
-from lamcts.neural.memory.spans import spans
+from lamcts.neural.memory.brought import KEEP, Bringer
+from lamcts.neural.memory.forward import ahead_of, fetched_at, held_until, waited
+from lamcts.neural.memory.scheme import NEVER, TICKS, Scheme
+from lamcts.neural.memory.spans import moved_spans, spans
+from lamcts.neural.memory.there import There
+from lamcts.types import Rows
 
-# As plain numbers, which compare faster. Odd ones make anew, even ones but KEEP fetch.
-KEEP, OFFLOAD, RECOMPUTE_EACH = int(Action.KEEP), int(Action.OFFLOAD), int(Action.RECOMPUTE_EACH)
+FEW, SHARE = 3, 8  # so many storages, or one in so many, are a small change (untuned)
 
 
 class Price(NamedTuple):
     """The most bytes live at each step [S], and what else a plan costs (see `simulator.Cost`)."""
 
-    live: Any
+    live: Rows
     seconds: float
     recomputes: int
     sent_bytes: int
@@ -30,227 +31,151 @@ class Price(NamedTuple):
 
 
 class Pricer:
-    """Prices plans on a graph; arrays that all of them share are made once."""
+    """Prices plans on a graph, each by what it changes of the one before, or of keeping everything if that is less.
 
-    def __init__(self, known: Scheme) -> None:
-        self.known = known
-        graph, machine = known.graph, known.machine
-        self.steps, self.begin = len(graph.steps), graph.forward_count
-        self.size, self.used = np.array(known.size, float), np.array(known.used, np.int64)
-        self.transfer = [machine.transfer_seconds(size) for size in known.size]
-        self.needed_at: list[list[int]] = [[] for _ in known.size]
-        for t, found in enumerate(known.needs):
-            for i in found:
-                self.needed_at[i].append(t)
-        # What lives if nothing outlives its last forward use: plans add to it.
-        self.least = np.array(known.fixed_during, float)
-        made = np.bincount(known.made, self.size, self.steps + 1)
-        self.least += (made - np.bincount(self.used + 1, self.size, self.steps + 1)).cumsum()[:-1]
-
-    def price(self, actions: Sequence[int]) -> Price:
-        """Return what a plan costs that does `actions` [n] to the movable storages and frees what is not needed."""
-        chosen = bytes(actions)
-        first, last = spans(self.known, chosen)
-        return _Run(self, chosen, first, last).price()
-
-
-class _Run:
-    """One plan: the intervals at which storages are there beyond their forward uses, and the seconds spent on it.
-
-    until [n]: the last step until which a storage is there, of those that are brought as far as is known. enters,
-    leaves, widths: the intervals, both ends included.
+    recent: the plan that was asked for last, priced here or not.
+    first, last, latest [n]: see `spans`. kept [n]: the step until which a storage is kept, -1 for none. trips: by
+    storage that is fetched ahead, the intervals at which it is there beyond its forward uses, both ends included.
     """
 
-    def __init__(self, of: Pricer, chosen: bytes, first: list[int], last: list[int]) -> None:
-        self.of, self.known, self.chosen, self.first, self.last = of, of.known, chosen, first, last
-        self.until = [-1 if action else NEVER for action in chosen]
-        self.late, self.link_free = 0.0, 0.0
-        self.recomputes = self.sent = self.fetched = 0
-        self.enters: list[int] = []
-        self.leaves: list[int] = []
-        self.widths: list[int] = []
-        self.at: list[int] = []  # steps at which something is brought, and the most bytes beyond those of the step
-        self.beyond: list[int] = []
+    def __init__(self, known: Scheme) -> None:
+        self.known, self.size = known, len(known.size)
+        self.there = There(np.array(known.fixed_during, np.int64))
+        for i, size in enumerate(known.size):
+            self.there.add(known.made[i], max(known.used[i], known.last_need[i]), size)
+        self.everything = self.there.live()
+        self.recent = bytes(self.size)
+        self._keep_everything()
+
+    def _keep_everything(self) -> None:
+        known = self.known
+        self.chosen = bytes(self.size)
+        self.first, self.last, self.latest = known.first_need.copy(), known.last_need.copy(), known.once.copy()
+        self.there = There(self.everything.copy())
+        self.kept = known.last_need.copy()
+        self.moved: set[int] = set()
+        self.trips: dict[int, tuple[tuple[int, int], ...]] = {}
         self.comes: dict[int, list[int]] = {}
         self.waits: dict[int, list[int]] = {}
+        self.forward_late = self.sent = self.ahead_bytes = 0
+        self.bringer = Bringer(known, self.there, np.zeros(len(known.graph.steps), np.int64))
 
-    def price(self) -> Price:
-        self._forward()
-        self.link_free = self.known.elapsed[self.of.begin] + self.late
-        self._backward()
-        seconds = self.known.elapsed[-1] + self.late
-        return Price(self._live(), seconds, self.recomputes, self.sent, self.fetched)
+    def price(self, chosen: bytes) -> Price | None:
+        """Return what a plan costs that does `chosen` [n] to the movable storages and frees what is not needed.
 
-    def _forward(self) -> None:
-        """Find what travels, when it leaves and comes back, and what is waited for meanwhile."""
-        travels = [i for i, action in enumerate(self.chosen) if action and not action & 1 and self.first[i] < NEVER]
-        if not self.known.machine.overlap:
-            self._sent(travels, {})
-            return
-        ahead = [i for i in travels if self.chosen[i] == OFFLOAD]
-        held = self._held(ahead)
-        stays = self._fetched(sorted(ahead, key=lambda i: (self.first[i], -i)), held)
-        self._sent([i for i in travels if i not in stays], held)
-        for i in ahead:
-            self.until[i] = NEVER
-            if i in stays:
-                self._there(self.known.used[i] + 1, self.last[i], i)
-            else:
-                self._there(self.known.used[i] + 1, held[i], i)
+        None where too much of it is new: that is simulated faster step by step.
+        """
+        changed = self._changed(chosen)
+        if changed is None:
+            return None
+        if changed:
+            self._move(chosen, changed)
+        bringer = self.bringer
+        late = self._late() if self.known.machine.overlap else self.forward_late + bringer.ticks
+        seconds = (self.known.ticks.elapsed[-1] + late) / TICKS
+        fetched = bringer.fetched_bytes + self.ahead_bytes
+        return Price(self.there.live() + bringer.beyond, seconds, bringer.recomputes, self.sent, fetched)
 
-    def _held(self, ahead: list[int]) -> dict[int, int]:
-        """Return the forward step with which each leaves; see `forward`."""
-        known, end = self.known, self.of.begin - 1
-        held: dict[int, int] = {}
-        for i in reversed(ahead):
-            held[i] = max(end, known.used[i])
-            end = known.made[i] - 1
-        return held
+    def _changed(self, chosen: bytes) -> list[int] | None:
+        """Return what this plan changes of the one before, if that is little, or if plans like it come in a row."""
+        few = max(FEW, self.size // SHARE)
+        changed = differing(chosen, self.chosen)
+        alike = len(differing(chosen, self.recent)) <= few
+        self.recent = chosen
+        if len(changed) <= few:
+            return changed
+        if len(others := differing(chosen, bytes(self.size))) < len(changed):
+            self._keep_everything()
+            changed = others
+        return changed if alike or len(changed) <= few else None
 
-    def _fetched(self, ahead: list[int], held: dict[int, int]) -> set[int]:
-        """Note when each is asked for, and when it must be there; return those that have no time to be away."""
-        begin, first, last = self.of.begin, self.first, self.last
-        stays: set[int] = set()
-        free = begin
-        for i in ahead:
-            comes = min(free, first[i])
-            free = last[i] + 1
-            if comes == begin and held[i] == begin - 1:
-                stays.add(i)
-                continue
-            self.comes.setdefault(comes, []).append(i)
-            self.waits.setdefault(first[i], []).append(i)
-            self._there(comes, last[i], i)
-        return stays
+    def _move(self, chosen: bytes, changed: list[int]) -> None:
+        """Turn the plan before into this one."""
+        touched = {*changed, *self._spanned(chosen, changed)}
+        travelled = not self.moved.isdisjoint(touched)
+        self.chosen = chosen
+        self.moved.difference_update(changed)
+        self.moved.update([i for i in changed if chosen[i] and not chosen[i] & 1])
+        for i in touched:
+            self._keep(i)
+        if travelled or not self.moved.isdisjoint(touched):
+            self._travel()
+        self.bringer.follow(chosen, self.last, touched)
 
-    def _there(self, enter: int, leave: int, i: int) -> None:
-        self.enters.append(enter)
-        self.leaves.append(leave)
-        self.widths.append(i)
+    def _spanned(self, chosen: bytes, changed: list[int]) -> list[int]:
+        """Find when storages are wanted, and return those for which that is another time than before."""
+        if len(changed) <= max(FEW, self.size // SHARE):
+            return moved_spans(self.known, chosen, changed, self.first, self.last, self.latest)
+        first, last = self.first, self.last
+        self.first, self.last, self.latest = spans(self.known, chosen)
+        return [i for i in range(self.size) if first[i] != self.first[i] or last[i] != self.last[i]]
 
-    def _sent(self, travels: list[int], held: dict[int, int]) -> None:
-        """Count the seconds that computing waits for transfers to the host to end, each before its storage is freed."""
-        known, transfer, count = self.known, self.of.transfer, len(self.chosen)
-        self.sent = sum([known.size[i] for i in travels])
-        ends = [(2 * held.get(i, known.used[i]) + 1) * count + i for i in travels]
-        if not known.machine.overlap:
-            for key in sorted(ends):
-                self.late += transfer[key % count]
-            return
-        late, link_free, elapsed = 0.0, 0.0, known.elapsed
-        done: dict[int, float] = {}
-        for key in sorted(ends + [2 * known.made[i] * count + i for i in travels]):
-            t, i = divmod(key, count)
-            now = elapsed[(t >> 1) + 1] + late
-            if t & 1:
-                late += max(0.0, done[i] - now)
-            else:
-                done[i] = link_free = max(now, link_free) + transfer[i]
-        self.late = late
+    def _keep(self, i: int) -> None:
+        """Let a storage be there from its last forward use on, if it is kept, or no more."""
+        until = self.last[i] if self.chosen[i] == KEEP else -1
+        if until != self.kept[i]:
+            begin, size = self.known.used[i] + 1, self.known.size[i]
+            self.there.add(begin, self.kept[i], -size)
+            self.there.add(begin, until, size)
+            self.kept[i] = until
 
-    def _backward(self) -> None:
-        """Visit the steps at which something is asked for, waited for, or missing."""
-        comes, waits, needs, until = self.comes, self.waits, self.known.needs, self.until
-        elapsed = self.known.elapsed
-        arrives: dict[int, float] = {}
-        for t in sorted({*self._missed(), *comes, *waits}):
+    def _travel(self) -> None:
+        """Find what is sent, when it leaves and comes back, and what the forward pass waits for."""
+        known, travels = self.known, sorted(i for i in self.moved if self.first[i] < NEVER)
+        begin = known.graph.forward_count
+        trips: dict[int, tuple[tuple[int, int], ...]] = {}
+        ahead = ahead_of(known, self.chosen, travels, self.first)
+        held = held_until(known, ahead)
+        comes, waits = fetched_at(ahead, self.first, self.last, begin)
+        stays = {i for i in comes.get(begin, ()) if held[i] == begin - 1}  # no time to be away
+        self.comes, self.waits = without(comes, stays), without(waits, stays)
+        for t, some in comes.items():
+            for i in some:
+                away = (known.used[i] + 1, held[i]), (t, self.last[i])
+                trips[i] = ((known.used[i] + 1, self.last[i]),) if i in stays else away
+        self._trip(trips)
+        sent = [i for i in travels if i not in stays]
+        self.sent = sum([known.size[i] for i in sent])
+        self.ahead_bytes = sum([known.size[i] for i in ahead if i not in stays])
+        self.forward_late = waited(known, sent, held)
+
+    def _trip(self, trips: dict[int, tuple[tuple[int, int], ...]]) -> None:
+        """Let what is fetched ahead be there when it is, in the place of when it was."""
+        for i in self.trips.keys() | trips:
+            old, new = self.trips.get(i, ()), trips.get(i, ())
+            if old != new:
+                for sign, intervals in ((-1, old), (1, new)):
+                    for enter, leave in intervals:
+                        self.there.add(enter, leave, sign * self.known.size[i])
+        self.trips = trips
+
+    def _late(self) -> int:
+        """Return the ticks spent beside the steps, where transfers run beside computing, one after the other."""
+        elapsed, transfer = self.known.ticks.elapsed, self.known.ticks.transfer
+        brought, comes, waits = self.bringer.brought, self.comes, self.waits
+        late, arrives = self.forward_late, {}
+        link_free = elapsed[self.known.graph.forward_count] + late
+        for t in sorted({*brought, *comes, *waits}):
+            begins = elapsed[t]
             for i in comes.get(t, ()):
-                arrives[i] = elapsed[t] + self.late + self._fetch(i, t)
+                link_free = arrives[i] = max(link_free, begins + late) + transfer[i]
             for i in waits.get(t, ()):
-                self.late += max(0.0, arrives[i] - (elapsed[t] + self.late))
-            missing = [i for i in needs[t] if until[i] < t]
-            if missing:
-                self._bring(t, missing)
+                late = max(late, arrives[i] - begins)
+            if t in brought:
+                for making, fetching in brought[t].times:
+                    late += making
+                    if fetching:
+                        link_free = max(link_free, begins + late) + fetching
+                        late = link_free - begins
+        return late
 
-    def _missed(self) -> Iterable[int]:
-        """Return the steps at which something may be missing: what is brought back stays, but for two actions."""
-        first, needed_at = self.known.first_need, self.of.needed_at
-        found: set[int] = set()
-        for i, end in enumerate(self.until):
-            if end < 0:
-                if self.chosen[i] < RECOMPUTE_EACH:
-                    found.add(first[i])
-                else:
-                    found.update(needed_at[i])
-        found.discard(NEVER)
-        return found
 
-    def _fetch(self, i: int, t: int) -> float:
-        """Return the seconds until a storage is back from the host, by a link that takes one after the other."""
-        waits = self.of.transfer[i]
-        if self.known.machine.overlap:
-            now = self.known.elapsed[t] + self.late
-            waits += max(0.0, self.link_free - now)
-            self.link_free = now + waits
-        self.fetched += self.known.size[i]
-        return waits
+def differing(one: bytes, other: bytes) -> list[int]:
+    """Return where two plans differ."""
+    found: list[int] = np.flatnonzero(np.frombuffer(one, np.uint8) != np.frombuffer(other, np.uint8)).tolist()
+    return found
 
-    def _bring(self, t: int, missing: list[int]) -> None:
-        """Fetch or make anew what step t misses, and all that this takes."""
-        known, chosen, size = self.known, self.chosen, self.known.size
-        wanted = self._closure(t, missing)
-        lone = len(wanted) == 1
-        user = (
-            {} if lone else {source: i for i in wanted if chosen[i] & 1 for source in known.inputs[i]}
-        )  # the last one
-        now, highest, stayed = 0, 0, 0  # bytes beyond those that were there
-        helpers: set[int] = set()
-        for i in wanted:
-            now += size[i]
-            if chosen[i] & 1:
-                self.late += known.making[i]
-                self.recomputes += 1
-                highest = max(highest, now + known.scratch[i])
-            else:
-                self.late += self._fetch(i, t)
-                highest = max(highest, now)
-            end = self._end(i, t)
-            if end >= 0:
-                self.until[i] = end
-                stayed += size[i]
-                self._there(t, end, i)
-            elif not lone:
-                helpers.add(i)
-            if helpers:
-                now -= sum([size[one] for one in known.inputs[i] if one in helpers and user[one] == i])
-        beyond = highest - stayed + known.fixed_before[t] - known.fixed_during[t]
-        if beyond > 0:
-            self.at.append(t)
-            self.beyond.append(beyond)
 
-    def _closure(self, t: int, missing: list[int]) -> list[int]:
-        """Return what has to be brought, in an order in which all that a storage is made of comes before it."""
-        inputs, chosen, until = self.known.inputs, self.chosen, self.until
-        found, stack = set(missing), list(missing)
-        while stack:
-            i = stack.pop()
-            if chosen[i] & 1:
-                for source in inputs[i]:
-                    if until[source] < t and source not in found:
-                        found.add(source)
-                        stack.append(source)
-        return missing if len(found) == 1 else sorted(found, key=self.known.done.__getitem__)
-
-    def _end(self, i: int, t: int) -> int:
-        """Return the step with which what was brought at step t leaves; -1 for one that only helped."""
-        action, last = self.chosen[i], self.last[i]
-        if action <= OFFLOAD:
-            return last if last > t or (self.known.last_need[i] >= t and i in self.known.needs[t]) else -1
-        if i not in self.known.needs[t]:
-            return -1
-        return t if action >= RECOMPUTE_EACH else self.known.last_need[i]
-
-    def _live(self) -> Any:
-        """Return the most bytes live at each step [S]."""
-        of, count = self.of, self.of.steps + 1
-        last = np.array(self.last, np.int64)
-        kept = of.size * ((np.frombuffer(self.chosen, np.uint8) == KEEP) & (last >= 0))
-        change = np.bincount(of.used + 1, kept, count) - np.bincount(last + 1, kept, count)
-        if self.widths:
-            widths = of.size[self.widths]
-            change += np.bincount(self.enters, widths, count)
-            change -= np.bincount(np.array(self.leaves) + 1, widths, count)
-        live = of.least + change.cumsum()[:-1]
-        if self.at:
-            live[self.at] += self.beyond
-        return live
+def without(steps: dict[int, list[int]], stays: set[int]) -> dict[int, list[int]]:
+    """Return the storages by step, those that stay left out."""
+    return {t: left for t, some in steps.items() if (left := [i for i in some if i not in stays])} if stays else steps

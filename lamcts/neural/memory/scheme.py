@@ -6,6 +6,7 @@ Letters: S steps, n movable storages.
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,15 @@ from lamcts.graphs import StepGraph, liveness
 from lamcts.neural.memory.machine import Machine
 
 NEVER = 2**62  # a step that never comes
+TICKS = 2**64  # of a second: times are summed as whole numbers, so that sums depend on no order, and ties are ties
+
+
+class Ticks(NamedTuple):
+    """Times in ticks: elapsed [S + 1]; making, transfer [n], the latter to or from the host."""
+
+    elapsed: list[int]
+    making: list[int]
+    transfer: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +56,21 @@ class Scheme:
     first_need: list[int]
     last_need: list[int]
     sources: list[bool]
+
+    @cached_property
+    def ticks(self) -> Ticks:
+        steps, making = ([round(one * TICKS) for one in some] for some in (self.seconds, self.making))
+        transfer = [round(self.machine.transfer_seconds(size) * TICKS) for size in self.size]
+        return Ticks(list(accumulate(steps, initial=0)), making, transfer)
+
+    @cached_property
+    def users(self) -> list[list[int]]:
+        """The movable storages that are made of each one [n]."""
+        found: list[list[int]] = [[] for _ in self.size]
+        for i, sources in enumerate(self.inputs):
+            for source in sources:
+                found[source].append(i)
+        return found
 
     @cached_property
     def once(self) -> list[int]:

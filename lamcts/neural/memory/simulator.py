@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import NamedTuple
 
+import numpy as np
+
 from lamcts.graphs import StepGraph, baseline_bytes
 from lamcts.neural.memory.events import Event, came_and_went, counted
 from lamcts.neural.memory.forward import forward
@@ -15,7 +17,7 @@ from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
 from lamcts.neural.memory.price import Price, Pricer
 from lamcts.neural.memory.report import Report
-from lamcts.neural.memory.scheme import Scheme, scheme
+from lamcts.neural.memory.scheme import TICKS, Scheme, scheme
 from lamcts.neural.memory.spans import spans
 
 HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once it is back, it stays for all that is made of it
@@ -48,14 +50,22 @@ class Simulator:
         return Cost(int(found.live.max()), *found[1:])
 
     def price(self, actions: Sequence[int]) -> Price:
-        """Return the same, with the most bytes that are live at each step."""
-        return self._pricer.price(actions)
+        """Return the same, with the most bytes that are live at each step.
+
+        Plans that differ little from the one before are priced many times faster than others.
+        """
+        chosen = bytes(actions)
+        if found := self._pricer.price(chosen):
+            return found
+        cost, live = self.stepped(chosen)
+        return Price(np.array(live, np.int64), *cost[1:])
 
     def live(self, actions: Sequence[Action]) -> list[int]:
         """Return the most bytes that are live at each step."""
-        return [int(one) for one in self.price(actions).live]
+        found: list[int] = self.price(actions).live.tolist()
+        return found
 
-    def stepped(self, actions: Sequence[Action]) -> tuple[Cost, list[int]]:
+    def stepped(self, actions: Sequence[int]) -> tuple[Cost, list[int]]:
         """Return what a plan costs and the bytes at each step as found step by step: slower, and the same."""
         play = self._played(actions)
         return play.cost(), play.live
@@ -84,7 +94,7 @@ class Simulator:
         storages = [sum(storage.role != "outside" for storage in self.graph.storages)] * steps
         return Report(self.graph, plan, *play.cost()._replace(peak_bytes=whole), [whole] * steps, storages, [])
 
-    def _played(self, actions: Sequence[Action], events: list[Event] | None = None) -> "_Play":
+    def _played(self, actions: Sequence[int], events: list[Event] | None = None) -> "_Play":
         play = _Play(self.scheme, actions, events)
         play.run(self.graph.forward_count, len(self.graph.steps))
         return play
@@ -93,13 +103,13 @@ class Simulator:
 class _Play:
     """A backward pass as it goes; the forward pass is known as soon as the plan is.
 
-    there [n]: whether a storage is on the device. bytes: of the movable ones that are. late: seconds that went by
-    beside those of the steps themselves: they are told apart, so that sums have few terms and ties stay ties.
+    there [n]: whether a storage is on the device. bytes: of the movable ones that are. late: ticks that went by
+    beside those of the steps themselves.
     """
 
-    def __init__(self, scheme: Scheme, actions: Sequence[Action], events: list[Event] | None) -> None:
+    def __init__(self, scheme: Scheme, actions: Sequence[int], events: list[Event] | None) -> None:
         self.scheme, self.actions, self.events = scheme, actions, events
-        self.first, self.last = spans(scheme, actions)
+        self.first, self.last, _ = spans(scheme, actions)
         start = forward(scheme, actions, self.first, self.last)
         self.live, self.there = start.live, start.there
         self.leaves, self.comes, self.waits = start.leaves, start.comes, start.waits
@@ -107,13 +117,13 @@ class _Play:
         self.late = start.late
         self.link_free = self._now(self.scheme.graph.forward_count)
         self.sent = start.sent_bytes
-        self.arrives: dict[int, float] = {}
+        self.arrives: dict[int, int] = {}
         self.recomputes = self.fetched = 0
         if events is not None:
             events += came_and_went(scheme, start)
 
     def cost(self) -> Cost:
-        seconds = self.scheme.elapsed[-1] + self.late
+        seconds = (self.scheme.ticks.elapsed[-1] + self.late) / TICKS
         return Cost(max(self.live), seconds, self.recomputes, self.sent, self.fetched)
 
     def run(self, begin: int, end: int) -> None:
@@ -138,11 +148,11 @@ class _Play:
             self.arrives[i] = self._now(t) + self._fetch(i, t)
             self._enter(i, t)
         for i in self.waits.get(t, ()):
-            self.late += max(0.0, self.arrives[i] - self._now(t))
+            self.late += max(0, self.arrives[i] - self._now(t))
 
-    def _now(self, t: int) -> float:
-        """Return the seconds gone by when step t begins, or while what it needs is brought."""
-        return self.scheme.elapsed[t] + self.late
+    def _now(self, t: int) -> int:
+        """Return the ticks gone by when step t begins, or while what it needs is brought."""
+        return self.scheme.ticks.elapsed[t] + self.late
 
     def _bring(self, t: int) -> int:
         """Fetch or make anew what step t misses, and all that this takes; return the most bytes live meanwhile."""
@@ -152,7 +162,7 @@ class _Play:
         for i in wanted:
             self._enter(i, t)
             if self._made_anew(i):
-                self.late += scheme.making[i]
+                self.late += scheme.ticks.making[i]
                 self.recomputes += 1
                 highest = max(highest, self.bytes + scheme.scratch[i] + scheme.fixed_before[t])
             else:
@@ -191,15 +201,12 @@ class _Play:
             until = t if self.actions[i] in EACH else until
             self.leaves.setdefault(until, []).append(i)
 
-    def _fetch(self, i: int, t: int) -> float:
-        """Return the seconds until a storage is back from the host, by a link that takes one after the other."""
-        scheme, now = self.scheme, self._now(t)
-        waits = scheme.machine.transfer_seconds(scheme.size[i])
-        if scheme.machine.overlap:
-            waits += max(0.0, self.link_free - now)
-            self.link_free = now + waits
-        self.fetched += scheme.size[i]
-        return waits
+    def _fetch(self, i: int, t: int) -> int:
+        """Return the ticks until a storage is back from the host, by a link that takes one after the other."""
+        now = self._now(t)
+        self.link_free = max(now, self.link_free) + self.scheme.ticks.transfer[i]
+        self.fetched += self.scheme.size[i]
+        return self.link_free - now
 
     def _enter(self, i: int, t: int) -> None:
         self.there[i] = True

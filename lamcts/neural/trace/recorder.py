@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.flop_counter import flop_registry
 
 from lamcts.graphs import Step, StepGraph, Storage
@@ -35,12 +35,14 @@ class Packed(NamedTuple):
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Records the steps of a forward and a backward pass.
 
-    outside: tensors that are there before and after, such as parameters and inputs. `packed` has the storage of each
-    tensor that autograd saved, in order.
+    outside: tensors that are there before and after, such as parameters and inputs. fake: makes fake ones of those that
+    are not, such as labels, before anything is done with them: else views of these would be storages of their own.
+    `packed` has the storage of each tensor that autograd saved, in order.
     """
 
-    def __init__(self, outside: list[Tensor]) -> None:
+    def __init__(self, outside: list[Tensor], fake: Callable[[Tensor], Tensor] = lambda one: one) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        self.fake = fake
         self.steps: list[Step] = []
         self.storages: list[Storage] = []
         self.packed: list[int] = []
@@ -60,6 +62,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs = kwargs or {}
         if func is torch.ops.prim.device.default:  # asks, and does nothing
             return func(*args, **kwargs)
+        args, kwargs = tree_map_only(Tensor, self.fake, (args, kwargs))
         result = as_run(func, args, func(*args, **kwargs))
         made = _tensors(result)
         given = _tensors((args, kwargs))
@@ -74,7 +77,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def pack(self, tensor: Tensor) -> Packed:
         """Note that autograd saves a tensor; it may come before the step that it belongs to."""
-        place = self.place[-1] if self.place else ""
+        tensor, place = self.fake(tensor), self.place[-1] if self.place else ""
         storage = self._number(tensor, "activation", place or "saved")
         if self.forward:  # else a checkpoint makes it anew, which no plan decides on
             self.packed.append(storage)

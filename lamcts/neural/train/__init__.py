@@ -1,14 +1,35 @@
 """Training: one loop, what it is told, and data in memory. Only the loop itself loads torch, when it is called.
 
-data, recipe = train.digits(), train.Recipe(epochs=6)
-trained = train.train(net, data, recipe, seed=0, device="cpu", checkpoint="net.npz")
+trained = train(net, digits(), Recipe(epochs=6), seed=0, device="cpu", checkpoint="net.npz")
 print(trained.valid_accuracy, trained.epochs)
+
+f = TrainObjective(nas.NasBench101(), digits(), Recipe(epochs=6), sizes={"width": 16, "cells": 1}, folder="trained")
+result = lamcts.maximize(f, f.space, budget=30, pruner="median", journal="run.db")
 """
 
 from lamcts.neural.train.data import Data, Part, digits
+from lamcts.neural.train.datasets import load
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
+from lamcts.neural.train.found import load_network, save_network
+from lamcts.neural.train.objective import TrainObjective
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.training import train
+from lamcts.neural.train.transfer import TransferObjective
 
-__all__ = ["Data", "Diverged", "OutOfMemory", "Part", "Recipe", "Seeds", "TrainingFailed", "digits", "train"]
+__all__ = [
+    "Data",
+    "Diverged",
+    "OutOfMemory",
+    "Part",
+    "Recipe",
+    "Seeds",
+    "TrainObjective",
+    "TrainingFailed",
+    "TransferObjective",
+    "digits",
+    "load",
+    "load_network",
+    "save_network",
+    "train",
+]

@@ -5,6 +5,10 @@ value at u = 0 is exactly 0: 1 - cos, say, is written as 2 sin^2 of the half ang
 
 All of R^d is in the domain, since a shift or a rotation moves points beyond the usual box, and nowhere is a value below
 the minimum. Schwefel's and Michalewicz's formulas have lower values out there: these two are continued otherwise.
+
+`ripples` [d] makes each coordinate's ripples higher or lower (None: as published); the minimum stays where and what it
+is, since each ripple is a square that is added. Those formulas that do not take it have no ripples on a bowl: valleys,
+or waves and trenches that are the whole function.
 """
 
 import math
@@ -19,9 +23,10 @@ from lamcts.types import Floats
 Formula = Callable[[Floats], Floats]
 
 
-def ackley(u: Floats) -> Floats:
+def ackley(u: Floats, ripples: Floats | None = None) -> Floats:
     slope = -20 * np.expm1(-0.2 * np.sqrt(np.mean(u**2, axis=1)))
-    result: Floats = slope - np.e * np.expm1(-2 * np.mean(np.sin(np.pi * u) ** 2, axis=1))
+    heights = 1.0 if ripples is None else ripples  # a product with 1 changes no digit
+    result: Floats = slope - np.e * np.expm1(-2 * np.mean(heights * np.sin(np.pi * u) ** 2, axis=1))
     return result
 
 
@@ -31,22 +36,30 @@ def rosenbrock(u: Floats) -> Floats:
     return result
 
 
-def rastrigin(u: Floats) -> Floats:
-    result: Floats = np.sum(u**2 + 20 * np.sin(np.pi * u) ** 2, axis=1)
+def rastrigin(u: Floats, ripples: Floats | None = None) -> Floats:
+    height = 20 if ripples is None else 20 * ripples
+    result: Floats = np.sum(u**2 + height * np.sin(np.pi * u) ** 2, axis=1)
     return result
 
 
-def levy(u: Floats) -> Floats:
+def levy(u: Floats, ripples: Floats | None = None) -> Floats:
+    a = np.ones(u.shape[1]) if ripples is None else ripples
     v = u / 4  # w - 1 of the usual form, and sin(pi w + 1) = -sin(pi v + 1)
-    middle = np.sum(v[:, :-1] ** 2 * (1 + 10 * np.sin(np.pi * v[:, :-1] + 1) ** 2), axis=1)
-    last = v[:, -1] ** 2 * (1 + np.sin(2 * np.pi * v[:, -1]) ** 2)
-    result: Floats = np.sin(np.pi * v[:, 0]) ** 2 + middle + last
+    middle = np.sum(v[:, :-1] ** 2 * (1 + 10 * a[:-1] * np.sin(np.pi * v[:, :-1] + 1) ** 2), axis=1)
+    last = v[:, -1] ** 2 * (1 + a[-1] * np.sin(2 * np.pi * v[:, -1]) ** 2)
+    result: Floats = a[0] * np.sin(np.pi * v[:, 0]) ** 2 + middle + last
     return result
 
 
-def griewank(u: Floats) -> Floats:
-    waves = np.cos(u / np.sqrt(np.arange(1, u.shape[1] + 1)))
-    result: Floats = np.sum(u**2, axis=1) / 4000 + (1 - np.prod(waves, axis=1))
+def griewank(u: Floats, ripples: Floats | None = None) -> Floats:
+    """Griewank; with `ripples` A (1 - prod(1 - a / A (1 - cos(w)))), A the highest: no factor leaves [-1, 1]."""
+    w = u / np.sqrt(np.arange(1, u.shape[1] + 1))
+    if ripples is None:
+        dents = 1 - np.prod(np.cos(w), axis=1)
+    else:
+        highest = ripples.max()
+        dents = highest * (1 - np.prod(1 - 2 * ripples / highest * np.sin(w / 2) ** 2, axis=1))
+    result: Floats = np.sum(u**2, axis=1) / 4000 + dents
     return result
 
 

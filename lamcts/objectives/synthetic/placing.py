@@ -1,23 +1,26 @@
-"""A formula placed in its box: the minimum moved, the axes turned about it, noise added.
+"""A formula placed in its box: the minimum moved, the axes bent and turned about it, noise added.
 
-Whatever is moved or turned, the box stays where it is and the minimum stays inside it: `formula(R (x - centre))` over
-the box, with `centre` in the box, and the formula without lower values anywhere on R^d (`formulas.py`).
+Whatever is moved, bent or turned, the box stays where it is and the minimum stays inside it: `formula(R (x - centre))`
+over the box, with `centre` in the box, and the formula without lower values anywhere on R^d (`formulas.py`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts.objectives.identity import digest
+from lamcts.objectives.synthetic.bending import Bend, drawn
 from lamcts.objectives.synthetic.formulas import Formula
 from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
 SHIFT_SHARE = 1 / 4  # of the range, either way: at least one of the two ways stays inside the box
 REFERENCE_SEED = 12345  # as in earlier measurements on the same functions, so that numbers compare
+BENDS = 18  # the stream of `bend`: a seed that shifts and turns as well is to draw other numbers (any number but 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,7 @@ class Synthetic:
     centre: where the minimum, `optimum`, lies, [d].
     rotation: R, a rotation or reflection [d, d] (None: the axes stay).
     noise: added to each value (0.0; standard deviation, in the formula's unit).
+    bend: what becomes of `x - centre` before the turn (None: nothing).
     """
 
     name: str
@@ -38,6 +42,7 @@ class Synthetic:
     centre: Floats
     rotation: Floats | None = None
     noise: float = 0.0
+    bend: Bend | None = None
 
     maximize = False
     x0 = None
@@ -49,15 +54,22 @@ class Synthetic:
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
-        return {"function": self.name, "placed": digest(self.centre, self.rotation), "noise": float(self.noise)}
+        found = {"function": self.name, "placed": digest(self.centre, self.rotation), "noise": float(self.noise)}
+        if self.bend is not None:
+            found["bent"] = digest(self.bend.pieces, self.bend.stretch, self.bend.ripples)
+        return found
 
     def many(self, points: ArrayLike) -> Floats:
         """Return the noise-free values of `points` [n, d] as [n]."""
         x = np.asarray(points, float)
         if x.ndim != 2 or x.shape[1] != len(self.centre):
             raise ValueError(f"expected points of shape [n, {len(self.centre)}], got {list(x.shape)}")
-        u = x - self.centre  # [n, d]
+        u = x - self.centre if self.bend is None else self._bent(self.bend, x)  # [n, d]
         return self.formula(u if self.rotation is None else u @ self.rotation.T)
+
+    def _bent(self, bend: Bend, x: Floats) -> Floats:
+        low, width = self.space.low, self.space.high - self.space.low
+        return width * bend.offsets((x - low) / width, (self.centre - low) / width)
 
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:
         value = float(self.many(np.asarray(point, float)[None])[0])
@@ -68,33 +80,43 @@ class Synthetic:
 class Kind:
     """A formula, its box, and where its minimum lies before any shift: one number for all axes, or one for each.
 
-    `at` may be a function of the dimension that returns the place [dim].
+    `at` may be a function of the dimension that returns the place [dim]. rippled: the formula takes `ripples`.
     """
 
     name: str
-    formula: Formula
+    formula: Callable[..., Floats]
     low: float | tuple[float, ...]
     high: float | tuple[float, ...]
     at: float | tuple[float, ...] | Callable[[int], Floats]
     least_dim: int = 1
+    rippled: bool = False
 
-    def place(self, dim: int, shift: Any, rotate: Any, noise: float) -> Synthetic:
+    def place(self, dim: int, shift: Any, rotate: Any, noise: float, bend: Any = None) -> Synthetic:
         """Return the function. ValueError for a shift by vector that takes the minimum out of the box.
 
         A seed (or "reference") as `shift` draws each displacement uniformly from a quarter of the range either way;
-        one that would leave the box goes the opposite way.
+        one that would leave the box goes the opposite way. `bend` without it draws the place from the whole box.
         """
         if dim < self.least_dim:
             raise ValueError(f"expected dim of at least {self.least_dim} for {self.name}, got {dim}")
-        if not (np.isfinite(noise) and noise >= 0):
-            raise ValueError(f"expected noise as a standard deviation of at least 0, got {noise}")
+        check_noise(noise)
         space = Box(self.low, self.high, dim=dim)
-        at = np.broadcast_to(np.asarray(self.at(dim) if callable(self.at) else self.at, float), dim)
-        centre = at + _shift(shift, at, space)
+        rng = None if bend is None else np.random.default_rng((seed_of("bend", bend), BENDS))
+        centre = self._centre(space, shift, rng)
+        bends = None if rng is None else drawn(dim, rng)
+        formula = partial(self.formula, ripples=bends.ripples) if bends and self.rippled else self.formula
+        return Synthetic(self.name, space, formula, centre, _rotation(rotate, dim), noise, bends)
+
+    def _centre(self, space: Box, shift: Any, rng: np.random.Generator | None) -> Floats:
+        """Return where the minimum lies, [d]; with `rng` and no shift anywhere in the box."""
+        if rng is not None and shift is None:
+            return rng.uniform(space.low, space.high)
+        at = np.broadcast_to(np.asarray(self.at(space.dim) if callable(self.at) else self.at, float), space.dim)
+        centre: Floats = at + _shift(shift, at, space)
         if not _inside(centre, space).all():
             box = f"[{self.low}, {self.high}]"
             raise ValueError(f"expected a shift that keeps the optimum inside {box}, got the optimum {centre}")
-        return Synthetic(self.name, space, self.formula, centre, _rotation(rotate, dim), noise)
+        return centre
 
 
 def _shift(shift: Any, at: Floats, space: Box) -> Floats:
@@ -107,7 +129,7 @@ def _shift(shift: Any, at: Floats, space: Box) -> Floats:
             _check_reference("shift", shift)
             share = np.random.RandomState(REFERENCE_SEED).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim)
         else:
-            share = np.random.default_rng(_seed("shift", shift)).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim)
+            share = np.random.default_rng(seed_of("shift", shift)).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim)
         vector: Floats = share * width
         return np.where(_inside(at + vector, space), vector, -vector)
     vector = np.asarray(shift, float)
@@ -123,7 +145,7 @@ def _inside(x: Floats, space: Box) -> Any:
 
 
 def _rotation(rotate: Any, dim: int) -> Floats | None:
-    """Return a rotation or reflection [d, d], uniform over all (QR of normals, Mezzadri 2007), or None."""
+    """Return a rotation or reflection [d, d] from a seed or "reference", or None."""
     if rotate is None:
         return None
     if isinstance(rotate, str):
@@ -133,14 +155,25 @@ def _rotation(rotate: Any, dim: int) -> Floats | None:
         return np.atleast_2d(np.asarray(ortho_group.rvs(dim, random_state=REFERENCE_SEED), float))
     if not isinstance(rotate, (int, np.integer)):
         raise ValueError(f"expected rotate as None, a seed or 'reference', got {rotate!r}")
-    q, r = np.linalg.qr(np.random.default_rng(_seed("rotate", rotate)).standard_normal((dim, dim)))
+    return turn(dim, np.random.default_rng(seed_of("rotate", rotate)))
+
+
+def turn(dim: int, rng: np.random.Generator) -> Floats:
+    """Return a rotation or reflection [d, d], uniform over all (QR of normals, Mezzadri 2007)."""
+    q, r = np.linalg.qr(rng.standard_normal((dim, dim)))
     return np.asarray(q * np.sign(np.diag(r)), float)
 
 
-def _seed(what: str, number: Any) -> int:
-    if number < 0:
+def seed_of(what: str, number: Any) -> int:
+    """Return a seed that was given as setting `what`; ValueError for what is none."""
+    if not isinstance(number, (int, np.integer)) or number < 0:
         raise ValueError(f"expected {what} as a seed of at least 0, got {number}")
     return int(number)
+
+
+def check_noise(noise: float) -> None:
+    if not (np.isfinite(noise) and noise >= 0):
+        raise ValueError(f"expected noise as a standard deviation of at least 0, got {noise}")
 
 
 def _check_reference(what: str, text: str) -> None:

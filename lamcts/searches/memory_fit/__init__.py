@@ -3,8 +3,24 @@
 with fit(model, batch, budget="8GiB") as fitted: ...
 """
 
-from lamcts.searches.memory_fit.call import fit, within
+from lamcts.searches.memory_fit.call import budget_of, fit, traced, within
+from lamcts.searches.memory_fit.curve import curve, front
 from lamcts.searches.memory_fit.fitted import Chosen, Fates, Fitted, fates
-from lamcts.searches.memory_fit.known import greedy, presets, smallest
+from lamcts.searches.memory_fit.known import KEEPING, greedy, presets, smallest
 
-__all__ = ["Chosen", "Fates", "Fitted", "fates", "fit", "greedy", "presets", "smallest", "within"]
+__all__ = [
+    "KEEPING",
+    "Chosen",
+    "Fates",
+    "Fitted",
+    "budget_of",
+    "curve",
+    "fates",
+    "fit",
+    "front",
+    "greedy",
+    "presets",
+    "smallest",
+    "traced",
+    "within",
+]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from lamcts.neural.trace import Trace
 
-KINDS = {"keep": "kept", "recompute": "recomputed", "offload": "offloaded"}
+KINDS = ("keep", "recompute", "offload")
 
 
 class Fates(NamedTuple):
@@ -26,13 +26,15 @@ class Fates(NamedTuple):
 
 
 def fates(report: memory.Report) -> Fates:
-    """Return what becomes of the storages that the backward pass wants under a plan, be it to make others anew."""
-    wanted = memory.Simulator(report.graph).wanted(report.plan.actions)
-    words = [
-        memory.Action(one).word.partition("-")[0]
-        for one, at in zip(report.plan.actions, wanted, strict=True)
-        if at >= 0
-    ]
+    """Return what becomes of the storages that the backward pass wants under a plan, be it to make others anew.
+
+    One that is to travel, and has no time to be away, is kept.
+    """
+    graph = report.graph
+    back = {event.storage for event in report.events if event.comes and event.step >= graph.forward_count}
+    wanted = memory.Simulator(graph).wanted(report.plan.actions)
+    rows = zip(graph.movable, report.plan.actions, wanted, strict=True)
+    words = [memory.Action(one).word.partition("-")[0] if i in back else "keep" for i, one, at in rows if at >= 0]
     return Fates(*(words.count(word) for word in KINDS))
 
 
@@ -42,6 +44,20 @@ class Chosen(NamedTuple):
     report: memory.Report
     kept: memory.Report
     plans: list[memory.Report]
+
+    def lines(self) -> list[str]:
+        """Return what is to be said of the plan."""
+        report, kept = self.report, self.kept
+        if report is kept:
+            return ["that fits: everything is kept"]
+        whole, part = memory.size_text(report.total_bytes), memory.size_text(report.peak_bytes)
+        moved = memory.size_text(report.sent_bytes + report.fetched_bytes)
+        longer = f"{100 * (report.seconds / kept.seconds - 1):.1f} % more than keeping everything"
+        return [
+            f"plan {report.plan.name!r}: {whole}, {part} of it activations; {1e3 * report.seconds:.4g} ms a step,"
+            f" modelled, {longer}",
+            f"{fates(report)}; a step makes {report.recomputes} anew and moves {moved}",
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +92,15 @@ class Fitted:
     @property
     def keeps_all(self) -> bool:
         """Whether nothing is recomputed or offloaded."""
-        return not any(self.plan.actions)
+        return self.report is self.chosen.kept
+
+    @property
+    def verified(self) -> bool | None:
+        """Whether the measured step held no more than was predicted and, on CUDA, than the budget; None: none was."""
+        found = self.measured
+        if found is None:
+            return None
+        return bool(found.held_bytes <= found.predicted_bytes and (found.peak_bytes or 0) <= self.budget_bytes)
 
     def __enter__(self) -> "Fitted":
         if not self.keeps_all:
@@ -92,7 +116,10 @@ class Fitted:
     @property
     def text(self) -> str:
         """What was done, in a few lines."""
-        return "\n".join([self._budget(), *self._plan(), self._measured(), f"planned in {self.planned_seconds:.1f} s"])
+        whole = f"keeping everything takes {memory.size_text(self.chosen.kept.total_bytes)}"
+        parts = ", ".join(f"{name} {memory.size_text(size)}" for name, size in self.parts().items() if size)
+        lines = [f"budget {memory.size_text(self.budget_bytes)}; {whole}:", f"  {parts}", *self.chosen.lines()]
+        return "\n".join([*lines, self._measured(), f"planned in {self.planned_seconds:.1f} s"])
 
     def parts(self) -> dict[str, int]:
         """Return the bytes that keeping everything takes, by what they are for; they sum up to its total."""
@@ -110,29 +137,12 @@ class Fitted:
             "activations": self.chosen.kept.peak_bytes,
         }
 
-    def _budget(self) -> str:
-        parts = ", ".join(f"{name} {memory.size_text(size)}" for name, size in self.parts().items() if size)
-        whole = f"keeping everything takes {memory.size_text(self.chosen.kept.total_bytes)}"
-        return f"budget {memory.size_text(self.budget_bytes)}; {whole}: {parts}"
-
-    def _plan(self) -> list[str]:
-        if self.keeps_all:
-            return ["that fits: everything is kept"]
-        report, moved = self.report, memory.size_text(self.report.sent_bytes + self.report.fetched_bytes)
-        whole, part = memory.size_text(report.total_bytes), memory.size_text(report.peak_bytes)
-        longer = f"{100 * (report.seconds / self.chosen.kept.seconds - 1):.1f} % more than keeping everything"
-        return [
-            f"plan {report.plan.name!r}: {whole}, {part} of it activations; {1e3 * report.seconds:.4g} ms a step,"
-            f" modelled, {longer}",
-            f"{fates(report)}; a step makes {report.recomputes} anew and moves {moved}",
-        ]
-
     def _measured(self) -> str:
         found = self.measured
         if found is None:
             return "not measured"
         held, predicted = memory.size_text(found.held_bytes), memory.size_text(found.predicted_bytes)
         text = f"measured: {held} held after the forward pass, {predicted} predicted"
-        if found.peak_bytes is None:
-            return text
-        return f"{text}; {memory.size_text(found.peak_bytes)} at most, {found.milliseconds:.1f} ms"
+        if found.peak_bytes is not None:
+            text += f"; {memory.size_text(found.peak_bytes)} at most, {found.milliseconds:.1f} ms"
+        return text if self.verified else f"{text}: more than planned for, leave more room"

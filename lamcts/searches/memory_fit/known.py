@@ -24,7 +24,7 @@ def presets(graph: StepGraph, machine: memory.Machine | None = None) -> list[mem
 
 def greedy(graph: StepGraph, room: int, machine: memory.Machine | None = None) -> list[memory.Report]:
     """Return the greedy plan with a peak of `room` bytes, `graph.outside_bytes` left out, or none, simulated."""
-    found = memory.greedy(graph, room, machine)
+    found = memory.greedy(graph, room, machine) if room >= _floor(graph) else None
     return [] if found is None else [memory.Simulator(graph, machine).report(found)]
 
 

@@ -57,13 +57,25 @@ def total(graph, storages):
 @pytest.mark.parametrize("overlap", [True, False])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_a_price_is_what_the_simulation_step_by_step_finds_to_the_last_bit(name, overlap):
+    """Random plans, and after each some that differ little from it, as searches have them."""
     simulator = Simulator(GRAPHS[name], Machine(overlap=overlap))
-    for seed in range(24):
-        actions = drawn(simulator.graph, seed).actions
-        cost, live = simulator.stepped(actions)
-        price = simulator.price(actions)
-        assert price.live.tolist() == live
-        assert simulator.cost(actions) == cost == (max(live), *price[1:])
+    for seed in range(8):
+        rng, actions = np.random.default_rng(seed), [*drawn(simulator.graph, seed).actions]
+        for _ in range(5):
+            cost, live = simulator.stepped(actions)
+            price = simulator.price(actions)
+            assert price.live.tolist() == live
+            assert simulator.cost(actions) == cost == (max(live), *price[1:])
+            for i in rng.integers(len(actions), size=rng.integers(1, 4)):
+                actions[i] = Action(int(rng.integers(len(Action))))
+
+
+def test_plans_alike_are_priced_without_stepping(monkeypatch):
+    simulator = Simulator(GRAPHS["resnet"])
+    alike = [Plan(tuple(actions)).actions for actions in np.tri(len(simulator.graph.movable), dtype=int).tolist()]
+    expected = [simulator.stepped(actions)[0] for actions in alike]
+    monkeypatch.delattr(Simulator, "stepped")
+    assert [simulator.cost(actions) for actions in alike] == expected
 
 
 @pytest.mark.parametrize("name", GRAPHS)

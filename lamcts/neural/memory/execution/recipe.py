@@ -13,7 +13,7 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflat
 
 STATISTICS = ("running_mean", "running_var")  # changed in place by operations whose schema does not say so
 
-NOTHING = torch.empty(0)
+NOTHING = torch.empty(0)  # an alias is pointed here when its storage goes
 
 
 class Shape(NamedTuple):

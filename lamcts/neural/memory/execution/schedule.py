@@ -30,7 +30,7 @@ def schedule(traced: Trace, plan: Plan) -> Schedule:
     """Return what `plan` means; ValueError for a plan of another trace, or one that makes anew what cannot be."""
     graph, simulator = traced.graph, Simulator(traced.graph)
     simulator.report(plan)
-    first, last = spans(simulator.scheme, plan.actions)
+    first, last, _ = spans(simulator.scheme, plan.actions)
     there = forward(simulator.scheme, plan.actions, first, last).there
     wanted = [i for i in range(len(graph.movable)) if last[i] >= 0]
     actions = {graph.movable[i]: Action.KEEP if there[i] else plan.actions[i] for i in wanted}

@@ -1,0 +1,96 @@
+"""What `lamcts memory` is to plan for: a list of layers of the thesis, or what a function of the user's makes."""
+
+import inspect
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lamcts.graphs import NETWORKS, StepGraph, thesis_graph
+from lamcts.objectives.programs.function import load
+from lamcts.searches import memory_fit
+from lamcts.text import safe_text
+
+LISTED = "thesis:"
+PARTS = ("model", "batch", "loss", "optimizer")
+MADE = f"(model, batch), with a loss and an optimizer if you like, or a dict of {', '.join(PARTS)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A step to plan for: of a list of layers, or of a model (then `layers` is None) on a batch."""
+
+    target: str
+    layers: StepGraph | None = None
+    model: Any = None
+    batch: Any = None
+    loss: Any = None
+    optimizer: Any = None
+
+    def graph(self) -> StepGraph:
+        """Return the steps."""
+        if self.layers is not None:
+            return self.layers
+        with self._plain():
+            return memory_fit.traced(self.model, self.batch, self.loss, self.optimizer).graph
+
+    def fit(self, budget: int, **how: Any) -> memory_fit.Fitted:
+        """Return the plan within a budget."""
+        given = {"loss": self.loss, "optimizer": self.optimizer} | how
+        with self._plain():
+            return memory_fit.fit(self.model, self.batch, budget, **given)
+
+    @contextmanager
+    def _plain(self) -> Iterator[None]:
+        """ValueError where torch, or `fit`, refuses what the user's function made, without torch's own record of it."""
+        record = logging.getLogger("torch._subclasses.fake_tensor")
+        disabled, record.disabled = record.disabled, True
+        try:
+            yield
+        except (TypeError, RuntimeError, AttributeError) as error:
+            raise ValueError(f"{self.target}: {type(error).__name__}: {safe_text(error)}") from error
+        finally:
+            record.disabled = disabled
+
+
+def training(target: str, count: int | None, optimizer: str | None) -> Training:
+    """Return what `target` names: "thesis:NETWORK", path/to/file.py:function, or package.module:function.
+
+    count: handed to it as `batch`. optimizer: goes before the one that the function makes.
+    """
+    if target.startswith(LISTED):
+        return Training(target, _listed(target.removeprefix(LISTED), count))
+    where, _, name = target.rpartition(":")
+    factory = load(f"{Path(where).absolute()}:{name}" if where.endswith(".py") else target)
+    made = _made(factory, target, count)
+    made = made | ({} if optimizer is None else {"optimizer": optimizer})
+    return Training(target, **made)
+
+
+def _listed(name: str, count: int | None) -> StepGraph:
+    if name not in NETWORKS:
+        raise ValueError(f"{LISTED}{name}: expected one of {', '.join(LISTED + name for name in NETWORKS)}")
+    return thesis_graph(NETWORKS[name]() if count is None else NETWORKS[name](batch=count))
+
+
+def _made(factory: Callable[..., Any], target: str, count: int | None) -> dict[str, Any]:
+    """Return what the function makes, by name."""
+    if count is not None and "batch" not in inspect.signature(factory).parameters:
+        raise ValueError(f"--batch: expected none, as {target} has no parameter `batch`: add one, or leave it out")
+    try:
+        made = factory() if count is None else factory(batch=count)
+    except Exception as error:
+        raise ValueError(f"{target} failed ({type(error).__name__}: {safe_text(error)})") from error
+    if isinstance(made, (tuple, list)) and 2 <= len(made) <= len(PARTS):
+        made = dict(zip(PARTS, made, strict=False))
+    if not isinstance(made, Mapping) or not {"model", "batch"} <= set(made) <= set(PARTS):
+        raise ValueError(f"{target}: expected {MADE}, got {_kind(made)}")
+    return dict(made)
+
+
+def _kind(made: Any) -> str:
+    if isinstance(made, Mapping):
+        return f"a dict of {', '.join(map(str, made)) or 'nothing'}"
+    return f"{len(made)} values" if isinstance(made, (tuple, list)) else type(made).__name__

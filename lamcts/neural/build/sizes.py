@@ -1,0 +1,27 @@
+"""What a network costs, without memory for it: parameters, and operations for one example."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from lamcts.nas.base import ArchitectureSpace, Point
+from lamcts.neural.build.build import maker_of
+
+
+class Size(NamedTuple):
+    """parameters: how many numbers are learnt. flops: of one example going forward, two a multiply-add (torch's)."""
+
+    parameters: int
+    flops: int
+
+
+def size(
+    space: ArchitectureSpace, point: Point, shape: tuple[int, ...], classes: int, sizes: Mapping[str, Any] | None = None
+) -> Size:
+    """Return what the network of a point costs for examples of a shape: images [c, h, w], or texts [t]."""
+    with torch.device("meta"), torch.no_grad(), FlopCounterMode(display=False) as counter:
+        net = maker_of(space)(space, point, shape[0], classes, **(sizes or {})).eval()
+        net(torch.zeros((1, *shape), dtype=torch.float32 if len(shape) == 3 else torch.int64))
+    return Size(sum(each.numel() for each in net.parameters()), int(counter.get_total_flops()))

@@ -1,0 +1,14 @@
+"""Supernets: the weights of all architectures of a space, trained at once. Needs torch.
+
+net = supernet(nas.Digits4096(), channels=1, widths=(8,), cells=1)
+train(net, digits(), Recipe(epochs=20))
+f = SupernetObjective(net, digits())
+"""
+
+from lamcts.neural.supernet.base import Supernet
+from lamcts.neural.supernet.build import supernet
+from lamcts.neural.supernet.objective import SupernetObjective
+from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.statistics import recalibrate
+
+__all__ = ["Region", "Supernet", "SupernetObjective", "recalibrate", "supernet"]

@@ -1,0 +1,128 @@
+"""A supernet: the weights of all architectures of a space, of which a mask leaves one (thesis 2.3, 4.2.3).
+
+START HERE. A point of the space is a mask: it says which operations stay. Each batch of a training draws one (Guo et
+al. 2019 call it a single path), so that operations learn to do in any company. Letters: b images, k classes.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lamcts.errors import InvalidPoint
+from lamcts.nas.base import ArchitectureSpace, Point
+from lamcts.neural.build.build import maker_of
+from lamcts.neural.build.noise import Noise
+from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.statistics import recalibrate
+from lamcts.neural.train.inherit import inherit
+
+TRIES = 100  # draws for a point that has something to learn; of digits4096, two of three have
+JUDGED = 8  # architectures that stand for all where a training judges its network after an epoch
+
+
+class Supernet(nn.Module):
+    """Scores [b, k] of images, by one architecture of a space. A kind says `masked` and `source`.
+
+    space: the architectures. region: those it has the weights of. shape: channels of an image, and classes. sizes: what
+    `lamcts.neural.build.build` takes of the kind. `places` are the parameters that say which operation stands where.
+    """
+
+    def __init__(
+        self, space: ArchitectureSpace, region: Region, shape: tuple[int, int], sizes: Mapping[str, Any]
+    ) -> None:
+        super().__init__()
+        self.space, self.region, self.shape, self.sizes = space, region, shape, dict(sizes)
+        self.places = tuple(region.allowed)
+        self.draws = Draws()
+
+    def forward(self, x: Tensor, point: Point | None = None) -> Tensor:
+        """Return the scores by the architecture of a point.
+
+        Without one, a training batch goes through a random one of the region, drawn from what `Noise` is seeded by;
+        where the network is judged, examples are dealt to eight, the same each time.
+        """
+        if point is not None:
+            return self.masked(x, self.checked(point))
+        if self.training:
+            return self.masked(x, self.draw(self.draws.below))
+        parts = zip(x.chunk(len(self.judged)), self.judged, strict=False)  # few examples have fewer parts
+        return torch.cat([self.masked(part, each) for part, each in parts])
+
+    def masked(self, x: Tensor, point: Point) -> Tensor:
+        """Return the scores by the architecture of a point of the region: those of `subnet(point)`, bit for bit."""
+        raise NotImplementedError
+
+    def source(self, name: str, point: Point, own: Mapping[str, Tensor]) -> Tensor:
+        """Return a weight of `subnet(point)` by its name there. `own`: the supernet's, by theirs."""
+        raise NotImplementedError
+
+    def subnet(self, point: Point, batches: Iterable[Tensor] | None = None) -> nn.Module:
+        """Return the stand-alone network of a point, as `build` makes it, with copies of the weights.
+
+        batches: examples by which the statistics of its batch norms are estimated anew (None: copies of the
+            supernet's, which are those of a mixture of architectures).
+        """
+        with torch.device("meta"):
+            net = maker_of(self.space)(self.space, self.checked(point), *self.shape, **self.sizes)
+        net.to_empty(device=next(self.parameters()).device).train(self.training)
+        own = self.state_dict()
+        net.load_state_dict({name: self.source(name, point, own) for name in net.state_dict()})
+        if batches is not None:
+            recalibrate(net, batches)
+        return net
+
+    def restricted(self, region: Region) -> "Supernet":
+        """Return a supernet of a part of the region, with copies of the weights that it needs."""
+        if not region.within(self.region):
+            raise ValueError(f"region: expected a part of {self.region}, which the supernet has, got {region}")
+        with torch.device("meta"):
+            child = type(self)(self.space, region, self.shape, self.sizes)
+        child.to_empty(device=next(self.parameters()).device).train(self.training)
+        inherit(child, self)
+        return child
+
+    def draw(self, below: Any) -> Point:
+        """Return a random valid point of the region; `below(n)` draws a number. It has something to learn, if any."""
+        found: Point | None = None
+        for _ in range(TRIES):
+            point = self.region.draw(below)
+            if self.space.invalid(point) is None:
+                if self.learns(point):
+                    return point
+                found = point
+        if found is None:
+            raise RuntimeError(f"{self.region}: expected a valid network among {TRIES} draws, got none")
+        return found
+
+    def learns(self, point: Point) -> bool:
+        """Return whether a point is a network whose scores depend on the image."""
+        return True
+
+    def checked(self, point: Point) -> Point:
+        """Return the point; an error where it is no network, or one of another region."""
+        if (reason := self.space.invalid(point)) is not None:
+            raise InvalidPoint(f"{self.space.name}: no valid network: {reason}")
+        for name, options in self.region.allowed.items():
+            if point[name] not in options:
+                raise ValueError(f"{name}: expected one of {list(options)}, which the supernet has, got {point[name]}")
+        return point
+
+    @cached_property
+    def judged(self) -> list[Point]:
+        generator = torch.Generator().manual_seed(0)
+        return [self.draw(lambda n: int(torch.randint(n, (), generator=generator))) for _ in range(JUDGED)]
+
+
+class Draws(Noise):
+    """Where a supernet's draws come from as it trains: from `reseed`'s generator, as `DropPath`'s."""
+
+    def below(self, n: int) -> int:
+        if self.generator is None:
+            raise RuntimeError(
+                "expected a point, or a seed for drawing one: call supernet(x, point), or lamcts.neural.build.noise."
+                "reseed(supernet, seed) first, which lamcts.neural.train.train does"
+            )
+        return int(torch.randint(n, (), generator=self.generator))

@@ -1,0 +1,54 @@
+"""`supernet`: the supernet of a space of architectures, its first weights drawn from a seed."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from lamcts.nas.base import ArchitectureSpace
+from lamcts.nas.cells import EdgeCells
+from lamcts.nas.nasnet import NasNet
+from lamcts.neural.build.build import maker_of
+from lamcts.neural.build.weights import initialise
+from lamcts.neural.supernet.base import Supernet
+from lamcts.neural.supernet.edge_cells import EdgeSupernet
+from lamcts.neural.supernet.nasnet import NasNetSupernet
+from lamcts.neural.supernet.region import Region
+
+KINDS: dict[type[ArchitectureSpace], Callable[..., Supernet]] = {EdgeCells: EdgeSupernet, NasNet: NasNetSupernet}
+
+
+def supernet(
+    space: ArchitectureSpace,
+    *,
+    channels: int = 3,
+    classes: int = 10,
+    seed: int = 0,
+    region: Region | None = None,
+    **sizes: Any,
+) -> Supernet:
+    """Return the supernet of a space, on the CPU. Nothing global is drawn from.
+
+    space: of cells with an operation on each edge, or of NASNet cells. channels: of an image (3). classes: how many
+    there are (10). seed: of the first weights (0). region: of which architectures (None: all).
+    sizes: as `lamcts.neural.build.build` takes them; its defaults are those of the paper.
+    """
+    kind = next((made for known, made in KINDS.items() if isinstance(space, known)), None)
+    if kind is None:
+        known = ", ".join(each.__name__ for each in KINDS)
+        raise ValueError(f"supernet: expected a space that has one, got {space.name}; these have: {known}")
+    _check(space, sizes)
+    with torch.device("meta"):
+        net = kind(space, region or Region.whole(space), (channels, classes), sizes)
+    net.to_empty(device="cpu")
+    initialise(net, seed)
+    return net
+
+
+def _check(space: ArchitectureSpace, sizes: dict[str, Any]) -> None:
+    parameters = inspect.signature(maker_of(space)).parameters.values()
+    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    for name in sizes:
+        if name not in known:
+            raise ValueError(f"supernet: expected sizes of {space.name}, {', '.join(known)}, got {name!r}")

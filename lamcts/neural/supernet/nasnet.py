@@ -1,0 +1,126 @@
+"""Supernets of NASNet cells (thesis 4.2.3, fig. 4.3): nodes see all before them by four operations, a mask leaves two.
+
+How wide a cell's output is depends on the mask, since it is that of the nodes that no other takes: layers that read it
+have weights for the outputs of all five, of which a network has its own.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from lamcts.nas.base import Point
+from lamcts.nas.nasnet import CELLS, NODES, PAIRS, Edge, NasNet
+from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm
+from lamcts.neural.build.nasnet import STEM, operation
+from lamcts.neural.supernet.base import Supernet
+from lamcts.neural.supernet.region import Region
+
+Columns = Tensor | None  # channels of the input that a layer reads; None: all
+
+
+class NasNetSupernet(Supernet):
+    """The skeleton of `build`'s networks, with all operations of the region between all nodes."""
+
+    space: NasNet
+
+    def __init__(self, space: NasNet, region: Region, shape: tuple[int, int], sizes: Mapping[str, Any]) -> None:
+        super().__init__(space, region, shape, sizes)
+        self.places = tuple(name for name in region.allowed if "_layer" in name)
+        self._build(*shape, **sizes)
+
+    def _build(self, channels: int, classes: int, width: int = 36, cells: int = 20) -> None:
+        self.stem = nn.Sequential(*conv_norm(channels, STEM * width, 3))
+        made, before, reduced = list[SuperNasNetCell](), (STEM * width, STEM * width), False
+        for i in range(cells):
+            reduces = i in (cells // 3, 2 * cells // 3) and cells > 1
+            width *= 1 + reduces
+            made.append(SuperNasNetCell(self.region, before, width, reduces, reduced))
+            before, reduced = (before[1], NODES * width), reduces
+        self.cells = nn.ModuleList(made)
+        self.head = Head(before[1], classes)
+
+    def masked(self, x: Tensor, point: Point) -> Tensor:
+        edges = {kind: self.space.edges(point, kind) for kind in CELLS}
+        old = new = self.stem(x)
+        for i, cell in enumerate(self._cells):
+            reads = self._columns(point, i - 2), self._columns(point, i - 1)
+            old, new = new, cell(old, new, edges[cell.kind], reads)
+        scores: Tensor = narrowed(self.head, new, self._columns(point, len(self.cells) - 1))
+        return scores
+
+    def source(self, name: str, point: Point, own: Mapping[str, Tensor]) -> Tensor:
+        parts, weight = name.split("."), own[name]
+        if weight.ndim < 2 or (parts[0] != "head" and parts[2] not in ("older", "old")):
+            return weight
+        before = len(self.cells) - 1 if parts[0] == "head" else int(parts[1]) - (2 if parts[2] == "older" else 1)
+        columns = self._columns(point, before)
+        return weight if columns is None else weight[:, columns]
+
+    @property
+    def _cells(self) -> list["SuperNasNetCell"]:
+        return [cell for cell in self.cells if isinstance(cell, SuperNasNetCell)]
+
+    def _columns(self, point: Point, i: int) -> Columns:
+        """Return which channels of a cell's full output its network has; of the stem, which is before cell 0, all."""
+        if i < 0:
+            return None
+        cell = self._cells[i]
+        outputs = loose(self.space.edges(point, cell.kind))
+        return torch.cat([torch.arange(cell.width) + node * cell.width for node in outputs])
+
+
+class SuperNasNetCell(nn.Module):
+    """One cell. `before`: channels of the last two cells in full; `reduced`: the last one halved the size."""
+
+    def __init__(self, region: Region, before: tuple[int, int], width: int, reduces: bool, reduced: bool) -> None:
+        super().__init__()
+        self.kind, self.width = "reduction" if reduces else "normal", width
+        self.older = (HalfSize if reduced else relu_conv_norm)(before[0], width)
+        self.old = relu_conv_norm(before[1], width)
+        self.nodes = nn.ModuleList(
+            nn.ModuleDict({f"{name}_{k}": operation(name, width, 1 + (reduces and k < 2)) for name, k in edges})
+            for edges in possible(region, self.kind)
+        )
+
+    def forward(self, older: Tensor, old: Tensor, edges: list[list[Edge]], reads: tuple[Columns, Columns]) -> Tensor:
+        taken = {k for two in edges for _, k in two}
+        values = [narrowed(self.older, older, reads[0]) if 0 in taken else older]
+        values += [narrowed(self.old, old, reads[1]) if 1 in taken else old]
+        for node, two in zip(self.nodes, edges, strict=True):
+            one, other = (node[f"{name}_{k}"](values[k]) for name, k in two)  # type: ignore[index]
+            values.append(one + other)
+        return torch.cat([values[2 + i] for i in loose(edges)], 1)
+
+
+def narrowed(layer: nn.Module, x: Tensor, columns: Columns) -> Tensor:
+    """Return what a layer makes of an input that has some of its channels: with those columns of its weights."""
+    if columns is None:
+        return layer(x)  # type: ignore[no-any-return]
+    columns = columns.to(x.device)
+    fewer = {name: weight[:, columns] for name, weight in layer.named_parameters() if weight.ndim > 1}
+    y: Tensor = functional_call(layer, fewer, (x,))
+    return y
+
+
+def loose(edges: list[list[Edge]]) -> list[int]:
+    """Return the nodes that no other takes: their outputs are the cell's."""
+    taken = {k - 2 for two in edges for _, k in two}
+    return [i for i in range(NODES) if i not in taken]
+
+
+def possible(region: Region, kind: str) -> list[list[Edge]]:
+    """Return of each node the operations and inputs that some point of a region has there."""
+    found = []
+    for i in range(NODES):
+        pairs = [PAIRS[i][number] for number in region.allowed[f"{kind}_connect{i}"]]
+        edges = {
+            (name, pair[side]): None  # a dict keeps the order
+            for side in range(2)
+            for pair in pairs
+            for name in region.allowed[f"{kind}_layer{2 * i + side}"]
+        }
+        found.append(list(edges))
+    return found

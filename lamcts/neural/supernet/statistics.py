@@ -1,0 +1,26 @@
+"""Statistics of batch norms, estimated anew: those of a supernet are of a mixture of architectures."""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+
+@torch.no_grad()
+def recalibrate(net: nn.Module, batches: Iterable[Tensor]) -> None:
+    """Estimate the statistics of all batch norms of a network from examples alone: means over the batches.
+
+    Nothing else changes, and nothing is drawn.
+    """
+    norms = [module for module in net.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
+    training, momenta = net.training, [norm.momentum for norm in norms]
+    net.eval()
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.train()
+        norm.momentum = None  # a mean over all batches
+    for x in batches:
+        net(x)
+    for norm, momentum in zip(norms, momenta, strict=True):
+        norm.momentum = momentum
+    net.train(training)

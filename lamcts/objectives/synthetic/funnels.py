@@ -1,0 +1,184 @@
+"""The least of several random bowls: a function of so many funnels, of which one is the deepest.
+
+    f(x) = min over j of depth_j + height_j |A_j (x - c_j)|^(2 p_j) + ripples about c_j
+
+Each bowl has a centre c anywhere in the box, a depth, a shape A with a condition of up to 100 and a power p between a
+cone (1/2) and a parabola (1). The heights are set so that each funnel has a wanted share of the box's volume. |.| is
+the root mean square in half ranges of the box, so that numbers of different dimensions compare. In many dimensions all
+distances are alike, and it takes a model to see which funnel a point lies in; `funnel` tells it.
+Letters: k funnels, n points, d coordinates; funnel 0 is the deepest.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lamcts.objectives.base import register
+from lamcts.objectives.identity import digest
+from lamcts.objectives.synthetic.bending import RIPPLES
+from lamcts.objectives.synthetic.placing import check_noise, seed_of, turn
+from lamcts.spaces.box import Box
+from lamcts.types import Floats
+
+EDGE = 5.0  # of the box, as in BBOB
+HEIGHT = 100.0  # of a bowl at half the box's range from its centre, about; the depths are shares of it (untuned)
+DEPTHS = 0.02, 0.2  # of all funnels but the deepest, above it, in HEIGHT (untuned)
+STRETCH = 10.0  # of one axis of a bowl against another, at the most (untuned)
+RIPPLE = 20.0  # the mean height of ripples, a period a unit of x: as high as Rastrigin's, in a bowl four times as steep
+SAMPLES = 4000  # points by which the shares are set: 2.5 % of them are 100, so that fresh points agree to a tenth
+ROUNDS = 300  # of setting the heights: enough for 2 to 20 funnels in 2 to 100 dimensions to a quarter of a per cent
+TRIES = 20  # draws of all bowls until each has a valley of its own; from 20 dimensions on one was enough
+
+
+@dataclass(frozen=True, eq=False)
+class Funnels:
+    """The least of k bowls.
+
+    space: the box. centres: of the bowls, [k, d]. depths: their values there, [k]; the first is 0, the others above.
+    heights: how steep they are, [k]. powers: of the squared distance, [k]. shapes: what offsets are multiplied by,
+    [k, d, d]. ripples: heights of each coordinate's ripples, [k, d]; zeros for none. shares: the funnels' shares of the
+    volume, as measured, [k]. noise: added to each value (0.0; standard deviation).
+    """
+
+    space: Box
+    centres: Floats
+    depths: Floats
+    heights: Floats
+    powers: Floats
+    shapes: Floats
+    ripples: Floats
+    shares: Floats
+    noise: float = 0.0
+
+    name = "funnels"
+    maximize = False
+    x0 = None
+    optimum = 0.0
+
+    @property
+    def centre(self) -> Floats:
+        """Where the minimum lies, [d]."""
+        found: Floats = self.centres[0]
+        return found
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        parts = (self.centres, self.depths, self.heights, self.powers, self.shapes, self.ripples)
+        return {"function": self.name, "placed": digest(*parts), "noise": float(self.noise)}
+
+    def many(self, points: ArrayLike) -> Floats:
+        """Return the noise-free values of `points` [n, d] as [n]."""
+        u = self._offsets(points)  # [k, n, d]
+        waves = np.mean(self.ripples[:, None] * np.sin(np.pi * u) ** 2, axis=2)  # [k, n]
+        found: Floats = (self._bowls(u) + RIPPLE * waves).min(0)
+        return found
+
+    def funnel(self, point: ArrayLike) -> int:
+        """Return in which funnel a point lies: whose bowl, without ripples, is the lowest there; 0 is the deepest."""
+        return int(self._bowls(self._offsets(np.asarray(point, float)[None]))[:, 0].argmin())
+
+    def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:
+        value = float(self.many(np.asarray(point, float)[None])[0])
+        return value + self.noise * float(np.random.default_rng(seed).standard_normal()) if self.noise else value
+
+    def _offsets(self, points: ArrayLike) -> Floats:
+        x, dim = np.asarray(points, float), self.centres.shape[1]
+        if x.ndim != 2 or x.shape[1] != dim:
+            raise ValueError(f"expected points of shape [n, {dim}], got {list(x.shape)}")
+        return _offsets(x, self.centres, self.shapes)
+
+    def _bowls(self, u: Floats) -> Floats:
+        grown = _grown(u, self.powers)
+        found: Floats = self.depths[:, None] + self.heights[:, None] * grown
+        return found
+
+
+@register("funnels", "random bowls, the lowest counts; minimum 0 in the deepest")
+def funnels(
+    dim: int = 20,
+    funnels: int = 5,
+    rippled: bool = False,
+    share: float | None = None,
+    shift: int = 0,
+    rotate: int | None = None,
+    noise: float = 0.0,
+) -> Funnels:
+    """Several funnels on [-5, 5]^dim, minimum 0 in the deepest; the others end 2 to 20 above it.
+
+    dim: how many parameters (20).
+    funnels: how many (5).
+    rippled: whether ripples as in Rastrigin's function lie on every bowl (False).
+    share: of the volume that lies in the deepest (None: half of its equal share, 0.5 / funnels).
+    shift: where the bowls lie, how deep, wide and steep they are (0; a seed).
+    rotate: how each is turned, another way each (None: not; a seed).
+    noise: added to each value (0.0; standard deviation).
+    """
+    if dim < 2 or funnels < 1:
+        raise ValueError(f"expected at least 2 parameters and a funnel, got dim {dim} and {funnels} funnels")
+    wanted = 0.5 / funnels if share is None else share
+    if not 0 < wanted < 1:
+        raise ValueError(f"expected a share of the volume between 0 and 1, got {share}")
+    check_noise(noise)
+    rng = np.random.default_rng((seed_of("shift", shift), funnels))
+    for _ in range(TRIES):
+        found = _drawn(dim, funnels, rippled, wanted, rng, rotate, noise)
+        if all(found.funnel(centre) == j for j, centre in enumerate(found.centres)):
+            return found
+    raise ValueError(f"expected fewer funnels in {dim} dimensions, got {funnels}: they take each other's place")
+
+
+def _drawn(
+    dim: int, k: int, rippled: bool, share: float, rng: np.random.Generator, rotate: int | None, noise: float
+) -> Funnels:
+    space = Box(-EDGE, EDGE, dim=dim)
+    centres = rng.uniform(-EDGE, EDGE, (k, dim))
+    depths = HEIGHT * np.append(0.0, rng.uniform(*DEPTHS, k - 1))
+    powers = rng.uniform(0.5, 1, k)
+    stretch = STRETCH ** rng.uniform(0, 1, (k, dim))
+    stretch /= np.sqrt(np.mean(stretch**2, axis=1, keepdims=True))
+    turning = None if rotate is None else np.random.default_rng((seed_of("rotate", rotate), k))
+    turns = [np.eye(dim) if turning is None else turn(dim, turning) for _ in range(k)]
+    shapes = stretch[:, :, None] * np.array(turns)  # [k, d, d]
+    ripples = rng.uniform(*RIPPLES, (k, dim)) * rippled
+    others = rng.uniform(0.5, 1.5, k - 1)
+    wanted = np.append(share, (1 - share) * others / others.sum()) if k > 1 else np.ones(1)
+    grown = _grown(_offsets(rng.uniform(-EDGE, EDGE, (SAMPLES, dim)), centres, shapes), powers)
+    heights, shares = _heights(depths, grown, wanted)
+    return Funnels(space, centres, depths, heights, powers, shapes, ripples, shares, noise)
+
+
+def _heights(depths: Floats, grown: Floats, wanted: Floats) -> tuple[Floats, Floats]:
+    """Return heights [k] by which each bowl is the lowest at its wanted share of the points, and the shares they give.
+
+    grown: the powers of the distances, [k, n]. A bowl with too many points is made steeper, by smaller and smaller
+    steps of the spread of the distances.
+    """
+    spread = float(np.log(grown).std())
+    logs = -np.log(grown).mean(1)
+    for i in range(ROUNDS):
+        shares = _shares(depths, HEIGHT * np.exp(logs), grown)
+        logs = logs + spread / (1 + i / 10) * np.log((shares + 1e-3) / (wanted + 1e-3))
+        logs -= logs.mean()
+    heights = HEIGHT * np.exp(logs)
+    return heights, _shares(depths, heights, grown)
+
+
+def _shares(depths: Floats, heights: Floats, grown: Floats) -> Floats:
+    lowest = (depths[:, None] + heights[:, None] * grown).argmin(0)
+    found: Floats = np.bincount(lowest, minlength=len(depths)) / grown.shape[1]
+    return found
+
+
+def _offsets(x: Floats, centres: Floats, shapes: Floats) -> Floats:
+    """Return where points [n, d] lie from each centre, in its own axes: [k, n, d]."""
+    found: Floats = (x - centres[:, None]) @ shapes.transpose(0, 2, 1)
+    return found
+
+
+def _grown(u: Floats, powers: Floats) -> Floats:
+    """Return the powers of the mean squares of offsets [k, n, d]: [k, n]."""
+    squares = np.mean(u**2, axis=2) / EDGE**2
+    found: Floats = squares ** powers[:, None]
+    return found

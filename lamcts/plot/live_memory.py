@@ -1,0 +1,64 @@
+"""Live memory by step of a training step, a line a plan: figure 8.10 of the thesis, with the budget in it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lamcts.plot.canvas import COLOURS, FAINT, INK, LABEL, NOTE, SELECTED, literal, sheet, titled
+from lamcts.types import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from lamcts.neural.memory import Report
+
+UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # bytes
+ROOM = 1.1  # times the highest line is the height of the sheet, for the words above it
+OTHERS = tuple(colour for colour in COLOURS if colour != SELECTED)  # which is the last plan
+WORD: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": LABEL, "color": INK}
+KEY: dict[str, Any] = {"frameon": False, "fontsize": NOTE, "columnspacing": 1.4, "handlelength": 1.4}  # of the legend
+
+
+def live_memory(
+    reports: "Sequence[Report]", *, budget_bytes: int | None = None, title: str = "Memory of a training step"
+) -> "Figure":
+    """Draw how much memory is live at each step of the forward and the backward pass under each plan.
+
+    reports: of plans on one graph, simulated; the last one is drawn above the others. budget_bytes: a dashed line.
+    What is there whatever the plan (parameters, gradients, ...) is a band at the bottom.
+    """
+    if not reports or any(one.graph is not reports[0].graph for one in reports):
+        raise ValueError(f"expected reports of plans on one graph, at least one, got {len(reports)}")
+    graph = reports[0].graph
+    highest = max(budget_bytes or 0, *(one.total_bytes for one in reports))
+    unit = max((name for name in UNITS if UNITS[name] <= highest), key=UNITS.__getitem__, default="KiB")
+    figure, axes = sheet(8.4, 4.8)
+    for i, report in enumerate(reports):
+        live = (np.array(report.live_bytes) + graph.outside_bytes) / UNITS[unit]  # [steps]
+        colour = SELECTED if i == len(reports) - 1 else OTHERS[i % len(OTHERS)]
+        _line(axes, live, colour, report.plan.name)
+    if graph.outside_bytes:
+        axes.axhspan(0, graph.outside_bytes / UNITS[unit], color=FAINT, alpha=0.2, linewidth=0, label="always there")
+    if budget_bytes is not None:
+        axes.axhline(budget_bytes / UNITS[unit], color=INK, linestyle="--", linewidth=1.2, label="budget")
+    axes.set_xlim(0, len(graph.steps))
+    axes.set_ylim(0, ROOM * highest / UNITS[unit])
+    _passes(axes, graph.forward_count, len(graph.steps))
+    titled(axes, title, "step", f"live memory, {unit}")
+    figure.legend(loc="outside lower center", ncols=len(axes.get_legend_handles_labels()[1]), **KEY)
+    return figure
+
+
+def _line(axes: "Axes", live: Floats, colour: str, name: str) -> None:
+    chosen = colour == SELECTED
+    width, order = (2.4, 3) if chosen else (1.4, 2)
+    axes.stairs(live, color=colour, label=literal(name), baseline=None, linewidth=width, zorder=order)
+
+
+def _passes(axes: "Axes", forward: int, steps: int) -> None:
+    """Divide the forward from the backward pass."""
+    axes.axvline(forward, color=FAINT, linewidth=1, linestyle=":")
+    for middle, word in ((forward / 2, "forward"), ((forward + steps) / 2, "backward")):
+        axes.text(middle, 0.985, word, transform=axes.get_xaxis_transform(), **WORD)

@@ -1,0 +1,87 @@
+"""Early prediction: a trial is stopped whose curve, as those of finished trials went on, will not end among the best.
+
+Thesis, section 2.3, after Baker et al. 2018, Accelerating neural architecture search using performance prediction: a
+regression from the curve so far to the end, and a stop where the end is behind the best so far with enough probability.
+"""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from lamcts.pruners.curves import Curves
+from lamcts.types import Floats, whole_number
+
+FEATURES = 3  # of a curve: one, its last value, and how far it came in the second half of its steps
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """Stop a trial whose end, predicted from its curve, is with some probability not among the best so far.
+
+    The prediction is linear in the last value and in what the second half of the steps gained, by least squares over
+    the finished trials; its error is normal, of the size that was seen there.
+
+    startup: finished trials that there must be for a prediction (10; trials); untuned; paper: 100 of thousands.
+    warmup: no trial is stopped at a step before this one (0; steps); as in `Median`.
+    probability: how sure the prediction must be (0.95); paper: the same.
+    best: share of the finished trials that are the best (0.1); more than 1 - probability, so that curves that tell
+        nothing stop nobody; paper: the best one alone.
+    """
+
+    startup: int = 10
+    warmup: int = 0
+    probability: float = 0.95
+    best: float = 0.1
+
+    def __post_init__(self) -> None:
+        whole_number(self.startup, "startup", least=FEATURES + 2)  # an error has to be seen, too
+        whole_number(self.warmup, "warmup", least=0)
+        if not 0.5 <= self.probability < 1:
+            raise ValueError(f"probability: expected a number from 0.5 to below 1, got {self.probability!r}")
+        if not 0 <= self.best < 1:
+            raise ValueError(f"best: expected a share from 0 to below 1, got {self.best!r}")
+
+    def prune(self, number: int, curves: Curves) -> bool:
+        """Return whether the trial should stop now, after its last report."""
+        last = curves.last(number)
+        if last is None or last[0] < self.warmup:
+            return False
+        steps = self._steps(list(curves.losses[number]))
+        mine, x, ends = _curve(curves, number, steps), *_finished(curves, steps)
+        if len(ends) < self.startup:
+            return False
+        if not np.isfinite(mine).all():
+            return last[1] == math.inf
+        mean, deviation = predicted(x, ends, mine)
+        return mean - NormalDist().inv_cdf(self.probability) * deviation > float(np.quantile(ends, self.best))
+
+    @staticmethod
+    def _steps(steps: list[int]) -> tuple[int, int]:
+        """Return the last step, and the last one of the first half."""
+        return steps[-1], next((step for step in reversed(steps) if step <= steps[-1] // 2), steps[0])
+
+
+def predicted(x: Floats, ends: Floats, mine: Floats) -> tuple[float, float]:
+    """Return the end that curves `x` [k, 2] with ends [k] let one of `mine` [2] expect, and the error's deviation."""
+    design = np.column_stack([np.ones(len(x)), x[:, 0], x[:, 0] - x[:, 1]])  # [k, 3]
+    row = np.array([1.0, mine[0], mine[0] - mine[1]])
+    inverse = np.linalg.pinv(design.T @ design)  # [3, 3]: at a first step nothing was gained yet
+    weights = inverse @ (design.T @ ends)
+    error = ends - design @ weights  # [k]
+    deviation = math.sqrt(float(error @ error) / (len(x) - FEATURES) * (1 + float(row @ inverse @ row)))
+    return float(row @ weights), deviation
+
+
+def _finished(curves: Curves, steps: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Return the losses of finished trials at two steps [k, 2] and their ends [k], of those that have them all."""
+    x = np.array([_curve(curves, number, steps) for number in curves.ends]).reshape(-1, 2)
+    ends = np.array(list(curves.ends.values()), float)
+    whole = np.isfinite(x).all(1) & np.isfinite(ends)
+    return x[whole], ends[whole]
+
+
+def _curve(curves: Curves, number: int, steps: tuple[int, int]) -> Floats:
+    losses = curves.losses.get(number, {})
+    return np.array([losses.get(step, math.nan) for step in steps])

@@ -1,0 +1,57 @@
+"""Plans at many budgets, when nobody has named one: what memory costs in time.
+
+front(curve(graph, evaluations=0))
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from lamcts.graphs import StepGraph
+from lamcts.neural import memory
+from lamcts.searches import memory_plan
+from lamcts.searches.memory_fit.known import KEEPING, greedy, presets
+
+SHARES = (90, 80, 70, 60, 50, 40, 30, 20, 10)  # percent of the activations' peak where all is kept
+
+
+def curve(
+    graph: StepGraph,
+    *,
+    evaluations: int | None = None,
+    seed: int = 0,
+    machine: memory.Machine | None = None,
+    **settings: Any,
+) -> list[memory.Report]:
+    """Return presets, and the greedy plan and the one that `least_time` finds at each of SHARES, simulated.
+
+    evaluations: those of `least_time` at each budget (None: as many as it takes by itself); 0 searches nothing.
+    Budgets below the smallest plan that is known by then are left out.
+    """
+    found, simulator = presets(graph, machine), memory.Simulator(graph, machine)
+    kept = next(one for one in found if one.plan.name == KEEPING)
+    for share in SHARES:
+        room = kept.peak_bytes * share // 100
+        plans = [replace(one.plan, name=f"greedy {share} %") for one in greedy(graph, room, machine)]
+        found += map(simulator.report, plans)
+        if evaluations == 0 or not any(one.peak_bytes <= room for one in found):
+            continue
+        search = settings if evaluations is None else settings | {"evaluations": evaluations}
+        plan = memory_plan.least_time(graph, room + graph.outside_bytes, seed=seed, machine=machine, **search)
+        one = simulator.report(replace(plan, name=f"searched {share} %"))
+        found += [] if any(_level(other, one) for other in found) else [one]
+    return found
+
+
+def front(reports: Sequence[memory.Report]) -> list[memory.Report]:
+    """Return the plans that none is ahead of, in memory, in time or in both; of equal ones the first."""
+    best: list[memory.Report] = []
+    for one in sorted(reports, key=lambda one: (one.peak_bytes, one.seconds)):
+        if not any(_level(other, one) for other in best):
+            best.append(one)
+    return best
+
+
+def _level(one: memory.Report, other: memory.Report) -> bool:
+    """Return whether one plan needs no more memory, and no more time, than another."""
+    return one.peak_bytes <= other.peak_bytes and one.seconds <= other.seconds

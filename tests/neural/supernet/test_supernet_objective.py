@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+import lamcts
+from lamcts import nas
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+
+from lamcts.neural.supernet import SupernetObjective, supernet  # noqa: E402
+from lamcts.neural.train import Data, digits  # noqa: E402
+from lamcts.neural.train.data import part_of  # noqa: E402
+from lamcts.neural.train.loop import judge, on  # noqa: E402
+
+SPACE, SIZES = nas.Digits4096(), {"widths": (4,), "cells": 1}
+POINT, DEAD = SPACE.point((3, 0, 0, 1, 3, 0)), SPACE.point((3, 2, 0, 1, 3, 0))  # one network: an edge leads nowhere
+
+
+@pytest.fixture(scope="module")
+def data():
+    whole = digits()
+    parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (40, 24, 16), strict=True))
+    return Data("little", *parts, classes=10)
+
+
+@pytest.fixture(scope="module")
+def net():
+    return supernet(SPACE, channels=1, **SIZES)
+
+
+def test_a_network_is_judged_by_its_copied_weights(data, net):
+    f = SupernetObjective(net, data, examples=0)
+    cpu, alone = torch.device("cpu"), net.subnet(POINT).eval()
+    assert f.maximize and f(POINT, seed=1) == 100 * judge(alone, on(data.valid, cpu))[1]
+    assert f.report(POINT)["test_loss"] == judge(alone, on(data.test, cpu))[0]
+    assert f.report(POINT)["valid_accuracy_percent"] == f(POINT)
+    again = net.subnet(POINT, [on(data.train, cpu).x[:30]])
+    assert SupernetObjective(net, data, examples=30).report(POINT)["test_loss"] == judge(again, on(data.test, cpu))[0]
+
+
+def test_points_of_one_network_have_one_value(data, net):
+    f = SupernetObjective(net, data, examples=10)
+    assert SPACE.key(POINT) == SPACE.key(DEAD) and f.report(POINT) == f.report(DEAD)
+
+
+def test_what_a_network_costs_comes_with_it(data, net):
+    alone, costs = net.subnet(POINT), SupernetObjective(net, data).also(POINT)
+    assert costs["params"] == sum(weight.numel() for weight in alone.parameters())
+    assert costs["mflops"] == pytest.approx(2 * 64 * (9 * 4 + 2 * 9 * 16) / 1e6 + 2 * 40 / 1e6)
+
+
+def test_a_search_runs_on_a_supernet_and_a_journal_tells_supernets_apart(data, net, tmp_path):
+    f = SupernetObjective(net, data, examples=10)
+    result = lamcts.maximize(f, f.space, budget=6, seed=0, n_init=3, journal=tmp_path / "run.db")
+    assert result.nfev == 6 and result.fun == f(result.x)
+    other = SupernetObjective(supernet(SPACE, channels=1, **SIZES, seed=1), data, examples=10)
+    assert f.fingerprint() == SupernetObjective(net, data, examples=10).fingerprint() != other.fingerprint()
+    with pytest.raises(lamcts.JournalError):
+        lamcts.maximize(other, other.space, budget=6, seed=0, n_init=3, journal=tmp_path / "run.db")
+
+
+def test_every_network_of_the_space_can_be_looked_up(data, net):
+    f, rng = SupernetObjective(net, data, examples=10), np.random.default_rng(0)
+    assert all(0 <= f(SPACE.random(rng)) <= 100 for _ in range(5))
+    with pytest.raises(ValueError, match="examples: expected"):
+        SupernetObjective(net, data, examples=-1)
