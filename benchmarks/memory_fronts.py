@@ -45,13 +45,14 @@ class Rival(NamedTuple):
 
 
 def main() -> None:
-    given = script.parser(__doc__, "memory_fronts.csv", "a small AlexNet, three budgets, 4 evaluations")
+    given = script.parser(__doc__, "memory_fronts.csv", "a small AlexNet, two budgets, 50 exchanges")
     given.add_argument("--networks", nargs="*", default=list(BATCHES))
     given.add_argument("--evaluations", type=int, default=0, help="of the optimiser")
+    given.add_argument("--exchanges", type=int, help="of the local search (default: that of least_time)")
     given.add_argument("--budgets", nargs="*", type=float, default=BUDGETS)
     given.add_argument("--tenths", nargs="*", type=float, default=TENTHS)
     given.add_argument("--draw", action="store_true", help="the picture alone")
-    arguments = script.parsed(given, networks=["small alexnet"], evaluations=4, budgets=[1, 0.5, 0], tenths=[0.9])
+    arguments = script.parsed(given, networks=["small alexnet"], exchanges=50, budgets=[1, 0.5], tenths=[0.9])
     sheet = Sheet(arguments.out, KEY, COLUMNS)
     for name in [] if arguments.draw else arguments.networks:
         run(sheet, name, arguments)
@@ -81,7 +82,7 @@ def run(sheet: Sheet, name: str, arguments: Any) -> None:
         key = (name, batch, rival.name, arguments.evaluations)
         if sheet.missing([key]):
             if rival.peak_bytes not in found:
-                found[rival.peak_bytes] = searched(graph, rival.peak_bytes, arguments.evaluations)
+                found[rival.peak_bytes] = searched(graph, rival.peak_bytes, arguments)
             row = dict(zip(KEY, key, strict=True)) | rival.cells | found[rival.peak_bytes]
             sheet.append(row | {"versions": versions(("lamcts", "numpy", "torch"))})
             script.tell(sheet, row)
@@ -124,12 +125,13 @@ def tenths(graph: StepGraph, parts: Sequence[float]) -> Iterator[Rival]:
         yield Rival(f"{part:.0%} of the peak", peak, {"peak_mb": f"{peak / MB:.3f}"})
 
 
-def searched(graph: StepGraph, peak_bytes: int, evaluations: int) -> Row:
+def searched(graph: StepGraph, peak_bytes: int, arguments: Any) -> Row:
     """Return what we find within a peak, with the host and alone, and the CPU seconds of both."""
     began, found = time.process_time(), {}
+    effort = {"evaluations": arguments.evaluations, "exchanges": arguments.exchanges}
     for name, options in (("ours", memory.ALL_OPTIONS), ("alone", HOSTLESS)):
         try:
-            plan = memory_plan.least_time(graph, peak_bytes, evaluations=evaluations, seed=0, options=options)
+            plan = memory_plan.least_time(graph, peak_bytes, options=options, **effort)
         except ValueError:  # no plan is so small
             continue
         peak, milliseconds = priced(graph, plan)

@@ -8,6 +8,7 @@ from typing import NoReturn
 from lamcts import __version__
 from lamcts.cli.memory_options import memory_options
 from lamcts.cli.screen import ReaderLeft, complain, hush, in_options
+from lamcts.cli.table_options import table_options
 from lamcts.cli.trained_options import trained_options
 from lamcts.errors import LamctsError
 from lamcts.foreign import OURS
@@ -97,7 +98,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "sizes of hidden layers, 8 or 16,16 (gym:NAME; default: a linear policy)"
     of.add_argument("--hidden", type=_sizes, metavar="N", help=line)
     _problems(of)
-    _tables(one)
+    table_options(one)
     own = one.add_argument_group("a function or a program of your own")
     own.add_argument(
         "--command", dest="template", metavar="WORDS", help="run './train --lr {lr}', which prints a number"
@@ -164,7 +165,7 @@ def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     one = commands.add_parser("nas", help=line, description=line + ".", allow_abbrev=False)
     what = one.add_argument_group("the networks")
     what.add_argument("--space", required=True, metavar="NAME", help="nasbench101, nasbench201, nasbench-macro, ...")
-    _tables(one)
+    table_options(one)
     trained_options(one)
     how = one.add_argument_group("the search")
     line = "auto, lanas, lanas-published, alphax, evolution, local or random (default: auto)"
@@ -198,17 +199,6 @@ def _problems(of: "argparse._ArgumentGroup") -> None:
     of.add_argument("--within", metavar="SIZE", help="what the step's memory may be, such as 900MB")
     of.add_argument("--again", action="store_true", default=None, help="more may become of an activation")
     of.add_argument("--against", metavar="NAME", help="what a network costs: params, mflops, latency_s, ...")
-
-
-def _tables(one: _Parser) -> None:
-    of = one.add_argument_group("a table of trained networks (each takes those that `lamcts list` shows)")
-    of.add_argument("--table", metavar="FILE", help="the table, or its folder (default: the folder LAMCTS_DATA)")
-    of.add_argument("--dataset", metavar="NAME", help="what the networks were trained on: cifar100, cora, ...")
-    of.add_argument("--guide", metavar="NAME", help="the value that is searched: test, val, ...")
-    of.add_argument("--vertices", type=int, metavar="N", help="the most that a cell may have")
-    of.add_argument("--keyed", action=argparse.BooleanOptionalAction, help="points of one network count as one, or not")
-    of.add_argument("--latency", metavar="FILE", help="a table of latencies on devices")
-    of.add_argument("--robustness", metavar="FILE", help="a table of accuracies under attack")
 
 
 def _list(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 FIRST_SHARE = 5  # evaluations of a first run, at least, for each random one that a search begins with (untuned)
 EVALUATIONS = ("table", "train")  # where a network's value comes from
-SETTINGS = ("dataset", "guide", "vertices", "keyed", "latency", "robustness")  # as options, besides the table's place
+# As options, besides the table's place.
+SETTINGS = ("dataset", "guide", "epochs", "training", "vertices", "keyed", "latency", "robustness")
 
 
 def nas(args: argparse.Namespace) -> int:

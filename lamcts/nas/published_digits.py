@@ -19,13 +19,13 @@ GUIDES = ("val", "test")
 
 
 def digits4096(
-    epochs: int = EPOCHS[-1], guide: str = "val", run: int | None = None, table: Path = None, keyed: bool = False
+    epochs: int = EPOCHS[-1], guide: str = "val", training: int | None = None, table: Path = None, keyed: bool = False
 ) -> TableObjective:
     """Every cell of `Digits4096`, trained here on scikit-learn's digits, three seeds; `report` gives the test accuracy.
 
     epochs: of the training, 3 or 12, each with a schedule of its own (12): what a cheap evaluation is, and a dear one.
     guide: the accuracy that is searched, "val" or "test" ("val").
-    run: the seed of the training that is looked up, 0, 1 or 2 (None: the mean of all).
+    training: the seed of the one that is looked up, 0, 1 or 2 (None: the mean of all).
     table: a file in the same form, or its folder (None: the one that ships).
     keyed: cells that differ in edges that no path passes count as one (False: each has a row, with the same values).
     """
@@ -34,12 +34,12 @@ def digits4096(
     if tuple(arrays["op_names"].tolist()) != OPERATIONS:
         raise ValueError(f"op_names: expected {', '.join(OPERATIONS)}, got {', '.join(arrays['op_names'])}")
     place = one_of(str(epochs), arrays["epochs"], "epochs")
-    runs = slice(None) if run is None else [one_of(str(run), arrays["seeds"], "run")]
+    runs = slice(None) if training is None else [one_of(str(training), arrays["seeds"], "training")]
     right = {name: arrays[f"{name}_right"][:, place, runs] for name in GUIDES}  # [N, R]
     found = {name: PERCENT * right[name].mean(1) / arrays["images"][i] for i, name in enumerate(GUIDES)}
     reported = {f"{name}_accuracy_percent": found[name] for name in reversed(GUIDES)}
     others = {"params": arrays["params"], "flops": arrays["flops"]}
-    settings = {"epochs": str(epochs), "guide": guide, "run": "mean" if run is None else str(run)}
+    settings = {"epochs": str(epochs), "guide": guide, "training": "mean" if training is None else str(training)}
     return of_places(space, arrays, np.asarray(found[guide]), reported, others, keyed, settings)
 
 
