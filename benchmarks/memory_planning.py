@@ -1,14 +1,17 @@
-"""How long does planning take: steps simulated a second, seconds to trace a module, seconds of an integer optimum?
+"""How long does planning take: plans simulated a second, seconds to trace a module, seconds of an integer optimum?
 
     python -m benchmarks.memory_planning [--networks alexnet resnet50 ...] [--traced resnet152 ...] [--plans 200]
 
-"liveness" and "random" plans are simulated on lists of layers (accounting "thesis") and on traced modules (accounting
-"traced", whose "trace" is the seconds of one trace). Batches are those of the thesis, 32 images or 8 texts. All times
-are CPU seconds of the process. Rows go to results/memory_planning.csv.
+Simulated are the plan that keeps all ("liveness"), random ones, and "alike" ones, each of which changes one storage of
+the one before, as in local search; with "step by step" as the readable simulation does it, for the same costs. Seconds
+are those of the greedy plan and of the search for the least time, within half of the peak of keeping all. Networks are
+lists of layers (accounting "thesis") or traced modules ("traced", whose "trace" is the seconds of one trace). Batches
+are those of the thesis, 32 images or 8 texts. All times are CPU seconds of the process. Rows go to
+results/memory_planning.csv.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,8 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
 from lamcts.graphs import MB, StepGraph, alexnet, densenet, resnet, thesis_graph
-from lamcts.neural.memory import Action, Machine, Simulator, keep_all, optimum
+from lamcts.neural.memory import Action, Machine, Simulator, greedy, keep_all, optimum
+from lamcts.searches.memory_plan import least_time
 
 NETWORKS = {
     "alexnet": lambda: alexnet(200),
@@ -55,21 +59,54 @@ def show(sheet: Sheet, rows: Iterator[Row]) -> None:
 
 
 def simulated(sheet: Sheet, graph: StepGraph, name: str, plans: int) -> Iterator[Row]:
-    """Yield how many plans a second are simulated: those that keep all, and random ones."""
-    rng, simulator = np.random.default_rng(0), Simulator(graph)
-    drawn = [tuple(map(Action, rng.integers(3, size=len(graph.movable)).tolist())) for _ in range(plans)]
-    for what, tried in (("liveness", [keep_all(graph).actions] * plans), ("random", drawn)):
+    """Yield how many plans a second are simulated, and the seconds of a search."""
+    simulator = Simulator(graph)
+    ways: dict[str, Callable[[list[Action]], Any]] = {"": simulator.cost, ", step by step": simulator.stepped}
+    for kind, drawn in KINDS.items():
+        tried = [allowed(simulator, actions) for actions in drawn(len(graph.movable), plans)]
+        for way, cost in ways.items():
+            if sheet.missing([(name, graph.accounting, kind + way)]):
+                began = time.process_time()
+                for actions in tried:
+                    cost(actions)
+                yield row(name, graph, kind + way, per_second=f"{plans / elapsed(began):.0f}")
+    budget = simulator.cost(keep_all(graph).actions).peak_bytes // 2
+    searches = {"greedy": lambda: greedy(graph, budget)}
+    searches["least time"] = lambda: least_time(graph, budget + graph.outside_bytes)
+    for what, search in searches.items():
         if sheet.missing([(name, graph.accounting, what)]):
             began = time.process_time()
-            for actions in tried:
-                simulator.cost(allowed(simulator, actions))
-            yield row(name, graph, what, per_second=f"{plans / elapsed(began):.0f}")
+            search()
+            yield row(name, graph, what, seconds=f"{elapsed(began):.2f}")
 
 
-def allowed(simulator: Simulator, actions: tuple[Action, ...]) -> list[Action]:
+def kept(count: int, plans: int) -> list[list[int]]:
+    return [[0] * count] * plans
+
+
+def random(count: int, plans: int) -> list[list[int]]:
+    """Return plans that keep, recompute and offload a third each."""
+    drawn: list[list[int]] = np.random.default_rng(0).integers(3, size=(plans, count)).tolist()
+    return drawn
+
+
+def alike(count: int, plans: int) -> list[list[int]]:
+    """Return plans that keep half or so, each with one storage changed of the one before."""
+    rng = np.random.default_rng(0)
+    found = [(rng.integers(3, size=count) * rng.integers(2, size=count)).tolist()]
+    for _ in range(plans - 1):
+        found.append([*found[-1]])
+        found[-1][rng.integers(count)] = int(rng.integers(3))
+    return found
+
+
+KINDS: dict[str, Callable[[int, int], list[list[int]]]] = {"liveness": kept, "random": random, "alike": alike}
+
+
+def allowed(simulator: Simulator, actions: list[int]) -> list[Action]:
     """Return the actions, what cannot be made anew being kept."""
-    sources = simulator.scheme.sources
-    return [one if free or one != Action.RECOMPUTE else Action.KEEP for one, free in zip(actions, sources, strict=True)]
+    able = zip(map(Action, actions), simulator.scheme.sources, strict=True)
+    return [one if free or one != Action.RECOMPUTE else Action.KEEP for one, free in able]
 
 
 def solved(sheet: Sheet, budgets: tuple[float, ...]) -> Iterator[Row]:
@@ -85,7 +122,7 @@ def solved(sheet: Sheet, budgets: tuple[float, ...]) -> Iterator[Row]:
 
 def traced(sheet: Sheet, name: str, plans: int) -> Iterator[Row]:
     """Yield the CPU seconds of a trace, and how many plans a second are simulated on it."""
-    if not sheet.missing([(name, "traced", what) for what in ("trace", "liveness", "random")]):
+    if not sheet.missing([(name, "traced", what) for what in ("trace", *KINDS, "greedy", "least time")]):
         return
     from torch._subclasses.fake_tensor import FakeTensorMode
 

@@ -18,7 +18,7 @@ import lamcts.testing
 from lamcts.models.fit import Prior
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.models.local import ModelBudget
-from lamcts.nas import published, published201, tradeoffs
+from lamcts.nas import published, published201, published_digits, tradeoffs
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.nas.tradeoff import TradeOff
@@ -73,7 +73,15 @@ OBJECTIVES = [
 TABLES = [published.nasbench101, published.nasbench_macro, published.transnas, published.nasbench_graph]
 COSTS = [tradeoffs.nasbench101_cost, tradeoffs.nasbench201_cost, tradeoffs.nasbench_macro_cost]
 COSTS += [tradeoffs.transnas_cost, tradeoffs.nasbench_graph_cost, TradeOff]
-NAS = [*TABLES, *COSTS, published201.nasbench201, NasBench101, NasBenchGraph]
+NAS = [
+    *TABLES,
+    *COSTS,
+    published201.nasbench201,
+    published_digits.digits4096,
+    tradeoffs.digits4096_cost,
+    NasBench101,
+    NasBenchGraph,
+]
 SETTINGS = [
     Auto,
     *SAMPLERS,

@@ -35,8 +35,8 @@ class Ledger:
     def curves(self) -> dict[Key, Curve]:
         """Return every run's curve by its key: `n`, where the best improved, and `best`.
 
-        Of several funnels also `funnel`, in which the best lay (0: the deepest). At the marks reached: `own_s` and, where
-        incumbents are re-scored, `rescored` (None: nothing had succeeded).
+        Of several funnels also `funnel`, in which the best lay (0: the deepest). At the marks reached: `own_s` and,
+        where incumbents are re-scored, `rescored` (None: nothing had succeeded).
         """
         found = {}
         for path in sorted(self.folder.glob("*.jsonl")):

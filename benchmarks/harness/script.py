@@ -1,7 +1,9 @@
 """The options that all scripts share: --out, the CSV under results/, and --smoke, a tiny run into a temporary file."""
 
 import argparse
+import math
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +44,11 @@ def parsed(given: argparse.ArgumentParser, **smoke: Any) -> argparse.Namespace:
     return arguments
 
 
-def record(tasks: list[Any], sheet: Sheet, measure: str, jobs: int) -> None:
-    """Run the tasks that have no row in `sheet` yet and say how each went; SystemExit where one failed."""
+def record(tasks: list[Any], sheet: Sheet, measure: str, jobs: int, hours: float = math.inf) -> None:
+    """Run the tasks that have no row in `sheet` yet and say how each went; SystemExit where one failed.
+
+    hours: after which none starts.
+    """
     failed = []
 
     def report(task: Any, row: Row) -> None:
@@ -53,7 +58,7 @@ def record(tasks: list[Any], sheet: Sheet, measure: str, jobs: int) -> None:
             failed.append(task)
             print(f"{dict(task._asdict())}: {row['message']}", flush=True)
 
-    Pool(jobs, measure=measure).run(tasks, sheet, report)
+    Pool(jobs, until=time.monotonic() + 3600 * hours, measure=measure).run(tasks, sheet, report)
     if failed:
         raise SystemExit(f"{len(failed)} of {len(tasks)} runs failed")
 

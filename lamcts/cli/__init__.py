@@ -8,6 +8,8 @@ from typing import NoReturn
 from lamcts import __version__
 from lamcts.cli.memory_options import memory_options
 from lamcts.cli.screen import ReaderLeft, complain, hush, in_options
+from lamcts.cli.table_options import table_options
+from lamcts.cli.trained_options import trained_options
 from lamcts.errors import LamctsError
 from lamcts.foreign import OURS
 from lamcts.text import safe_text
@@ -96,7 +98,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "sizes of hidden layers, 8 or 16,16 (gym:NAME; default: a linear policy)"
     of.add_argument("--hidden", type=_sizes, metavar="N", help=line)
     _problems(of)
-    _tables(one)
+    table_options(one)
     own = one.add_argument_group("a function or a program of your own")
     own.add_argument(
         "--command", dest="template", metavar="WORDS", help="run './train --lr {lr}', which prints a number"
@@ -116,9 +118,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     own.add_argument("--report", metavar="REGEX", help=line)
     line = "end an evaluation that takes longer; a program with all that it started, a function as `timeout=` does"
     own.add_argument("--timeout", type=float, metavar="SECONDS", help=line)
-    line = (
-        "where the number is (default: the last on the last line); of several names NAME=REGEX (default: a JSON object)"
-    )
+    line = "where the number is (default: the last on the last line); of several NAME=REGEX (default: a JSON object)"
     own.add_argument("--pattern", action="append", metavar="REGEX", help=line)
     how = one.add_argument_group("the search")
     how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows; your own: 200)")
@@ -127,9 +127,8 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     line = "stop trials that report and are behind others: median, halving, hyperband or extrapolation"
     how.add_argument("--pruner", metavar="NAME", help=line)
     out = _course(one, how)
-    out.add_argument(
-        "--check", type=int, default=CHECK_EPISODES, metavar="N", help="score the best policy on N new episodes"
-    )
+    line = "score the best policy on N new episodes"
+    out.add_argument("--check", type=int, default=CHECK_EPISODES, metavar="N", help=line)
     one.set_defaults(command=_late("lamcts.cli.run", "run"))
     return one
 
@@ -162,20 +161,20 @@ def _course(one: _Parser, how: argparse._ArgumentGroup) -> argparse._ArgumentGro
 
 
 def _nas(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
-    line = "search a published table of networks; the same command again goes on where it stopped"
+    line = "search networks, by a published table or by training; the same command again goes on where it stopped"
     one = commands.add_parser("nas", help=line, description=line + ".", allow_abbrev=False)
     what = one.add_argument_group("the networks")
     what.add_argument("--space", required=True, metavar="NAME", help="nasbench101, nasbench201, nasbench-macro, ...")
-    _tables(one)
+    table_options(one)
+    trained_options(one)
     how = one.add_argument_group("the search")
     line = "auto, lanas, lanas-published, alphax, evolution, local or random (default: auto)"
     how.add_argument("--search", default="auto", metavar="NAME", help=line)
-    line = "evaluations in all (default: as `lamcts list` shows, 1000 for lanas)"
-    how.add_argument("--budget", type=int, help=line)
+    how.add_argument("--budget", type=int, help="evaluations in all (default: as `lamcts list` shows, 1000 for lanas)")
     line = "random networks to begin with (default: the search's own, for lanas 200, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
     _course(one, how)
-    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False, pruner=None, timeout=None)
+    one.set_defaults(command=_late("lamcts.cli.nas", "nas"), check=0, no_tree=False, timeout=None)
     return one
 
 
@@ -200,18 +199,6 @@ def _problems(of: "argparse._ArgumentGroup") -> None:
     of.add_argument("--within", metavar="SIZE", help="what the step's memory may be, such as 900MB")
     of.add_argument("--again", action="store_true", default=None, help="more may become of an activation")
     of.add_argument("--against", metavar="NAME", help="what a network costs: params, mflops, latency_s, ...")
-
-
-def _tables(one: _Parser) -> None:
-    of = one.add_argument_group("a table of trained networks (each takes those that `lamcts list` shows)")
-    of.add_argument("--table", metavar="FILE", help="the table, or its folder (default: the folder LAMCTS_DATA)")
-    of.add_argument("--dataset", metavar="NAME", help="what the networks were trained on: cifar100, cora, ...")
-    of.add_argument("--guide", metavar="NAME", help="the value that is searched: test, val, ...")
-    of.add_argument("--vertices", type=int, metavar="N", help="the most that a cell may have")
-    line = "whether points of one network count as one"
-    of.add_argument("--keyed", action=argparse.BooleanOptionalAction, help=line)
-    of.add_argument("--latency", metavar="FILE", help="a table of latencies on devices")
-    of.add_argument("--robustness", metavar="FILE", help="a table of accuracies under attack")
 
 
 def _list(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:

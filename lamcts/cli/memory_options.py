@@ -17,8 +17,8 @@ def memory_options(one: argparse.ArgumentParser) -> None:
     line = "run a training step under the plan, and say what it held"
     one.add_argument("--measure", action="store_true", help=line)
     how = one.add_argument_group("the search")
-    line = "plans that it tries (default: 300); 0: the thesis's plans and greedy ones alone"
-    how.add_argument("--evaluations", type=int, default=300, metavar="N", help=line)
+    line = "plans that the optimiser tries (default: its own number); 0: the thesis's plans and greedy ones alone"
+    how.add_argument("--evaluations", type=int, metavar="N", help=line)
     how.add_argument("--seconds", type=float, default=60.0, help="it tries no plan later than this (default: 60)")
     how.add_argument("--seed", type=int, default=0, help="governs every draw (default: 0)")
     out = one.add_argument_group("what is written")

@@ -1,4 +1,4 @@
-"""`lamcts nas`: search a table of networks, and leave the best one, its picture and the record in a folder."""
+"""`lamcts nas`: search a table of networks, or train them; leave the best one, its picture and the record."""
 
 import argparse
 from difflib import get_close_matches
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lamcts import objectives, samplers
+from lamcts.cli import trained
 from lamcts.cli.given import Given, settings_of
 from lamcts.cli.run import carry_out, journal_of
 from lamcts.cli.screen import number, say, table
@@ -17,23 +18,36 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import Space
 
 FIRST_SHARE = 5  # evaluations of a first run, at least, for each random one that a search begins with (untuned)
-SETTINGS = ("dataset", "guide", "vertices", "keyed", "latency", "robustness")  # as options, besides the table's place
+EVALUATIONS = ("table", "train")  # where a network's value comes from
+# As options, besides the table's place.
+SETTINGS = ("dataset", "guide", "epochs", "training", "vertices", "keyed", "latency", "robustness")
 
 
 def nas(args: argparse.Namespace) -> int:
+    search = SEARCHES[_one_of("--search", args.search, list(SEARCHES))]
+    args.sampler = args.search  # what the folder is named after
+    if _one_of("--evaluate", args.evaluate, list(EVALUATIONS)) == "train":
+        _one_of("--space", args.space, list(trained.KINDS))
+        given, report = trained.given(args), trained.report
+    else:
+        trained.refuse(args)
+        given, report = _tabled(args), _report
+    how = search.settings(given.objective.space)
+    own = how.get("n_init", 0)
+    given = given._replace(budget=max(given.budget, FIRST_SHARE * own))
+    if (first := _first(args, given, own)) is not None:
+        how = search.settings(given.objective.space, first)
+    return carry_out(args, given, how, report)
+
+
+def _tabled(args: argparse.Namespace) -> Given:
+    """Return the table that the options name, as an objective."""
     names = [
         name for name, row in objectives.names().items() if row.build.__module__.startswith("lamcts.nas.published")
     ]
     row = objectives.entry(_one_of("--space", args.space, names))
     settings = settings_of(args, row, SETTINGS)
-    search = SEARCHES[_one_of("--search", args.search, list(SEARCHES))]
-    objective = objectives.make(row.name, table=args.table, **settings)
-    args.sampler = args.search  # what the folder is named after
-    how = search.settings(objective.space)
-    given = Given(objective, row.name, row.name, settings, max(row.budget, FIRST_SHARE * how.get("n_init", 0)))
-    if (first := _first(args, given, how.get("n_init", 0))) is not None:
-        how = search.settings(objective.space, first)
-    return carry_out(args, given, how, _report)
+    return Given(objectives.make(row.name, table=args.table, **settings), row.name, row.name, settings, row.budget)
 
 
 def _first(args: argparse.Namespace, given: Given, own: int) -> int | None:

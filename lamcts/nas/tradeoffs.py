@@ -5,7 +5,7 @@ Every builder takes the main settings of the table's own objective (`published.p
 against: the cost, by its name in `also`.
 """
 
-from lamcts.nas import published, published201
+from lamcts.nas import published, published201, published_digits
 from lamcts.nas.nasbench101 import VERTICES
 from lamcts.nas.published import BUDGET, Path
 from lamcts.nas.tradeoff import TradeOff
@@ -71,3 +71,18 @@ def nasbench_graph_cost(
     dataset, guide, table: as in `nasbench_graph`.
     """
     return TradeOff("nasbench-graph-cost", published.nasbench_graph(dataset, guide, table), against)
+
+
+def digits4096_cost(
+    against: str = "params", epochs: int = published_digits.EPOCHS[-1], guide: str = "val", table: Path = None
+) -> TradeOff:
+    """Every cell of `Digits4096`: accuracy against a cost.
+
+    against: "params" or "flops" ("params").
+    epochs, guide, table: as in `digits4096`.
+    """
+    return TradeOff("digits4096-cost", published_digits.digits4096(epochs, guide, table=table), against)
+
+
+if published_digits.SHIPPED.is_file():
+    register("digits4096-cost", "digits4096: accuracy against parameters or operations", budget=BUDGET)(digits4096_cost)

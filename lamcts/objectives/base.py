@@ -109,7 +109,7 @@ _MODULES = (
         for name in ("ackley", "keane", "g", "engineering", "welded_beam", "plane")
     ),
     *(f"lamcts.objectives.pareto.{name}" for name in ("zdt", "dtlz", "branin_currin", "plane", "design", "penicillin")),
-    *(f"lamcts.nas.{name}" for name in ("published", "published201", "tradeoffs")),
+    *(f"lamcts.nas.{name}" for name in ("published", "published201", "published_digits", "tradeoffs")),
     "lamcts.neural.memory.objective",
 )
 _entries: dict[str, Entry] = {}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # bytes
 ROOM = 1.1  # times the highest line is the height of the sheet, for the words above it
-OTHERS = tuple(colour for colour in COLOURS if colour != SELECTED)
+OTHERS = tuple(colour for colour in COLOURS if colour != SELECTED)  # which is the last plan
 WORD: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": LABEL, "color": INK}
 KEY: dict[str, Any] = {"frameon": False, "fontsize": NOTE, "columnspacing": 1.4, "handlelength": 1.4}  # of the legend
 

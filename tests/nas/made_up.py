@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lamcts.nas import formats
+from lamcts.nas.digits import OPERATIONS as DIGITS_OPERATIONS
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench201 import OPERATIONS
 from lamcts.nas.nasbench_graph import LINKS, NasBenchGraph
@@ -103,7 +104,26 @@ def graph():
     }
 
 
+def digits4096():
+    """Return a table in which more is right with the row, after 12 epochs, and with the seed; test has one less."""
+    ops = np.array(list(product(range(4), repeat=6)), np.int8)
+    row, seed = np.arange(len(ops))[:, None] // 16, np.arange(3)
+    right = np.stack([row + seed, row + seed + 50], 1)  # [N, E, S]
+    return {
+        "ops": ops,
+        "op_names": np.array(DIGITS_OPERATIONS),
+        "epochs": np.array([3, 12]),
+        "seeds": np.array([0, 1, 2]),
+        "images": np.array([320, 400]),
+        "val_right": right.astype(np.uint16),
+        "test_right": (np.maximum(right, 1) - 1).astype(np.uint16),
+        "params": 194 + 592 * (ops == 3).sum(1),
+        "flops": np.arange(len(ops)),
+    }
+
+
 MADE = {
+    formats.DIGITS4096: digits4096,
     formats.NASBENCH101: nasbench101,
     formats.NASBENCH201: nasbench201,
     formats.MACRO: macro,

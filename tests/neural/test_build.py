@@ -124,6 +124,14 @@ def test_the_recurrent_cell_computes_what_its_paper_says():
     assert parameters(net) == 7 * 4 + 8 * 8 + 2 * 4 * 8
 
 
+def test_a_recurrent_cell_begins_with_states_that_do_not_grow():
+    space, words = nas.EnasCell(), torch.arange(35)[None]
+    for seed in range(3):
+        point = space.random(np.random.default_rng(seed)) | {f"node{i}_activation": "relu" for i in range(12)}
+        scores = build(space, point, classes=35, width=16, seed=seed).eval()(words)
+        assert float(scores.detach().abs().max()) < 1
+
+
 @pytest.mark.parametrize(("space", "sizes"), SMALL, ids=NAMES)
 @pytest.mark.parametrize("side", [8, 7])
 def test_every_network_gives_scores_and_gradients_of_images_of_any_size(space, sizes, side):

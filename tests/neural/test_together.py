@@ -33,6 +33,7 @@ def nets(cells, seeds, **sizes):
 def same_as_alone(made, little, recipe, seeds, tolerance=1e-4):
     """Train networks at once and again one by one; all that is told and learnt must agree."""
     got, ones = train(first := made(), little, recipe, seeds=seeds), made()
+    assert all(net.training for net in first)
     for i, (one, seed) in enumerate(zip(ones, seeds, strict=True)):
         told = alone(one, little, recipe, seed=seed)
         losses = [epoch.train_loss for epoch in told.epochs]

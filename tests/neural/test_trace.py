@@ -10,7 +10,7 @@ from torch import nn  # noqa: E402
 
 from benchmarks.networks import SMALL  # noqa: E402
 from lamcts.graphs import liveness  # noqa: E402
-from lamcts.neural.memory import PRESETS, Action, Plan, ScheduleObjective, Simulator, keep_all, preset  # noqa: E402
+from lamcts.neural.memory import PRESETS, Action, Plan, ScheduleObjective, Simulator, keep_all, measure, preset  # noqa: E402
 from lamcts.neural.trace import saved_bytes, trace  # noqa: E402
 
 
@@ -205,7 +205,19 @@ def test_a_module_without_gradients_and_an_unknown_optimiser_are_refused():
         trace(nn.ReLU(), torch.zeros(3), optimizer="lion")
 
 
-def test_a_loss_may_hold_real_tensors():
-    (module, images), labels = made(lambda: (nn.Linear(4, 3), torch.ones(2, 4))), torch.tensor([0, 2])
-    given = {"loss": lambda output: nn.functional.cross_entropy(output, labels)}
-    assert trace(module, images, **given).saved_bytes == saved_bytes(module, images, **given) > 0
+LABELS = torch.tensor([0, 2, 1])
+TARGETS = torch.linspace(0.1, 0.9, 12).view(4, 3)
+LOSSES = {
+    "labels": lambda output: nn.functional.cross_entropy(output, LABELS[:2]),
+    "squares": lambda output: nn.functional.mse_loss(output, TARGETS[2:]),  # its number lies where the squares were
+    "entropy": lambda output: nn.functional.binary_cross_entropy(output.sigmoid(), TARGETS[:2], reduction="sum"),
+    "each": lambda output: nn.functional.smooth_l1_loss(output, TARGETS.view(2, 2, 3)[1], reduction="none").mean(),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_may_hold_real_tensors_and_views_of_them(name):
+    module, images = made(lambda: (nn.Linear(4, 3), torch.linspace(-1, 1, 8).view(2, 4)))
+    traced = trace(module, images, loss=LOSSES[name])
+    found = measure(module, images, preset("offload", traced.graph), loss=LOSSES[name])  # goes step by step as traced
+    assert found.held_bytes == found.predicted_bytes

@@ -123,6 +123,7 @@ def _convolution(kernel: int) -> Callable[[int], nn.Module]:
     return lambda channels: Convolution(channels, channels, kernel)
 
 
+# By the name of an operation; numbers are sides of kernels.
 MAKERS: dict[str, Callable[[int], nn.Module]] = {
     "none": _nothing,
     "skip": _nothing,

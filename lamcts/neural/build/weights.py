@@ -11,6 +11,7 @@ from torch import nn
 
 from lamcts.rng import stream
 
+RECTIFIED = 2**0.5  # gain of layers before rectifiers (He 2015); a layer that has another says so as its `gain`
 EMBEDDED = 0.1  # uniform to both sides, of embeddings of words (Zaremba 2014; ENAS has the same)
 
 
@@ -21,7 +22,7 @@ def initialise(net: nn.Module, seed: int) -> None:
         if isinstance(module, nn.modules.batchnorm._NormBase | nn.GroupNorm | nn.LayerNorm):
             module.reset_parameters()  # draws nothing
         elif isinstance(module, nn.Conv2d | nn.Linear):
-            deviation = (2 / module.weight[0].numel()) ** 0.5
+            deviation = getattr(module, "gain", RECTIFIED) / module.weight[0].numel() ** 0.5
             drawn = _of(seed, path).normal(0.0, deviation, tuple(module.weight.shape))
             module.weight.copy_(torch.from_numpy(drawn))
             if module.bias is not None:

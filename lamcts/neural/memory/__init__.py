@@ -6,12 +6,13 @@ print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
 
 from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
 from lamcts.neural.memory.events import Event
+from lamcts.neural.memory.exchange import Score, exchange, score
 from lamcts.neural.memory.execute import apply, measure
 from lamcts.neural.memory.greedy import greedy
 from lamcts.neural.memory.integer import Schedule, optimum
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS, OPTIONS, PEAK, TIME, ScheduleObjective
-from lamcts.neural.memory.plan import Action, Plan, keep_all
+from lamcts.neural.memory.plan import WORDS, Action, Plan, keep_all
 from lamcts.neural.memory.pool import Extent, FirstFit, extent
 from lamcts.neural.memory.presets import PRESETS, layer_peak, preset, segments
 from lamcts.neural.memory.report import Report
@@ -25,6 +26,7 @@ __all__ = [
     "PEAK",
     "PRESETS",
     "TIME",
+    "WORDS",
     "Action",
     "Cost",
     "Event",
@@ -35,11 +37,13 @@ __all__ = [
     "Report",
     "Schedule",
     "ScheduleObjective",
+    "Score",
     "Simulator",
     "TensorCache",
     "Traffic",
     "Workspaces",
     "apply",
+    "exchange",
     "extent",
     "greedy",
     "keep_all",
@@ -47,6 +51,7 @@ __all__ = [
     "measure",
     "optimum",
     "preset",
+    "score",
     "segments",
     "size_of",
     "size_text",

@@ -1,6 +1,6 @@
 """A plan within a budget by small steps: what gains most where too much is live goes first. For graphs of any size."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +9,11 @@ from lamcts.graphs import StepGraph
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
 from lamcts.neural.memory.presets import preset
+from lamcts.neural.memory.rivals.checkpoints import RIVALS
 from lamcts.neural.memory.simulator import Simulator
 
 TRIED = 6  # storages whose changes are simulated at each step, the cheapest a byte (untuned)
+FINISHED = 3  # plans that are looked at once more, storage by storage (untuned)
 FEW = 64  # storages that may all be made anew for each need at the start: that takes time in their square
 STARTS = ("liveness", "offload", "speed", "memory", "cost-aware")
 Actions = list[Action]
@@ -28,38 +30,55 @@ class Tried(NamedTuple):
     seconds: float
 
 
-def greedy(graph: StepGraph, budget_bytes: int, machine: Machine | None = None) -> Plan | None:
+def greedy(
+    graph: StepGraph,
+    budget_bytes: int,
+    machine: Machine | None = None,
+    *,
+    choices: Collection[Action] = tuple(Action),
+) -> Plan | None:
     """Return a plan whose peak is within a budget, `graph.outside_bytes` left out; None where this way finds none.
 
-    From each of the thesis's plans on, from offloading everything, and of small graphs from making all anew each time:
-    while the budget is exceeded, what becomes of one storage is changed, that which takes most off the excess for the
-    time that it costs. Then what can be kept after all is kept again. In the fastest of these plans each storage gets
-    the action that is the fastest within the budget, once.
+    choices: what may become of a storage, KEEP always among them (all actions).
+
+    From each of the thesis's plans on, from checkpointing by block, from offloading everything, and of small graphs
+    from making all anew each time: while the budget is exceeded, what becomes of one storage is changed, that which
+    takes most off the excess for the time that it costs. Then what can be kept after all is kept again. In the fastest
+    three of these plans each storage gets the action that is the fastest within the budget, once.
     """
     simulator = Simulator(graph, machine)
-    starts = [_allowed(simulator, preset(name, graph).actions) for name in STARTS]
-    starts.append([Action.OFFLOAD] * len(graph.movable))
-    if len(graph.movable) <= FEW:
-        starts.append(_allowed(simulator, (Action.RECOMPUTE_EACH,) * len(graph.movable)))
-    within = [found for start in starts if (found := _lowered(simulator, start, budget_bytes))]
+    allowed = _allowed(simulator, choices)
+    within = [found for one in _starts(graph, allowed) if (found := _lowered(simulator, one, budget_bytes, allowed))]
     if not within:
         return None
-    kept = [_better(simulator, one, budget_bytes, (Action.KEEP,)) for one in within]
-    best = _better(simulator, min(kept, key=lambda one: one.seconds), budget_bytes, tuple(Action))
+    kept = [_better(simulator, one, budget_bytes, [(Action.KEEP,)] * len(allowed)) for one in within]
+    fastest = sorted({tuple(one.actions): one for one in kept}.values(), key=lambda one: one.seconds)[:FINISHED]
+    best = min((_better(simulator, one, budget_bytes, allowed) for one in fastest), key=lambda one: one.seconds)
     return Plan(tuple(best.actions), name="greedy")
 
 
-def _allowed(simulator: Simulator, actions: tuple[Action, ...]) -> Actions:
-    """Return the actions, what cannot be made anew being kept."""
+def _allowed(simulator: Simulator, choices: Collection[Action]) -> list[tuple[Action, ...]]:
+    """Return what may become of each storage: some cannot be made anew."""
+    found = [Action.KEEP, *(one for one in choices if one != Action.KEEP)]
     sources = simulator.scheme.sources
-    return [one if free or one not in RECOMPUTED else Action.KEEP for one, free in zip(actions, sources, strict=True)]
+    return [tuple(one for one in found if free or one not in RECOMPUTED) for free in sources]
 
 
-def _lowered(simulator: Simulator, start: Actions, budget: int) -> Tried | None:
+def _starts(graph: StepGraph, allowed: list[tuple[Action, ...]]) -> list[Actions]:
+    """Return where to begin; what an action is not allowed for is kept."""
+    plans = [*(preset(name, graph) for name in STARTS), *(make(graph) for make in RIVALS.values())]
+    given = [plan.actions for plan in plans] + [(Action.OFFLOAD,) * len(allowed)]
+    if len(allowed) <= FEW:
+        given.append((Action.RECOMPUTE_EACH,) * len(allowed))
+    fitted = [[one if one in some else Action.KEEP for one, some in zip(row, allowed, strict=True)] for row in given]
+    return [one for k, one in enumerate(fitted) if one not in fitted[:k]]
+
+
+def _lowered(simulator: Simulator, start: Actions, budget: int, allowed: list[tuple[Action, ...]]) -> Tried | None:
     """Return what fits the budget after changes of one storage each; None where no further change helps."""
     now = _tried(simulator, start, budget)
     while now.excess > 0:
-        changed = [_tried(simulator, one, budget) for one in _changes(simulator, now.actions)]
+        changed = [_tried(simulator, one, budget) for one in _changes(simulator, now.actions, allowed)]
         better = [one for one in changed if one.excess < now.excess]
         if not better:
             return None
@@ -67,7 +86,7 @@ def _lowered(simulator: Simulator, start: Actions, budget: int) -> Tried | None:
     return now
 
 
-def _changes(simulator: Simulator, actions: Actions) -> Iterator[Actions]:
+def _changes(simulator: Simulator, actions: Actions, allowed: list[tuple[Action, ...]]) -> Iterator[Actions]:
     """Yield the actions with another one for a storage that is wanted after the peak, or at it for others' sake."""
     known, machine = simulator.scheme, simulator.machine
     live = simulator.live(actions)
@@ -80,21 +99,21 @@ def _changes(simulator: Simulator, actions: Actions) -> Iterator[Actions]:
         if known.made[i] <= peak <= wanted[i] and (known.graph.movable[i] not in used or actions[i] != Action.KEEP)
     }
     for i in sorted(cost, key=cost.__getitem__)[:TRIED]:
-        for action in Action:
-            if action != actions[i] and (known.sources[i] or action not in RECOMPUTED):
+        for action in allowed[i]:
+            if action != actions[i]:
                 yield [*actions[:i], action, *actions[i + 1 :]]
 
 
-def _better(simulator: Simulator, now: Tried, budget: int, choices: tuple[Action, ...]) -> Tried:
-    """Return the actions after each storage that is not kept was given the fastest of `choices` within the budget.
+def _better(simulator: Simulator, now: Tried, budget: int, allowed: list[tuple[Action, ...]]) -> Tried:
+    """Return the actions after each storage that is not kept was given the fastest allowed one within the budget.
 
     Those that take longest to make anew come first.
     """
     known = simulator.scheme
     changed = [i for i, action in enumerate(now.actions) if action != Action.KEEP]
     for i in sorted(changed, key=known.making.__getitem__, reverse=True):
-        for action in choices:
-            if action == now.actions[i] or (action in RECOMPUTED and not known.sources[i]):
+        for action in allowed[i]:
+            if action == now.actions[i]:
                 continue
             tried = _tried(simulator, [*now.actions[:i], action, *now.actions[i + 1 :]], budget)
             equal = action == Action.KEEP and tried.seconds == now.seconds

@@ -5,12 +5,14 @@ lamcts.minimize(objective, objective.space, budget=500, objectives=..., ...)
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 from lamcts.graphs import MB, NETWORKS, StepGraph, thesis_graph
+from lamcts.neural.memory.groups import roles
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all
 from lamcts.neural.memory.presets import preset
@@ -36,14 +38,18 @@ class ScheduleObjective:
     machine: what the simulator believes in (None: `Machine()`).
     options: what may become of an activation (("keep", "recompute", "offload")); those that end in
         "-again" and "-each" are four more, see `Action`.
+    pieces: of large networks: activations of one role (layers alike, of one size) share a decision in each of so many
+        parts of the network, from front to back (0: each has its own).
 
-    A point is a dict from the names of activations to options; those without an effect are left out.
+    A point is a dict from the names of activations to options; those without an effect are left out, and of those that
+    share a decision the first has the name.
     """
 
     graph: StepGraph
     budget: str | int | float | None = None
     machine: Machine | None = None
     options: tuple[str, ...] = OPTIONS
+    pieces: int = 0
 
     name = "memory"
     maximize = False
@@ -66,7 +72,7 @@ class ScheduleObjective:
 
     @cached_property
     def space(self) -> Space:
-        return Space({name: Choice(self._allowed(i)) for name, i in self._decided.items()})
+        return Space({name: Choice(self._shared(some)) for name, some in self._decided.items()})
 
     @property
     def x0(self) -> dict[str, str]:
@@ -102,18 +108,22 @@ class ScheduleObjective:
     def plan(self, point: Mapping[str, str]) -> Plan:
         """Return the plan that a point stands for; what it does not name is kept."""
         actions = [Action.KEEP] * len(self.graph.movable)
-        for name, i in self._decided.items():
-            actions[i] = WORDS[point[name]]
+        for name, some in self._decided.items():
+            for i in some:
+                actions[i] = WORDS[point[name]]
         return Plan(tuple(actions), name="searched")
 
     def point(self, plan: Plan) -> dict[str, str]:
-        """Return the point of a plan; ValueError for one with actions beyond the options."""
+        """Return the point of a plan, what most do where several share a decision.
+
+        ValueError for a plan with actions beyond the options.
+        """
         plan.checked(self.graph)
-        found = {name: plan.actions[i].word for name, i in self._decided.items()}
-        for name, word in found.items():
-            if word not in self._allowed(self._decided[name]):
-                raise ValueError(f"{name}: expected one of {', '.join(self.options)}, got {word!r}")
-        return found
+        for name, some in self._decided.items():
+            for i in some:
+                if plan.actions[i].word not in self._allowed(i):
+                    raise ValueError(f"{name}: expected one of {', '.join(self.options)}, got {plan.actions[i].word!r}")
+        return {name: self._usual(plan, some) for name, some in self._decided.items()}
 
     def starts(self) -> list[dict[str, str]]:
         """Return the points of the thesis's plans, as far as the options go, and of offloading everything."""
@@ -138,10 +148,12 @@ class ScheduleObjective:
         told = repr((self.graph.steps, self.graph.storages, self.graph.outside_bytes))
         content = hashlib.sha256(told.encode()).hexdigest()[:DIGITS]
         machine = asdict(self.simulator.machine)
-        return {"graph": content, "machine": machine, "options": list(self.options), "budget": list(self.constraints)}
+        shared = {"pieces": self.pieces} if self.pieces else {}
+        budget = {"options": list(self.options), "budget": list(self.constraints)}
+        return {"graph": content, "machine": machine, **budget, **shared}
 
     @cached_property
-    def _decided(self) -> dict[str, int]:
+    def _decided(self) -> dict[str, list[int]]:
         """Names and numbers of the activations that matter: needed going back, or to make others anew."""
         scheme = self.simulator.scheme
         matters = [need >= 0 for need in scheme.last_need]
@@ -149,7 +161,17 @@ class ScheduleObjective:
             if matters[i]:
                 for source in scheme.inputs[i]:
                     matters[source] = True
-        return {self.graph.storages[one].name: i for i, one in enumerate(self.graph.movable) if matters[i]}
+        groups = roles(self.graph, self.pieces) if self.pieces else [[i] for i in range(len(matters))]
+        parts = [found for group in groups if (found := [i for i in group if matters[i]])]
+        return {self.graph.storages[self.graph.movable[part[0]]].name: part for part in parts}
+
+    def _usual(self, plan: Plan, some: list[int]) -> str:
+        """Return what most of some storages do, of what all of them may."""
+        count = Counter(plan.actions[i].word for i in some)
+        return max(self._shared(some), key=count.__getitem__)
+
+    def _shared(self, some: list[int]) -> tuple[str, ...]:
+        return tuple(word for word in self.options if all(word in self._allowed(i) for i in some))
 
     def _allowed(self, i: int) -> tuple[str, ...]:
         if self.simulator.scheme.sources[i]:

@@ -61,7 +61,8 @@ def train(
     orders, part = [Seeds.of(seed).order for seed in seeds], on(data.train, here)
     losses = [_learn(stack, optimiser, part, recipe, orders, epoch) for epoch in range(recipe.epochs)]
     stack.restore()
-    judged = (judge(stack, on(part, here), len(nets)) for part in (data.valid, data.test))
+    judged = [judge(stack, on(part, here), len(nets)) for part in (data.valid, data.test)]
+    stack.train()  # as one that is trained alone is left
     return Together(torch.stack(losses).cpu().numpy(), *(values for pair in judged for values in pair))
 
 

@@ -1,19 +1,31 @@
-"""Where fake tensors are told another type than the operation really gives. Needs torch."""
+"""Where fake tensors are told another type, or less room, than the operation really gives. Needs torch."""
 
 from typing import Any
 
 import torch
+from torch import Tensor
 
 NORMALISED = 3  # outputs: the result, means, and inverse deviations
+aten = torch.ops.aten
+ROOMY = {aten.mse_loss, aten.smooth_l1_loss, aten.soft_margin_loss, aten.binary_cross_entropy}
 
 
 def as_run(func: Any, args: Any, result: Any) -> Any:
-    """Return the fake result of an operation with the types that the real one has.
+    """Return the fake result of an operation with the types, and in storages of the size, that the real one has.
 
     A batch-norm of halves with float32 weights, as autocast makes it, saves float32 statistics on the CPU too; torch
-    2.13's decomposition says that they are halves there.
+    2.13's decomposition says that they are halves there. Some losses compute a number for each element and leave the
+    mean of them in the storage where these were.
     """
-    if func is not torch.ops.aten.native_batch_norm.default or args[1] is None or len(result) != NORMALISED:
-        return result
-    out, *statistics = result
-    return out, *(one.to(args[1].dtype) for one in statistics)
+    if func is aten.native_batch_norm.default and args[1] is not None and len(result) == NORMALISED:
+        out, *statistics = result
+        return out, *(one.to(args[1].dtype) for one in statistics)
+    if func.overloadpacket in ROOMY and result.dim() == 0:
+        return _roomy(args[0], args[1])
+    return result
+
+
+def _roomy(output: Tensor, target: Tensor) -> Tensor:
+    """Return a number in a storage with room for each element of both."""
+    shape = torch.broadcast_shapes(output.shape, target.shape)  # type: ignore[no-untyped-call]
+    return output.new_empty(shape).as_strided((), ())

@@ -57,7 +57,7 @@ def trace(
     fake = FakeTensorMode(allow_non_fake_inputs=True)  # a loss may hold real tensors, such as labels
     held, args, kwargs = faked(fake, module, batch)
     inputs = _floats(tree_leaves((args, kwargs)), any_type=True)
-    recorder = Recorder([*held.values(), *inputs])
+    recorder = Recorder([*held.values(), *inputs], lambda one: one if fake.is_our_fake(one) else fake.from_tensor(one))
     hooks = torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack)
     with fake, hooks, Places(module, recorder), recorder, torch.enable_grad():
         whole_step(module, held, (args, kwargs), loss, recorder.turn)

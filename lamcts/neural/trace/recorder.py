@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.flop_counter import flop_registry
 
 from lamcts.graphs import Step, StepGraph, Storage
@@ -35,12 +35,14 @@ class Packed(NamedTuple):
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Records the steps of a forward and a backward pass.
 
-    outside: tensors that are there before and after, such as parameters and inputs. `packed` has the storage of each
-    tensor that autograd saved, in order.
+    outside: tensors that are there before and after, such as parameters and inputs. fake: makes fake ones of those that
+    are not, such as labels, before anything is done with them: else views of these would be storages of their own.
+    `packed` has the storage of each tensor that autograd saved, in order.
     """
 
-    def __init__(self, outside: list[Tensor]) -> None:
+    def __init__(self, outside: list[Tensor], fake: Callable[[Tensor], Tensor] = lambda one: one) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        self.fake = fake
         self.steps: list[Step] = []
         self.storages: list[Storage] = []
         self.packed: list[int] = []
@@ -50,6 +52,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._refs: list[StorageWeakRef] = []
         self._wanted: list[int] = []  # unpacked for the next step
         self._unread: set[int] = set()
+        self._alive: list[int] = []  # gradients and what is made on the way to them
+        self._until: dict[int, int] = {}  # the last step at which these were there
         self._names: tuple[dict[str, int], dict[str, int]] = ({}, {})  # how often each was given: steps, storages
         for tensor in outside:
             self._number(tensor, "outside", "outside")
@@ -58,6 +62,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs = kwargs or {}
         if func is torch.ops.prim.device.default:  # asks, and does nothing
             return func(*args, **kwargs)
+        args, kwargs = tree_map_only(Tensor, self.fake, (args, kwargs))
         result = as_run(func, args, func(*args, **kwargs))
         made = _tensors(result)
         given = _tensors((args, kwargs))
@@ -72,7 +77,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def pack(self, tensor: Tensor) -> Packed:
         """Note that autograd saves a tensor; it may come before the step that it belongs to."""
-        place = self.place[-1] if self.place else ""
+        tensor, place = self.fake(tensor), self.place[-1] if self.place else ""
         storage = self._number(tensor, "activation", place or "saved")
         if self.forward:  # else a checkpoint makes it anew, which no plan decides on
             self.packed.append(storage)
@@ -95,6 +100,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             last = self.steps[-1]
             self.steps[-1] = last._replace(reads=tuple(dict.fromkeys((*last.reads, *sorted(self._unread)))))
         self._fix_held()
+        self._lengthen()
         tensors = tuple(Named(storage.name, i) for i, storage in enumerate(self.storages))
         return StepGraph(tuple(self.steps), tuple(self.storages), tensors, "traced", outside_bytes)
 
@@ -104,6 +110,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         for number in read - set(self.packed):
             if self.storages[number].role == "activation":
                 self.storages[number] = self.storages[number]._replace(role="temporary")
+
+    def _lengthen(self) -> None:
+        """Let the last step that finds something there read it: a formula of several operations holds it until then."""
+        for number, t in self._until.items():
+            step = self.steps[t]
+            if number not in (*step.reads, *step.writes) and self.storages[number].role == "gradient":
+                self.steps[t] = step._replace(reads=(*step.reads, number))
 
     def _record(self, func: Any, given: list[Tensor], made: list[Tensor], call: tuple[Any, Any, Any]) -> None:
         op = func._overloadpacket.__name__
@@ -121,6 +134,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         moved = sum(one.numel() * one.element_size() for one in (*given, *_once(made)))
         label = _named(self._names[0], name if self.forward else f"d {name}")
         self.steps.append(Step(label, KINDS.get(op, op), self.forward, reads, writes, flops, moved, flops > 0))
+        self._alive = [one for one in self._alive if not _gone(self._refs[one])]
+        self._until.update(dict.fromkeys(self._alive, len(self.steps) - 1))
 
     def _number(self, tensor: Tensor, role: Any, name: str) -> int:
         """Return the number of a tensor's storage; a new one gets `role`, and no bytes where that is "outside"."""
@@ -133,6 +148,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._refs.append(StorageWeakRef(memory))  # type: ignore[no-untyped-call]
             size = 0 if role == "outside" else memory.nbytes()
             self.storages.append(Storage(_named(self._names[1], name), size, role))
+            if role == "gradient":
+                self._alive.append(self._seen[key])
         return self._seen[key]
 
 
@@ -157,6 +174,10 @@ class Places:
 
     def _leave(self, *_: object) -> None:
         self.recorder.place.pop()
+
+
+def _gone(memory: StorageWeakRef) -> bool:
+    return bool(memory.expired())  # type: ignore[no-untyped-call]
 
 
 def _named(given: dict[str, int], name: str) -> str:

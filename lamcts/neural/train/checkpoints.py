@@ -25,8 +25,8 @@ class Checkpoint(NamedTuple):
     arrays: dict[str, NDArray[Any]]
 
     def tensors(self, part: str) -> dict[str, Tensor]:
-        """Return the arrays of a part by the rest of their names."""
-        start = f"{part}/"
+        """Return the arrays of a part (of all: "") by the rest of their names."""
+        start = f"{part}/" if part else ""
         return {n.removeprefix(start): torch.tensor(a) for n, a in self.arrays.items() if n.startswith(start)}
 
     def states(self, part: str) -> dict[int, dict[str, Tensor]]:

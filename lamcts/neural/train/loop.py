@@ -104,7 +104,7 @@ def train(
 ) -> Trained:
     """Train a network, which is changed, and return what came of it.
 
-    The same seed gives the same result on CPU, to the bit, if the network draws by `Noise` alone.
+    The same seed gives the same result on CPU, to the bit, with as many threads, if the network draws by `Noise` alone.
 
     net: gives classes' scores [n, k] for examples [n, ...], or [n, t, k] for texts.
     checkpoint: a file that holds the training after each epoch; where it is there, the training goes on from it.
@@ -114,10 +114,10 @@ def train(
     `Diverged` where the loss is no number any more, `OutOfMemory` where the device has too little.
     """
     seeds, here = Seeds.of(seed), torch.device(device)
-    _fits(recipe, data)
+    _fits(recipe, data, here)
     parts = {name: on(part, here) for name, part in data.parts.items()}
-    state = Progress(net.to(here), recipe, seeds)
-    done = state.resumed(checkpoint, data)
+    state = Progress(net.to(here), recipe, seeds, data)
+    done = state.resumed(checkpoint)
     epochs = [Epoch(**row) for row in done]
     for epoch in epochs:
         _tell(report, epoch)
@@ -126,7 +126,7 @@ def train(
             epochs.append(_epoch(state, parts, number))
             state.save(checkpoint, [asdict(row) for row in epochs], {})
             _tell(report, epochs[-1])
-        trained = Trained(state.result, epochs, *judge(state.result, parts["test"]), peak())
+        trained = Trained(state.result, epochs, *_judged(state, parts["test"]), peak())
     if state.unfinished:
         state.save(checkpoint, [asdict(row) for row in epochs], trained.summary)
     return trained
@@ -142,10 +142,15 @@ def _epoch(state: Progress, parts: dict[str, Held], number: int) -> Epoch:
     train_loss = _learn(state, parts["train"], number)
     if not math.isfinite(train_loss):
         raise Diverged(f"epoch {number + 1}: the loss is {train_loss}; lower the rate, warm up, or clip gradients")
-    loss, accuracy = judge(state.result, parts["valid"])
+    loss, accuracy = _judged(state, parts["valid"])
     if not math.isfinite(loss):
         raise Diverged(f"epoch {number + 1}: the validation loss is {loss}; lower the rate, warm up, or clip gradients")
     return Epoch(number + 1, train_loss, loss, accuracy, time.perf_counter() - begin)
+
+
+def _judged(state: Progress, part: Held) -> tuple[float, float]:
+    """Return the loss and the accuracy on a part; texts, whose scores are many, go through in batches."""
+    return judge(state.result, part, CHUNK if part.y.ndim == 1 else state.recipe.batch)
 
 
 def _learn(state: Progress, part: Held, number: int) -> float:
@@ -173,11 +178,11 @@ def batches(n: int, batch: int, seed: int, epoch: int) -> Iterator[Tensor]:
 
 
 @torch.no_grad()
-def judge(net: nn.Module, part: Held) -> tuple[float, float]:
+def judge(net: nn.Module, part: Held, chunk: int = CHUNK) -> tuple[float, float]:
     """Return the mean loss in nats and the accuracy, a share of 1, of a network on examples that are on its device."""
     training, loss, right = net.training, 0.0, 0
     net.eval()
-    for x, y in zip(torch.split(part.x, CHUNK), torch.split(part.y, CHUNK), strict=True):
+    for x, y in zip(torch.split(part.x, chunk), torch.split(part.y, chunk), strict=True):
         scores = net(x).float().flatten(0, -2)  # [b, k]; of texts, [b t, k]
         loss += float(functional.cross_entropy(scores, y.flatten(), reduction="sum"))
         right += int((scores.argmax(-1) == y.flatten()).sum())
@@ -190,7 +195,9 @@ def on(part: Part, device: torch.device) -> Held:
     return Held(*(torch.tensor(array, device=device) for array in part))
 
 
-def _fits(recipe: Recipe, data: Data) -> None:
+def _fits(recipe: Recipe, data: Data, device: torch.device) -> None:
+    if recipe.precision == "float16" and device.type != "cuda":
+        raise ValueError(f"precision: expected 'float32' or 'bfloat16' on {device.type}, got 'float16'")
     if len(data.shape) != IMAGE and (named := recipe.of_images):
         raise ValueError(f"{data.name}: expected a recipe for texts, got {', '.join(named)}, which change images")
 

@@ -165,15 +165,21 @@ class TrainObjective:
         own = short(dict(point))
         return own if seeds is None else f"{own}-{short(list(seeds))}"
 
+    def kept(self, point: Point) -> Path | None:
+        """Return the file of the last finished training of a point, None where the folder has none."""
+        from lamcts.neural.train import checkpoints
+
+        files = sorted(self.place.glob(f"{self.code(point)}-*.npz"), key=lambda file: file.stat().st_mtime)
+        return next((file for file in reversed(files) if checkpoints.read(file).said["result"]), None)
+
     def _last(self, point: Point) -> dict[str, float]:
         """Return what the last training of a point came to, in this process or, by the folder, in another."""
         if (known := self._known.get(self.code(point))) is not None or self.folder is None:
             return known or {}
         from lamcts.neural.train import checkpoints
 
-        files = sorted(self.place.glob(f"{self.code(point)}-*.npz"), key=lambda file: file.stat().st_mtime)
-        found = [checkpoints.read(file).said["result"] for file in files]
-        return next((one for one in reversed(found) if one), {})
+        file = self.kept(point)
+        return {} if file is None else dict(checkpoints.read(file).said["result"])
 
 
 def plain(recipe: Recipe) -> dict[str, Any]:

@@ -18,11 +18,17 @@ from lamcts.neural.train.seeds import Seeds, in_epoch
 class Progress:
     """A network on its way. `average` is its copy with averaged weights, None where the recipe has none."""
 
-    def __init__(self, net: nn.Module, recipe: Recipe, seeds: Seeds) -> None:
+    def __init__(self, net: nn.Module, recipe: Recipe, seeds: Seeds, data: Data) -> None:
         self.net, self.recipe, self.seeds, self.unfinished = net, recipe, seeds, True
         self.optimiser = optimiser_of(recipe, list(net.parameters()))
         self.average = copy.deepcopy(net).requires_grad_(False) if recipe.average else None
         self.scaler = torch.amp.GradScaler("cuda", enabled=recipe.precision == "float16")
+        self._identity = {
+            "recipe": asdict(self.recipe) | {"drops": list(self.recipe.drops)},
+            "seeds": list(self.seeds[1:]),  # the first made the weights that it starts with
+            "data": data.fingerprint,
+            "start": checkpoints.digest(self.net.state_dict()),
+        }
 
     @property
     def result(self) -> nn.Module:
@@ -47,14 +53,8 @@ class Progress:
         if self.average is not None:
             follow(self.average, self.net, 1 - self.recipe.average)
 
-    def resumed(self, path: Path | str | None, data: Data) -> list[dict[str, Any]]:
+    def resumed(self, path: Path | str | None) -> list[dict[str, Any]]:
         """Go on from a checkpoint where there is one, and return its rows; ValueError where it is of another."""
-        self._identity = {
-            "recipe": asdict(self.recipe) | {"drops": list(self.recipe.drops)},
-            "seeds": list(self.seeds[1:]),  # the first made the weights that it starts with
-            "data": data.fingerprint,
-            "start": checkpoints.digest(self.net.state_dict()),
-        }
         if path is None or not Path(path).exists():
             return []
         found = checkpoints.load(path, self._identity)

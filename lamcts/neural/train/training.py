@@ -27,8 +27,8 @@ def train(
 ) -> "Trained":
     """Train a network, which is changed, and return what came of it. Needs torch.
 
-    The same seed gives the same result on CPU, to the bit, if what the network draws it draws by modules of
-    `lamcts.neural.build` alone; no global generator is touched.
+    The same seed gives the same result on CPU, to the bit, with as many threads, if what the network draws it draws by
+    modules of `lamcts.neural.build` alone; no global generator is touched.
 
     net: gives classes' scores [n, k] for examples [n, ...], or [n, t, k] for texts.
     seed: of everything that is drawn (0), or `Seeds`, one for each use.

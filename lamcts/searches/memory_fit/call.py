@@ -15,7 +15,7 @@ from lamcts.neural import memory
 from lamcts.searches.memory_fit.fitted import Chosen, Fitted
 from lamcts.searches.memory_fit.given import checked_batch, checked_model, optimizer_word, without_memory
 from lamcts.searches.memory_fit.known import KEEPING, greedy, presets, smallest
-from lamcts.searches.memory_plan import EVALUATIONS, least_time
+from lamcts.searches.memory_plan import least_time
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -34,7 +34,7 @@ def fit(
     *,
     loss: "Callable[[Any], Tensor] | None" = None,
     optimizer: Any = None,
-    evaluations: int = EVALUATIONS,
+    evaluations: int | None = None,
     seed: int = 0,
     machine: memory.Machine | None = None,
     verify: bool = True,
@@ -48,7 +48,8 @@ def fit(
         text such as "8GiB".
     loss: from the module's output to the number that is differentiated (None: the sum of all its floats).
     optimizer: whose state is counted: "none", "sgd", "momentum" or "adam", or torch's own SGD or Adam (None: none).
-    evaluations: plans that the search tries (300); 0 takes the best of the thesis's and the greedy one.
+    evaluations: those of `least_time` (None: as many as it takes by itself); 0 searches nothing, and takes the best of
+        the thesis's plans and the greedy one.
     seed: governs the search; where `seconds` end it, so does the machine's speed (0).
     machine: what the simulator believes in (None: `Machine()`).
     verify: whether a training step is run and measured (True); a model on the "meta" device has none to run.
@@ -82,7 +83,7 @@ def within(
     graph: StepGraph,
     budget: str | int | float,
     *,
-    evaluations: int = EVALUATIONS,
+    evaluations: int | None = None,
     seed: int = 0,
     machine: memory.Machine | None = None,
     **settings: Any,
@@ -99,11 +100,13 @@ def within(
     plans += greedy(graph, room, machine)
     if not any(one.peak_bytes <= room for one in plans):
         plans.append(_smallest(graph, room, machine))
-    elif evaluations > 0:
-        search: dict[str, Any] = {"seconds": SECONDS} | settings
-        search |= {"evaluations": evaluations, "seed": seed, "machine": machine, "options": memory.ALL_OPTIONS}
-        found = least_time(graph, room + graph.outside_bytes, **search)
-        plans.append(memory.Simulator(graph, machine).report(found))
+    elif evaluations != 0:
+        search: dict[str, Any] = {"seconds": SECONDS, "options": memory.ALL_OPTIONS} | settings
+        search |= {} if evaluations is None else {"evaluations": evaluations}
+        plan = least_time(graph, room + graph.outside_bytes, seed=seed, machine=machine, **search)
+        found = memory.Simulator(graph, machine).report(plan)
+        known = {(one.peak_bytes, one.seconds) for one in plans}  # else it found what was there
+        plans += [] if (found.peak_bytes, found.seconds) in known else [found]
     return Chosen(min((one for one in plans if one.peak_bytes <= room), key=lambda one: one.seconds), kept, plans)
 
 

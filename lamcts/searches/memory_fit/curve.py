@@ -12,29 +12,34 @@ from lamcts.neural import memory
 from lamcts.searches import memory_plan
 from lamcts.searches.memory_fit.known import KEEPING, greedy, presets
 
-SHARES = (80, 60, 40, 20)  # percent of the activations' peak where all is kept (untuned)
+SHARES = (90, 80, 70, 60, 50, 40, 30, 20, 10)  # percent of the activations' peak where all is kept
 
 
 def curve(
     graph: StepGraph,
     *,
-    evaluations: int = memory_plan.EVALUATIONS,
+    evaluations: int | None = None,
     seed: int = 0,
     machine: memory.Machine | None = None,
     **settings: Any,
 ) -> list[memory.Report]:
-    """Return presets, greedy plans, and what a search for a front found that none of these is ahead of, simulated."""
+    """Return presets, and the greedy plan and the one that `least_time` finds at each of SHARES, simulated.
+
+    evaluations: those of `least_time` at each budget (None: as many as it takes by itself); 0 searches nothing.
+    Budgets below the smallest plan that is known by then are left out.
+    """
     found, simulator = presets(graph, machine), memory.Simulator(graph, machine)
     kept = next(one for one in found if one.plan.name == KEEPING)
-    plans = []
     for share in SHARES:
-        within = greedy(graph, kept.peak_bytes * share // 100, machine)
-        plans += [replace(one.plan, name=f"greedy {share} %") for one in within]
-    found += map(simulator.report, plans)
-    if evaluations > 0:
-        plans = memory_plan.front(graph, evaluations=evaluations, seed=seed, machine=machine, **settings)
-        named = [replace(plan, name=f"searched {i + 1}") for i, plan in enumerate(plans)]
-        found += [one for one in map(simulator.report, named) if not any(_level(other, one) for other in found)]
+        room = kept.peak_bytes * share // 100
+        plans = [replace(one.plan, name=f"greedy {share} %") for one in greedy(graph, room, machine)]
+        found += map(simulator.report, plans)
+        if evaluations == 0 or not any(one.peak_bytes <= room for one in found):
+            continue
+        search = settings if evaluations is None else settings | {"evaluations": evaluations}
+        plan = memory_plan.least_time(graph, room + graph.outside_bytes, seed=seed, machine=machine, **search)
+        one = simulator.report(replace(plan, name=f"searched {share} %"))
+        found += [] if any(_level(other, one) for other in found) else [one]
     return found
 
 

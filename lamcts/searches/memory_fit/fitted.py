@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from lamcts.neural.trace import Trace
 
-KINDS = {"keep": "kept", "recompute": "recomputed", "offload": "offloaded"}
+KINDS = ("keep", "recompute", "offload")
 
 
 class Fates(NamedTuple):
@@ -26,13 +26,15 @@ class Fates(NamedTuple):
 
 
 def fates(report: memory.Report) -> Fates:
-    """Return what becomes of the storages that the backward pass wants under a plan, be it to make others anew."""
-    wanted = memory.Simulator(report.graph).wanted(report.plan.actions)
-    words = [
-        memory.Action(one).word.partition("-")[0]
-        for one, at in zip(report.plan.actions, wanted, strict=True)
-        if at >= 0
-    ]
+    """Return what becomes of the storages that the backward pass wants under a plan, be it to make others anew.
+
+    One that is to travel, and has no time to be away, is kept.
+    """
+    graph = report.graph
+    back = {event.storage for event in report.events if event.comes and event.step >= graph.forward_count}
+    wanted = memory.Simulator(graph).wanted(report.plan.actions)
+    rows = zip(graph.movable, report.plan.actions, wanted, strict=True)
+    words = [memory.Action(one).word.partition("-")[0] if i in back else "keep" for i, one, at in rows if at >= 0]
     return Fates(*(words.count(word) for word in KINDS))
 
 
@@ -92,6 +94,14 @@ class Fitted:
         """Whether nothing is recomputed or offloaded."""
         return self.report is self.chosen.kept
 
+    @property
+    def verified(self) -> bool | None:
+        """Whether the measured step held no more than was predicted and, on CUDA, than the budget; None: none was."""
+        found = self.measured
+        if found is None:
+            return None
+        return bool(found.held_bytes <= found.predicted_bytes and (found.peak_bytes or 0) <= self.budget_bytes)
+
     def __enter__(self) -> "Fitted":
         if not self.keeps_all:
             self._stack.enter_context(memory.apply(self.model, self.plan, self.traced))
@@ -133,6 +143,6 @@ class Fitted:
             return "not measured"
         held, predicted = memory.size_text(found.held_bytes), memory.size_text(found.predicted_bytes)
         text = f"measured: {held} held after the forward pass, {predicted} predicted"
-        if found.peak_bytes is None:
-            return text
-        return f"{text}; {memory.size_text(found.peak_bytes)} at most, {found.milliseconds:.1f} ms"
+        if found.peak_bytes is not None:
+            text += f"; {memory.size_text(found.peak_bytes)} at most, {found.milliseconds:.1f} ms"
+        return text if self.verified else f"{text}: more than planned for, leave more room"

@@ -24,7 +24,7 @@ def presets(graph: StepGraph, machine: memory.Machine | None = None) -> list[mem
 
 def greedy(graph: StepGraph, room: int, machine: memory.Machine | None = None) -> list[memory.Report]:
     """Return the greedy plan with a peak of `room` bytes, `graph.outside_bytes` left out, or none, simulated."""
-    found = memory.greedy(graph, room, machine)
+    found = memory.greedy(graph, room, machine) if room >= _floor(graph) else None
     return [] if found is None else [memory.Simulator(graph, machine).report(found)]
 
 
@@ -38,7 +38,7 @@ def smallest(graph: StepGraph, machine: memory.Machine | None = None) -> memory.
     for _ in range(ROUNDS):
         found = greedy(graph, room, machine)
         low = low if found else room + 1
-        best = min(best, *found, key=lambda one: one.peak_bytes)
+        best = min([best, *found], key=lambda one: one.peak_bytes)
         room = (low + best.peak_bytes) // 2
         if best.peak_bytes - low <= NEAR * best.peak_bytes:
             break

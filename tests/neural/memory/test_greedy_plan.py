@@ -48,3 +48,11 @@ def test_a_greedy_plan_keeps_its_budget_and_is_no_slower_than_the_thesiss_plans_
 def test_without_need_everything_is_kept_and_below_the_floor_there_is_no_plan():
     assert set(greedy(ALEXNET, 10**10).actions) == {Action.KEEP}
     assert greedy(ALEXNET, 600 * MB) is None
+
+
+def test_a_greedy_plan_takes_only_the_actions_that_it_is_given():
+    budget = 993 * MB
+    alone = [action for action in Action if "offload" not in action.word]
+    plan = greedy(ALEXNET, budget, choices=alone)
+    assert set(plan.actions) <= {*alone} and Simulator(ALEXNET).report(plan).peak_bytes <= budget
+    assert greedy(ALEXNET, budget, choices=()) is None

@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
+from benchmarks.alive import Lives, left_out  # noqa: E402
 from benchmarks.networks import Block, convolved  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
@@ -236,3 +237,23 @@ def test_what_an_older_storage_is_made_anew_of_is_wanted_for_that():
     last = Simulator(graph).wanted((Action.RECOMPUTE_EACH,) * len(graph.movable))
     reads = [i for i, one in enumerate(graph.movable) if graph.storages[one].name.startswith("add")]
     assert reads and all(last[i] >= 0 for i in reads)
+
+
+@pytest.mark.parametrize("word", ["recompute", "offload-again", "offload-each", "mixture"])
+@pytest.mark.parametrize("name", ["residual", "attention"])
+def test_the_most_that_is_there_in_the_backward_pass_is_what_the_simulator_says(name, word):
+    module, batch = made(NETWORKS[name])
+    traced = trace(module, batch)
+    actions = {"offload-again": (Action.OFFLOAD_AGAIN,), "offload-each": (Action.OFFLOAD_EACH,)}.get(word)
+    plan = plan_of(traced, actions or MIXTURES[word])
+    predicted = Simulator(traced.graph).live(plan.actions)[traced.graph.forward_count :]
+    with torch.random.fork_rng(), Lives() as lives, memory.apply(module, plan, traced) as executor:
+        send = executor.link.send
+        executor.link.send = lambda storage: left_out(lives, send, storage)
+        loss = module(batch).sum()
+        turn = lives.clock
+        loss.backward()
+    gradients = [one.grad for one in module.parameters()]
+    counted = lives.peak([*module.parameters(), *module.buffers(), batch, *gradients], since=turn)
+    scalars = 8  # the loss, and a one of its shape
+    assert max(predicted) <= counted <= max(predicted) + scalars

@@ -1,3 +1,4 @@
+import copy
 import os
 from itertools import pairwise
 
@@ -143,3 +144,17 @@ def test_averaged_weights_are_the_result_where_a_recipe_has_them(little):
     assert trained.net is not model
     assert not torch.equal(trained.net[0].weight, model[0].weight)
     assert torch.equal(trained.net[1].running_mean, model[1].running_mean)
+
+
+def test_half_precision_learns_as_well_and_keeps_its_weights_whole(little):
+    half, whole = (train(net(), little, Recipe(epochs=2, precision=each)) for each in ("bfloat16", "float32"))
+    assert half.valid_loss != whole.valid_loss and half.valid_loss == pytest.approx(whole.valid_loss, abs=0.02)
+    assert all(weight.dtype == torch.float32 for weight in half.net.parameters())
+    with pytest.raises(ValueError, match="expected 'float32' or 'bfloat16' on cpu"):
+        train(net(), little, Recipe(precision="float16"))
+
+
+def test_a_trained_network_can_be_copied_and_trained_again(little):
+    trained = train(net(noise=0.2), little, ADAM).net
+    again, other = (numbers(train(each, little, ADAM, seed=1)) for each in (copy.deepcopy(trained), trained))
+    assert again == other

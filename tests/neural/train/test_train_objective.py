@@ -5,6 +5,7 @@ import sys
 import pytest
 
 import lamcts
+import lamcts.testing
 from lamcts import nas
 from lamcts.neural.train import Data, Recipe, TrainObjective, digits
 from lamcts.neural.train.data import part_of
@@ -116,3 +117,8 @@ def test_the_objective_is_made_and_searched_without_torch():
         "f = TrainObjective(nas.NasNet(), digits(), Recipe()); f.space, f.fingerprint(); print('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+
+
+@pytest.mark.dear
+def test_it_is_what_a_study_relies_on(data):
+    lamcts.testing.check_objective(objective(data, recipe=Recipe(epochs=1, batch=20)))

@@ -78,11 +78,13 @@ class Executor(TorchDispatchMode):
         """End a forward pass, if there is one."""
         step, self.step = self.step, None
         if step is not None:
+            self.link.settle()
             self.held_bytes = step.finish()
 
     def give_up(self) -> None:
         """Forget a forward pass; what autograd holds of it can still be asked for."""
         self.step = None
+        self.link.settle()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

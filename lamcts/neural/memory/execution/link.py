@@ -1,9 +1,15 @@
-"""Storages on their way to the host and back: on a stream of its own on CUDA, plain copies elsewhere. Needs torch."""
+"""Storages on their way to the host and back: on a stream of its own on CUDA, plain copies elsewhere. Needs torch.
+
+Memory is allocated and freed on the stream that computes alone, in the order of its work: the other one waits for it
+before it copies, and it waits for the other one before anybody uses what was copied, or where it was copied from.
+"""
 
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, UntypedStorage
+
+from lamcts.neural.memory.execution.streams import STREAMS
 
 
 class Sent(NamedTuple):
@@ -21,46 +27,68 @@ class Coming(NamedTuple):
 
 
 class Link:
-    """Copies storages away and back. On CUDA one stream a device does so, beside the one that computes."""
+    """Copies storages away and back. Where the device has streams, one a device does so, beside the one that computes.
+
+    What is copied is held here meanwhile: of storages on their way to the host the last one, as in the simulator, where
+    the next one has to wait for that; of those on their way back all that nobody asked for yet.
+    """
 
     def __init__(self) -> None:
-        self._streams: dict[torch.device, Any] = {}
+        self._sides: dict[torch.device, Any] = {}
+        self._leaving: list[Coming] = []
+        self._coming: dict[int, Coming] = {}  # by identity of their tensors
 
     def send(self, storage: UntypedStorage) -> Sent:
-        """Begin to copy a storage to the host; its memory may be given back as soon as nobody holds it."""
+        """Begin to copy a storage to the host. Its memory is free at the next one, or once this is settled."""
         flat = flat_bytes(storage)
-        if flat.device.type != "cuda":
+        streams = STREAMS.get(flat.device.type)
+        if streams is None:
             return Sent(flat.clone(), flat.device)
-        stream = self._stream(flat.device)
-        stream.wait_stream(torch.cuda.current_stream(flat.device))
-        host = torch.empty(flat.shape, dtype=torch.uint8, pin_memory=True)
-        with torch.cuda.stream(stream):
-            host.copy_(flat, non_blocking=True)
-        flat.record_stream(stream)  # else its memory is used again before it is copied
+        self._left()
+        host = streams.host(flat.numel())
+        self._leaving.append(Coming(flat, streams.copy(host, flat, self._side(flat.device))))
         return Sent(host, flat.device)
 
     def fetch(self, sent: Sent) -> Coming:
         """Begin to copy a storage back."""
-        if sent.device.type != "cuda":
+        streams = STREAMS.get(sent.device.type)
+        if streams is None:
             return Coming(sent.host.clone(), None)
-        stream = self._stream(sent.device)
-        with torch.cuda.stream(stream):
-            flat = torch.empty(sent.host.shape, dtype=torch.uint8, device=sent.device)
-            flat.copy_(sent.host, non_blocking=True)
-            return Coming(flat, stream.record_event())
+        flat = torch.empty(sent.host.shape, dtype=torch.uint8, device=sent.device)
+        coming = Coming(flat, streams.copy(flat, sent.host, self._side(sent.device)))
+        self._coming[id(flat)] = coming
+        return coming
 
     def arrived(self, coming: Coming) -> UntypedStorage:
         """Let what is computed from now on wait for a storage, and return it."""
         if coming.event is not None:
-            current = torch.cuda.current_stream(coming.flat.device)
-            current.wait_event(coming.event)
-            coming.flat.record_stream(current)
+            self._coming.pop(id(coming.flat), None)
+            self._wait(coming)
         return coming.flat.untyped_storage()
 
-    def _stream(self, device: torch.device) -> Any:
-        if device not in self._streams:
-            self._streams[device] = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-        return self._streams[device]
+    def settle(self) -> None:
+        """Let what is computed from now on wait for all that is on its way; what nobody asked for is forgotten."""
+        self._left()
+        while self._coming:
+            self._wait(self._coming.popitem()[1])
+
+    def _left(self) -> None:
+        while self._leaving:
+            self._wait(self._leaving.pop())
+
+    def _wait(self, copied: Coming) -> None:
+        device = copied.flat.device
+        streams = STREAMS[device.type]
+        current = streams.current(device)
+        current.wait_event(copied.event)
+        streams.uses(copied.flat, current)  # nothing, unless it was allocated on a further stream
+
+    def _side(self, device: torch.device) -> Any:
+        """Return the stream that copies, when it has all that computes behind it until now."""
+        if device not in self._sides:
+            self._sides[device] = STREAMS[device.type].side(device)
+        self._sides[device].wait_stream(STREAMS[device.type].current(device))
+        return self._sides[device]
 
 
 def flat_bytes(storage: UntypedStorage) -> Tensor:

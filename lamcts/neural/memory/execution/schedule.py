@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from lamcts.neural.memory.forward import forward
-from lamcts.neural.memory.plan import MOVED, Action, Plan
+from lamcts.neural.memory.plan import Action, Plan
 from lamcts.neural.memory.simulator import Simulator
 from lamcts.neural.memory.spans import spans
 from lamcts.neural.trace import Trace
@@ -13,8 +13,9 @@ from lamcts.neural.trace import Trace
 class Schedule:
     """actions, writes: what becomes of each movable storage that the backward pass wants, and how many steps write it.
 
-    leaving: those that are not on the device when the forward pass has ended. fetched: those that come from the host,
-    in the order of their needs. held_bytes: of what autograd saved, and of what others are made of, if it is there.
+    leaving: those that are not on the device when the forward pass has ended. fetched: those that come from the host
+    ahead of their needs, in the order of these. held_bytes: of what autograd saved, and of what others are made of, if
+    it is there.
     """
 
     traced: Trace
@@ -34,7 +35,7 @@ def schedule(traced: Trace, plan: Plan) -> Schedule:
     wanted = [i for i in range(len(graph.movable)) if last[i] >= 0]
     actions = {graph.movable[i]: Action.KEEP if there[i] else plan.actions[i] for i in wanted}
     leaving = frozenset(one for one, action in actions.items() if action != Action.KEEP)
-    fetched = [i for i in wanted if actions[graph.movable[i]] in MOVED]
+    fetched = [i for i in wanted if actions[graph.movable[i]] == Action.OFFLOAD]
     fetched.sort(key=lambda i: (first[i], -i))
     held = (set(actions) | set(traced.packed)) - leaving
     writes = {one: len(graph.makers[one]) for one in actions}

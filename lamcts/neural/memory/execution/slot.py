@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, UntypedStorage
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from lamcts.neural.memory.execution.link import Coming, Link, Sent
 from lamcts.neural.memory.execution.recipe import Operation, Shape, check_version
@@ -34,6 +35,8 @@ class Slot:
         self.next: Callable[[], Slot | None] = lambda: None
         self._sent: Sent | None = None
         self._coming: Coming | None = None
+        self._came = False
+        self._brought: StorageWeakRef | None = None
 
     def wrote(self, storage: UntypedStorage, how: Callable[[], Operation], last: bool) -> None:
         """Note that an operation wrote the storage; the `last` one ends its time on the device, if it shall go."""
@@ -51,30 +54,43 @@ class Slot:
         made = self.storage is None and self.action in RECOMPUTED
         return {source for one in self.recipe for source in one.sources} if made else set()
 
-    def bring(self, there: dict["Slot", UntypedStorage], helper: bool) -> UntypedStorage:
+    def bring(self, there: dict[str, UntypedStorage], helper: bool) -> UntypedStorage:
         """Return the storage, fetched or made of what is `there`; as a `helper` for others it may go at once."""
-        if self.storage is not None:
-            return self.storage
+        storage = self.storage or self._still_there()
+        if storage is not None:
+            return storage
         storage = self._fetched() if self.action in MOVED else self._made(there)
         if self.action in HELD or not (helper or self.action in EACH):
             self.storage = storage
             self.recipe, self._sent = [], None
+        self._brought = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
         return storage
+
+    def _still_there(self) -> UntypedStorage | None:
+        """Return the storage if whoever asked before still has it: one formula may ask for several tensors in it."""
+        if self._brought is None or self._brought.expired():  # type: ignore[no-untyped-call]
+            return None
+        found: UntypedStorage | None = UntypedStorage._new_with_weak_ptr(self._brought.cdata)
+        return found
 
     def prefetch(self) -> None:
         """Begin to fetch what will be needed next."""
         if self._sent is not None and self._coming is None and self.storage is None:
             self._coming = self.link.fetch(self._sent)
 
-    def _fetched(self) -> UntypedStorage:
-        assert self._sent is not None
-        coming, self._coming = self._coming or self.link.fetch(self._sent), None
-        following = self.next()
+    def __del__(self) -> None:
+        """Fetch the next one as soon as this one is not needed more; in a graph that is thrown away, nothing."""
+        self.storage = None
+        following = self.next() if self._came else None
         if following is not None:
             following.prefetch()
+
+    def _fetched(self) -> UntypedStorage:
+        assert self._sent is not None
+        coming, self._coming, self._came = self._coming or self.link.fetch(self._sent), None, True
         return self.link.arrived(coming)
 
-    def _made(self, there: dict["Slot", UntypedStorage]) -> UntypedStorage:
+    def _made(self, there: dict[str, UntypedStorage]) -> UntypedStorage:
         storage: UntypedStorage | None = None
         with ExitStack() as stack:
             stack.enter_context(torch._C._AutoDispatchBelowAutograd())
@@ -82,7 +98,7 @@ class Slot:
                 if torch.is_autocast_enabled(device):
                     stack.enter_context(torch.autocast(device, enabled=False))
             for one in self.recipe:
-                storage = one.run(storage, there.__getitem__)
+                storage = one.run(storage, lambda source: there[source.name])
         assert storage is not None
         return storage
 
@@ -114,18 +130,22 @@ class Moved(NamedTuple):
 
 
 def taken(wanted: Slot) -> UntypedStorage:
-    """Return a slot's storage, and all that it is made of on the way: each once, until its last use for that."""
-    missing = _closure(wanted)
-    uses = Counter(source for slot in missing for source in slot.sources)
-    there: dict[Slot, UntypedStorage] = {}
-    for slot in missing:
-        sources = slot.sources
-        there[slot] = slot.bring(there, helper=slot is not wanted)
+    """Return a slot's storage, and all that it is made of on the way: each once, until its last use for that.
+
+    Nothing here holds a slot longer than that: with the last that holds it, its storage goes.
+    """
+    missing = _closure(wanted)[::-1]
+    uses = Counter(source.name for slot in missing for source in slot.sources)
+    there: dict[str, UntypedStorage] = {}
+    while missing:
+        slot = missing.pop()
+        sources = {source.name for source in slot.sources}
+        there[slot.name] = slot.bring(there, helper=slot is not wanted)
         uses.subtract(sources)
         for source in sources:
             if not uses[source]:
                 del there[source]
-    return there[wanted]
+    return there[wanted.name]
 
 
 def _closure(wanted: Slot) -> list[Slot]:

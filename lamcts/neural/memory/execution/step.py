@@ -98,6 +98,8 @@ class ForwardPass:
         travellers = [n for n in self.schedule.fetched if n in self.slots]
         for before, after in pairwise(travellers):
             self.slots[before].next = weakref.ref(self.slots[after])
+        for first in travellers[:1]:
+            self.slots[first].prefetch()
         self.slots = {}
         return sum((self.kept | there).values())
 

@@ -6,7 +6,7 @@ All that is private to torch, and may change with any release, is in this file: 
 import copy
 import importlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,12 @@ class Partition:
 
 def missing() -> str | None:
     """Return what this torch lacks to run the partitioner, or None where everything is there."""
-    for name, wanted in NAMES.items():
+    return lacking(NAMES)
+
+
+def lacking(names: Mapping[str, Sequence[str]]) -> str | None:
+    """Return the first of `names`, by module, that this torch has not."""
+    for name, wanted in names.items():
         try:
             module = importlib.import_module(name)
         except ImportError:

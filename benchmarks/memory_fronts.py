@@ -1,0 +1,152 @@
+"""Is our search ever behind checkpointing or PyTorch's activation_memory_budget? Peak against modelled time.
+
+    python -m benchmarks.memory_fronts [--networks alexnet resnet50 ...] [--evaluations 0] [--smoke]
+
+Networks are traced on fake tensors; one simulator prices all. Rivals: the thesis's plans; checkpointing by block, by a
+square root of segments, and selective; the partitioner's plans for budgets from 1 to 0, priced as plans of ours, and
+as the partitioner's own two graphs run ("compiled"), whatever is better. At the peak of each, and at tenths of the
+peak of keeping everything, we search the plan of least time: "ours", and "alone", without transfers to the host, which
+the rivals do not have either. The transformer has no dropout: its operations are others if compiled. Rows go to
+results/memory_fronts.csv, the picture to results/figures/memory_fronts.png. The script ends with an error where a rival
+within a peak is faster than ours.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from benchmarks.figures import memory_fronts as figure
+from benchmarks.harness import script
+from benchmarks.harness.sheet import RESULTS, Sheet
+from benchmarks.harness.task import Row
+from benchmarks.harness.versions import versions
+from lamcts.graphs import MB, StepGraph, liveness
+from lamcts.neural import memory
+from lamcts.neural.memory.rivals import BUDGETS, RIVALS, budget_sweep, economical
+from lamcts.searches import memory_plan
+
+BATCHES = {"alexnet": 200, "resnet50": 256, "densenet121": 64, "transformer12": 8}  # thesis 8.4, He 2015, Huang 2017
+PRESETS = ("liveness", "speed", "memory", "cost-aware")
+TENTHS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+HOSTLESS = tuple(word for word in memory.ALL_OPTIONS if "offload" not in word)
+ROUNDED = 1e-3  # milliseconds: the digits of a row
+KEY = ("network", "batch", "rival", "evaluations")
+PRICES = ("peak_mb", "milliseconds", "compiled_peak_mb", "compiled_milliseconds")
+FOUND = ("ours_peak_mb", "ours_milliseconds", "alone_peak_mb", "alone_milliseconds")
+COLUMNS = (*KEY, *PRICES, "saved_mb", "kept_mb", "unmatched_mb", *FOUND, "seconds", "versions")
+
+
+class Rival(NamedTuple):
+    """What we search a plan within the peak of: total bytes, and the cells of its row."""
+
+    name: str
+    peak_bytes: int
+    cells: Row
+
+
+def main() -> None:
+    given = script.parser(__doc__, "memory_fronts.csv", "a small AlexNet, three budgets, 4 evaluations")
+    given.add_argument("--networks", nargs="*", default=list(BATCHES))
+    given.add_argument("--evaluations", type=int, default=0, help="of the optimiser")
+    given.add_argument("--budgets", nargs="*", type=float, default=BUDGETS)
+    given.add_argument("--tenths", nargs="*", type=float, default=TENTHS)
+    given.add_argument("--draw", action="store_true", help="the picture alone")
+    arguments = script.parsed(given, networks=["small alexnet"], evaluations=4, budgets=[1, 0.5, 0], tenths=[0.9])
+    sheet = Sheet(arguments.out, KEY, COLUMNS)
+    for name in [] if arguments.draw else arguments.networks:
+        run(sheet, name, arguments)
+    folder = arguments.out.parent if arguments.smoke else RESULTS / "figures"
+    rows = sheet.rows()
+    figure.draw(rows, folder / "memory_fronts.png")
+    if behind := [f"{row['network']} {row['rival']}" for row in rows if dominated(row)]:
+        raise SystemExit(f"behind: {', '.join(behind)}")
+
+
+def run(sheet: Sheet, name: str, arguments: Any) -> None:
+    """Price all rivals of a network, and search at the peak of each."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    from benchmarks.networks import FULL, SMALL, Block
+    from lamcts.neural.trace import trace
+
+    batch = BATCHES.get(name, 0)
+    with FakeTensorMode():  # the module itself takes no memory either
+        module, given = FULL[name](batch) if batch else SMALL[name.removeprefix("small ")]()
+    for block in module.modules():
+        if isinstance(block, Block):  # its dropout is four operations in eager mode on the CPU, and one if compiled
+            block.mlp[-1].p = 0.0
+    graph = trace(module, given).graph
+    found: dict[int, Row] = {}  # by peak: several budgets may end at the same plan
+    for rival in (*simple(graph), *swept(graph, module, given, arguments.budgets), *tenths(graph, arguments.tenths)):
+        key = (name, batch, rival.name, arguments.evaluations)
+        if sheet.missing([key]):
+            if rival.peak_bytes not in found:
+                found[rival.peak_bytes] = searched(graph, rival.peak_bytes, arguments.evaluations)
+            row = dict(zip(KEY, key, strict=True)) | rival.cells | found[rival.peak_bytes]
+            sheet.append(row | {"versions": versions(("lamcts", "numpy", "torch"))})
+            script.tell(sheet, row)
+
+
+def dominated(row: Row) -> bool:
+    """Return whether a rival's plan is faster than ours, which are within its peak; by the lower of its prices."""
+    theirs = [float(row[name]) for name in ("milliseconds", "compiled_milliseconds") if row[name]]
+    ours = float(row["ours_milliseconds"] or "inf")
+    return bool(theirs) and min(theirs) < ours - ROUNDED
+
+
+def simple(graph: StepGraph) -> Iterator[Rival]:
+    """Yield the thesis's plans, and checkpointing."""
+    for plan in [*(memory.preset(name, graph) for name in PRESETS), *(make(graph) for make in RIVALS.values())]:
+        peak, milliseconds = priced(graph, plan)
+        yield Rival(plan.name, peak, cells(peak, milliseconds))
+
+
+def swept(graph: StepGraph, module: Any, given: Any, budgets: Sequence[float]) -> Iterator[Rival]:
+    """Yield the partitioner's plans, each at the lower peak and the lower time of its two prices."""
+    for one in budget_sweep(module, given, graph, budgets):
+        peak, milliseconds = priced(graph, economical(graph, one.plan))
+        compiled_peak = liveness(one.compiled).peak_bytes + graph.outside_bytes
+        compiled = 1e3 * sum(map(memory.Machine().seconds, one.compiled.steps))
+        row = cells(peak, milliseconds) | {
+            "compiled_peak_mb": f"{compiled_peak / MB:.3f}",
+            "compiled_milliseconds": f"{compiled:.3f}",
+            "saved_mb": f"{one.saved_bytes / MB:.3f}",
+            "kept_mb": f"{one.kept_bytes / MB:.3f}",
+            "unmatched_mb": f"{one.unmatched_bytes / MB:.3f}",
+        }
+        yield Rival(f"budget {one.budget:g}", min(peak, compiled_peak), row)
+
+
+def tenths(graph: StepGraph, parts: Sequence[float]) -> Iterator[Rival]:
+    """Yield tenths of the peak of keeping everything: what is there all the time is not among them."""
+    for part in parts:
+        peak = int(part * liveness(graph).peak_bytes) + graph.outside_bytes
+        yield Rival(f"{part:.0%} of the peak", peak, {"peak_mb": f"{peak / MB:.3f}"})
+
+
+def searched(graph: StepGraph, peak_bytes: int, evaluations: int) -> Row:
+    """Return what we find within a peak, with the host and alone, and the CPU seconds of both."""
+    began, found = time.process_time(), {}
+    for name, options in (("ours", memory.ALL_OPTIONS), ("alone", HOSTLESS)):
+        try:
+            plan = memory_plan.least_time(graph, peak_bytes, evaluations=evaluations, seed=0, options=options)
+        except ValueError:  # no plan is so small
+            continue
+        peak, milliseconds = priced(graph, plan)
+        found |= {f"{name}_peak_mb": f"{peak / MB:.3f}", f"{name}_milliseconds": f"{milliseconds:.3f}"}
+    found["seconds"] = f"{time.process_time() - began:.1f}"
+    return found
+
+
+def priced(graph: StepGraph, plan: memory.Plan) -> tuple[int, float]:
+    """Return the peak of a plan, all that is outside included, and its milliseconds."""
+    cost = memory.Simulator(graph).cost(plan.actions)
+    return cost.peak_bytes + graph.outside_bytes, 1e3 * cost.seconds
+
+
+def cells(peak: int, milliseconds: float) -> Row:
+    return {"peak_mb": f"{peak / MB:.3f}", "milliseconds": f"{milliseconds:.3f}"}
+
+
+if __name__ == "__main__":
+    main()

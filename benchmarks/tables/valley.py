@@ -1,0 +1,130 @@
+"""The tables of `python -m benchmarks.valley --table`: the default before, after and without its tree, and its peers.
+
+A gap is the distance from the optimum (0 in all problems here that know it), or what is missing of the best known
+value. Better is what has a median gap that is lower by 5 % of the other's and, seed by seed, p < 0.05 in Wilcoxon's
+test of the scores (`Problem.score`); worse is the mirror image. Runs count at all marks up to their budget; of several
+the shortest.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import problems
+from benchmarks.tables import stats
+from benchmarks.tables.discrete import wilcoxon
+from benchmarks.tables.markdown import markdown
+
+Row = dict[str, str]
+Floats = NDArray[np.float64]
+Cell = dict[str, float]  # values by seed
+LEVEL, SHARE = 0.05, 0.05  # of the test; of the gap: both as issued for this question
+FEWEST = 6  # pairs: with fewer Wilcoxon's test cannot come below LEVEL
+
+
+class Verdict(NamedTuple):
+    """ "better", "worse" or "level", and what the test says."""
+
+    word: str
+    p: float
+
+
+def tables(rows: Sequence[Row], marks: Sequence[int], names: Mapping[str, str], batch: int) -> str:
+    """Return all tables; `names` says which rows are the "old", the "new" and the one with "no tree"."""
+    parts = [(f"After {m} evaluations", medians(rows, m, names, batch)) for m in marks]
+    parts += [("Ends in the deepest funnel", deepest(rows))]
+    parts += [("Mean rank over problems", ranked(rows, marks))]
+    return "\n\n".join(f"### {title}\n\n{text}" for title, text in parts if text)
+
+
+def medians(rows: Sequence[Row], mark: int, names: Mapping[str, str], batch: int) -> str:
+    """One line a problem: median gaps of the three, and who is better than the old default; then how many are."""
+    lines, words = [], []
+    for name in dict.fromkeys(row["problem"] for row in rows):
+        cells = {key: values(rows, name, f"{method}@{batch}", mark) for key, method in names.items()}
+        if not cells["old"]:
+            continue
+        verdicts = [verdict(name, cells["new"], cells["old"]), verdict(name, cells["no tree"], cells["new"])]
+        shown = [_median(name, cells[key]) for key in ("old", "new", "no tree")]
+        lines.append((name, *shown, *(f"{v.word}, {v.p:.2g}" if v else "" for v in verdicts), str(len(cells["old"]))))
+        words += [verdicts[0].word] if verdicts[0] else []
+    header = ("problem", *names.values(), "new beside old, p", "no tree beside new, p", "seeds")
+    counts = [f"{words.count(word)} {word}" for word in ("better", "worse", "level")]
+    return markdown(header, lines) + (f"\n\nOf {len(words)}: {', '.join(counts)}." if words else "")
+
+
+def deepest(rows: Sequence[Row]) -> str:
+    """One line for each function of several funnels: each method's share of runs that ended in the deepest."""
+    ended: dict[str, dict[str, list[bool]]] = {}
+    for row in rows:
+        if row["funnel"]:
+            cell = ended.setdefault(row["problem"], {}).setdefault(f"{row['method']}@{row['batch']}", [])
+            cell.append(row["funnel"] == "0")
+    methods = sorted({method for found in ended.values() for method in found})
+    share = lambda cell: f"{np.mean(cell):.2f} of {len(cell)}" if cell else ""  # noqa: E731
+    lines = [(name, *(share(found.get(method)) for method in methods)) for name, found in ended.items()]
+    return markdown(("problem", *methods), lines)
+
+
+def ranked(rows: Sequence[Row], marks: Sequence[int]) -> str:
+    """One line a method: its mean rank at each mark over those problems that have the most methods."""
+    columns = {mark: ranks(rows, mark) for mark in marks}
+    columns = {mark: column for mark, column in columns.items() if column}
+    methods = sorted({method for column in columns.values() for method in column})
+    lines = [(m, *(f"{column[m]:.2f}" if m in column else "" for column in columns.values())) for m in methods]
+    return markdown(("method", *(f"at {mark}" for mark in columns)), lines)
+
+
+def ranks(rows: Sequence[Row], mark: int) -> dict[str, float]:
+    """Return each method's rank, 1 the best, meant over the seeds that all have and then over problems."""
+    methods = sorted({f"{row['method']}@{row['batch']}" for row in rows})
+    found = []
+    for name in dict.fromkeys(row["problem"] for row in rows):
+        cells = {method: cell for method in methods if (cell := scores(rows, name, method, mark))}
+        if seeds := sorted(set.intersection(*map(set, cells.values()))) if cells else []:
+            found.append(stats.ranks({method: [cell[s] for s in seeds] for method, cell in cells.items()}))
+    most = max((len(each) for each in found), default=0)
+    kept = [each for each in found if len(each) == most > 1]
+    return {m: float(np.mean([each[m] for each in kept])) for m in methods if kept and all(m in each for each in kept)}
+
+
+def values(rows: Sequence[Row], problem: str, method: str, mark: int) -> Cell:
+    """Return what METHOD@BATCH had reached at a mark, by seed; of several budgets the smallest that has it."""
+    found = {}
+    for row in sorted(rows, key=lambda row: -int(row["budget"])):
+        if row["problem"] == problem and f"{row['method']}@{row['batch']}" == method and row.get(f"best_{mark}"):
+            found[row["seed"]] = float(row[f"best_{mark}"])
+    return found
+
+
+def scores(rows: Sequence[Row], problem: str, method: str, mark: int) -> Cell:
+    """Return the same as scores, lower is better."""
+    return {seed: _score(problem, value) for seed, value in values(rows, problem, method, mark).items()}
+
+
+def verdict(problem: str, ours: Cell, theirs: Cell) -> Verdict | None:
+    """Return whether `ours` is better, worse or level, None with too few pairs."""
+    if len(seeds := sorted(ours.keys() & theirs.keys())) < FEWEST:
+        return None
+    pairs = [(_score(problem, ours[s]), _score(problem, theirs[s])) for s in seeds]
+    p = wilcoxon([a - b for a, b in pairs])
+    a, b = (float(np.median([_gap(problem, cell[s]) for s in seeds])) for cell in (ours, theirs))
+    if p < LEVEL and a < (1 - SHARE) * b:
+        return Verdict("better", p)
+    return Verdict("worse" if p < LEVEL and b < (1 - SHARE) * a else "level", p)
+
+
+def _score(problem: str, value: float) -> float:
+    found = problems.find(problem)
+    return found.score(value, None if found.span else 0.0)
+
+
+def _gap(problem: str, value: float) -> float:
+    found = problems.find(problem)
+    return max(found.span[1] - value, 0.0) if found.span else max(value, problems.SMALLEST_REGRET)
+
+
+def _median(problem: str, cell: Cell) -> str:
+    return f"{np.median(list(cell.values())):.3g}" if cell else ""

@@ -1,0 +1,110 @@
+"""A peak in bytes for `torch.compile`, where torch's own budget is of saved bytes: their peak may rise as they fall.
+
+with peak_within("8GiB"):
+    compiled = torch.compile(model, backend="aot_eager")  # or any backend on the min-cut partitioner
+    compiled(batch).sum().backward()
+
+Needs torch, of which it takes private parts: `missing` says what is not there. Nothing is sent to the host.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from lamcts.graphs import MB, StepGraph
+from lamcts.neural.memory.joint import joint_steps
+from lamcts.neural.memory.machine import Machine
+from lamcts.neural.memory.plan import Action
+from lamcts.neural.memory.rivals import partition
+from lamcts.neural.memory.simulator import Simulator
+from lamcts.neural.memory.sizes import size_of
+
+ANY = 1e-6  # torch's own budget: so small that its partitioner asks the solver, and not 0, where it never does
+NAMES = {
+    "torch._inductor.custom_graph_pass": ("CustomKnapsackSolver",),
+    "torch._functorch.config": ("activation_memory_budget_solver", "patch"),
+}
+
+
+def missing() -> str | None:
+    """Return what this torch lacks to take a solver, or None where everything is there."""
+    return partition.missing() or partition.lacking(NAMES)
+
+
+@contextmanager
+def peak_within(peak: str | int | float, machine: Machine | None = None) -> Iterator[None]:
+    """While it is entered, what `torch.compile` compiles saves the set of tensors of the fastest step within a peak.
+
+    peak: bytes, or a text such as "8GiB"; without parameters, buffers, inputs, and the gradients of parameters.
+    machine: what the simulator believes in (None: `Machine()`).
+
+    ValueError, as the compilation fails, for a peak that nothing found is within; RuntimeError where torch lacks what
+    it takes.
+    """
+    if lacks := missing():
+        raise RuntimeError(f"expected a torch that takes solvers: {lacks}")
+    from torch._functorch import config
+
+    with config.patch(activation_memory_budget=ANY, activation_memory_budget_solver=_solver(size_of(peak), machine)):
+        yield
+
+
+def kept(
+    graph: StepGraph, decided: Sequence[int], peak_bytes: int, machine: Machine | None = None
+) -> tuple[list[bool], int]:
+    """Return which of the storages `decided` to keep for the least time within a peak, and the peak of that.
+
+    All else is made anew, as the partitioner does with what it does not save. One storage after the other changes, from
+    all kept and from none, as long as that lowers what is above the peak, or then the time.
+    """
+    simulator = Simulator(graph, machine)
+    number = {one: i for i, one in enumerate(graph.movable)}
+    base = [Action.RECOMPUTE if free else Action.KEEP for free in simulator.scheme.sources]
+    places = [number.get(one, -1) for one in decided]
+
+    def cost(keep: Sequence[bool]) -> tuple[int, float]:
+        actions = [*base]
+        for i, yes in zip(places, keep, strict=True):
+            if i >= 0 and yes:
+                actions[i] = Action.KEEP
+        found = simulator.cost(actions)
+        return max(found.peak_bytes, peak_bytes), found.seconds
+
+    ends = [_descended(cost, [start] * len(places)) for start in (True, False)]
+    best = min(ends, key=cost)
+    return best, cost(best)[0]
+
+
+def _descended(cost: Any, keep: list[bool]) -> list[bool]:
+    """Return what no change of one storage makes better."""
+    value, better = cost(keep), True
+    while better:
+        better = False
+        for k in range(len(keep)):
+            tried = [*keep[:k], not keep[k], *keep[k + 1 :]]
+            if (new := cost(tried)) < value:
+                keep, value, better = tried, new, True
+    return keep
+
+
+def _solver(peak_bytes: int, machine: Machine | None) -> Any:
+    from torch._inductor.custom_graph_pass import CustomKnapsackSolver
+
+    class Solver(CustomKnapsackSolver):
+        """What the partitioner asks: which of the nodes that it would rather save it should."""
+
+        def __call__(
+            self, memory: Any, joint_graph: Any, max_memory: float, node_info: Any, all_recomputable_banned_nodes: Any
+        ) -> tuple[list[int], list[int]]:
+            nodes: Collection[Any] = all_recomputable_banned_nodes
+            graph, place = joint_steps(joint_graph, node_info.required_fw_nodes)
+            keep, peak = kept(graph, [place[node] for node in nodes], peak_bytes, machine)
+            if peak > peak_bytes:
+                raise ValueError(f"peak: expected at least {peak / MB:.3f} MB, got {peak_bytes / MB:.3f} MB: raise it")
+            return [k for k, yes in enumerate(keep) if yes], [k for k, yes in enumerate(keep) if not yes]
+
+        def uuid(self) -> Any:
+            """None: torch's caches are passed over, since they do not know the peak."""
+            return None
+
+    return Solver()

@@ -1,0 +1,87 @@
+"""The step graph of a joint graph of torch's partitioner, from its metadata: nothing is run. Needs torch."""
+
+from collections.abc import Collection
+from operator import getitem
+from typing import Any
+
+from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils.flop_counter import flop_registry
+
+from lamcts.graphs import Step, StepGraph, Storage
+from lamcts.graphs import Tensor as Named
+
+
+def joint_steps(joint: Any, forward: Collection[Any]) -> tuple[StepGraph, dict[Any, int]]:
+    """Return the steps of a joint graph, of whose nodes `forward` are the forward ones, and the storage of each node.
+
+    What it is given, and the gradients that it returns, are outside.
+    """
+    builder = _Builder()
+    for node in joint.nodes:
+        if node.op == "placeholder":
+            builder.number(node, "outside")
+        elif node.op == "call_function" and node.target is not getitem:
+            builder.step(node, node in forward)
+    (results,) = next(iter(reversed(joint.nodes))).args
+    for node in tree_leaves(results):
+        if node in builder.place and node not in forward:
+            builder.out(builder.place[node])
+    ahead = sorted(builder.steps, key=lambda step: not step.forward)  # views of the forward pass may stand later
+    tensors = tuple(Named(one.name, i) for i, one in enumerate(builder.storages))
+    return StepGraph(tuple(ahead), tuple(builder.storages), tensors, "traced"), builder.place
+
+
+class _Builder:
+    """Steps and storages so far; storages are told apart by what the metadata's tensors share."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.storages: list[Storage] = []
+        self.place: dict[Any, int] = {}
+        self._seen: dict[int, int] = {}
+
+    def number(self, node: Any, role: Any) -> list[int]:
+        """Return the storages of a node's results."""
+        value = node.meta.get("val")
+        found = [self._storage(one, f"{node.name}:{k}", role) for k, one in enumerate(_tensors(value))]
+        if isinstance(value, Tensor):
+            self.place[node] = found[0]
+        else:
+            for user in node.users:
+                if user.target is getitem and isinstance(value[user.args[1]], Tensor):
+                    self.place[user] = self._storage(value[user.args[1]], user.name, role)
+        return found
+
+    def _storage(self, value: Tensor, name: str, role: Any) -> int:
+        memory = value.untyped_storage()
+        if memory._cdata not in self._seen:
+            self._seen[memory._cdata] = len(self.storages)
+            self.storages.append(Storage(name, 0 if role == "outside" else memory.nbytes(), role))
+        return self._seen[memory._cdata]
+
+    def step(self, node: Any, forward: bool) -> None:
+        before = len(self.storages)
+        reads = tuple(dict.fromkeys(self.place[one] for one in node.all_input_nodes if one in self.place))
+        made = self.number(node, "activation" if forward else "gradient")
+        writes = tuple(one for one in dict.fromkeys(made) if one >= before)  # views write nothing
+        if writes:
+            values = [*_tensors(node.meta["val"]), *(v for n in node.all_input_nodes for v in _tensors(n.meta["val"]))]
+            moved = sum(one.numel() * one.element_size() for one in values)
+            flops = _flops(node)
+            self.steps.append(Step(node.name, node.name, forward, reads, writes, flops, moved, flops > 0))
+
+    def out(self, number: int) -> None:
+        self.storages[number] = Storage(self.storages[number].name, 0, "outside")
+
+
+def _flops(node: Any) -> int:
+    counted = flop_registry.get(getattr(node.target, "_overloadpacket", None))
+    if counted is None:
+        return 0
+    args, kwargs = tree_map(lambda one: getattr(one, "meta", {}).get("val", one), (node.args, node.kwargs))
+    return int(counted(*args, **kwargs, out_val=node.meta["val"]))
+
+
+def _tensors(values: Any) -> list[Tensor]:
+    return [one for one in tree_leaves(values) if isinstance(one, Tensor)]
