@@ -79,21 +79,21 @@ def main() -> None:
 # The table ------------------------------------------------------------------------------------------------------------
 
 
-def rows_of(path: Path) -> Table:
+def rows_of(path: Path, epochs: int = 12) -> Table:
     """Return the networks of which all three trainings are there."""
     found: dict[str, dict[str, float]] = {}
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
-            found.setdefault(row["cell"], {})[row["seed"]] = 100 * int(row["val12"]) / IMAGES
+            found.setdefault(row["cell"], {})[row["seed"]] = 100 * int(row[f"val{epochs}"]) / IMAGES
     whole = {cell: values for cell, values in found.items() if values.keys() == set(SEEDS)}
     return {tuple(map(int, cell)): tuple(values[seed] for seed in SEEDS) for cell, values in sorted(whole.items())}
 
 
-def shipped() -> Table:
+def shipped(epochs: int = 12) -> Table:
     """Return the networks of the table in the package, a cell each."""
     from lamcts.objectives import make
 
-    each = [make("digits4096", seed=int(seed)) for seed in SEEDS]
+    each = [make("digits4096", epochs=epochs, seed=int(seed)) for seed in SEEDS]
     cells = sorted({reachable(SPACE.numbers(point)) for point in each[0].cells()})
     return {cell: tuple(f(SPACE.point(cell)) for f in each) for cell in cells}
 
