@@ -88,7 +88,7 @@ class Darts:
         relaxed.to(here)
         logits = list(relaxed.logits.values())
         adam = torch.optim.Adam(logits, self.rate, BETAS, weight_decay=self.decay)
-        state, steps = Progress(relaxed.net, recipe, seeds), 0
+        state, steps = Progress(relaxed.net, recipe, seeds, data), 0
         for epoch in range(recipe.epochs):
             steps += _epoch(relaxed, state, adam, weights, shares, epoch)
         loss, accuracy = judge(relaxed, on(data.valid, here))
