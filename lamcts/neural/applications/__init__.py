@@ -1,0 +1,15 @@
+"""Networks for more than classes: a text model, a segmenter, a generator; each beside one made by hand. Needs torch.
+
+net = segmenter(nas.NasBench201(), point, widths=(8, 16, 32), cells=1, seed=0)
+trained = train(net, shapes(), Recipe(epochs=4), seed=0)
+mean_iou(trained.net, shapes().test, classes=4)
+"""
+
+from lamcts.neural.applications.gru import gru
+from lamcts.neural.applications.iou import mean_iou
+from lamcts.neural.applications.segment_objective import SegmentObjective
+from lamcts.neural.applications.segmenter import segmenter
+from lamcts.neural.applications.shapes import shapes
+from lamcts.neural.applications.unet import unet
+
+__all__ = ["SegmentObjective", "gru", "mean_iou", "segmenter", "shapes", "unet"]
