@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MAKERS = {  # where what makes a network of a point is, by what a card calls it: cards name no code
     "network": ("lamcts.neural.build.build", "build"),
     "segmenter": ("lamcts.neural.applications.segmenter", "segmenter"),
+    "generator": ("lamcts.neural.applications.generator", "generator"),
 }
 
 
