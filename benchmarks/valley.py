@@ -15,13 +15,14 @@ import math
 import subprocess
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks import peers
 from benchmarks.harness import measure as one_run
 from benchmarks.harness import script
+from benchmarks.harness.comparison import KEY, Case
 from benchmarks.harness.sheet import ROOT, Sheet
-from benchmarks.harness.task import Key, Result, Task
+from benchmarks.harness.task import Result, Task
 from benchmarks.plan import valley as plan
 from benchmarks.plan.valley import PARTS, Part
 from benchmarks.tables import valley as tables
@@ -32,22 +33,6 @@ PROPOSES = [f"lamcts/{part}" for part in ("optimizer", "samplers", "models", "tr
 MARKS = (500, 1000, 2000, 3000, 5000)
 
 
-class Case(NamedTuple):
-    """One run; its fields but the last are the key of its row. `runs` is the method behind the name of the row."""
-
-    method: str
-    problem: str
-    batch: int
-    seed: int
-    budget: int
-    runs: str
-
-    @property
-    def key(self) -> Key:
-        return tuple(map(str, self[:-1]))
-
-
-KEY = Case._fields[:-1]
 COLUMNS = (
     *KEY, "dim", "best", *(f"best_{m}" for m in MARKS), "funnel", "own_ms", "objective_s", "commit", "versions"
 )  # fmt: skip

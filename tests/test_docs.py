@@ -108,6 +108,13 @@ SETTINGS = [
 ]
 INTEGRATIONS = [("optuna", "LamctsSampler"), ("nevergrad", "ParametrizedLaMCTS"), ("sklearn", "LamctsSearchCV")]
 INTEGRATIONS += [("ray", "LamctsSearch"), ("ax", "LamctsNode")]
+NEEDS_TORCH = [
+    ("supernet", "SupernetObjective"),
+    ("supernet", "Darts"),
+    ("fewshot", "FewShot"),
+    ("fewshot", "Exhaustive"),
+]
+NEEDS_TORCH += [("fewshot", "Halves"), ("fewshot", "Matching")]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +142,13 @@ def test_a_parameter_in_running_prose_becomes_an_item_and_other_words_stay():
 
 @pytest.mark.parametrize("made", SETTINGS, ids=lambda made: made.__name__)
 def test_every_setting_has_a_line_of_its_own_that_says_its_default(made):
+    assert unexplained(made, made.__doc__) == []
+
+
+@pytest.mark.parametrize(("module", "name"), NEEDS_TORCH)
+def test_every_setting_of_what_needs_torch_has_a_line_too(module, name):
+    pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    made = getattr(import_module(f"lamcts.neural.{module}"), name)
     assert unexplained(made, made.__doc__) == []
 
 

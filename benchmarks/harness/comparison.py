@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
-from benchmarks.harness.task import Result
+from benchmarks.harness.task import Key, Result
 
 
 class Case(NamedTuple):
@@ -18,6 +18,10 @@ class Case(NamedTuple):
     seed: int
     budget: int
     runs: str
+
+    @property
+    def key(self) -> Key:
+        return tuple(map(str, self[:-1]))
 
 
 KEY = Case._fields[:-1]

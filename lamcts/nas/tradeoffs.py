@@ -73,6 +73,7 @@ def nasbench_graph_cost(
     return TradeOff("nasbench-graph-cost", published.nasbench_graph(dataset, guide, table), against)
 
 
+@register("digits4096-cost", "digits4096: accuracy against parameters or operations", budget=BUDGET)
 def digits4096_cost(
     against: str = "params", epochs: int = published_digits.EPOCHS[-1], guide: str = "val", table: Path = None
 ) -> TradeOff:
@@ -82,7 +83,3 @@ def digits4096_cost(
     epochs, guide, table: as in `digits4096`.
     """
     return TradeOff("digits4096-cost", published_digits.digits4096(epochs, guide, table=table), against)
-
-
-if published_digits.SHIPPED.is_file():
-    register("digits4096-cost", "digits4096: accuracy against parameters or operations", budget=BUDGET)(digits4096_cost)

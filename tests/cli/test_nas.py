@@ -146,7 +146,7 @@ def test_second_values_come_from_a_table_of_their_own(capsys, tmp_path):
     ("options", "message"),
     [
         (["--space", "nasbench-makro"], "did you mean 'nasbench-macro'?"),
-        (["--space", "ackley"], "expected one of nasbench-graph, nasbench-macro"),
+        (["--space", "ackley"], "expected one of digits4096, nasbench-graph, nasbench-macro"),
         (["--space", "nasbench-macro", "--search", "evolutoin"], "did you mean 'evolution'?"),
         (["--space", "nasbench-macro"], "pass --table FILE, or set LAMCTS_DATA"),
         (["--space", "nasbench-macro", "--table", "nowhere.npz"], "got no file at nowhere.npz"),

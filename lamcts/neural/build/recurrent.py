@@ -43,7 +43,7 @@ class Gentle(nn.Linear):
 class LanguageModel(nn.Module):
     """Scores [b, t, k] of the word after each of texts [b, t], each of which begins with a state of zeros."""
 
-    def __init__(self, cell: "RecurrentCell", words: int, width: int, dropout: float) -> None:
+    def __init__(self, cell: nn.Module, words: int, width: int, dropout: float) -> None:
         super().__init__()
         weight = torch.empty(words, width)  # given, it is not drawn: that would load half of torch, for nothing
         self.embedding, self.cell = nn.Embedding(words, width, _weight=weight), cell

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
+from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from lamcts.nas.base import ArchitectureSpace, Point
@@ -21,7 +22,16 @@ def size(
     space: ArchitectureSpace, point: Point, shape: tuple[int, ...], classes: int, sizes: Mapping[str, Any] | None = None
 ) -> Size:
     """Return what the network of a point costs for examples of a shape: images [c, h, w], or texts [t]."""
-    with torch.device("meta"), torch.no_grad(), FlopCounterMode(display=False) as counter:
-        net = maker_of(space)(space, point, shape[0], classes, **(sizes or {})).eval()
-        net(torch.zeros((1, *shape), dtype=torch.float32 if len(shape) == 3 else torch.int64))
+    with torch.device("meta"):
+        return size_of(maker_of(space)(space, point, shape[0], classes, **(sizes or {})), shape)
+
+
+@torch.no_grad()
+def size_of(net: nn.Module, shape: tuple[int, ...]) -> Size:
+    """Return what any network costs for examples of a shape, wherever its weights are; it judges afterwards."""
+    device = next(net.parameters()).device
+    x = torch.zeros((1, *shape), dtype=torch.float32 if len(shape) == 3 else torch.int64, device=device)
+    net.eval()
+    with FlopCounterMode(display=False) as counter:
+        net(x)
     return Size(sum(each.numel() for each in net.parameters()), int(counter.get_total_flops()))

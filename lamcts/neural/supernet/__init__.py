@@ -7,8 +7,9 @@ f = SupernetObjective(net, digits())
 
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.build import supernet
+from lamcts.neural.supernet.darts import Darts, Relaxed, Searched
 from lamcts.neural.supernet.objective import SupernetObjective
 from lamcts.neural.supernet.region import Region
 from lamcts.neural.supernet.statistics import recalibrate
 
-__all__ = ["Region", "Supernet", "SupernetObjective", "recalibrate", "supernet"]
+__all__ = ["Darts", "Region", "Relaxed", "Searched", "Supernet", "SupernetObjective", "recalibrate", "supernet"]

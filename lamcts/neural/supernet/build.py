@@ -8,15 +8,21 @@ import torch
 
 from lamcts.nas.base import ArchitectureSpace
 from lamcts.nas.cells import EdgeCells
+from lamcts.nas.mobile import MobileBlocks
 from lamcts.nas.nasnet import NasNet
 from lamcts.neural.build.build import maker_of
 from lamcts.neural.build.weights import initialise
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.edge_cells import EdgeSupernet
+from lamcts.neural.supernet.mobile import MobileSupernet
 from lamcts.neural.supernet.nasnet import NasNetSupernet
 from lamcts.neural.supernet.region import Region
 
-KINDS: dict[type[ArchitectureSpace], Callable[..., Supernet]] = {EdgeCells: EdgeSupernet, NasNet: NasNetSupernet}
+KINDS: dict[type[ArchitectureSpace], Callable[..., Supernet]] = {
+    EdgeCells: EdgeSupernet,
+    NasNet: NasNetSupernet,
+    MobileBlocks: MobileSupernet,
+}
 
 
 def supernet(
@@ -30,8 +36,8 @@ def supernet(
 ) -> Supernet:
     """Return the supernet of a space, on the CPU. Nothing global is drawn from.
 
-    space: of cells with an operation on each edge, or of NASNet cells. channels: of an image (3). classes: how many
-    there are (10). seed: of the first weights (0). region: of which architectures (None: all).
+    space: of cells with an operation on each edge, NASNet cells, or mobile blocks. channels: of an image (3).
+    classes: how many there are (10). seed: of the first weights (0). region: of which architectures (None: all).
     sizes: as `lamcts.neural.build.build` takes them; its defaults are those of the paper.
     """
     kind = next((made for known, made in KINDS.items() if isinstance(space, known)), None)

@@ -1,8 +1,9 @@
 """Supernets of cells with an operation on each edge: NAS-Bench-201's and its kin. All cells have one mask."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from lamcts.nas.base import Point
@@ -11,6 +12,8 @@ from lamcts.neural.build.edge_cells import MAKERS, Convolution, Reduction
 from lamcts.neural.build.layers import Head
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.region import Region
+
+NOTHING = "none"  # the operation that gives zeros, as all spaces of these cells call it
 
 
 class EdgeSupernet(Supernet):
@@ -34,9 +37,16 @@ class EdgeSupernet(Supernet):
     def masked(self, x: Tensor, point: Point) -> Tensor:
         live = reachable(self.space.numbers(point))
         operations = [None if number == ZERO else self.space.operations[number] for number in live]
+        return self._through(x, lambda cell, x: cell(x, operations))
+
+    def mixed(self, x: Tensor, shares: Sequence[Tensor]) -> Tensor:
+        """Return the scores by all operations at once, each edge's in shares, [m] an edge (Liu et al. 2018)."""
+        return self._through(x, lambda cell, x: cell.mixed(x, shares))
+
+    def _through(self, x: Tensor, run: "Callable[[SuperCell, Tensor], Tensor]") -> Tensor:
         x = self.stem(x)
         for stage in self.stages:
-            x = stage(x, operations) if isinstance(stage, SuperCell) else stage(x)
+            x = run(stage, x) if isinstance(stage, SuperCell) else stage(x)
         scores: Tensor = self.head(self.last(x).relu())
         return scores
 
@@ -69,3 +79,11 @@ class SuperCell(nn.Module):
                 nodes[j] = term if before is None else before + term
         out = nodes[LAST]
         return 0 * x if out is None else out
+
+    def mixed(self, x: Tensor, shares: Sequence[Tensor]) -> Tensor:
+        nodes = [x, *[torch.zeros_like(x)] * LAST]
+        for edge, (i, j), share in zip(self.edges, EDGES, shares, strict=True):
+            for (name, operation), part in zip(edge.items(), share, strict=True):  # type: ignore[operator]
+                if name != NOTHING:
+                    nodes[j] = nodes[j] + part * operation(nodes[i])
+        return nodes[LAST]

@@ -198,8 +198,9 @@ def on(part: Part, device: torch.device) -> Held:
 def _fits(recipe: Recipe, data: Data, device: torch.device) -> None:
     if recipe.precision == "float16" and device.type != "cuda":
         raise ValueError(f"precision: expected 'float32' or 'bfloat16' on {device.type}, got 'float16'")
-    if len(data.shape) != IMAGE and (named := recipe.of_images):
-        raise ValueError(f"{data.name}: expected a recipe for texts, got {', '.join(named)}, which change images")
+    if (len(data.shape) != IMAGE or data.train.y.ndim > 1) and (named := recipe.of_images):
+        kind = "texts" if len(data.shape) != IMAGE else "classes of pixels"
+        raise ValueError(f"{data.name}: expected a recipe for {kind}, got {', '.join(named)}, which change images")
 
 
 def _autocast(recipe: Recipe, device: torch.device) -> AbstractContextManager[Any]:

@@ -76,6 +76,7 @@ class TrainObjective:
 
     x0 = None
     optimum = None
+    maker = "network"  # what `found.load_network` makes again of a point: a row of its `MAKERS`
 
     def __post_init__(self) -> None:
         if self.score not in ("accuracy", "loss"):
@@ -125,6 +126,10 @@ class TrainObjective:
         """Return a point's network as it is before it is trained; `InvalidPoint` where the point is none."""
         if (reason := self.architectures.invalid(point)) is not None:
             raise InvalidPoint(f"{self.architectures.name}: no valid network: {reason}")
+        return self.network(point, seed)
+
+    def network(self, point: Point, seed: int) -> "nn.Module":
+        """Return the network of a valid point."""
         from lamcts.neural.build import build
 
         known = {"channels": self.data.shape[0], "classes": self.data.classes}

@@ -1,0 +1,68 @@
+"""Applications of thesis ch. 9: does a searched network beat random search, and one made by hand, at equal training?
+
+    python -m benchmarks.applications text [--minutes 20] [--device cpu|cuda] [--seed 0] [--trainings 24]
+
+text: a recurrent cell (ENAS's space, 8 nodes) on characters of Shakespeare, beside a gated recurrent unit of as many
+parameters; perplexity. segmenter: a backbone (NAS-Bench-201's space) for shapes, beside a U-Net; mean intersection over
+union. gan: a cell (the same space) in a generator of digits, beside DCGAN's convolutions; Frechet distance between
+features of a digits classifier, whose value for true images is printed too.
+
+All three arms train as often and with as many steps: lamcts, random search, and the network made by hand with another
+rate each time. Rows, one a training, go to results/applications.csv; journals, and the best network with its card
+(`load_network` reads it), to --folder. Killed or out of time, the same command goes on. A run takes some twelve minutes
+of one core; sizes nearer the thesis's, which took 1.56 GPU days for its cell, are the constants of each application's
+file. One seed shows that it runs, and no more.
+"""
+
+import argparse
+import importlib
+import math
+import time
+from pathlib import Path
+
+from benchmarks.applications import arms
+from benchmarks.figures.sheets import FIGURES
+from benchmarks.harness import script
+from benchmarks.harness.sheet import Sheet
+
+NAMES = ("text", "segmenter", "gan")
+MINUTES = 20.0  # after which no training begins
+TRAININGS = 24  # of an arm
+
+
+def main() -> None:
+    given = script.parser(__doc__, "applications.csv", "two trainings of a few steps by each arm of each application")
+    given.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all")
+    given.add_argument("--minutes", type=float, default=MINUTES, help="after which no training begins (20), of each")
+    given.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    given.add_argument("--seed", type=int, default=0)
+    given.add_argument("--trainings", type=int, default=TRAININGS, help="of each arm (24)")
+    given.add_argument("--folder", type=Path, default=Path("applications"), help="of journals and networks")
+    given.add_argument("--figures", type=Path, default=FIGURES, help="where pictures go")
+    arguments = script.parsed(given, trainings=2, minutes=math.inf)
+    if unknown := set(arguments.names) - set(NAMES):
+        given.error(f"expected names of {', '.join(NAMES)}, got {', '.join(sorted(unknown))}")
+    if arguments.smoke:
+        arguments.folder = arguments.figures = arguments.out.parent
+    for name in arguments.names or NAMES:
+        one(name, arguments)
+
+
+def one(name: str, arguments: argparse.Namespace) -> None:
+    """Search for one application, or go on with it; say and draw what came of it."""
+    scale = "smoke" if arguments.smoke else "full"
+    folder = arguments.folder / name
+    folder.mkdir(parents=True, exist_ok=True)
+    made = importlib.import_module(f"benchmarks.applications.{name}").application(scale, arguments.device, folder)
+    sheet = Sheet(arguments.out, arms.KEY, arms.COLUMNS)
+    until = time.monotonic() + 60 * arguments.minutes
+    run = arms.Run(made, scale, arguments.seed, arguments.trainings, sheet, folder, until)
+    for arm in arms.ARMS:
+        run.arm(arm)
+    arms.table(run)
+    arms.figure(run, arguments.figures / f"application_{name}.png")
+    run.keep(folder / f"{name}.npz")
+
+
+if __name__ == "__main__":
+    main()

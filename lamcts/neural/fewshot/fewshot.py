@@ -1,0 +1,150 @@
+"""Few-shot NAS (Zhao et al. 2021; thesis ch. 6): several supernets, each of a part of the space, in place of one.
+
+START HERE. A supernet of all architectures is trained, and split at a place of its cells: each group of the operations
+there gets a sub-supernet, which begins with its parent's weights and trains on for a short time; and so on, in a tree.
+Every architecture belongs to one leaf.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lamcts.nas.base import ArchitectureSpace
+from lamcts.neural.fewshot.leaves import Node, SubSupernets
+from lamcts.neural.fewshot.matching import Matching
+from lamcts.neural.fewshot.splits import Asked, Exhaustive, Halves, Splitter
+from lamcts.neural.supernet.base import Supernet
+from lamcts.neural.supernet.build import supernet
+from lamcts.neural.train.data import Data
+from lamcts.neural.train.recipe import Recipe
+from lamcts.neural.train.seeds import Seeds
+from lamcts.neural.train.training import train
+from lamcts.rng import derive
+from lamcts.types import whole_number
+
+SPLITTERS: dict[str, Splitter] = {
+    "random": Exhaustive("random"),
+    "first": Exhaustive("first"),
+    "halves": Halves(),
+    "gradient": Matching(),
+}
+SHORTER = 0.1  # of the first epochs, those of a sub-supernet: thesis table 6.3, (10.1 - 6.8) / 5 of 6.8 hours
+TRAINED, FRESH, SPLIT = 100, 101, 102  # streams of a seed, beyond those of `Seeds`
+
+
+@dataclass(frozen=True)
+class FewShot:
+    """How supernets are split.
+
+    space: of the architectures.
+    splits: how often, from the supernet of all down to a leaf (1); 0 is one supernet, one-shot NAS.
+    split: "random", "first", "halves", "gradient", or a splitter of its own such as `Matching(draws=20)` ("random").
+    inherits: whether a sub-supernet begins with its parent's weights (True); paper: GM-NAS, which draws new ones.
+    sizes: what `lamcts.neural.build.build` takes of the kind, such as `widths` and `cells` ({}: the paper's).
+    """
+
+    space: ArchitectureSpace
+    splits: int = 1
+    split: str | Splitter = "random"
+    inherits: bool = True
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        whole_number(self.splits, "splits", least=0)
+        if isinstance(self.split, str) and self.split not in SPLITTERS:
+            raise ValueError(f"split: expected one of {', '.join(SPLITTERS)}, or a splitter, got {self.split!r}")
+
+    def fit(
+        self,
+        data: Data,
+        recipe: Recipe,
+        *,
+        again: Recipe | None = None,
+        budget_steps: int | None = None,
+        seed: int = 0,
+        device: str = "cpu",
+        folder: Path | str | None = None,
+    ) -> SubSupernets:
+        """Train all supernets, and return the leaves.
+
+        recipe: of the first. again: of those below (None: the same with a tenth of the epochs); thesis table 6.3.
+        budget_steps: gradient steps of all supernets together, what a splitter takes included (None: any number). A
+            supernet whose split would cost more is not split, and stays a leaf (thesis 6.2.1).
+        seed: of all that is drawn (0). device: as of `lamcts.neural.train.train` ("cpu").
+        folder: where each training is kept (None: nowhere): one that was killed goes on there.
+        """
+        below = again or replace(recipe, epochs=max(1, round(SHORTER * recipe.epochs)))
+        work = _Work(self, data, recipe, below, budget_steps, seed, device, folder)
+        root = Node(work.taught(work.new((), None), ()), ())
+        level = [root]
+        for depth in range(self.splits):
+            level = [child for node in level for child in work.split(node, depth)]
+        return SubSupernets(root, data, work.steps)
+
+
+@dataclass(eq=False)
+class _Work:
+    """A tree on its way. `steps`: taken so far."""
+
+    given: FewShot
+    data: Data
+    recipe: Recipe
+    again: Recipe
+    budget_steps: int | None
+    seed: int
+    device: str
+    folder: Path | str | None
+    steps: int = 0
+
+    def __post_init__(self) -> None:
+        whole_number(self.budget_steps, "budget_steps", optional=True)
+        if not self.affords(needed := self.steps_of(self.recipe)):
+            raise ValueError(
+                f"budget_steps: expected at least {needed}, of the first supernet, got {self.budget_steps}"
+            )
+
+    def split(self, node: Node, depth: int) -> list[Node]:
+        """Split a node, and return its children, trained; none where the budget has no room for all of them."""
+        given = self.given.split
+        splitter = SPLITTERS[given] if isinstance(given, str) else given
+        net = node.trained
+        asked = Asked(net, depth, node.path, self.data, self.again.batch, derive(self.seed, SPLIT))
+        if not self.affords(splitter.steps(asked)):
+            return []
+        self.steps += splitter.steps(asked)
+        found = splitter(asked)
+        if not self.affords(len(found.groups) * self.steps_of(self.again)):
+            return []
+        regions = net.region.split(found.place, found.groups)
+        paths = [(*node.path, i) for i in range(len(regions))]
+        nets = [self.new(path, net.restricted(part)) for path, part in zip(paths, regions, strict=True)]
+        children = [Node(self.taught(each, path), path) for each, path in zip(nets, paths, strict=True)]
+        node.divide(found, children)
+        return children
+
+    def new(self, path: tuple[int, ...], parent: Supernet | None) -> Supernet:
+        """Return a supernet that is not trained: that of all, or a part of its parent's."""
+        if parent is not None and self.given.inherits:
+            return parent
+        shape = {"channels": self.data.shape[0], "classes": self.data.classes}
+        seed = Seeds.of(derive(self.seed, FRESH, *path)).weights
+        region = None if parent is None else parent.region
+        return supernet(self.given.space, **shape, seed=seed, region=region, **dict(self.given.sizes))
+
+    def taught(self, net: Supernet, path: tuple[int, ...]) -> Supernet:
+        """Return a supernet, trained, and count its steps."""
+        recipe = self.again if path else self.recipe
+        file = None if self.folder is None else Path(self.folder) / f"{'-'.join(map(str, ('supernet', *path)))}.npz"
+        seed = derive(self.seed, TRAINED, *path)
+        trained = train(net, self.data, recipe, seed=seed, device=self.device, checkpoint=file).net
+        assert isinstance(trained, Supernet)
+        self.steps += self.steps_of(recipe)
+        return trained
+
+    def affords(self, more: int) -> bool:
+        return self.budget_steps is None or self.steps + more <= self.budget_steps
+
+    def steps_of(self, recipe: Recipe) -> int:
+        return recipe.epochs * math.ceil(len(self.data.train.y) / recipe.batch)

@@ -1,0 +1,153 @@
+"""Search by gradients (Liu et al., "DARTS", 2018): operations are mixed in shares, which are learnt like weights.
+
+START HERE. The images to learn from are cut in two: weights learn from one half, the shares from the other, in turn, a
+batch each. What a user trains in the end is the cell that has of each edge the operation with the largest share.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lamcts.nas.base import Point
+from lamcts.neural.supernet.edge_cells import EdgeSupernet
+from lamcts.neural.supernet.region import Region
+from lamcts.neural.train.augment import Augmentation
+from lamcts.neural.train.data import Data, Part, stratified
+from lamcts.neural.train.failures import Diverged
+from lamcts.neural.train.loop import Held, batches, judge, on
+from lamcts.neural.train.progress import Progress
+from lamcts.neural.train.recipe import Recipe
+from lamcts.neural.train.seeds import Seeds, in_epoch
+
+HALVES = (0.5, 0.5)  # of the images to learn from: for weights, and for shares (DARTS)
+HALVES_SEED = 0  # of which images are in which half: the same for all searches
+BETAS = (0.5, 0.999)  # of Adam, for the shares: DARTS
+
+
+class Relaxed(nn.Module):
+    """Scores [b, k] by all operations of a supernet at once, in the shares that softmax makes of `logits`.
+
+    net: the supernet. logits: of the operations of each place that the supernet has, zeros at first.
+    """
+
+    def __init__(self, net: EdgeSupernet) -> None:
+        super().__init__()
+        self.net = net
+        zeros = {place: torch.zeros(len(options)) for place, options in net.region.allowed.items()}
+        self.logits = nn.ParameterDict({place: nn.Parameter(each) for place, each in zeros.items()})
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.net.mixed(x, [self.logits[place].softmax(0) for place in self.net.region.allowed])
+
+    @property
+    def shares(self) -> dict[str, dict[str, float]]:
+        """Of each place, the share of each operation."""
+        allowed = self.net.region.allowed
+        found = {place: self.logits[place].detach().softmax(0).tolist() for place in allowed}
+        return {place: dict(zip(options, found[place], strict=True)) for place, options in allowed.items()}
+
+    @property
+    def point(self) -> Point:
+        """The cell of the operations with the largest shares; of equal ones the first."""
+        return {place: max(shares, key=shares.__getitem__) for place, shares in self.shares.items()}
+
+    @torch.no_grad()
+    def restricted(self, region: Region) -> "Relaxed":
+        """Return the same of a part of the supernet's region, with copies of weights and logits."""
+        net = self.net.restricted(region)
+        assert isinstance(net, EdgeSupernet)
+        child = Relaxed(net)
+        for place, options in region.allowed.items():
+            mine = self.net.region.allowed[place]
+            child.logits[place].copy_(self.logits[place][[mine.index(option) for option in options]])
+        return child
+
+
+@dataclass(frozen=True)
+class Darts:
+    """How shares are learnt: to the first order, weights as they are taken for the best that there are.
+
+    rate: of Adam, for the shares (3e-4); DARTS.
+    decay: weight decay of the logits (1e-3); DARTS.
+    """
+
+    rate: float = 3e-4
+    decay: float = 1e-3
+
+    def fit(
+        self, relaxed: Relaxed, data: Data, recipe: Recipe, *, seed: int | Seeds = 0, device: str = "cpu"
+    ) -> "Searched":
+        """Train weights and shares, which are changed. `recipe`: of the weights, an epoch being one of their half."""
+        _check(recipe)
+        seeds, here = Seeds.of(seed), torch.device(device)
+        weights, shares = (on(part, here) for part in halves(data.train))
+        relaxed.to(here)
+        logits = list(relaxed.logits.values())
+        adam = torch.optim.Adam(logits, self.rate, BETAS, weight_decay=self.decay)
+        state, steps = Progress(relaxed.net, recipe, seeds, data), 0
+        for epoch in range(recipe.epochs):
+            steps += _epoch(relaxed, state, adam, weights, shares, epoch)
+        loss, accuracy = judge(relaxed, on(data.valid, here))
+        if not math.isfinite(loss):
+            raise Diverged(f"epoch {recipe.epochs}: the loss is {loss}; lower the rate, warm up, or clip gradients")
+        return Searched(relaxed, steps, loss, accuracy)
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What a search came to.
+
+    relaxed: the supernet and its shares. steps: gradient steps, of weights and of shares. valid_loss, valid_accuracy:
+    of the mixture, on the validation data, in nats and as a share of 1.
+    """
+
+    relaxed: Relaxed
+    steps: int
+    valid_loss: float
+    valid_accuracy: float
+
+    @property
+    def point(self) -> Point:
+        """The cell that was found."""
+        return self.relaxed.point
+
+
+def halves(part: Part) -> list[Part]:
+    """Return the two halves of the examples to learn from, each with half of every class."""
+    return [Part(part.x[rows], part.y[rows]) for rows in stratified(part.y, HALVES, HALVES_SEED)]
+
+
+def _epoch(
+    relaxed: Relaxed, state: Progress, adam: torch.optim.Optimizer, weights: Held, shares: Held, epoch: int
+) -> int:
+    """Go through both halves once, and return the steps taken."""
+    recipe, seeds = state.recipe, state.seeds
+    augmentation = Augmentation(recipe, in_epoch(seeds.augmentation, epoch))
+    rows = list(batches(len(weights.y), recipe.batch, seeds.order, epoch))
+    others = list(batches(len(shares.y), recipe.batch, seeds.order, epoch))
+    state.begin(epoch)
+    relaxed.train()
+    with torch.enable_grad():
+        for i, mine in enumerate(rows):
+            _learn_shares(relaxed, adam, shares, others[i % len(others)])
+            x, targets = augmentation(weights.x[mine], weights.y[mine])
+            state.step(targets.loss(relaxed(x), recipe.smoothing), epoch + i / len(rows))
+    return 2 * len(rows)
+
+
+def _learn_shares(relaxed: Relaxed, adam: torch.optim.Optimizer, part: Held, rows: Tensor) -> None:
+    logits = list(relaxed.logits.values())
+    loss = nn.functional.cross_entropy(relaxed(part.x[rows]), part.y[rows])
+    for each, gradient in zip(logits, torch.autograd.grad(loss, logits, materialize_grads=True), strict=True):
+        each.grad = gradient
+    adam.step()
+
+
+def _check(recipe: Recipe) -> None:
+    given: Mapping[str, Any] = {"average": recipe.average, "precision": recipe.precision}
+    if recipe.average or recipe.precision != "float32":
+        raise ValueError(f"recipe: expected one without averages, in float32, got {dict(given)}; leave them out")

@@ -1,0 +1,58 @@
+import pytest
+
+from benchmarks import fewshot, fewshot_search
+from benchmarks.fewshot import SPACE
+from benchmarks.fewshot_search import Asked, Case, found, paid_by
+
+CONV, MEAN, SKIP = (0, 0, 0, 3, 0, 0), (0, 0, 0, 2, 0, 0), (0, 0, 0, 1, 0, 0)
+TABLE = {CONV: (90.0, 92.0, 94.0), MEAN: (80.0, 82.0, 84.0), SKIP: (60.0, 62.0, 64.0)}
+
+
+def test_networks_of_a_table_that_is_not_complete_are_those_with_all_seeds(tmp_path):
+    file = tmp_path / "digits.csv"
+    file.write_text("cell,seed,val3,test3,val12,test12\n000300,0,180,1,360,1\n000300,2,180,1,324,1\n000200,0,9,1,9,1\n")
+    assert fewshot.rows_of(file) == {}
+    with file.open("a") as more:
+        more.write("000300,1,90,1,288,1\n")
+    assert fewshot.rows_of(file) == {CONV: (100.0, 80.0, 90.0)}
+    assert fewshot.rows_of(file, epochs=3) == {CONV: (50.0, 25.0, 50.0)}
+
+
+def test_networks_are_sampled_alike_each_time():
+    assert fewshot.sample(TABLE, 2) == fewshot.sample(TABLE, 2) and len(fewshot.sample(TABLE, 2)) == 2
+    assert fewshot.sample(TABLE, 0) == TABLE
+
+
+def test_the_ceiling_is_what_one_training_says_of_the_others():
+    assert float(fewshot.ceiling(TABLE)) == 1.0
+    other = {CONV: (1.0, 3.0, 3.0), MEAN: (2.0, 1.0, 1.0)}
+    assert float(fewshot.ceiling(other)) == pytest.approx(1 / 3, abs=1e-3)  # the first disagrees with the others' mean
+
+
+@pytest.mark.parametrize(("splits", "trainings"), [(0, 13), (1, 14), (2, 20), (3, 41)])
+def test_direct_training_has_the_steps_of_the_supernets_and_of_their_ten(splits, trainings):
+    assert paid_by(splits) == trainings
+    supernets = sum(4**depth for depth in range(splits + 1)) - 1
+    assert 0 <= 34 * (40 + 4 * supernets) + 10 * 408 - 408 * trainings < 408
+
+
+def test_regret_is_of_the_best_that_is_trained_and_points_of_one_network_are_asked_for_once():
+    told = {CONV: 0.1, MEAN: 0.3, SKIP: 0.2}
+    heard = []
+
+    def evaluator(point):
+        heard.append(point)
+        return told[SPACE.numbers(SPACE.canonical(point))]
+
+    asked = Asked(evaluator)
+    for numbers in (MEAN, SKIP, CONV, (3, 0, 0, 2, 0, 0)):  # the last is MEAN with an edge that leads nowhere
+        asked(SPACE.point(numbers))
+    assert len(heard) == 3 and asked.calls == 4
+    few = Case("one", "random", 0, 4, 40, 3)
+    row = found(few, asked, 1000, TABLE)
+    assert (row["regret_1"], row["regret_3"]) == ("10.000", "0.000")
+    assert (row["steps_1"], row["steps_10"]) == (1000 + 408, 1000 + 4080)
+    direct = found(few._replace(arm="direct-12"), asked, 0, TABLE)
+    assert direct["steps_1"] == direct["steps_10"] == 4 * 408 and direct["regret_10"] == "10.000"
+    assert found(few._replace(arm="direct-3"), asked, 0, TABLE)["steps_3"] == 4 * 102 + 3 * 408
+    assert fewshot_search.COLUMNS[: len(Case._fields)] == Case._fields
