@@ -83,7 +83,7 @@ class Lives(TorchDispatchMode):
 
     def see(self, tensors: list[Tensor]) -> None:
         """Note an operation that made tensors."""
-        for tensor in tensors:
+        for tensor in (one for one in tensors if one.device.type != "meta"):
             storage = tensor.untyped_storage()
             if storage._cdata not in self._numbers:
                 self._numbers[storage._cdata] = len(self.sizes)

@@ -22,7 +22,8 @@ from lamcts.neural.memory.spans import spans
 
 HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once it is back, it stays for all that is made of it
 
-EACH = (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)  # it goes when the step ends that needed it, or the last of its node
+# It goes when the step ends that needed it, or the last of its node.
+EACH = (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)
 
 
 class Cost(NamedTuple):

@@ -85,11 +85,16 @@ def faked(fake: FakeTensorMode, module: nn.Module, batch: Any) -> tuple[dict[str
 
 
 def whole_step(
-    module: nn.Module, held: dict[str, Tensor], call: Any, loss: Callable[[Any], Tensor] | None, turn: Callable[[Tensor], Any]
+    module: nn.Module,
+    held: dict[str, Tensor],
+    call: Any,
+    loss: Callable[[Any], Tensor] | None,
+    turn: Callable[[Tensor], Any],
 ) -> None:
-    """Run a step of `module` on `call`, its arguments, with `held` for parameters and buffers; `turn` gets its number midway.
+    """Run a step of `module` on `call`, its arguments, with `held` for parameters and buffers.
 
-    They are held until the end: where checkpoints are, the backward pass calls the module again.
+    Midway `turn` gets the number that is differentiated. Parameters and buffers are held until the end: where
+    checkpoints are, the backward pass calls the module again.
     """
     args, kwargs = call
     functional_call(_Step(module, loss, turn), {f"module.{name}": one for name, one in held.items()}, args, kwargs)

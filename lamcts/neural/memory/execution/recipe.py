@@ -143,6 +143,14 @@ def operation(func: Any, args: Any, kwargs: Any, output: int | None, read: Calla
     return Operation(func, leaves, spec, output, torch.is_grad_enabled(), None)
 
 
+def shaped_operation(func: Any, args: Any, kwargs: Any, output: int) -> Operation:
+    """Return one to run again that reads no numbers: of the tensors that it is given, it holds the shapes alone."""
+    device = next(one.device for one in tree_leaves(args) if isinstance(one, Tensor))
+    leaves, spec = tree_flatten((args, kwargs | {"device": kwargs.get("device") or device}))
+    leaves = [shape_of(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+    return Operation(func, leaves, spec, output, torch.is_grad_enabled(), None)
+
+
 def _changed(func: Any, args: Any, kwargs: Any) -> set[int]:
     """Return the ids of the tensors that an operation writes to."""
     return {id(one) for one in (*changed_by(func, args, kwargs), *statistics_of(func, args, kwargs))}
@@ -151,6 +159,8 @@ def _changed(func: Any, args: Any, kwargs: Any) -> set[int]:
 def _given(leaf: Any, own: UntypedStorage | None, storage_of: Callable[[Any], UntypedStorage]) -> Any:
     if isinstance(leaf, Outside):
         return leaf.taken()
+    if isinstance(leaf, Shape):  # nobody reads its numbers
+        return torch.empty_strided(leaf.size, leaf.stride, dtype=leaf.dtype, device="meta")
     if not isinstance(leaf, Read):
         return leaf
     storage = own if leaf.source is None else storage_of(leaf.source)

@@ -14,8 +14,8 @@ class Schedule:
     """actions, writes: what becomes of each movable storage that the backward pass wants, and how many steps write it.
 
     leaving: those that are not on the device when the forward pass has ended. fetched: those that come from the host
-    ahead of their needs, in the order of these; staying: of them, those that have no time to be away. held_bytes: of what autograd saved, and of what others are made of, if
-    it is there.
+    ahead of their needs, in the order of these; staying: of them, those that have no time to be away. held_bytes: of
+    what autograd saved, and of what others are made of, if it is there.
     """
 
     traced: Trace

@@ -20,6 +20,7 @@ from lamcts.neural.memory.execution.recipe import (
     Read,
     operation,
     shape_of,
+    shaped_operation,
     state_before,
     witness_of,
 )
@@ -112,6 +113,8 @@ class ForwardPass:
         return self.slots[number]
 
     def _recipe(self, func: Any, args: Any, kwargs: Any, output: int | None, made: int, random: Any) -> Operation:
+        if func._overloadpacket.__name__ in SHAPED and output is not None:
+            return shaped_operation(func, args, kwargs, output)._replace(random=random)
         read = partial(self._read, made)
         return operation(func, args, kwargs, output, read)._replace(random=random)
 
