@@ -226,7 +226,7 @@ def figure(sheet: Sheet, tasks: list[str], scale: str, path: Path) -> None:
             steps = np.cumsum([int(row["steps"]) for row in next(iter(runs.values()))])
             sheets.draw(axes, steps, so_far, arm, sheets.look(i))
         what = "accuracy, per cent" if task == "images" else "perplexity"
-        sheets.named(axes, task, "steps of training, all networks", f"best {what} so far, validation")
+        sheets.named(axes, f"{task}: {what}", "steps of training, all networks", "best so far, validation")
     sheets.finish(drawn, "From data to a trained network", path, 3, "median of the seeds, band: quartiles")
 
 
