@@ -9,9 +9,9 @@ the code of LaNAS took 568 to 4,846 samples, 2,056 in the median. Random search 
 
 Methods search the rows of the table, each as often as any other, as the published code does; "(encodings)": the 26
 variables of the thesis, of which a small cell has many points and the best one few. `curve`: each better value with
-the number of its sample. `--data nasbench-macro`: the 6,561 networks of NAS-Bench-Macro, of one point each; `--grid`:
-LaNAS of other heights and numbers of selects (fig. 4.6 a). Rows go to results/lanas.csv; the data's folder is
-LAMCTS_DATA.
+the number of its sample. `--data nasbench-macro`: the 6,561 networks of NAS-Bench-Macro, of one point each; `--data
+supernet201`: the 4,930 of `benchmarks.supernet_table` by shared weights (fig. 4.4, the supernet's column); `--grid`:
+LaNAS of other heights and selects (fig. 4.6 a). Rows go to results/lanas.csv; the data's folder is LAMCTS_DATA.
 """
 
 import statistics
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import lamcts
-from benchmarks import cells
+from benchmarks import cells, supernet_table
 from benchmarks.harness import script
 from benchmarks.harness.search import Enough, Search
 from benchmarks.harness.sheet import Sheet
@@ -35,11 +35,13 @@ from lamcts.neural.metadnn import MetaDnn
 from lamcts.samplers import Exchange
 from lamcts.searches import lanas
 from lamcts.searches.alphax import Ridge
+from lamcts.spaces import Keyed
 
 MARKS = (100, 150, 500, 1000, 2000, 5000)  # samples: 150 is what papers on tables show, 5,000 the cap
 REPEATS = 10  # evaluations for each sample of the cap, after which a peer that repeats itself is stopped
 MADE_UP = 2000  # cells of --smoke, of which those with equal edges fall together
-TABLES = ("nasbench101", "nasbench-macro")
+SUPERNET = "supernet201"
+TABLES = ("nasbench101", "nasbench-macro", SUPERNET)
 
 
 class Case(NamedTuple):
@@ -83,8 +85,8 @@ class Problem(NamedTuple):
 
 @cache
 def of_cells(data: str) -> Problem:
-    """Return the cells of the table as points: their numbers; of NAS-Bench-Macro the layers themselves."""
-    if data == "nasbench-macro":
+    """Return the cells of the table as points: their numbers; where each network has one point, that."""
+    if data in ("nasbench-macro", SUPERNET):
         return of_encodings(data)
     found = cells.load() if data == "nasbench101" else cells.made_up(MADE_UP, 6)
     accuracy = 100 * found.accuracy
@@ -95,6 +97,9 @@ def of_cells(data: str) -> Problem:
 @cache
 def of_encodings(data: str) -> Problem:
     """Return the variables of a table; points that are no network are never proposed."""
+    if data == SUPERNET:
+        space = Keyed(supernet_table.SPACE.space, supernet_table.SPACE.key, name=data)
+        return Problem(space, supernet_table.value, supernet_table.SPACE.key, max(supernet_table.known().values()))
     f: Any = objectives.make(data)
     return Problem(f.space, f, f.architectures.key, f.optimum)
 

@@ -165,5 +165,5 @@ def figure(run: Run, path: Path) -> None:
             so_far = np.maximum.accumulate(values) if made.maximize else np.minimum.accumulate(values)
             steps = np.cumsum([int(row["steps"]) for row in rows])
             sheets.draw(grid[0, 0], steps, so_far[None], arm, sheets.look(i))
-    sheets.named(grid[0, 0], made.name, "steps of training, all networks", f"best {made.measure} so far, validation")
-    sheets.finish(sheet, "A search and its rivals", path, 3, f"one seed, {run.seed}")
+    sheets.named(grid[0, 0], made.measure, "steps of training, all networks", "best so far, validation")
+    sheets.finish(sheet, f"{made.name.capitalize()}: a search and its rivals", path, 3, f"one seed, {run.seed}")

@@ -4,6 +4,7 @@ import argparse
 import re
 import shutil
 from collections.abc import Sequence
+from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,6 +91,15 @@ def settings_of(args: argparse.Namespace, row: objectives.Entry, names: Sequence
 def option(name: str) -> str:
     """Return what a user types for a setting."""
     return TYPED.get(name, f"--{name.replace('_', '-')}")
+
+
+def one_of(option: str, name: str, known: Sequence[str]) -> str:
+    """Return what was typed for an option; ValueError where it is not known."""
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"{option}: expected one of {', '.join(known)}, got {name!r}{hint}")
+    return name
 
 
 def _function(args: argparse.Namespace) -> Given:

@@ -1,7 +1,7 @@
-"""`lamcts nas`: search a table of networks, or train them; leave the best one, its picture and the record."""
+"""`lamcts nas`: search networks by a table, training or a supernet; leave the best, its picture and the record."""
 
 import argparse
-from difflib import get_close_matches
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -9,29 +9,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lamcts import objectives, samplers
-from lamcts.cli import trained
-from lamcts.cli.given import Given, settings_of
-from lamcts.cli.run import carry_out, journal_of
+from lamcts.cli import supernets, trained
+from lamcts.cli.given import Given, one_of, option, settings_of
+from lamcts.cli.run import Report, carry_out, journal_of
 from lamcts.cli.screen import number, say, table
 
 if TYPE_CHECKING:
     from lamcts.spaces.base import Space
 
 FIRST_SHARE = 5  # evaluations of a first run, at least, for each random one that a search begins with (untuned)
-EVALUATIONS = ("table", "train")  # where a network's value comes from
 # As options, besides the table's place.
 SETTINGS = ("dataset", "guide", "epochs", "training", "vertices", "keyed", "latency", "robustness")
 
 
 def nas(args: argparse.Namespace) -> int:
-    search = SEARCHES[_one_of("--search", args.search, list(SEARCHES))]
+    search = SEARCHES[one_of("--search", args.search, list(SEARCHES))]
     args.sampler = args.search  # what the folder is named after
-    if _one_of("--evaluate", args.evaluate, list(EVALUATIONS)) == "train":
-        _one_of("--space", args.space, list(trained.KINDS))
-        given, report = trained.given(args), trained.report
-    else:
-        trained.refuse(args)
-        given, report = _tabled(args), _report
+    evaluate = one_of("--evaluate", args.evaluate, list(EVALUATIONS))
+    _refuse(args, evaluate)
+    given, report = EVALUATIONS[evaluate](args)
     how = search.settings(given.objective.space)
     own = how.get("n_init", 0)
     given = given._replace(budget=max(given.budget, FIRST_SHARE * own))
@@ -40,14 +36,22 @@ def nas(args: argparse.Namespace) -> int:
     return carry_out(args, given, how, report)
 
 
-def _tabled(args: argparse.Namespace) -> Given:
-    """Return the table that the options name, as an objective."""
+def _refuse(args: argparse.Namespace, evaluate: str) -> None:
+    """Say which options have no say where networks are evaluated so; ValueError."""
+    for name, taking in TAKEN_BY.items():
+        if getattr(args, name) is not None and evaluate not in taking:
+            raise ValueError(f"{option(name)}: expected only with --evaluate {' or '.join(taking)}: leave it out")
+
+
+def _tabled(args: argparse.Namespace) -> tuple[Given, Report]:
+    """Return the table that the options name, as an objective, and what reports on it."""
     names = [
         name for name, row in objectives.names().items() if row.build.__module__.startswith("lamcts.nas.published")
     ]
-    row = objectives.entry(_one_of("--space", args.space, names))
+    row = objectives.entry(one_of("--space", args.space, names))
     settings = settings_of(args, row, SETTINGS)
-    return Given(objectives.make(row.name, table=args.table, **settings), row.name, row.name, settings, row.budget)
+    made = objectives.make(row.name, table=args.table, **settings)
+    return Given(made, row.name, row.name, settings, row.budget), _report
 
 
 def _first(args: argparse.Namespace, given: Given, own: int) -> int | None:
@@ -78,14 +82,6 @@ def _begun_with(journal: Path) -> int | None:
     design = Journal.read(journal).fingerprint.get("design")
     found = design.get("n_init") if isinstance(design, dict) else None
     return found if isinstance(found, int) else None
-
-
-def _one_of(option: str, name: str, known: list[str]) -> str:
-    if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{option}: expected one of {', '.join(known)}, got {name!r}{hint}")
-    return name
 
 
 class Search(NamedTuple):
@@ -166,3 +162,13 @@ def _say(found: dict[str, Any]) -> None:
     rows = [["network", best["text"]], ["searched", f"{number(best['value'])} {of}"]]
     rows += [[name, number(value)] for name, value in found["reported"].items()]
     table(rows + [[name, number(value)] for name, value in found["also"].items() if not np.isnan(value)])
+
+
+Evaluate = Callable[[argparse.Namespace], tuple[Given, Report]]
+EVALUATIONS: dict[str, Evaluate] = {"table": _tabled, "train": trained.given, "supernet": supernets.given}
+TAKEN_BY = {  # options, by where a network's value comes from
+    **dict.fromkeys(("table", *SETTINGS), ("table",)),
+    **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet")),
+    **dict.fromkeys(("inherit", "pruner"), ("train",)),
+    "steps": ("supernet",),
+}

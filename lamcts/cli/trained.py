@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lamcts import nas
-from lamcts.cli.given import Given
-from lamcts.cli.run import folder_of
+from lamcts.cli.given import Given, one_of
+from lamcts.cli.run import Report, folder_of
 from lamcts.cli.screen import number, say, table
 from lamcts.errors import MissingExtra
 from lamcts.nas.base import ArchitectureSpace
 
 if TYPE_CHECKING:
-    from lamcts.neural.train import Recipe
+    from lamcts.neural.train import Data, Recipe, TrainObjective
 
 BUDGET = 30  # networks of a first run: the issue of a search, within half an hour on digits (untuned)
 FOLDER, NETWORK = "trained", "network.npz"  # of trainings, and of the best network, in the folder of a run
-OPTIONS = ("data", "side", "size", "recipe", "inherit", "device")  # beside --evaluate train alone
 
 
 class Kind(NamedTuple):
@@ -48,25 +47,52 @@ KINDS = {  # sizes untuned: a second or less an epoch of the digits
 }
 
 
-def given(args: argparse.Namespace) -> Given:
-    """Return the objective that the options name; ValueError where they do not fit together."""
-    if find_spec("torch") is None:
-        raise MissingExtra.of("torch", "torch")
-    from lamcts.neural.train import TrainObjective, TransferObjective, load
+class Asked(NamedTuple):
+    """What is to be trained, on what, and how; `short` names it in a folder's name."""
+
+    space: ArchitectureSpace
+    data: "Data"
+    recipe: "Recipe"
+    sizes: dict[str, Any]
+    short: str
+
+    def objective(self, args: argparse.Namespace, folder: Path, inherit: bool | None = None) -> "TrainObjective":
+        """Return the objective that trains networks alone; sizes that make no network are told at once."""
+        from lamcts.neural.train import TrainObjective, TransferObjective
+
+        score = "accuracy" if len(self.data.shape) > 1 else "loss"
+        kind, device = TransferObjective if inherit else TrainObjective, args.device or "cpu"
+        made = kind(self.space, self.data, self.recipe, self.sizes, score, device, folder / FOLDER)  # type: ignore[arg-type]
+        made.build(made.architectures.random(np.random.default_rng(0)))
+        return made
+
+
+def asked(args: argparse.Namespace) -> Asked:
+    """Return what the options name; ValueError where they do not fit together."""
+    from lamcts.neural.train import load
 
     of_texts = args.space == "rnn"
     data = load(args.data or ("wikitext2" if of_texts else "digits"), args.side)
     if (len(data.shape) == 1) != of_texts:
         raise ValueError(f"--data: expected {'a text' if of_texts else 'images'} for {args.space}, got {data.name}")
     short = "-".join([args.space, Path(args.data or data.name).stem, *([str(args.side)] if args.side else [])])
-    name, kind = f"{args.space} trained on {data.name}", KINDS[args.space]
-    place = folder_of(args, Given(None, name, short, {}))
-    recipe, score = _recipe({**kind.recipe, **values_of("--recipe", args.recipe)}), "loss" if of_texts else "accuracy"
-    sizes = {**kind.sizes, **values_of("--size", args.size)}
-    objective = TransferObjective if args.inherit else TrainObjective
-    made = objective(kind.make(), data, recipe, sizes, score, args.device or "cpu", place / FOLDER)  # type: ignore[arg-type]
-    made.build(made.architectures.random(np.random.default_rng(0)))  # sizes that make no network are told at once
-    return Given(made, name, short, {}, BUDGET)
+    kind = KINDS[args.space]
+    recipe = _recipe({**kind.recipe, **values_of("--recipe", args.recipe)})
+    return Asked(kind.make(), data, recipe, {**kind.sizes, **values_of("--size", args.size)}, short)
+
+
+def given(args: argparse.Namespace) -> tuple[Given, Report]:
+    """Return the objective that the options name, and what reports on it."""
+    one_of("--space", args.space, list(KINDS))
+    need_torch()
+    wanted = asked(args)
+    named = Given(None, f"{args.space} trained on {wanted.data.name}", wanted.short, {}, BUDGET)
+    return named._replace(objective=wanted.objective(args, folder_of(args, named), args.inherit)), report
+
+
+def need_torch() -> None:
+    if find_spec("torch") is None:
+        raise MissingExtra.of("torch", "torch")
 
 
 def _recipe(values: dict[str, Any]) -> "Recipe":
@@ -94,23 +120,27 @@ def values_of(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
     return found
 
 
-def refuse(args: argparse.Namespace) -> None:
-    """Say which options a table does not take; ValueError."""
-    for name in OPTIONS:
-        if getattr(args, name) is not None:
-            raise ValueError(f"--{name}: expected only with --evaluate train: leave it out")
-
-
 def report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
     """Say what the best network is, keep it with its card, and return what was found."""
+    best = found["best"]
+    value = f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}"
+    row = [f"validation {objective.score}", f"{value}, {result.pruned} of them pruned"]
+    return keep(args, objective, result.x, row, found)
+
+
+def keep(
+    args: argparse.Namespace, objective: Any, point: Any, searched: list[str], found: dict[str, Any]
+) -> dict[str, Any]:
+    """Keep a network that is trained, with its card; say what it is, and return what was found with it.
+
+    searched: the row of a table that tells what the search made of it.
+    """
     from lamcts.neural.train.found import save_network
 
     place = Path(objective.folder).parent / NETWORK
-    card = save_network(place, objective, result.x)
-    known = {"reported": objective.report(result.x), "also": objective.also(result.x)}
-    best = found["best"]
-    value = f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}"
-    rows = [["network", card["text"]], [f"validation {objective.score}", f"{value}, {result.pruned} of them pruned"]]
+    card = save_network(place, objective, point)
+    known = {"reported": objective.report(point), "also": objective.also(point)}
+    rows = [["network", card["text"]], searched]
     table(rows + [[name, number(each)] for part in known.values() for name, each in part.items() if each == each])
     say(f"its weights and its card: {place}")
-    return found | known | {"search": args.search, "best": best | {"text": card["text"]}, "card": card}
+    return found | known | {"search": args.search, "best": found["best"] | {"text": card["text"]}, "card": card}

@@ -1,4 +1,4 @@
-"""The options of `lamcts nas --evaluate train`, without what carries them out."""
+"""The options of `lamcts nas --evaluate train` and `supernet`, without what carries them out."""
 
 import argparse
 
@@ -6,7 +6,7 @@ import argparse
 def trained_options(one: argparse.ArgumentParser) -> None:
     """Add them to the options of a search of networks."""
     of = one.add_argument_group("networks that are trained (nasnet, nasbench101, nasbench201, convnet, rnn, ...)")
-    line = "look networks up in a table, or train them (default: table)"
+    line = "table: look networks up; train: train each; supernet: train all at once, and look them up (default: table)"
     of.add_argument("--evaluate", default="table", metavar="HOW", help=line)
     line = "digits, mnist, cifar10, wikitext2, tinyshakespeare, or a file .npz (default: digits; of rnn wikitext2)"
     of.add_argument("--data", metavar="NAME", help=line)
@@ -20,3 +20,5 @@ def trained_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--device", metavar="NAME", help="cpu or cuda (default: cpu)")
     line = "stop trainings that are behind others: median, halving, hyperband or extrapolation"
     of.add_argument("--pruner", metavar="NAME", help=line)
+    line = "gradient steps of the supernet's training, at most (default: 2000)"
+    of.add_argument("--steps", type=int, metavar="N", help=line)

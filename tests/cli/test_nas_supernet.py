@@ -1,0 +1,110 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+from commands import said
+
+from lamcts.cli import supernets
+from lamcts.neural.train import load_network
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+
+SPACE = ["--space", "digits4096", "--size", "widths=(2,)"]
+QUICK = ["--no-plot", "--data", "mine.npz", "--recipe", "epochs=2", "--search", "random"]
+FOLDER = "digits4096-mine-supernet-steps7-random-seed0"
+
+
+@pytest.fixture(autouse=True)
+def _beside_a_data_set(tmp_path, monkeypatch):
+    """Make two classes of images that differ, in an empty folder: of 40, 32 are learnt from, a batch."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    x = (rng.random((40, 4, 4)) * 100 + 100 * y[:, None, None]).astype(np.uint8)
+    np.savez("mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+
+
+def search(capsys, *more):
+    return said(capsys, "nas", *SPACE, "--evaluate", "supernet", *QUICK, *more)
+
+
+def test_a_supernet_is_trained_and_searched_and_its_best_network_trained_alone(capsys, tmp_path):
+    code, out, err = search(capsys, "--steps", "7", "--budget", "3", "--quiet")
+    folder = tmp_path / FOLDER
+    assert (code, err) == (0, "") and "its weights and its card" in out and "epoch" not in out
+    result = json.loads((folder / "result.json").read_text())
+    net, card = load_network(folder / "network.npz")
+    assert card["text"] == result["best"]["text"] in out and card["recipe"]["epochs"] == 2
+    assert result["supernet"]["valid_accuracy_percent"] == result["best"]["value"] and result["supernet"]["steps"] == 7
+    assert result["reported"]["valid_accuracy_percent"] == card["result"]["valid_accuracy_percent"]
+    assert net(torch.zeros(5, 1, 4, 4)).shape == (5, 2) and len(list((folder / "trained").rglob("*.npz"))) == 1
+
+
+def test_no_supernet_is_trained_again_and_the_search_goes_on(capsys, tmp_path):
+    assert "epoch 7 of 7" in search(capsys, "--steps", "7", "--budget", "2")[1]
+    kept = tmp_path / FOLDER / "supernet.npz"
+    before = kept.stat().st_mtime_ns
+    code, out, _ = search(capsys, "--steps", "7", "--budget", "3")
+    assert code == 0 and kept.stat().st_mtime_ns == before
+    assert "epoch" not in out and "3 evaluations, 2 of them done" in out
+
+
+def test_the_training_of_a_supernet_goes_on_where_it_was_stopped(capsys, tmp_path, monkeypatch):
+    assert search(capsys, "--steps", "7", "--budget", "2", "--quiet")[0] == 0
+    whole = weights(tmp_path / FOLDER / "supernet.npz")
+    shutil.rmtree(tmp_path / FOLDER)
+
+    def stop(self, done, epoch):
+        if epoch.epoch == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(supernets.Work, "_epoch", stop)
+        assert search(capsys, "--steps", "7", "--budget", "2")[0] == 130
+    code, out, _ = search(capsys, "--steps", "7", "--budget", "2")
+    assert code == 0 and "7 epochs, 3 of them done" in out and "epoch 3 of" not in out
+    again = weights(tmp_path / FOLDER / "supernet.npz")
+    assert again.keys() == whole.keys() and all(np.array_equal(again[name], whole[name]) for name in whole)
+
+
+def weights(file):
+    with np.load(file, allow_pickle=False) as held:
+        return {name: held[name] for name in held.files if name.startswith("net/")}
+
+
+def test_a_search_that_is_stopped_trains_no_network(capsys, tmp_path, monkeypatch):
+    from lamcts.neural.supernet import SupernetObjective
+
+    calls, look = [], SupernetObjective.__call__
+
+    def stop(self, point, *, seed=None):
+        calls.append(point)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return look(self, point)
+
+    monkeypatch.setattr(SupernetObjective, "__call__", stop)
+    code, out, _ = search(capsys, "--steps", "7", "--budget", "5", "--quiet")
+    assert code == 130 and "by shared weights" in out and not (tmp_path / FOLDER / "trained").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            ["--space", "convnet"],
+            "--space: expected one that has a supernet, nasnet, nasbench201, transnas,",
+        ),
+        (["--space", "nasbench-macro"], "expected one that has a supernet"),
+        (["--steps", "0"], "--steps: expected at least 1, an epoch of mine, got 0"),
+        (["--inherit"], "--inherit: expected only with --evaluate train"),
+        (["--pruner", "median"], "--pruner: expected only with --evaluate train"),
+        (["--epochs", "3"], "--epochs: expected only with --evaluate table"),
+        (["--evaluate", "train", "--steps", "9"], "--steps: expected only with --evaluate supernet"),
+        (["--evaluate", "supernets"], "did you mean 'supernet'"),
+    ],
+)
+def test_mistakes_of_a_supernet_are_told_with_their_cure(capsys, more, told):
+    code, _, err = search(capsys, *more)
+    assert code == 2 and told in err
