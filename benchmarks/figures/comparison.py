@@ -20,7 +20,7 @@ from benchmarks.figures.sheets import FIGURES, Floats
 from benchmarks.harness import script
 from benchmarks.harness.ledger import RUNS, Ledger
 from benchmarks.harness.task import Curve, Key, Task
-from benchmarks.peers import FENCED, OURS
+from benchmarks.peers import FENCED, OURS, PAPER
 from benchmarks.tables import stats
 from lamcts.plot.canvas import COLOURS, FAINT
 
@@ -117,11 +117,16 @@ def panels_of(arguments: argparse.Namespace) -> Panels:
     return found
 
 
+def trees(method: str) -> bool:
+    """Return whether it is one of our samplers, with or without the tree."""
+    return bool(OURS.match(method)) or FENCED in method or PAPER in method
+
+
 def peers_only(found: Panels) -> Panels:
     """Leave out our samplers with and without the tree, which are meta.py's, but for TuRBO alone."""
     result = {}
     for name, methods in found.items():
-        kept = {m: runs for m, runs in methods.items() if m.startswith(ALONE) or not (OURS.match(m) or FENCED in m)}
+        kept = {m: runs for m, runs in methods.items() if m.startswith(ALONE) or not trees(m)}
         result |= {name: kept} if kept else {}
     return result
 

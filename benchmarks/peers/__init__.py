@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from benchmarks.harness.search import Search
+from lamcts import LatentTree
 from lamcts.samplers import REGISTRY as SAMPLERS
 from lamcts.samplers import Turbo
 
@@ -66,6 +67,7 @@ PLAIN = {  # the yardsticks of results/shifted.csv: no part of the runner's list
 }
 OURS = re.compile(r"lamcts (?P<sampler>[\w:]+), (?P<tree>tree|no tree)")
 FENCED = "lamcts turbo, fenced"  # in the tree, and never out of the region round its incumbent
+PAPER = "lamcts turbo, as published"  # the tree of thesis 5.3, and TuRBO in its leaf
 
 
 def find(name: str) -> Peer:
@@ -74,6 +76,8 @@ def find(name: str) -> Peer:
         return PEERS.get(name) or PLAIN[name]
     if name == FENCED:
         return _ours("our TuRBO, fenced in by the tree", sampler=Turbo(scope="incumbent"))
+    if name == PAPER:
+        return _ours("LA-MCTS as published", sampler=Turbo(scope="incumbent"), tree=LatentTree.paper())
     ours = OURS.fullmatch(name)
     if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto"):
         tree = {} if ours["tree"] == "tree" else {"tree": None}
@@ -88,7 +92,12 @@ def _ours(line: str, **settings: Any) -> Peer:
 
 def all_names() -> list[str]:
     """Return every method: the peers, then ours with and without the tree."""
-    return [*PEERS, FENCED, *(f"lamcts {sampler}, {tree}" for sampler in SAMPLERS for tree in ("tree", "no tree"))]
+    return [
+        *PEERS,
+        FENCED,
+        PAPER,
+        *(f"lamcts {sampler}, {tree}" for sampler in SAMPLERS for tree in ("tree", "no tree")),
+    ]
 
 
 def missing(name: str) -> str:

@@ -16,6 +16,7 @@ from lamcts.regions.region import Region, Split
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import Space
 from lamcts.tree import utility
+from lamcts.tree.boundary import Kernel
 from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node
 from lamcts.tree.select import SELECT, follow
@@ -76,6 +77,22 @@ class LatentTree:
             raise ValueError(f"LatentTree: expected a max_depth of at least 0, got {self.max_depth}")
         if self.room < 0:
             raise ValueError(f"LatentTree: expected a room of at least 0, got {self.room}")
+
+    @classmethod
+    def paper(cls, theta: int = 20, cp: float = 1.0, kernel: Kernel = "rbf") -> "LatentTree":
+        """Return the tree of LA-MCTS as published (thesis 5.3); with `Turbo(scope="incumbent")` it is the whole method.
+
+        One k-means and a machine that nobody checks, node values in the objective's unit, the tree learned anew at
+        every ask, and a search that stays in its leaf. Two things are ours: clusters see the ranks of values, and a
+        search that has converged begins again outside of its leaf, where the paper's falls back into its valley.
+
+        theta: rows from which on a node is split (20; rows, an even number): thesis 5.6.1; 100 on MuJoCo's tasks.
+        cp: the exploration constant (1.0; in the unit of the values): 1 to 10 % of the largest value, thesis 5.4.4.
+        kernel: of the machine ("rbf"; or "linear", on MuJoCo's largest tasks, "poly"); thesis 5.6.1.
+        """
+        whole_number(theta, "LatentTree.paper: theta", least=4)
+        splitter = KMeansSvm(kernel, labels=("kmeans",), y_weight=(1.0,), min_share=0.0, check=None)
+        return cls((theta + 1) // 2, splitter, cp, values="raw", refit=1, room=0)
 
     @classmethod
     def lanas(cls, height: int = 8, cp: float = 0.1) -> "LatentTree":

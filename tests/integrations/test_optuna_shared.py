@@ -85,6 +85,22 @@ def test_a_point_that_another_process_took_meanwhile_is_given_up(monkeypatch):
     assert stolen and own != stolen[0]
 
 
+def test_a_point_kept_for_a_trial_of_another_process_may_be_told_by_a_third():
+    study = study_of(LamctsSampler(seed=0, n_startup_trials=1))
+    study.tell(study.ask(GRID), 1.0)
+    theirs = study.ask(GRID)
+    study.sampler = here = LamctsSampler(seed=0, n_startup_trials=1)
+    study.ask(GRID)
+    kept = here._proposer.parameters.values(here._proposer._out[theirs.number].point)
+    assert kept != theirs.params, "our searches keep away from a point in its stead"
+    study.enqueue_trial(kept)
+    study.tell(third := study.ask(GRID), 2.0)
+    assert third.params == kept
+    study.ask(GRID)  # is told the third's, which closes what was kept
+    study.tell(theirs, 3.0)
+    assert study.ask(GRID).params not in (kept, theirs.params)
+
+
 def test_where_every_point_was_handed_out_the_study_goes_on_with_repeats():
     study = study_of(LamctsSampler(seed=0))
     for value in range(15):

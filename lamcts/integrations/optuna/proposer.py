@@ -68,10 +68,12 @@ class Proposer:
             self._branches.add(had, self.parameters.numbers(internal), outcome)
 
     def _take(self, points: Sequence[Point], outcomes: Sequence[Outcome]) -> None:
-        """Tell our optimizer; a point that equals that of a trial of ours closes it."""
+        """Tell our optimizer. A point that equals one of ours closes it, whichever trial of the study that is for."""
         if points:
             held = [self._held(outcome) for outcome in outcomes] if self._constraints else None
             self._optimizer.tell_points(points, [self._value(outcome) for outcome in outcomes], held)
+            pending = {trial.id for trial in self._optimizer.pending}
+            self._out = {number: trial for number, trial in self._out.items() if trial.id in pending}
 
     def ask(self, number: int, trials: Iterable[FrozenTrial]) -> Point:
         """Return a point for the trial of a number that no other trial has; any where all have been handed out."""
