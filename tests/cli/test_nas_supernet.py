@@ -89,6 +89,16 @@ def test_a_search_that_is_stopped_trains_no_network(capsys, tmp_path, monkeypatc
     assert code == 130 and "by shared weights" in out and not (tmp_path / FOLDER / "trained").exists()
 
 
+@pytest.mark.dear
+def test_processes_look_networks_up_as_one_does(capsys, tmp_path):
+    values = []
+    for workers in ("1", "2"):
+        options = ["--steps", "2", "--budget", "4", "--workers", workers, "--quiet", "--out", workers]
+        assert search(capsys, *options)[0] == 0
+        values.append(json.loads((tmp_path / workers / "result.json").read_text())["best"]["value"])
+    assert values[0] == values[1]
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [

@@ -1,4 +1,5 @@
 import os
+import pickle
 from itertools import pairwise
 from pathlib import Path
 
@@ -183,6 +184,16 @@ def test_paths_are_dropped_from_a_generator_of_their_own_and_only_in_training():
     assert torch.equal(net.eval()(x), x)
     reseed(net.train(), 0)
     assert torch.equal(net(x), once)
+
+
+def test_a_network_that_is_pickled_draws_on_as_it_would_have_and_its_generator_travels_without_tensors():
+    net = nn.Sequential(DropPath(), Dropout(0.5))
+    reseed(net, 0, drop_path=0.5)
+    net(torch.ones(10, 3))
+    again, x = pickle.loads(pickle.dumps(net)), torch.ones(50, 3)
+    assert torch.equal(again(x), net(x)) and again[0].generator is again[1].generator is not net[0].generator
+    _, (state,) = net[0].generator.__reduce__()
+    assert isinstance(state, np.ndarray)  # a tensor would go through shared memory, which is gone too soon
 
 
 def test_mistakes_are_told_with_their_cure():

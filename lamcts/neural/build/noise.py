@@ -1,7 +1,26 @@
 """What networks draw as they train: from generators of their own, so that no global one is touched."""
 
+from typing import Any
+
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
+
+
+class Source(torch.Generator):
+    """A generator that travels to other processes as numbers.
+
+    Torch would send a tensor through shared memory that is gone before the process opens it (torch 2.13, "spawn").
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.get_state().numpy(),)
+
+
+def _restored(state: NDArray[Any]) -> Source:
+    made = Source()
+    made.set_state(torch.from_numpy(state))
+    return made
 
 
 class Noise(nn.Module):
@@ -43,7 +62,8 @@ class Dropout(Noise):
 
 def reseed(net: nn.Module, seed: int, drop_path: float | None = None) -> None:
     """Let the modules of a network that draw do so from one generator; `drop_path`: how likely a path is dropped."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = Source()
+    generator.manual_seed(seed)
     for module in net.modules():
         if isinstance(module, Noise):
             module.generator = generator
