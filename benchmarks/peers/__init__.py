@@ -75,7 +75,7 @@ def find(name: str) -> Peer:
     if name == FENCED:
         return _ours("our TuRBO, fenced in by the tree", sampler=Turbo(scope="incumbent"))
     ours = OURS.fullmatch(name)
-    if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto"):
+    if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto", "lineages"):
         tree = {} if ours["tree"] == "tree" else {"tree": None}
         return _ours("one of our samplers", sampler=ours["sampler"], **tree)
     near = difflib.get_close_matches(name, all_names(), n=3)
