@@ -94,12 +94,6 @@ class Trend:
         lowest: Floats = np.clip(min(ways, key=lambda way: float(way.fun)).x, 0.0, 1.0)
         return lowest
 
-    def expect(self, x: Floats) -> Floats:
-        """Return the mean at `x` [k, d], [k], in units of the trend's own."""
-        weights = self._fit.weights
-        slope = None if weights is None else _Slope(self._kernel, self.terms, weights)
-        return np.array([0.0 if slope is None else slope(point)[0] for point in x])
-
     def _errors(self, rng: np.random.Generator) -> Floats:
         return self.ripples * rng.standard_normal(len(self._x))
 
@@ -118,16 +112,15 @@ class Trend:
     def _fitted(self, terms: Terms) -> "_Fit":
         factor = self._kernel.factor(terms)
         if factor is None:
-            return _Fit(-np.inf, None, 1.0)
+            return _Fit(-np.inf, 1.0)
         weights = _solved(factor, self._losses)
         square = max(float(self._losses @ weights) / len(weights), TINY)
         logarithms = float(np.log(np.diagonal(factor)).sum())
-        return _Fit(-0.5 * len(weights) * float(np.log(square)) - logarithms, weights, square)
+        return _Fit(-0.5 * len(weights) * float(np.log(square)) - logarithms, square)
 
 
 class _Fit(NamedTuple):
     evidence: float  # logarithm, up to a constant
-    weights: Floats | None  # [n]; None: the kernel is singular
     square: float  # the losses' scale, squared
 
 

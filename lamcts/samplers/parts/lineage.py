@@ -120,7 +120,9 @@ class Lineage:
         return taken
 
     def forget(self, note: Any) -> None:
-        if self.session is not None and note is not None:
+        if note is None:
+            self.course.opened -= 1
+        elif self.session is not None:
             self.session.forget([note])
 
     # How it goes ----------------------------------------------------------------------------------------------------
