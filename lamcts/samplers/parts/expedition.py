@@ -6,17 +6,19 @@ moving   gains                                                  nothing
 slow     gains little, and may be on its way yet                a new lineage, on a quarter of the evaluations, if the
                                                                 trend has ripples and leads elsewhere
 still    polishes one place, and gains ever less                the same, on half of them
-stuck    has ended, or nearly                                   a new lineage on four fifths, anywhere if the trend
+stuck    has ended, or nearly                                   a new lineage on nine tenths, anywhere if the trend
                                                                 leads back to where the best is
 
-Ripples are what makes valleys: a trend that leaves nothing of the losses unexplained knows but one, and the way down is
-to follow it. Each lineage that is given up makes the next one's share smaller.
+Ripples are what makes valleys: a trend that leaves little of the losses unexplained knows but one, and the way down is
+to follow it. So where there are none a best that is stuck goes on until two windows gain nothing; once its search has
+converged, another goes on from all rows, and only if that was in vain one is begun elsewhere. While the best still gains, each lineage that is given up makes the next one's share smaller.
 """
 
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lamcts.models.trend import Trend, thinned
 from lamcts.observations import Observations
@@ -29,9 +31,12 @@ FIRST_WINDOWS = 4  # before the first lineage may be left (untuned: section 5 of
 FEW_WIDE = 20  # points spread before each start, once there are as many as a window (untuned)
 GOOD = 0.25  # share of rows better than the one that gains are measured by, as in `auto`
 # Tuned: on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
-SHARES: dict[Pace, float] = {"moving": 0.25, "slow": 0.25, "still": 0.5, "stuck": 0.8}
+SHARES: dict[Pace, float] = {"moving": 0.25, "slow": 0.25, "still": 0.5, "stuck": 0.9}
 RIPPLES = 0.12  # deviations of the losses: Rosenbrock's trend leaves 0.003 to 0.1, Levy's 0.13 to 0.4, Rastrigin's more
+ROUGH = 0.2  # the same of a trend that is not asked where it leads to before points are spread out: Rastrigin's 0.2 to
+# 0.4, which leads back before that, and Ackley's, which is right to, 0.06 to 0.11
 PATIENCE = 1.5  # windows before a lineage is given up
+AGAIN = 0.03  # sides of the cube: nearer to where a lineage began already, another would end where that did (untuned)
 LATE = 0.2  # share of spread points that may be out still when the trend is fitted (untuned)
 
 
@@ -57,7 +62,7 @@ class Expedition:
     spreading: whether points are spread out first. wide: how many of them are to come; out: how many have no result
     yet; spread: how many there were, in all. lineage: the one that has begun, -1 without one. due: evaluations that it
     is owed. fails: lineages given up in a row. looked: rows of the best lineage when it was last looked at. vain: times
-    in a row that there was nothing to leave for.
+    in a row that there was nothing to leave for. again: whether the last one went on from all rows.
     """
 
     spreading: bool = False
@@ -69,6 +74,7 @@ class Expedition:
     fails: int = 0
     looked: int = 0
     vain: int = 0
+    again: bool = False
 
 
 class Explorer:
@@ -100,7 +106,8 @@ class Explorer:
         waits = state.lineage >= 0 and self.lineages[state.lineage].waits
         if (state.lineage < 0 and not state.wide) or waits:
             return None if best.done else self.leader
-        state.due += n * SHARES[self._pace()] / (1 + state.fails / 2)
+        pace = self._pace()
+        state.due += n * SHARES[pace] / (1 if pace == "stuck" else 1 + state.fails / 2)
         if state.due < n / 2 and not best.done:
             return self.leader
         state.due -= n
@@ -121,7 +128,7 @@ class Explorer:
         """End the expedition, if its lineage is the best by now, or will not be."""
         state, best = self.state, self.best
         if leads:
-            state.fails = state.vain = 0
+            state.fails, state.vain, state.again = 0, 0, False
             self._end([k for k in range(len(self.lineages)) if k != state.lineage])
         elif new.done or new.failed or self._hopeless(new, best):
             state.fails += 1
@@ -154,19 +161,34 @@ class Explorer:
         if not len(y):
             return "moving"
         rank = int(GOOD * len(y))
-        return self.best.pace(self.window, float(np.partition(y, rank)[rank]), float(np.median(y[: self.window])))
+        return self.best.pace(self.window, float(np.partition(y, rank)[rank]), self._first)
+
+    @property
+    def _first(self) -> float:
+        """The loss of a usual row that the run began with."""
+        return float(np.median(self.seen.y[self.seen.good[: self.window]]))
 
     def _look(self) -> None:
-        """Spread points out, unless there is no other valley to be found from what is known."""
-        state, pace = self.state, self._pace()
+        """Go on from all rows, or spread points out, unless there is no other valley to be found from what is known."""
+        state, pace, trend = self.state, self._pace(), self._trend()
         state.looked = len(self.best.own)
-        if pace != "stuck":
-            trend = self._trend()
-            if trend.ripples < RIPPLES or self._is_near(trend.lowest()):
-                state.vain += 1
-                return
-        wanted = 0 if pace == "slow" else self.window - state.spread
-        state.spreading, state.wide = True, max(FEW_WIDE, wanted)
+        smooth = trend.ripples < RIPPLES
+        if smooth and self.best.done and not state.again:
+            state.again = True
+            self._begin(Course(None, len(self.seen), len(self.seen)))
+        elif self._is_vain(trend, pace, smooth):
+            state.vain += 1
+        else:
+            state.again = False
+            wanted = 0 if pace == "slow" else self.window - state.spread
+            state.spreading, state.wide = True, max(FEW_WIDE, wanted)
+
+    def _is_vain(self, trend: Trend, pace: Pace, smooth: bool) -> bool:
+        """Return whether the best is to go on alone."""
+        if pace == "stuck":
+            return smooth and not self.best.ended(self.window, self._first)
+        sure = pace == "still" and trend.ripples >= ROUGH
+        return smooth or (not sure and self._is_near(trend.lowest()))
 
     def _set_off(self) -> None:
         """Begin a lineage where the trend leads to."""
@@ -177,18 +199,22 @@ class Explorer:
         if place is None and not stuck:
             self.state.vain += 1
             return
+        self._begin(Course(None if place is None else place.tolist(), len(self.seen)))
+
+    def _begin(self, course: Course) -> None:
         self.state.lineage = len(self.lineages)
-        course = Course(None if place is None else place.tolist(), len(self.seen))
         self.lineages.append(self.lineage(course))
 
     def _elsewhere(self, shaped: bool) -> Floats | None:
-        """Return where the trend leads to, or a draw of it from the second time on; None: to where the best is."""
-        again = any(one.course.middle for one in self.lineages)
-        place = self._trend(shaped).lowest(self._rng if again else None)
+        """Return where the trend leads to, or a draw of it where a lineage began there; None: to where the best is."""
+        trend = self._trend(shaped)
+        place = trend.lowest()
+        if any(one.course.middle and _apart(place, one.course.middle) < AGAIN for one in self.lineages):
+            place = trend.lowest(self._rng)
         return None if self._is_near(place) else place
 
     def lineage(self, course: Course) -> Lineage:
-        """Return a lineage of this course, without rows."""
+        """Return a lineage of this course, with no rows but those that it shares."""
         sampler = self.settings.near if course.middle else self.settings.inner
         return Lineage(sampler, self.seen, course, self.settings.box)
 
@@ -199,4 +225,9 @@ class Explorer:
         return Trend(x[rows], y[rows], shaped)
 
     def _is_near(self, place: Floats) -> bool:
-        return bool(np.abs(place - self.seen.x[self.best.incumbent]).max() < self.settings.distance)
+        return _apart(place, self.seen.x[self.best.incumbent]) < self.settings.distance
+
+
+def _apart(a: ArrayLike, b: ArrayLike) -> float:
+    """Return the distance of two points along the parameter where it is largest."""
+    return float(np.abs(np.asarray(a) - np.asarray(b)).max())

@@ -4,7 +4,7 @@ Letters: d coordinates, k points.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -33,11 +33,13 @@ class Course:
     """What the state of a lineage holds beside its search's.
 
     middle: of the box that it began in, [d]; None for one that began anywhere, as the first did.
-    began: rows there were when it began. opened: points of its box so far. ended: rows when it was given up, -1 before.
+    began: rows there were when it began; shared: how many of them it knows, the first ones.
+    opened: points of its box so far. ended: rows when it was given up, -1 before.
     """
 
     middle: list[float] | None = None
     began: int = 0
+    shared: int = 0
     opened: int = 0
     ended: int = -1
 
@@ -49,6 +51,7 @@ class Lineage:
         self.sampler, self.own, self.course, self.box = sampler, OwnRows(seen), course, box
         self.session: Session | None = None
         self.logged = 0  # entries of its search's log that stand in ours
+        self.own.take(np.arange(course.shared))
 
     @property
     def incumbent(self) -> int | None:
@@ -92,7 +95,8 @@ class Lineage:
         if self.session is None:
             if self.course.middle is not None and (self.course.opened < OPENING or not self._ready):
                 return self._open(batch, np.array(self.course.middle), rng)
-            self.start(region, child(rng))
+            offered = region.rows if self.course.middle is not None else region.rows[:0]
+            self.start(replace(region, rows=offered), child(rng))
         assert self.session is not None
         self.session.move(region)
         x, notes = self.session.ask(batch.missing)
@@ -142,6 +146,11 @@ class Lineage:
         if now <= STILL * before and self._moved(window) < NEARBY:
             return "stuck" if now <= STUCK * before else "still"
         return "slow" if now <= SLOW * (good - self.best) else "moving"
+
+    def ended(self, window: int, first: float) -> bool:
+        """Return whether two windows in a row gained nothing."""
+        now, before = self.gains(window)
+        return self.done or now + before <= NOTHING * (first - self.best)
 
     def reach(self, window: int) -> float:
         """Return the loss that it would end at, if its gains go on to shrink as they do."""
