@@ -22,6 +22,10 @@ from lamcts.types import Floats, Rows
 
 # Tuned on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
 MOST_ROWS = 300  # of a trend: 150 told it no better, and 500 led back to the known valley on Rastrigin and Ackley
+APART = (
+    0.02  # of the cube's diagonal, at least, between rows of a trend: with less, rows of a search's end made most of it
+)
+# before there were 900, and led back to the known valley on Rastrigin; with 0.04 Ackley had ripples
 STARTS = 6  # places that the way down begins at: the best rows of the trend and the middle (untuned)
 SEARCH: Any = {"maxiter": 200}  # of L-BFGS-B (untuned)
 
@@ -42,10 +46,13 @@ GRID = Terms((0, 0.3, 1, 3), (0, 0.3, 1, 3), (0, 0.3, 1, 3), (0.03, 0.1, 0.3, 1,
 
 
 def thinned(x: Floats, first: int, most: int = MOST_ROWS) -> Rows:
-    """Return at most `most` rows of `x` [n, d] that cover all: `first`, then ever the farthest from those taken."""
+    """Return at most `most` rows of `x` [n, d] that cover all: `first`, then ever the farthest from those taken.
+
+    No two are nearer than APART.
+    """
     far = np.square(x - x[first]).sum(1)
     rows = [first]
-    while len(rows) < most and far.max() > 0:
+    while len(rows) < most and far.max() > APART**2 * x.shape[1]:
         rows.append(int(far.argmax()))
         far = np.minimum(far, np.square(x - x[rows[-1]]).sum(1))
     return np.array(rows, np.int64)

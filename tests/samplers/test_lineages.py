@@ -122,11 +122,23 @@ def test_a_lineage_begins_in_its_box_and_knows_no_rows_but_its_own() -> None:
 
 
 def test_a_smooth_valley_is_not_left_while_it_is_followed_however_slowly() -> None:
-    search = Search(Lineages(AUTO, NEAR), Box(0.0, 1.0, dim=4), 0, loss=curved, given=12)
-    search.go(30, 5)
+    search = Search(Lineages(AUTO, NEAR, window=20), Box(0.0, 1.0, dim=8), 0, loss=curved, given=16)
+    search.go(12, 20)
     assert len(lineages(search)) == 1
     assert expedition(search).spread == 0
     assert expedition(search).vain > 0
+
+
+def test_where_a_smooth_valley_was_followed_to_its_end_another_search_goes_on_from_all_rows() -> None:
+    search = Search(Lineages(BRIEF, NEAR, window=60), SQUARE, 0)
+    until(search, lambda search: len(lineages(search)) > 1)
+    begun = lineages(search)[1]
+    assert lineages(search)[0].done
+    assert (begun.course.middle, begun.course.shared) == (None, begun.course.began)
+    assert expedition(search).spread == 0
+    search.go(2, 4)
+    assert begun.own.rows.tolist()[: begun.course.shared] == [*range(begun.course.shared)]
+    same_future(search, 0)
 
 
 def test_a_lineage_that_is_beaten_ends_and_what_it_still_waits_for_is_taken() -> None:

@@ -11,7 +11,8 @@ stuck    has ended, or nearly                                   a new lineage on
 
 Ripples are what makes valleys: a trend that leaves little of the losses unexplained knows but one, and the way down is
 to follow it. So where there are none a best that is stuck goes on until two windows gain nothing; once its search has
-converged, another goes on from all rows, and only if that was in vain one is begun elsewhere. While the best still gains, each lineage that is given up makes the next one's share smaller.
+converged, another goes on from all rows, and only if that was in vain one is begun elsewhere. While the best still
+gains, each lineage that is given up makes the next one's share smaller.
 """
 
 from dataclasses import dataclass
@@ -33,8 +34,6 @@ GOOD = 0.25  # share of rows better than the one that gains are measured by, as 
 # Tuned: on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
 SHARES: dict[Pace, float] = {"moving": 0.25, "slow": 0.25, "still": 0.5, "stuck": 0.9}
 RIPPLES = 0.12  # deviations of the losses: Rosenbrock's trend leaves 0.003 to 0.1, Levy's 0.13 to 0.4, Rastrigin's more
-ROUGH = 0.2  # the same of a trend that is not asked where it leads to before points are spread out: Rastrigin's 0.2 to
-# 0.4, which leads back before that, and Ackley's, which is right to, 0.06 to 0.11
 PATIENCE = 1.5  # windows before a lineage is given up
 AGAIN = 0.03  # sides of the cube: nearer to where a lineage began already, another would end where that did (untuned)
 LATE = 0.2  # share of spread points that may be out still when the trend is fitted (untuned)
@@ -187,8 +186,7 @@ class Explorer:
         """Return whether the best is to go on alone."""
         if pace == "stuck":
             return smooth and not self.best.ended(self.window, self._first)
-        sure = pace == "still" and trend.ripples >= ROUGH
-        return smooth or (not sure and self._is_near(trend.lowest()))
+        return smooth or self._is_near(trend.lowest())
 
     def _set_off(self) -> None:
         """Begin a lineage where the trend leads to."""
