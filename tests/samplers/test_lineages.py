@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -55,11 +56,16 @@ def asked_by(search: Search, numbers: Sequence[int]) -> set[int]:
     return {search.out[number][0] for number in numbers}
 
 
-def left() -> Search:
-    """Return a search that has left its first valley: its second lineage has begun."""
+@cache
+def first_to_leave() -> Search:
     search = Search(LEAVES, SQUARE, 0, loss=rippled)
     until(search, lambda search: len(lineages(search)) > 1)
     return search
+
+
+def left() -> Search:
+    """Return a search that has left its first valley: its second lineage has begun."""
+    return first_to_leave().resumed()
 
 
 # The search that it wraps -------------------------------------------------------------------------------------------
@@ -103,8 +109,8 @@ def test_where_parameters_are_discrete_or_there_are_constraints_it_is_the_search
 
 def test_it_leaves_the_first_valley_of_a_rippled_bowl_for_a_better_one() -> None:
     leaves, stays = (Search(sampler, SQUARE, 0, loss=rippled) for sampler in (LEAVES, STAYS))
-    leaves.go(50, 4)
-    stays.go(50, 4)
+    leaves.go(36, 4)
+    stays.go(36, 4)
     assert best(leaves) < best(stays) - 1
     first, *others = lineages(leaves)
     assert first.course.ended > 0
@@ -122,8 +128,8 @@ def test_a_lineage_begins_in_its_box_and_knows_no_rows_but_its_own() -> None:
 
 
 def test_a_smooth_valley_is_not_left_while_it_is_followed_however_slowly() -> None:
-    search = Search(Lineages(AUTO, NEAR, window=20), Box(0.0, 1.0, dim=8), 0, loss=curved, given=16)
-    search.go(12, 20)
+    search = Search(Lineages(AUTO, NEAR, window=20), Box(0.0, 1.0, dim=10), 0, loss=curved, given=20)
+    search.go(5, 20)
     assert len(lineages(search)) == 1
     assert expedition(search).spread == 0
     assert expedition(search).vain > 0
@@ -259,6 +265,7 @@ def test_an_optimizer_goes_on_from_its_file(tmp_path: Any) -> None:
     assert np.array_equal(one.seen.x, two.seen.x)
 
 
+@pytest.mark.dear
 def test_each_point_says_which_lineage_proposed_it() -> None:
     opt = Optimizer(SQUARE, sampler=LEAVES, seed=0)
     while opt._searches.next == 0 or len(opt._searches.newest.lineages) < 3:  # type: ignore[union-attr]
@@ -269,6 +276,7 @@ def test_each_point_says_which_lineage_proposed_it() -> None:
     assert any(name.startswith("lineage 2: ") and name != "lineage 2: box" for name in names)
 
 
+@pytest.mark.dear
 def test_it_holds_its_contract() -> None:
     check_sampler(Lineages(BRIEF, NEAR, window=3), SQUARE)
 
