@@ -28,7 +28,7 @@ from lamcts.samplers.parts.lineage import Course, Lineage, Pace
 from lamcts.types import Floats
 
 WINDOW_EACH, MOST_WINDOW = 5, 120  # evaluations that gains are taken over, for each parameter and at most (untuned)
-FIRST_WINDOWS = 4  # before the first lineage may be left (untuned: section 5 of the sketch, 20 d)
+FIRST_WINDOWS = 4  # before the first lineage may be left (untuned)
 FEW_WIDE = 20  # points spread before each start, once there are as many as a window (untuned)
 GOOD = 0.25  # share of rows better than the one that gains are measured by, as in `auto`
 # Tuned: on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
