@@ -76,11 +76,15 @@ def options() -> ArgumentParser:
     return given
 
 
-def asked(part: Part, judge: bool, label: str = "") -> list[Case]:
-    """Return the runs of a part, seed by seed, so that a part which was stopped is paired all the same."""
+def asked(part: Part, judge: bool, label: str = "", runs: str = "") -> list[Case]:
+    """Return the runs of a part, seed by seed, so that a part which was stopped is paired all the same.
+
+    runs: the method that the new default's are runs of, where it is not ours.
+    """
+    ours = plan.OURS | ({plan.NEW: runs} if runs else {})
     names = {plan.NEW: label, plan.NO_TREE: f"{label}, no tree"} if label else {}
     return [
-        Case(names.get(method, method), problem, batch, seed, part.budget, plan.OURS.get(method, method))
+        Case(names.get(method, method), problem, batch, seed, part.budget, ours.get(method, method))
         for seed in part.seeds(judge)
         for problem in part.problems
         for method, batch in part.methods
@@ -89,11 +93,9 @@ def asked(part: Part, judge: bool, label: str = "") -> list[Case]:
 
 def chosen(arguments: Namespace, name: str) -> list[Case]:
     """Return those runs of a part that the arguments leave."""
-    cases = asked(PARTS[name], arguments.judge, arguments.label)
-    if arguments.runs:
-        cases = [case if case.method == plan.OLD else case._replace(runs=arguments.runs) for case in cases]
-    seeds, problems = arguments.seeds, arguments.problems
-    return [c for c in cases if (not seeds or c.seed in seeds) and (not problems or c.problem in problems)]
+    cases = asked(PARTS[name], arguments.judge, arguments.label, arguments.runs)
+    seeds, of = arguments.seeds, arguments.problems
+    return [case for case in cases if (not seeds or case.seed in seeds) and (not of or case.problem in of)]
 
 
 def listed(arguments: Namespace, sheet: Sheet) -> str:
