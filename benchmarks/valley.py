@@ -2,7 +2,8 @@
 
     python -m benchmarks.valley --list                              the parts of the plan, and what each costs
     python -m benchmarks.valley --parts "old" "games, old" --jobs 2 --hours 2
-    python -m benchmarks.valley --parts new --as "trend starts"     a candidate under a name of its own
+    python -m benchmarks.valley --parts turned --as "trend starts"  a candidate under a name of its own
+    python -m benchmarks.valley --parts turned --as lineages --runs "lamcts lineages, tree" --seeds 0 1 2
     python -m benchmarks.valley --table --new "trend starts"        medians at 500 to 5000, and who is better
     python -m benchmarks.valley --judge --parts ...                 seeds from 100 on, once a commit has frozen it
 
@@ -49,7 +50,7 @@ def main() -> None:
     elif arguments.table:
         print(told(arguments, sheet.rows()))
     else:
-        cases = [case for name in arguments.parts for case in asked(PARTS[name], arguments.judge, arguments.label)]
+        cases = [case for name in arguments.parts for case in chosen(arguments, name)]
         if any(case.method == plan.OLD for case in cases) and (differs := changed()):
             given.error(differs)
         run(cases, sheet, arguments.jobs, arguments.hours)
@@ -61,6 +62,9 @@ def options() -> ArgumentParser:
     given.add_argument("--parts", nargs="+", default=names, metavar="NAME", help="of the plan, in their order")
     given.add_argument("--judge", action="store_true", help="the seeds from 100 on")
     given.add_argument("--as", dest="label", default="", help="what the rows of the new default are called")
+    given.add_argument("--runs", default="", metavar="METHOD", help="what the new default's rows are runs of")
+    given.add_argument("--seeds", type=int, nargs="+", default=[], metavar="SEED", help="of the parts, these alone")
+    given.add_argument("--problems", nargs="+", default=[], metavar="NAME", help="of the parts, these alone")
     given.add_argument("--jobs", type=int, default=1, help="runs at a time")
     given.add_argument("--hours", type=float, default=math.inf, help="start no run after so many")
     given.add_argument("--list", action="store_true")
@@ -72,22 +76,33 @@ def options() -> ArgumentParser:
     return given
 
 
-def asked(part: Part, judge: bool, label: str = "") -> list[Case]:
-    """Return the runs of a part, seed by seed, so that a part which was stopped is paired all the same."""
+def asked(part: Part, judge: bool, label: str = "", runs: str = "") -> list[Case]:
+    """Return the runs of a part, seed by seed, so that a part which was stopped is paired all the same.
+
+    runs: the method that the new default's are runs of, where it is not ours.
+    """
+    ours = plan.OURS | ({plan.NEW: runs} if runs else {})
     names = {plan.NEW: label, plan.NO_TREE: f"{label}, no tree"} if label else {}
     return [
-        Case(names.get(method, method), problem, batch, seed, part.budget, plan.OURS.get(method, method))
+        Case(names.get(method, method), problem, batch, seed, part.budget, ours.get(method, method))
         for seed in part.seeds(judge)
         for problem in part.problems
         for method, batch in part.methods
     ]
 
 
+def chosen(arguments: Namespace, name: str) -> list[Case]:
+    """Return those runs of a part that the arguments leave."""
+    cases = asked(PARTS[name], arguments.judge, arguments.label, arguments.runs)
+    seeds, of = arguments.seeds, arguments.problems
+    return [case for case in cases if (not seeds or case.seed in seeds) and (not of or case.problem in of)]
+
+
 def listed(arguments: Namespace, sheet: Sheet) -> str:
     """Return a line for each part: how many runs it has, how many are to be made, and the core-hours of those."""
     rows, lines, total = sheet.rows(), [], 0.0
     for name in arguments.parts:
-        cases = asked(PARTS[name], arguments.judge, arguments.label)
+        cases = chosen(arguments, name)
         todo = missing(cases, sheet)
         total += (cost := plan.hours(todo, rows))
         lines.append((name, str(len(cases)), str(len(todo)), str(PARTS[name].budget), f"{cost:.2f}"))

@@ -14,6 +14,7 @@ from lamcts.spaces.described import built, described
 # above this part, which imports them only where a file has them.
 MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
     "Auto": "lamcts.samplers.auto",
+    "Lineages": "lamcts.samplers.lineages",
     "LatentTree": "lamcts.tree.grow",
     "KMeansSvm": "lamcts.tree.splits",
     "Linear": "lamcts.tree.linear",

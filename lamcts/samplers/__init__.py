@@ -13,8 +13,8 @@ __all__ += ["Batch", "LocalSampler", "LocalSession", "Progress", "Proposal", "Sa
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Auto":
-        return import_module("lamcts.samplers.auto").Auto
+    if name in ("Auto", "Lineages"):
+        return getattr(import_module(f"lamcts.samplers.{name.lower()}"), name)
     for module, cls, _ in REGISTRY.values():
         if cls == name:
             return getattr(import_module(module), cls)

@@ -45,13 +45,17 @@ REGISTRY = {
     "hillclimb": ("lamcts.samplers.hillclimb", "HillClimb", "first-improvement local search, one parameter at a time"),
     "uniform": ("lamcts.samplers.uniform", "Uniform", "scrambled Sobol draws inside the region"),
 }
-AUTO = "auto"
+AUTO, LINEAGES = "auto", "lineages"
+BOX = 0.1  # side that a lineage begins with (untuned)
 LEAD = 100  # rows that exchanges lead for where some parameters are discrete (benchmarks/README.md, models to tune)
 
 
 def names() -> dict[str, str]:
     """Return every sampler's name with one line about it."""
-    lines = {AUTO: "the default: exchange where most is discrete; else turbo, quadratic, coordinate, shares by gain"}
+    lines = {
+        AUTO: "the default: exchange where most is discrete; else turbo, quadratic, coordinate, shares by gain",
+        LINEAGES: "the default; where it stands still, begun again where the trend of all rows leads to",
+    }
     return lines | {name: line for name, (_, _, line) in REGISTRY.items()}
 
 
@@ -60,10 +64,12 @@ def make(name: str, space: "Space") -> "Sampler":
     kind, _, detail = name.partition(":")
     if kind == AUTO and not detail:
         return choose(space)
+    if kind == LINEAGES and not detail:
+        return leaving(space)
     if kind not in REGISTRY or (detail and kind != "nevergrad"):
-        near = get_close_matches(name, [AUTO, *REGISTRY], n=1)
+        near = get_close_matches(name, [*names()], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"sampler: expected one of {', '.join([AUTO, *REGISTRY])}, got {name!r}{hint}")
+        raise ValueError(f"sampler: expected one of {', '.join(names())}, got {name!r}{hint}")
     module, cls, _ = REGISTRY[kind]
     sampler: Sampler = getattr(import_module(module), cls)(**({"name": detail} if detail else {}))
     return sampler
@@ -88,3 +94,15 @@ def choose(space: "Space") -> "Sampler":
     if space.continuous.all():
         return Auto(tuple(arms))
     return Auto((*arms, Exchange()), lead=LEAD if parameters.partly_discrete else 0)
+
+
+def leaving(space: "Space") -> "Sampler":
+    """Return the default search of a space as the first of lineages."""
+    from lamcts.samplers.auto import Auto
+    from lamcts.samplers.coordinate import Coordinate
+    from lamcts.samplers.lineages import Lineages
+    from lamcts.samplers.quadratic import Quadratic
+    from lamcts.samplers.turbo import Turbo
+
+    base = Turbo(length=BOX, length_min=2**-7, n_start=1, descent_share=1.0)
+    return Lineages(choose(space), Auto((base, Quadratic(length=BOX), Coordinate())), BOX)

@@ -1,0 +1,231 @@
+"""The search for another valley: when it begins, where it leads to, and when it is given up.
+
+pace     the best lineage                                       what happens
+-------  -----------------------------------------------------  --------------------------------------------------------
+moving   gains                                                  nothing
+slow     gains little, and may be on its way yet                a new lineage, on a quarter of the evaluations, if the
+                                                                trend has ripples and leads elsewhere
+still    polishes one place, and gains ever less                the same, on half of them
+stuck    has ended, or nearly                                   a new lineage on nine tenths, anywhere if the trend
+                                                                leads back to where the best is
+
+Ripples are what makes valleys: a trend that leaves little of the losses unexplained knows but one, and the way down is
+to follow it. So where there are none a best that is stuck goes on until two windows gain nothing; once its search has
+converged, another goes on from all rows, and only if that was in vain one is begun elsewhere. While the best still
+gains, each lineage that is given up makes the next one's share smaller.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lamcts.models.trend import Trend, thinned
+from lamcts.observations import Observations
+from lamcts.samplers.base import Sampler
+from lamcts.samplers.parts.lineage import Course, Lineage, Pace
+from lamcts.types import Floats
+
+WINDOW_EACH, MOST_WINDOW = 5, 120  # evaluations that gains are taken over, for each parameter and at most (untuned)
+FIRST_WINDOWS = 4  # before the first lineage may be left (untuned)
+FEW_WIDE = 20  # points spread before each start, once there are as many as a window (untuned)
+GOOD = 0.25  # share of rows better than the one that gains are measured by, as in `auto`
+# Tuned: on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
+SHARES: dict[Pace, float] = {"moving": 0.25, "slow": 0.25, "still": 0.5, "stuck": 0.9}
+RIPPLES = 0.12  # deviations of the losses: Rosenbrock's trend leaves 0.003 to 0.1, Levy's 0.13 to 0.4, Rastrigin's more
+PATIENCE = 2.0  # windows before a lineage is given up: on turned Rastrigin 1.5 ended some that went on to 12
+AGAIN = 0.03  # sides of the cube: nearer to where a lineage began already, another would end where that did (untuned)
+LATE = 0.2  # share of spread points that may be out still when the trend is fitted (untuned)
+
+
+class Settings(Protocol):
+    """Those of `lamcts.samplers.lineages.Lineages` that expeditions take."""
+
+    @property
+    def inner(self) -> Sampler: ...
+    @property
+    def near(self) -> Sampler: ...
+    @property
+    def box(self) -> float: ...
+    @property
+    def distance(self) -> float: ...
+    @property
+    def window(self) -> int | None: ...
+
+
+@dataclass
+class Expedition:
+    """How far it is.
+
+    spreading: whether points are spread out first. wide: how many of them are to come; out: how many have no result
+    yet; spread: how many there were, in all. lineage: the one that has begun, -1 without one. due: evaluations that it
+    is owed. fails: lineages given up in a row. looked: rows of the best lineage when it was last looked at. vain: times
+    in a row that there was nothing to leave for. again: whether the last one went on from all rows.
+    """
+
+    spreading: bool = False
+    wide: int = 0
+    out: int = 0
+    spread: int = 0
+    lineage: int = -1
+    due: float = 0.0
+    fails: int = 0
+    looked: int = 0
+    vain: int = 0
+    again: bool = False
+
+
+class Explorer:
+    """What decides on expeditions; all that changes is in `state`, the lineages and `rng`."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        seen: Observations,
+        lineages: list[Lineage],
+        state: Expedition,
+        rng: np.random.Generator,
+    ) -> None:
+        self.settings, self.seen, self.lineages, self.state, self._rng = settings, seen, lineages, state, rng
+        self.window = settings.window or min(WINDOW_EACH * seen.dim, MOST_WINDOW)
+
+    @property
+    def leader(self) -> int:
+        """The number of the best lineage, the first of equals."""
+        return min(range(len(self.lineages)), key=lambda k: (self.lineages[k].best, k))
+
+    @property
+    def best(self) -> Lineage:
+        return self.lineages[self.leader]
+
+    def next(self, n: int) -> int | None:
+        """Return the number of the lineage that is to propose the next `n` points, None for points spread out."""
+        state, best = self.state, self.best
+        waits = state.lineage >= 0 and self.lineages[state.lineage].waits
+        if (state.lineage < 0 and not state.wide) or waits:
+            return None if best.done else self.leader
+        pace = self._pace()
+        state.due += n * SHARES[pace] / (1 if pace == "stuck" else 1 + state.fails / 2)
+        if state.due < n / 2 and not best.done:
+            return self.leader
+        state.due -= n
+        return None if state.wide else state.lineage
+
+    def advance(self) -> None:
+        """Begin, go on or end, as results have it."""
+        state = self.state
+        if state.lineage >= 0:
+            self._judge(self.lineages[state.lineage], state.lineage == self.leader)
+        if state.lineage < 0 and not state.spreading and self._is_time():
+            self._look()
+        if state.spreading and not state.wide and state.out <= LATE * state.spread:
+            state.spreading = False
+            self._set_off()
+
+    def _judge(self, new: Lineage, leads: bool) -> None:
+        """End the expedition, if its lineage is the best by now, or will not be."""
+        state, best = self.state, self.best
+        if leads:
+            state.fails, state.vain, state.again = 0, 0, False
+            self._end([k for k in range(len(self.lineages)) if k != state.lineage])
+        elif new.done or new.failed or self._hopeless(new, best):
+            state.fails += 1
+            self._end([state.lineage])
+        else:
+            return
+        state.lineage, state.looked, state.due = -1, len(best.own), 0.0
+
+    def _end(self, numbers: list[int]) -> None:
+        for k in numbers:
+            if self.lineages[k].course.ended < 0:
+                self.lineages[k].end()
+
+    def _hopeless(self, new: Lineage, best: Lineage) -> bool:
+        patience = PATIENCE * self.window * (1 if new.course.middle else 2)
+        return len(new.own) >= patience and new.reach(self.window) > best.best
+
+    def _is_time(self) -> bool:
+        best, window, n = self.best, self.window, len(self.best.own)
+        if best.done or not len(best.own.good):
+            return len(best.own.good) > 0
+        if n < max(self.state.looked + window, window * (FIRST_WINDOWS if self.leader == 0 else 2)):
+            return False
+        pace = self._pace()
+        later = pace == "stuck" or n >= self.state.looked + window * (1 + self.state.vain / 2)
+        return later and pace != "moving"
+
+    def _pace(self) -> Pace:
+        y = self.seen.y[self.seen.good]
+        if not len(y):
+            return "moving"
+        rank = int(GOOD * len(y))
+        return self.best.pace(self.window, float(np.partition(y, rank)[rank]), self._first)
+
+    @property
+    def _first(self) -> float:
+        """The loss of a usual row that the run began with."""
+        return float(np.median(self.seen.y[self.seen.good[: self.window]]))
+
+    def _look(self) -> None:
+        """Go on from all rows, or spread points out, unless there is no other valley to be found from what is known."""
+        state, pace, trend = self.state, self._pace(), self._trend()
+        state.looked = len(self.best.own)
+        smooth = trend.ripples < RIPPLES
+        if smooth and self.best.done and not state.again:
+            state.again = True
+            self._begin(Course(None, len(self.seen), len(self.seen)))
+        elif self._is_vain(trend, pace, smooth):
+            state.vain += 1
+        else:
+            state.again = False
+            wanted = 0 if pace == "slow" else self.window - state.spread
+            state.spreading, state.wide = True, max(FEW_WIDE, wanted)
+
+    def _is_vain(self, trend: Trend, pace: Pace, smooth: bool) -> bool:
+        """Return whether the best is to go on alone."""
+        if pace == "stuck":
+            return smooth and not self.best.ended(self.window, self._first)
+        return smooth or self._is_near(trend.lowest())
+
+    def _set_off(self) -> None:
+        """Begin a lineage where the trend leads to."""
+        stuck = self._pace() == "stuck"
+        place = self._elsewhere(shaped=True)
+        if place is None and stuck:
+            place = self._elsewhere(shaped=False)
+        if place is None and not stuck:
+            self.state.vain += 1
+            return
+        self._begin(Course(None if place is None else place.tolist(), len(self.seen)))
+
+    def _begin(self, course: Course) -> None:
+        self.state.lineage = len(self.lineages)
+        self.lineages.append(self.lineage(course))
+
+    def _elsewhere(self, shaped: bool) -> Floats | None:
+        """Return where the trend leads to, or a draw of it where a lineage began there; None: to where the best is."""
+        trend = self._trend(shaped)
+        place = trend.lowest()
+        if any(one.course.middle and _apart(place, one.course.middle) < AGAIN for one in self.lineages):
+            place = trend.lowest(self._rng)
+        return None if self._is_near(place) else place
+
+    def lineage(self, course: Course) -> Lineage:
+        """Return a lineage of this course, with no rows but those that it shares."""
+        sampler = self.settings.near if course.middle else self.settings.inner
+        return Lineage(sampler, self.seen, course, self.settings.box)
+
+    def _trend(self, shaped: bool = True) -> Trend:
+        good = self.seen.good
+        x, y = self.seen.x[good], self.seen.y[good]
+        rows = thinned(x, int(np.argmin(y)))
+        return Trend(x[rows], y[rows], shaped)
+
+    def _is_near(self, place: Floats) -> bool:
+        return _apart(place, self.seen.x[self.best.incumbent]) < self.settings.distance
+
+
+def _apart(a: ArrayLike, b: ArrayLike) -> float:
+    """Return the distance of two points along the parameter where it is largest."""
+    return float(np.abs(np.asarray(a) - np.asarray(b)).max())

@@ -1,0 +1,179 @@
+"""One lineage: a search with rows of its own, from ten points round a place to where it ends; what it may still reach.
+
+Letters: d coordinates, k points.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from lamcts.observations import Observations
+from lamcts.regions.region import Region
+from lamcts.rng import child
+from lamcts.samplers.base import Sampler, Session
+from lamcts.samplers.parts.batch import Batch
+from lamcts.samplers.parts.own_rows import OwnRows
+from lamcts.types import Floats, Rows
+
+Pace = Literal["moving", "slow", "still", "stuck"]
+
+OPENING = 10  # points in the box that a lineage begins with, before its search is started (untuned)
+SLOWEST = 0.8  # of a window's gain, at most, is taken to come again in the next: a gain that stays has no end (untuned)
+# Tuned: on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
+NEARBY = 0.01  # sides of the cube: a best point that moves less over a window stays where it is
+STILL, STUCK = 0.02, 1e-3  # of the last window's gain: less than that in this one is the end of a descent
+NOTHING = 1e-9  # of the distance from the best to what the run began with: a gain that is none (untuned)
+SLOW = 0.05  # of the distance from the best to a good row: a gain over a window that is small
+
+
+@dataclass
+class Course:
+    """What the state of a lineage holds beside its search's.
+
+    middle: of the box that it began in, [d]; None for one that began anywhere, as the first did.
+    began: rows there were when it began; shared: how many of them it knows, the first ones.
+    opened: points of its box so far. ended: rows when it was given up, -1 before.
+    """
+
+    middle: list[float] | None = None
+    began: int = 0
+    shared: int = 0
+    opened: int = 0
+    ended: int = -1
+
+
+class Lineage:
+    """A search, the rows that it knows, and the course that it took. Notes are None for points of the opening."""
+
+    def __init__(self, sampler: Sampler, seen: Observations, course: Course, box: float) -> None:
+        self.sampler, self.own, self.course, self.box = sampler, OwnRows(seen), course, box
+        self.session: Session | None = None
+        self.logged = 0  # entries of its search's log that stand in ours
+        self.own.take(np.arange(course.shared))
+
+    @property
+    def incumbent(self) -> int | None:
+        """The best of its rows, by its number in `seen`."""
+        return self.own.number(self.own.best)
+
+    @property
+    def best(self) -> float:
+        return math.inf if self.own.best is None else float(self.own.y[self.own.best])
+
+    @property
+    def done(self) -> bool:
+        """Whether it proposes nothing any more."""
+        return self.course.ended >= 0 or (self.session is not None and self.session.done)
+
+    @property
+    def failed(self) -> bool:
+        """Whether nothing in its box succeeded."""
+        return self.session is None and len(self.own) >= OPENING and not len(self.own.good)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the points of its box are out, and too few are back to start its search."""
+        boxed = self.session is None and self.course.middle is not None
+        return boxed and self.course.opened >= OPENING and not self._ready
+
+    @property
+    def _ready(self) -> bool:
+        return len(self.own) >= OPENING / 2 and len(self.own.good) > 0
+
+    def start(self, region: Region, rng: np.random.Generator) -> None:
+        self.session = self.sampler.start(region, self.own, rng)
+
+    def end(self) -> None:
+        """Give it up, with what its search holds; its results may still come."""
+        self.course.ended, self.session = self.own.of, None
+
+    def propose(self, batch: Batch, rng: np.random.Generator) -> list[Any]:
+        """Take points into the batch, of its box or of its search; return the notes of those taken."""
+        region = self.own.within(batch.region)
+        if self.session is None:
+            if self.course.middle is not None and (self.course.opened < OPENING or not self._ready):
+                return self._open(batch, np.array(self.course.middle), rng)
+            offered = region.rows if self.course.middle is not None else region.rows[:0]
+            self.start(replace(region, rows=offered), child(rng))
+        assert self.session is not None
+        self.session.move(region)
+        x, notes = self.session.ask(batch.missing)
+        taken = batch.take(x)
+        self.session.forget([note for note, used in zip(notes, taken, strict=True) if not used])
+        return [note for note, used in zip(notes, taken, strict=True) if used]
+
+    def _open(self, batch: Batch, middle: Floats, rng: np.random.Generator) -> list[Any]:
+        """Take the middle of its box, then draws of it."""
+        n = min(batch.missing, max(OPENING - self.course.opened, 1))
+        x = middle + self.box * (rng.random((n, len(middle))) - 0.5)
+        if not self.course.opened:
+            x[0] = middle
+        taken = int(batch.take(batch.region.space.snap(np.clip(x, 0.0, 1.0))).sum())
+        self.course.opened += n
+        return [None] * taken
+
+    def tell(self, notes: list[Any], rows: Rows, besides: Rows) -> Rows:
+        """Take results, rows of `seen`, and rows that nobody asked for; return all that were taken, as they arrived."""
+        taken = np.sort(np.concatenate([rows, besides]))
+        own = self.own.take(taken)
+        asked = [i for i, note in enumerate(notes) if note is not None]
+        if asked and self.session is not None:
+            self.session.tell([notes[i] for i in asked], own[np.searchsorted(taken, rows[asked])])
+        return taken
+
+    def forget(self, note: Any) -> None:
+        if note is None:
+            self.course.opened -= 1
+        elif self.session is not None:
+            self.session.forget([note])
+
+    # How it goes ----------------------------------------------------------------------------------------------------
+
+    def pace(self, window: int, good: float, first: float) -> Pace:
+        """Return how it gets on; `good` and `first`: the losses of a good row and of one that the run began with.
+
+        "stuck" has ended, or is about to; "still" polishes one place; "slow" gains little, and may be on its way yet.
+        """
+        now, before = self.gains(window)
+        if self.done:
+            return "stuck"
+        if not math.isfinite(before):
+            return "moving"
+        if now <= NOTHING * (first - self.best):
+            return "stuck"
+        if now <= STILL * before and self._moved(window) < NEARBY:
+            return "stuck" if now <= STUCK * before else "still"
+        return "slow" if now <= SLOW * (good - self.best) else "moving"
+
+    def ended(self, window: int, first: float) -> bool:
+        """Return whether two windows in a row gained nothing."""
+        now, before = self.gains(window)
+        return self.done or now + before <= NOTHING * (first - self.best)
+
+    def reach(self, window: int) -> float:
+        """Return the loss that it would end at, if its gains go on to shrink as they do."""
+        now, before = self.gains(window)
+        if not math.isfinite(before):
+            return -math.inf
+        ratio = min(now / before, SLOWEST) if before > 0 else SLOWEST
+        return self.best - now * ratio / (1 - ratio)
+
+    def gains(self, window: int) -> tuple[float, float]:
+        """Return what the last window of its results gained, and the one before; infinity where there was none yet."""
+        y, n = self.own.y, len(self.own)
+        marks = [_least(y[: max(0, n - back * window)]) for back in (0, 1, 2)]
+        if not math.isfinite(marks[2]):
+            return math.inf, math.inf
+        return marks[1] - marks[0], marks[2] - marks[1]
+
+    def _moved(self, window: int) -> float:
+        """Return how far its best point moved over the last window, along the parameter where that is most."""
+        y, x = self.own.y, self.own.x
+        old, new = int(np.nanargmin(y[: len(y) - window])), int(np.nanargmin(y))
+        return float(np.abs(x[new] - x[old]).max())
+
+
+def _least(y: Floats) -> float:
+    return float(np.fmin.reduce(y, initial=math.inf))

@@ -1,0 +1,272 @@
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import AUTO, BRIEF, best
+
+from lamcts import Optimizer, samplers
+from lamcts.samplers.auto import Auto
+from lamcts.samplers.lineages import WIDE, Lineages
+from lamcts.samplers.quadratic import Quadratic
+from lamcts.samplers.turbo import Turbo
+from lamcts.samplers.uniform import Uniform
+from lamcts.spaces import Box, Choice, Float, Space
+from lamcts.testing.samplers import check_sampler, same_future
+from lamcts.testing.search import Search, bowl
+from lamcts.types import Floats
+
+SQUARE = Box(0.0, 1.0, dim=3)
+NEAR = Auto((Turbo(length=0.1, n_start=1, candidates=50), Quadratic(length=0.1, length_min=0.02)))
+STAYS = Auto((Turbo(length=0.1, length_min=0.05, n_start=1, candidates=50), *NEAR.arms[1:]))  # in the first valley
+LEAVES = Lineages(STAYS, NEAR, window=16)
+
+
+def rippled(x: Floats) -> float:
+    gap = 8 * (x - 0.61)
+    return float((gap**2 - 10 * np.cos(2 * np.pi * gap)).sum()) + 30.0
+
+
+def curved(x: Floats) -> float:
+    x = 4 * x - 1.5
+    return float((100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum())
+
+
+def lineages(search: Search) -> Any:
+    return search.session.lineages  # type: ignore[attr-defined]
+
+
+def expedition(search: Search) -> Any:
+    return search.session.progress.expedition  # type: ignore[attr-defined]
+
+
+def until(search: Search, holds: Any, batch: int = 4, rounds: int = 60) -> None:
+    for _ in range(rounds):
+        if holds(search):
+            return
+        search.go(1, batch)
+    raise AssertionError("it never came to that")
+
+
+def asked_by(search: Search, numbers: Sequence[int]) -> set[int]:
+    return {search.out[number][0] for number in numbers}
+
+
+@cache
+def first_to_leave() -> Search:
+    search = Search(LEAVES, SQUARE, 0, loss=rippled)
+    until(search, lambda search: len(lineages(search)) > 1)
+    return search
+
+
+def left() -> Search:
+    """Return a search that has left its first valley: its second lineage has begun."""
+    return first_to_leave().resumed()
+
+
+# The search that it wraps -------------------------------------------------------------------------------------------
+
+
+def test_until_it_stands_still_every_point_is_that_of_the_search_it_wraps() -> None:
+    wrapped, alone = Search(Lineages(AUTO, NEAR), SQUARE, 0, given=9), Search(AUTO, SQUARE, 0, given=9)
+    assert np.array_equal(wrapped.go(10, 3), alone.go(10, 3))
+    assert wrapped.session.scope == alone.session.scope
+    assert wrapped.session.incumbent == alone.session.incumbent
+
+
+def test_rows_that_nobody_asked_for_are_those_of_the_first_lineage_in_the_order_of_their_arrival() -> None:
+    wrapped, alone = (Optimizer(SQUARE, sampler=each, n_init=4, seed=0) for each in (Lineages(AUTO, NEAR), AUTO))
+    for opt in (wrapped, alone):
+        for _ in range(4):
+            trials = opt.ask(3)
+            opt.tell_point(np.full(3, 0.2) + 0.01 * len(opt.seen), 0.1)
+            opt.tell(trials, [bowl(trial.x) for trial in trials])
+    assert np.array_equal(wrapped.seen.x, alone.seen.x)
+
+
+def test_where_parameters_are_discrete_or_there_are_constraints_it_is_the_search_that_it_wraps() -> None:
+    mixed = Space(
+        {"rate": Float(0.0, 1.0), "size": Float(0.0, 1.0), "more": Float(0.0, 1.0), "kind": Choice(["a", "b"])}
+    )
+    for space, more in ((mixed, {}), (SQUARE, {"constraints": 1}), (SQUARE, {"objectives": 2})):
+        points = []
+        for sampler in (Lineages(AUTO, NEAR), AUTO):
+            opt = Optimizer(space, sampler=sampler, n_init=5, seed=0, **more)  # type: ignore[arg-type]
+            width = 2 if more else 1
+            for _ in range(3):
+                trials = opt.ask(3)
+                opt.tell(trials, [[bowl(t.x), -t.x[0]][:width] if more else bowl(t.x) for t in trials])
+            points.append(opt.seen.x.copy())
+        assert np.array_equal(*points)
+
+
+# Leaving ------------------------------------------------------------------------------------------------------------
+
+
+def test_it_leaves_the_first_valley_of_a_rippled_bowl_for_a_better_one() -> None:
+    leaves, stays = (Search(sampler, SQUARE, 0, loss=rippled) for sampler in (LEAVES, STAYS))
+    leaves.go(36, 4)
+    stays.go(36, 4)
+    assert best(leaves) < best(stays) - 1
+    first, *others = lineages(leaves)
+    assert first.course.ended > 0
+    assert min(one.best for one in others) == best(leaves)
+
+
+def test_a_lineage_begins_in_its_box_and_knows_no_rows_but_its_own() -> None:
+    search = left()
+    until(search, lambda search: lineages(search)[1].session is not None)
+    first, second = lineages(search)[:2]
+    box = search.seen.x[second.own.rows[:10]]
+    assert np.abs(box - second.course.middle).max() <= LEAVES.box / 2
+    assert not {*first.own.rows.tolist()} & {*second.own.rows.tolist()}
+    assert np.array_equal(second.own.x, search.seen.x[second.own.rows])
+
+
+def test_a_smooth_valley_is_not_left_while_it_is_followed_however_slowly() -> None:
+    search = Search(Lineages(AUTO, NEAR, window=20), Box(0.0, 1.0, dim=10), 0, loss=curved, given=20)
+    search.go(5, 20)
+    assert len(lineages(search)) == 1
+    assert expedition(search).spread == 0
+    assert expedition(search).vain > 0
+
+
+def test_where_a_smooth_valley_was_followed_to_its_end_another_search_goes_on_from_all_rows() -> None:
+    search = Search(Lineages(BRIEF, NEAR, window=60), SQUARE, 0)
+    until(search, lambda search: len(lineages(search)) > 1)
+    begun = lineages(search)[1]
+    assert lineages(search)[0].done
+    assert (begun.course.middle, begun.course.shared) == (None, begun.course.began)
+    assert expedition(search).spread == 0
+    search.go(2, 4)
+    assert begun.own.rows.tolist()[: begun.course.shared] == [*range(begun.course.shared)]
+    same_future(search, 0)
+
+
+def test_a_lineage_that_is_beaten_ends_and_what_it_still_waits_for_is_taken() -> None:
+    search = left()
+    asked = search.ask(12)
+    waits = next(n for n in asked if search.out[n][0] == 1)
+    search.tell([n for n in asked if n != waits])
+    until(search, lambda search: lineages(search)[1].course.ended >= 0 or lineages(search)[0].course.ended >= 0)
+    ended = next(one for one in lineages(search) if one.course.ended >= 0)
+    assert ended.done
+    assert ended.session is None
+    search.tell([waits])
+    assert len(search.seen) - 1 in lineages(search)[1].own.rows
+
+
+def test_points_that_are_spread_out_and_lost_hold_nothing_up() -> None:
+    search = Search(LEAVES, SQUARE, 0, loss=rippled)
+    until(search, lambda search: expedition(search).wide > 0)
+    for _ in range(60):
+        numbers = search.ask(4)
+        lost = [n for n in numbers if search.out[n][0] == WIDE]
+        search.forget(lost)
+        search.tell([n for n in numbers if n not in lost])
+        if len(lineages(search)) > 1:
+            break
+    assert expedition(search).out == 0
+    assert len(lineages(search)) > 1
+
+
+def test_while_the_points_of_a_box_are_out_others_go_on() -> None:
+    search, asked = Search(LEAVES, SQUARE, 0, loss=rippled), 0
+    while asked < 10:
+        numbers = search.ask(4)
+        asked += sum(search.out[n][0] == 1 for n in numbers)
+        search.tell([n for n in numbers if search.out[n][0] != 1])
+    for _ in range(3):
+        numbers = search.ask(4)
+        assert 1 not in asked_by(search, numbers)
+        search.tell(numbers)
+
+
+def test_points_of_a_box_that_are_lost_are_drawn_anew() -> None:
+    search = left()
+    while lineages(search)[1].session is None:
+        numbers = search.ask(4)
+        lost = [n for n in numbers if search.out[n][0] == 1][:1]
+        search.forget(lost)
+        search.tell([n for n in numbers if n not in lost])
+    assert len(lineages(search)[1].own) >= 10
+
+
+def test_a_box_in_which_all_fails_is_given_up() -> None:
+    search = Search(LEAVES, SQUARE, 0, loss=rippled)
+    while expedition(search).fails == 0:
+        numbers = search.ask(4)
+        search.tell(numbers, [search.out[n][0] == 1 for n in numbers])
+    assert lineages(search)[1].course.ended >= 0
+    assert not len(lineages(search)[1].own.good)
+
+
+# State --------------------------------------------------------------------------------------------------------------
+
+
+def test_it_goes_on_bit_for_bit_from_every_stage_of_an_expedition() -> None:
+    search = Search(LEAVES, SQUARE, 0, loss=rippled)
+    until(search, lambda search: expedition(search).wide > 0)
+    same_future(search, 0)
+    until(search, lambda search: len(lineages(search)) > 1)
+    same_future(search, 0)
+    until(search, lambda search: lineages(search)[1].session is not None)
+    search.ask(3)
+    same_future(search, 0)
+    until(search, lambda search: any(one.course.ended >= 0 for one in lineages(search)))
+    same_future(search, 0)
+
+
+def test_an_optimizer_goes_on_from_its_file(tmp_path: Any) -> None:
+    def go(opt: Optimizer, rounds: int) -> None:
+        for _ in range(rounds):
+            trials = opt.ask(4)
+            opt.tell(trials, [rippled(trial.x) for trial in trials])
+
+    one = Optimizer(SQUARE, sampler=LEAVES, seed=1)
+    go(one, 25)
+    one.save(tmp_path / "run")
+    two = Optimizer.load(tmp_path / "run")
+    go(one, 6)
+    go(two, 6)
+    assert np.array_equal(one.seen.x, two.seen.x)
+
+
+@pytest.mark.dear
+def test_each_point_says_which_lineage_proposed_it() -> None:
+    opt = Optimizer(SQUARE, sampler=LEAVES, seed=0)
+    while opt._searches.next == 0 or len(opt._searches.newest.lineages) < 3:  # type: ignore[union-attr]
+        trials = opt.ask(4)
+        opt.tell(trials, [rippled(trial.x) for trial in trials])
+    names = {*opt._searches.proposers.values()}
+    assert {"Turbo", "Quadratic", "spread out", "lineage 2: box"} <= names
+    assert any(name.startswith("lineage 2: ") and name != "lineage 2: box" for name in names)
+
+
+@pytest.mark.dear
+def test_it_holds_its_contract() -> None:
+    check_sampler(Lineages(BRIEF, NEAR, window=3), SQUARE)
+
+
+def test_a_state_of_the_search_it_wraps_is_that_searchs() -> None:
+    search = Search(Lineages(Uniform(), Uniform()), Space({"a": Choice(["a", "b", "c"]), "b": Float(0.0, 1.0)}), 0)
+    search.go(2, 2)
+    assert type(search.resumed().session) is type(search.session)
+
+
+# Settings -----------------------------------------------------------------------------------------------------------
+
+
+def test_its_name_wraps_the_default() -> None:
+    made = samplers.make("lineages", SQUARE)
+    assert isinstance(made, Lineages)
+    assert made.inner == samplers.choose(SQUARE)
+    with pytest.raises(ValueError, match="expected one of"):
+        samplers.make("lineages:three", SQUARE)
+
+
+@pytest.mark.parametrize("wrong", [{"box": 0.0}, {"box": 2.0}, {"distance": -1.0}, {"window": 0}])
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="Lineages: "):
+        Lineages(AUTO, NEAR, **wrong)
