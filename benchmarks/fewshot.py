@@ -8,7 +8,9 @@ and "long-2" is one supernet trained for as many gradient steps as all those of 
 is trained for 120 epochs, each below it for 12. Networks are then looked up by their masks, with the statistics of
 batch norms estimated anew, and their validation accuracies compared with those of the table, where each is trained
 alone for 12 epochs (mean of three seeds): `tau`, of all pairs of networks, `within` one sub-supernet and `between` two.
-`tau_loss` and so on compare validation losses with the table's accuracies. "parameters" and "operations" are what
+`tau_loss` and so on compare validation losses with the table's accuracies. `tau_path` is of the mean over a network's
+sub-supernet and those above it that other arms of the way end with, each levelled: it gives the networks that are
+looked up the mean that the supernet above gives them. "parameters" and "operations" are what
 those predict, without any training; "ceiling" is what two trainings of the same networks say of each other. Regrets are
 of the table's accuracy: that of the network that an arm ranks first by its loss, and of the best of its first ten.
 
@@ -20,6 +22,7 @@ Rows go to results/fewshot.csv, a run each.
 import csv
 import math
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,10 +41,23 @@ ARMS += ["halves-2", "halves-4", "halves-6", "long-1", "long-2", "long-3"]
 SPACE = Digits4096()
 SEEDS = ("0", "1", "2")  # of the table's trainings
 IMAGES = 360  # of validation
+SHAPE, CLASSES = (1, 8, 8), 10  # of digits
 TOP = 10  # networks of which a user would train each
 
 Cell = tuple[int, ...]
 Table = dict[Cell, tuple[float, ...]]  # of each network, its accuracies, in per cent, seed by seed
+
+
+class Seen(NamedTuple):
+    """What networks are looked up at, in order of the table. leaf: the number of each one's sub-supernet."""
+
+    supernets: int
+    steps: int
+    leaf: Any
+    accuracies: Any
+    scores: Any  # losses, the other way round
+    train_seconds: float
+    judge_seconds: float
 
 
 class Case(NamedTuple):
@@ -54,7 +70,7 @@ class Case(NamedTuple):
     of: int
 
 
-TAUS = ("tau", "within", "between", "tau_loss", "within_loss", "between_loss")
+TAUS = ("tau", "within", "between", "tau_path", "tau_loss", "within_loss", "between_loss", "tau_path_loss")
 MEASURED = ("supernets", "steps", *TAUS, "tau_params", "tau_flops", "tau_ceiling", "regret", "regret_top10")
 COLUMNS = (*Case._fields, *MEASURED, "train_seconds", "judge_seconds", "versions")
 
@@ -68,6 +84,7 @@ def main() -> None:
     given.add_argument("--keep", type=Path, help="folder for trainings")
     arguments = script.parsed(given, seeds=[0], arms=["random-1", "halves-1"], cells=10)
     table = made_up() if arguments.smoke else rows_of(arguments.table) if arguments.table else shipped()
+    known: Known = {}
     few, epochs = sample(table, arguments.cells), SMOKE_EPOCHS if arguments.smoke else EPOCHS
     sheet = Sheet(arguments.out, Case._fields, COLUMNS)
     for seed in arguments.seeds:
@@ -75,7 +92,7 @@ def main() -> None:
             case = Case(arm, seed, epochs, len(few), len(table))
             with sheet.claim(case) as mine:
                 if mine and sheet.wants(case):
-                    sheet.append(row := measure(case, few, arguments.keep))
+                    sheet.append(row := measure(case, few, arguments.keep, known))
                     script.tell(sheet, row)
     show(sheet.rows())
 
@@ -118,24 +135,73 @@ def sample(table: Table, n: int) -> Table:
 # A run ----------------------------------------------------------------------------------------------------------------
 
 
-def measure(case: Case, table: Table, keep: Path | None = None) -> dict[str, Any]:
-    """Return the row of a case."""
-    found, points = fitted(case, keep), [SPACE.point(cell) for cell in table]
-    begin = time.process_time()
-    losses, accuracies = np.array([found.objective.judged(point) for point in points]).T
-    judged = time.process_time() - begin
-    costs = [found.objective.also(point) for point in points]
-    truth = np.array([np.mean(values) for values in table.values()])
-    leaf = np.array([found.leaves.index(found.root.leaf(SPACE.canonical(point))) for point in points])
-    row: dict[str, Any] = {"supernets": len(found.leaves), "steps": found.steps}
-    row |= taus(accuracies, truth, leaf, "") | taus(-losses, truth, leaf, "_loss")
-    row |= {f"tau_{name}": tau([cost[key] for cost in costs], truth) for name, key in COSTS.items()}
-    row |= {"tau_ceiling": ceiling(table)} | regrets(losses, truth)
-    row |= {"train_seconds": f"{found.seconds:.1f}", "judge_seconds": f"{judged:.1f}"}
+Known = dict[Case, Seen]
+
+
+def measure(case: Case, table: Table, keep: Path | None = None, known: Known | None = None) -> dict[str, Any]:
+    """Return the row of a case. known: cases whose networks have been looked up, to which this adds."""
+    known = {} if known is None else known
+    way = [seen(case._replace(arm=arm), table, keep, known) for arm in way_to(case.arm)]
+    truth, mine = np.array([np.mean(values) for values in table.values()]), way[-1]
+    row: dict[str, Any] = {"supernets": mine.supernets, "steps": mine.steps}
+    leaves = np.array([each.leaf for each in way])
+    for end, name in (("", "accuracies"), ("_loss", "scores")):
+        row |= taus(getattr(mine, name), truth, mine.leaf, end)
+        row[f"tau_path{end}"] = tau(levelled(np.array([getattr(each, name) for each in way]), leaves), truth)
+    row |= costs(table, truth) | regrets(mine.scores, truth)
+    row |= {"train_seconds": f"{mine.train_seconds:.1f}", "judge_seconds": f"{mine.judge_seconds:.1f}"}
     return case._asdict() | row | {"versions": versions(["lamcts", "numpy", "torch"])}
 
 
-COSTS = {"params": "params", "flops": "mflops"}  # a column's end, and what `also` calls it
+def way_to(arm: str) -> list[str]:
+    """Return the arms of an arm's way down to it, from the one supernet on: the same trainings, as far as they go."""
+    way = arm.partition("-")[0]
+    if way in ("one", "long"):
+        return [arm]
+    same = [each for each in ARMS if each.startswith(f"{way}-")]
+    return ["one", *same[: same.index(arm) + 1]] if arm in same else ["one", arm]
+
+
+def seen(case: Case, table: Table, keep: Path | None, known: Known) -> Seen:
+    """Return what a case's networks are looked up at."""
+    if case in known:
+        return known[case]
+    found, points = fitted(case, keep), [SPACE.point(cell) for cell in table]
+    begin = time.process_time()
+    losses, rights = np.array([found.objective.judged(point) for point in points]).T
+    seconds = time.process_time() - begin
+    leaf = np.array([found.leaves.index(found.root.leaf(SPACE.canonical(point))) for point in points])
+    known[case] = Seen(len(found.leaves), found.steps, leaf, 100 * rights, -losses, found.seconds, seconds)
+    return known[case]
+
+
+def levelled(scores: Any, leaves: Any) -> Any:
+    """Return the mean of scores down the way, each level's moved so that a leaf has the mean it has one level up.
+
+    scores, leaves: of each level, of each network, [d, n].
+    """
+    found = [scores[0]]
+    for here, leaf in zip(scores[1:], leaves[1:], strict=True):
+        _, group = np.unique(leaf, return_inverse=True)
+        shift = np.bincount(group, found[-1] - here) / np.bincount(group)
+        found.append(here + shift[group])
+    return np.mean(found, 0)
+
+
+def costs(table: Table, truth: Any) -> dict[str, str]:
+    """Return what parameters and operations predict, and what a training of the table's own does."""
+    params, flops = zip(*map(size_of, table), strict=True)
+    return {"tau_params": tau(params, truth), "tau_flops": tau(flops, truth), "tau_ceiling": ceiling(table)}
+
+
+@cache
+def size_of(cell: Cell) -> tuple[int, int]:
+    """Return the parameters and operations of a network."""
+    from lamcts.neural.build.sizes import size
+    from lamcts.neural.digits4096 import CELLS, WIDTHS
+
+    found = size(SPACE, SPACE.point(cell), SHAPE, CLASSES, {"widths": WIDTHS, "cells": CELLS})
+    return found.parameters, found.flops
 
 
 def fitted(case: Case, keep: Path | None = None) -> Any:

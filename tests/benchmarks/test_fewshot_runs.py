@@ -84,3 +84,18 @@ def test_arms_of_one_way_share_their_trainings(tmp_path):
     files = sorted(file.name for file in (tmp_path / "random-1-0").iterdir())
     assert files == ["supernet-0.npz", "supernet-1.npz", "supernet-2.npz", "supernet-3.npz", "supernet.npz"]
     assert again.steps == 5 * first.steps and again.seconds > first.seconds > 0
+
+
+def test_a_leaf_has_the_mean_that_its_networks_have_one_level_up_and_its_own_order():
+    scores = np.array([[1.0, 3.0, 5.0, 7.0], [20.0, 10.0, 0.0, 4.0], [0.0, 0.0, 0.0, 9.0]])
+    leaves = np.array([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]])
+    one_down = np.array([7.0, -3.0, 4.0, 8.0])  # means 2 and 6 in place of 15 and 2
+    assert fewshot.levelled(scores[:1], leaves[:1]).tolist() == scores[0].tolist()
+    assert fewshot.levelled(scores[:2], leaves[:2]).tolist() == ((scores[0] + one_down) / 2).tolist()
+    alone = fewshot.levelled(scores, leaves)  # a leaf of one network says nothing of its own
+    assert alone == pytest.approx((scores[0] + 2 * one_down) / 3)
+
+
+def test_the_way_to_an_arm_goes_by_the_arms_above_it():
+    assert fewshot.way_to("gradient-4") == ["one", "gradient-2", "gradient-4"]
+    assert [fewshot.way_to(arm) for arm in ("one", "long-2", "halves-1")] == [["one"], ["long-2"], ["one", "halves-1"]]
