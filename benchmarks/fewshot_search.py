@@ -4,8 +4,8 @@
 
 An arm of `benchmarks.fewshot` is an evaluator: a method looks 200 networks up there, by their validation loss, and the
 best 1, 3 and 10 of them are then trained alone for 12 epochs, which the table knows. "direct-12" evaluates each network
-by such a training, as many as the steps of "one", "random-1", "random-2" and "random-3" and their ten pay for;
-"direct-3" by one of 3 epochs, an early stop of all, and trains the best 1, 3 and 10 for 12. Steps are gradient steps of
+by such a training, as many as the steps of "one", "random-1" and "random-2" and their ten pay for; "direct-3" by one
+of 3 epochs, an early stop of all, and trains the best 1, 3 and 10 for 12. Steps are gradient steps of
 all trainings; regret is of the table's validation accuracy, mean of three seeds, in per cent, of the best network that
 was trained for 12 epochs.
 
@@ -17,6 +17,7 @@ import math
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,7 +92,7 @@ def tables_of(arguments: Any) -> dict[int, Table]:
 
 
 def cases_of(arm: str, seed: int, epochs: int, arguments: Any, of: int) -> list[Case]:
-    budgets = [paid_by(splits) for splits in range(4)] if arm.startswith("direct") else [arguments.lookups]
+    budgets = [paid_by(splits) for splits in range(3)] if arm.startswith("direct") else [arguments.lookups]
     scale = STEPS[12] // STEPS[3] if arm == "direct-3" else 1  # as many shorter trainings cost as much
     return [Case(arm, method, seed, scale * n, epochs, of) for method in arguments.methods for n in budgets]
 
@@ -121,7 +122,9 @@ def evaluator_of(case: Case, tables: dict[int, Table], keep: Path | None) -> tup
         values = tables[int(case.arm.removeprefix("direct-"))]
         return lambda point: float(np.mean(values.get(SPACE.numbers(SPACE.canonical(point)), math.nan))), 0
     few = fewshot.fitted(fewshot.Case(case.arm, case.seed, case.epochs, 0, 0), keep)
-    return replace(few.objective, by="loss"), few.steps
+    objective = replace(few.objective, by="loss")
+    look = cache(lambda cell: objective(SPACE.point(cell)))  # once for all methods
+    return lambda point: look(SPACE.numbers(SPACE.canonical(point))), few.steps
 
 
 class Asked:
