@@ -1,3 +1,6 @@
+from dataclasses import dataclass
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -57,6 +60,26 @@ def test_regret_is_of_the_best_that_is_trained_and_points_of_one_network_are_ask
     assert direct["steps_1"] == direct["steps_10"] == 4 * 408 and direct["regret_10"] == "10.000"
     assert found(few._replace(arm="direct-3"), asked, 0, TABLE)["steps_3"] == 4 * 102 + 3 * 408
     assert fewshot_search.COLUMNS[: len(Case._fields)] == Case._fields
+
+
+def test_supernets_are_searched_by_loss_and_a_network_is_looked_up_once_for_all_methods(monkeypatch):
+    heard = []
+
+    @dataclass(frozen=True)
+    class Objective:
+        by: str = "accuracy"
+
+        def __call__(self, point):
+            heard.append(self.by)
+            return -0.5
+
+    few = SimpleNamespace(objective=Objective(), steps=7)
+    monkeypatch.setattr(fewshot, "fitted", lambda case, keep: few)
+    evaluator, steps = fewshot_search.evaluator_of(Case("one", "random", 0, 4, 40, 3), {}, None)
+    assert (
+        steps == 7 and [evaluator(SPACE.point(numbers)) for numbers in (MEAN, MEAN, (3, 0, 0, 2, 0, 0))] == [-0.5] * 3
+    )
+    assert heard == ["loss"]
 
 
 def test_pairs_of_networks_are_told_apart_by_whether_one_sub_supernet_has_both():
