@@ -2,19 +2,22 @@
 
     python -m benchmarks.fewshot_search [--seeds 0-4] [--arms one random-2 ...] [--methods lamcts evolution]
 
-An arm of `benchmarks.fewshot` is an evaluator: a method looks 200 networks up there, and the best 1, 3 and 10 of them
-are then trained alone for 12 epochs, which the table knows. "direct-12" evaluates each network by such a training, as
-many as the steps of "one", "random-1", "random-2" and "random-3" and their ten pay for; "direct-3" by one of 3 epochs,
-and trains the best 1, 3 and 10 for 12. Steps are gradient steps of all trainings; regret is of the table's validation
-accuracy, mean of three seeds, in per cent, of the best network that was trained for 12 epochs.
+An arm of `benchmarks.fewshot` is an evaluator: a method looks 200 networks up there, by their validation loss, and the
+best 1, 3 and 10 of them are then trained alone for 12 epochs, which the table knows. "direct-12" evaluates each network
+by such a training, as many as the steps of "one", "random-1" and "random-2" and their ten pay for; "direct-3" by one
+of 3 epochs, an early stop of all, and trains the best 1, 3 and 10 for 12. Steps are gradient steps of
+all trainings; regret is of the table's validation accuracy, mean of three seeds, in per cent, of the best network that
+was trained for 12 epochs.
 
---table: as of `benchmarks.fewshot`; of one that is not complete, networks that it has not fail. Rows go to
-results/fewshot_search.csv, a search each.
+--table, --keep: as of `benchmarks.fewshot`; networks that a table lacks fail. Rows go to results/fewshot_search.csv, a
+search each.
 """
 
 import math
 import time
 from contextlib import suppress
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,6 +63,7 @@ def main() -> None:
     given.add_argument("--arms", nargs="+", default=ARMS, choices=[*fewshot.ARMS, "direct-12", "direct-3"])
     given.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     given.add_argument("--table", type=Path, help="rows of benchmarks.digits_table; default: the table that ships")
+    given.add_argument("--keep", type=Path, help="folder for trainings")
     given.add_argument("--lookups", type=int, default=LOOKUPS, help="networks that a supernet is asked for")
     smoke = {"seeds": [0], "arms": ["one", "direct-3"], "methods": ["evolution"], "lookups": 30}
     arguments = script.parsed(given, **smoke)
@@ -70,7 +74,7 @@ def main() -> None:
             cases = cases_of(arm, seed, epochs, arguments, len(tables[12]))
             with claim(sheet.path, (arm, str(seed))) as mine:
                 if mine and (left := [case for case in cases if sheet.wants(case)]):
-                    for row in measured(left, tables):
+                    for row in measured(left, tables, arguments.keep):
                         sheet.append(row)
                         script.tell(sheet, row)
     show(sheet.rows())
@@ -88,7 +92,7 @@ def tables_of(arguments: Any) -> dict[int, Table]:
 
 
 def cases_of(arm: str, seed: int, epochs: int, arguments: Any, of: int) -> list[Case]:
-    budgets = [paid_by(splits) for splits in range(4)] if arm.startswith("direct") else [arguments.lookups]
+    budgets = [paid_by(splits) for splits in range(3)] if arm.startswith("direct") else [arguments.lookups]
     scale = STEPS[12] // STEPS[3] if arm == "direct-3" else 1  # as many shorter trainings cost as much
     return [Case(arm, method, seed, scale * n, epochs, of) for method in arguments.methods for n in budgets]
 
@@ -99,10 +103,10 @@ def paid_by(splits: int) -> int:
     return ((fewshot.EPOCHS + below * fewshot.AGAIN) * EPOCH + TRAINED[-1] * STEPS[12]) // STEPS[12]
 
 
-def measured(cases: list[Case], tables: dict[int, Table]) -> Any:
+def measured(cases: list[Case], tables: dict[int, Table], keep: Path | None) -> Any:
     """Yield the rows of searches with one evaluator."""
     begin, first = time.process_time(), cases[0]
-    evaluator, spent = evaluator_of(first, tables)
+    evaluator, spent = evaluator_of(first, tables, keep)
     for case in cases:
         asked = Asked(evaluator)
         with suppress(Enough):
@@ -112,13 +116,15 @@ def measured(cases: list[Case], tables: dict[int, Table]) -> Any:
         begin = time.process_time()
 
 
-def evaluator_of(case: Case, tables: dict[int, Table]) -> tuple[Any, int]:
+def evaluator_of(case: Case, tables: dict[int, Table], keep: Path | None) -> tuple[Any, int]:
     """Return a function of a point, and the gradient steps that it has cost before it is asked."""
     if case.arm.startswith("direct"):
         values = tables[int(case.arm.removeprefix("direct-"))]
         return lambda point: float(np.mean(values.get(SPACE.numbers(SPACE.canonical(point)), math.nan))), 0
-    few = fewshot.fitted(fewshot.Case(case.arm, case.seed, case.epochs, 0, 0))
-    return few.accuracy, few.steps
+    few = fewshot.fitted(fewshot.Case(case.arm, case.seed, case.epochs, 0, 0), keep)
+    objective = replace(few.objective, by="loss")
+    look = cache(lambda cell: objective(SPACE.point(cell)))  # once for all methods
+    return lambda point: look(SPACE.numbers(SPACE.canonical(point))), few.steps
 
 
 class Asked:

@@ -73,7 +73,8 @@ class FewShot:
         budget_steps: gradient steps of all supernets together, what a splitter takes included (None: any number). A
             supernet whose split would cost more is not split, and stays a leaf (thesis 6.2.1).
         seed: of all that is drawn (0). device: as of `lamcts.neural.train.train` ("cpu").
-        folder: where each training is kept (None: nowhere): one that was killed goes on there.
+        folder: where each training is kept (None: nowhere): one that was killed goes on there, and a tree of the same
+            seed that is split at the same places again has the first trainings for nothing.
         """
         below = again or replace(recipe, epochs=max(1, round(SHORTER * recipe.epochs)))
         work = _Work(self, data, recipe, below, budget_steps, seed, device, folder)
@@ -81,12 +82,12 @@ class FewShot:
         level = [root]
         for depth in range(self.splits):
             level = [child for node in level for child in work.split(node, depth)]
-        return SubSupernets(root, data, work.steps)
+        return SubSupernets(root, data, work.steps, work.seconds)
 
 
 @dataclass(eq=False)
 class _Work:
-    """A tree on its way. `steps`: taken so far."""
+    """A tree on its way. `steps` and `seconds`: taken so far."""
 
     given: FewShot
     data: Data
@@ -97,6 +98,7 @@ class _Work:
     device: str
     folder: Path | str | None
     steps: int = 0
+    seconds: float = 0.0
 
     def __post_init__(self) -> None:
         whole_number(self.budget_steps, "budget_steps", optional=True)
@@ -138,10 +140,11 @@ class _Work:
         recipe = self.again if path else self.recipe
         file = None if self.folder is None else Path(self.folder) / f"{'-'.join(map(str, ('supernet', *path)))}.npz"
         seed = derive(self.seed, TRAINED, *path)
-        trained = train(net, self.data, recipe, seed=seed, device=self.device, checkpoint=file).net
-        assert isinstance(trained, Supernet)
+        done = train(net, self.data, recipe, seed=seed, device=self.device, checkpoint=file)
+        assert isinstance(done.net, Supernet)
         self.steps += self.steps_of(recipe)
-        return trained
+        self.seconds += done.seconds
+        return done.net
 
     def affords(self, more: int) -> bool:
         return self.budget_steps is None or self.steps + more <= self.budget_steps

@@ -55,13 +55,14 @@ class Node:
 class SubSupernets(nn.Module):
     """The leaves of a tree of supernets, which is used as one supernet is.
 
-    root: the tree. steps: gradient steps of all its supernets together. An architecture is one network, whatever it is
-    called: the point that stands for it (`canonical`) says where it belongs.
+    root: the tree. steps: gradient steps of all its supernets together. seconds: of all their trainings, those before a
+    resumption included. An architecture is one network, whatever it is called: the point that stands for it
+    (`canonical`) says where it belongs.
     """
 
-    def __init__(self, root: Node, data: Data, steps: int) -> None:
+    def __init__(self, root: Node, data: Data, steps: int, seconds: float) -> None:
         super().__init__()
-        self.root, self.data, self.steps = root, data, steps
+        self.root, self.data, self.steps, self.seconds = root, data, steps, seconds
         self.nets = nn.ModuleList(node.trained for node in root.leaves())
 
     @property

@@ -1,9 +1,9 @@
-"""An objective that looks networks up in a supernet: the validation accuracy by shared weights, without training."""
+"""An objective that looks networks up in a supernet: what they are worth by shared weights, without training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from torch import Tensor, nn
 
@@ -17,6 +17,8 @@ from lamcts.spaces.keyed import Keyed
 from lamcts.types import whole_number
 
 PERCENT, MEGA = 100.0, 1e6  # of a share; of operations
+
+By = Literal["accuracy", "loss"]
 
 
 class Shared(Protocol):
@@ -35,7 +37,7 @@ class Shared(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SupernetObjective:
-    """The validation accuracy of networks with the weights of a supernet, in per cent.
+    """The validation accuracy of networks with the weights of a supernet, in per cent, or the loss.
 
     All points of one network are looked up as the one that stands for them (`canonical`). Nothing is drawn: a call's
     seed has no say.
@@ -45,12 +47,15 @@ class SupernetObjective:
     examples: to learn from, by which the statistics of a network's batch norms are estimated anew (512; 0: the
         supernet's own, of all its architectures together); untuned.
     keyed: whether points of one network count as one, of which invalid ones are never proposed (True).
+    by: "accuracy", or "loss": 0 minus the validation loss in nats, which tells networks apart that are nearly as good,
+        where a few hundred examples give them one accuracy ("accuracy"); paper: "accuracy".
     """
 
     supernet: Shared
     data: Data
     examples: int = 512
     keyed: bool = True
+    by: By = "accuracy"
 
     maximize = True
     x0 = None
@@ -58,6 +63,8 @@ class SupernetObjective:
 
     def __post_init__(self) -> None:
         whole_number(self.examples, "examples", least=0)
+        if self.by not in get_args(By):
+            raise ValueError(f"by: expected one of {', '.join(get_args(By))}, got {self.by!r}")
 
     @property
     def architectures(self) -> ArchitectureSpace:
@@ -73,8 +80,13 @@ class SupernetObjective:
         return Keyed(inner, self.architectures.key, name=self.architectures.name) if self.keyed else inner
 
     def __call__(self, point: Point, *, seed: int | None = None) -> float:
-        """Return the validation accuracy of a point's network."""
-        return PERCENT * judge(self.network(point), self._held["valid"])[1]
+        """Return the validation accuracy of a point's network, or 0 minus its loss."""
+        loss, right = self.judged(point)
+        return PERCENT * right if self.by == "accuracy" else -loss
+
+    def judged(self, point: Point) -> tuple[float, float]:
+        """Return the validation loss of a point's network in nats, and its accuracy, a share of 1."""
+        return judge(self.network(point), self._held["valid"])
 
     def network(self, point: Point) -> nn.Module:
         """Return the stand-alone network of a point, which is judged."""
@@ -94,8 +106,9 @@ class SupernetObjective:
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
-        known = {"architectures": self.architectures.name, "data": self.data.fingerprint}
-        return known | {"weights": digest(self.supernet.state_dict()), "examples": self.examples}
+        known: dict[str, Any] = {"architectures": self.architectures.name, "data": self.data.fingerprint}
+        known |= {"weights": digest(self.supernet.state_dict()), "examples": self.examples}
+        return known if self.by == "accuracy" else known | {"by": self.by}  # journals without it are of accuracies
 
     @cached_property
     def _held(self) -> dict[str, Held]:

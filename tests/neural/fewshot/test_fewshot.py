@@ -35,7 +35,7 @@ def untrained(monkeypatch):
 
     class Done:
         def __init__(self, net):
-            self.net = net
+            self.net, self.seconds = net, 1.0
 
     def train(net, data, recipe, **given):
         told.append((net, recipe, given))
@@ -94,6 +94,7 @@ def test_steps_of_all_supernets_are_counted_and_none_is_begun_that_the_budget_ha
     again = Recipe(epochs=3, batch=10)  # of four steps an epoch
     given = FewShot(SPACE, 2, "random", sizes=SIZES)
     whole = given.fit(data, RECIPE, again=again)
+    assert whole.seconds == len(untrained) == 21  # one a training
     assert whole.steps == STEP + 20 * 12 == sum(r.epochs * (40 // r.batch) for _, r, _ in untrained)
     part = given.fit(data, RECIPE, again=again, budget_steps=STEP + 4 * 12 + 2 * 48 + 47)
     assert part.steps == STEP + 4 * 12 + 2 * 48 and len(part.leaves) == 2 * 4 + 2

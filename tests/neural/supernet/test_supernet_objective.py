@@ -42,6 +42,15 @@ def test_points_of_one_network_have_one_value(data, net):
     assert SPACE.key(POINT) == SPACE.key(DEAD) and f.report(POINT) == f.report(DEAD)
 
 
+def test_networks_can_be_looked_up_by_their_loss_which_is_another_objective_to_a_journal(data, net):
+    f, by_loss = SupernetObjective(net, data, examples=10), SupernetObjective(net, data, examples=10, by="loss")
+    assert by_loss(POINT) == -by_loss.report(POINT)["valid_loss"] < 0
+    assert by_loss.judged(POINT) == f.judged(POINT) == pytest.approx((-by_loss(POINT), f(POINT) / 100))
+    assert by_loss.fingerprint() == f.fingerprint() | {"by": "loss"} != f.fingerprint()
+    with pytest.raises(ValueError, match="by: expected one of accuracy, loss, got 'rank'"):
+        SupernetObjective(net, data, by="rank")
+
+
 def test_what_a_network_costs_comes_with_it(data, net):
     alone, costs = net.subnet(POINT), SupernetObjective(net, data).also(POINT)
     assert costs["params"] == sum(weight.numel() for weight in alone.parameters())
