@@ -18,7 +18,8 @@ from benchmarks.attacks.verdict import Broken, Case, check_own, difference
 from benchmarks.harness import sheet
 from benchmarks.harness.pool import environment
 
-EVEN = (7, 15, 23)  # cases of the uniform sampler, which is quick
+NAMES = list(lamcts.samplers.names())
+UNIFORM = range(NAMES.index("uniform"), 200, len(NAMES))  # cases of that sampler, which is quick
 
 
 def test_a_short_slice_of_every_kind_holds(tmp_path):
@@ -108,7 +109,7 @@ class TakesAnything(lamcts.Optimizer):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (LosesARow, "expected no exception|expected best|rows of the ledger|expected .* rows"),
+        (LosesARow, "no evaluation has succeeded|expected best|rows of the ledger|expected .* rows"),
         (Repeats, "expected trial number|not out and not told"),
         (RawErrors, "ask with no number: expected ValueError or .* got TypeError: raw"),
         (TakesInHalf, "expected nothing taken in by tell"),
@@ -117,10 +118,10 @@ class TakesAnything(lamcts.Optimizer):
     ],
 )
 def test_a_broken_optimizer_is_found(tmp_path, make, words):
-    for number in EVEN:
+    for number in UNIFORM[:3]:
         sessions.check(Case("sessions", 0, number), tmp_path)  # the whole one passes
-    with pytest.raises(Broken, match=words):
-        for number in range(EVEN[0], 200, 8):
+    with pytest.raises((Broken, RuntimeError), match=words):  # the soak takes any exception for a failure
+        for number in UNIFORM:
             sessions.check(Case("sessions", 0, number), tmp_path, make)
 
 
@@ -153,10 +154,10 @@ class RefusesInHalf(lamcts.Optimizer):
     ],
 )
 def test_an_optimizer_that_breaks_its_columns_is_found(tmp_path, make, words):
-    for number in EVEN:
+    for number in UNIFORM[:3]:
         columns.check(Case("columns", 0, number), tmp_path)  # the whole one passes
     with pytest.raises(Broken, match=words):
-        for number in range(EVEN[0], 200, 8):
+        for number in UNIFORM:
             columns.check(Case("columns", 0, number), tmp_path, make)
 
 
