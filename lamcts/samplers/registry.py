@@ -46,7 +46,7 @@ REGISTRY = {
     "uniform": ("lamcts.samplers.uniform", "Uniform", "scrambled Sobol draws inside the region"),
 }
 AUTO, LINEAGES = "auto", "lineages"
-BOX = 0.1  # side that a lineage begins with (untuned)
+BOX = 0.025  # side that a lineage begins with (tuned, as `Lineages` tells)
 LEAD = 100  # rows that exchanges lead for where some parameters are discrete (benchmarks/README.md, models to tune)
 
 

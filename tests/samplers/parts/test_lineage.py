@@ -33,7 +33,7 @@ def test_a_lineage_reaches_as_far_as_gains_that_shrink_go_on_to() -> None:
     one.own.take(np.arange(4))
     assert one.reach(2) == -np.inf
     one.own.take(np.arange(4, 6))
-    assert one.reach(2) == 0.0  # 2 - 1 - 1/2 - ...
+    assert one.reach(2) == pytest.approx(-1.0)  # 2 - 0.6 (2 + 0.6 (2 + ...: 1/2 would be the least that it is held to
 
 
 def test_own_rows_are_numbered_anew_and_what_is_known_is_known_of_all() -> None:
