@@ -120,7 +120,7 @@ def test_a_lineage_begins_in_its_box_and_knows_no_rows_but_its_own() -> None:
     until(search, lambda search: lineages(search)[1].session is not None)
     first, second = lineages(search)[:2]
     box = search.seen.x[second.own.rows[:10]]
-    assert np.abs(box - second.course.middle).max() <= LEAVES.box / 2
+    assert np.abs(box - second.course.middle).max() <= second.course.box / 2
     assert not {*first.own.rows.tolist()} & {*second.own.rows.tolist()}
     assert np.array_equal(second.own.x, search.seen.x[second.own.rows])
 

@@ -15,7 +15,7 @@ as the wrapped search would, and only if that was in vain a lineage is begun els
 lineage that is given up makes the next one's share smaller. Kinds of starts: parts/starts.py; rows: parts/valleys.py.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -34,7 +34,7 @@ FIRST_WINDOWS = 4  # before the first lineage may be left (untuned)
 FEW_WIDE = 20  # points spread before each start, once there are as many as a window (untuned)
 GOOD = 0.25  # share of rows better than the one that gains are measured by, as in `auto`
 # Tuned: on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
-SHARES: dict[Pace, float] = {"moving": 0.25, "slow": 0.25, "still": 0.5, "stuck": 0.9}
+SHARES: dict[Pace, float] = {"moving": 0.25, "slow": 0.4, "still": 0.5, "stuck": 0.9}
 RIPPLES = 0.12  # deviations of the losses: Rosenbrock's trend leaves 0.003 to 0.1, Levy's 0.13 to 0.4, Rastrigin's more
 PATIENCE = 2.0  # windows before a lineage is given up: on turned Rastrigin 1.5 ended some that went on to 12
 AGAIN = 0.03  # sides of the cube: nearer to where a lineage began already, another would end where that did (untuned)
@@ -50,7 +50,13 @@ class Settings(Protocol):
     @property
     def near(self) -> Sampler: ...
     @property
+    def rough(self) -> Sampler | None: ...
+    @property
     def box(self) -> float: ...
+    @property
+    def rough_box(self) -> float: ...
+    @property
+    def doubt(self) -> float: ...
     @property
     def distance(self) -> float: ...
     @property
@@ -205,36 +211,46 @@ class Explorer:
         """Begin a lineage where the trend leads to, or, once the best is stuck, at a place of another kind."""
         state, stuck = self.state, self._pace() == "stuck"
         kind = starts.kind(self.lineages, state.fails, self._rng) if stuck else "trend"
-        place = self._place(kind, stuck)
-        if place is None and not stuck:
+        course = self._course(kind, stuck)
+        if course is None:
             state.vain += 1
-            return
-        middle = None if place is None else place.tolist()
-        state.lineage = len(self.lineages)
-        course = Course(middle, len(self.seen), kind="anywhere" if place is None else kind)
-        self.lineages.append(self.lineage(course))
+        else:
+            state.lineage = len(self.lineages)
+            self.lineages.append(self.lineage(course))
 
-    def _place(self, kind: Kind, stuck: bool) -> Floats | None:
-        """Return the middle of the box that a lineage is to begin in, None for one that begins anywhere."""
-        if kind == "kick":
-            return starts.kicked(self.lineages, self.leader, self._rng)
+    def _course(self, kind: Kind, stuck: bool) -> Course | None:
+        """Return how a lineage of a kind begins, None where the trend leads back and the best is not stuck."""
+        anywhere = Course(None, len(self.seen))
         if kind == "anywhere":
-            return None
-        place = self._elsewhere(stuck, shaped=True)
-        return self._elsewhere(stuck, shaped=False) if place is None and stuck else place
+            return anywhere
+        if kind == "kick":
+            place, box = starts.kicked(self.lineages, self.leader, self._rng), self.settings.box
+            return replace(anywhere, middle=place.tolist(), kind=kind, box=box)
+        led = self._led(stuck, shaped=True)
+        if stuck:
+            return led or self._led(stuck, shaped=False) or anywhere
+        return led
 
-    def _elsewhere(self, stuck: bool, shaped: bool) -> Floats | None:
-        """Return where the trend leads to, or a draw of it where a lineage began there; None: to where the best is."""
-        trend = self._trend(shaped)
-        place = trend.lowest()
+    def _led(self, stuck: bool, shaped: bool) -> Course | None:
+        """Return that of one where the trend leads to, or a draw of it where one began there; None: where the best is.
+
+        What a draw leads to tells how far the place is in doubt.
+        """
+        settings, trend = self.settings, self._trend(shaped)
+        place, drawn = trend.lowest(), trend.lowest(self._rng)
+        doubt = float(np.sqrt(np.mean(np.square(drawn - place))))
         if any(one.course.middle and _apart(place, one.course.middle) < AGAIN for one in self.lineages):
-            place = trend.lowest(self._rng)
-        return None if self._is_near(place, stuck) else place
+            place = drawn
+        if self._is_near(place, stuck):
+            return None
+        box = settings.box if doubt < settings.doubt else settings.rough_box
+        return Course(place.tolist(), len(self.seen), kind="trend", box=box)
 
     def lineage(self, course: Course) -> Lineage:
         """Return a lineage of this course, with no rows but those that it shares."""
-        sampler = self.settings.near if course.middle else self.settings.inner
-        return Lineage(sampler, self.seen, course, self.settings.box)
+        rough = self.settings.rough if course.box > self.settings.box else None
+        sampler = (rough or self.settings.near) if course.middle else self.settings.inner
+        return Lineage(sampler, self.seen, course)
 
     def _trend(self, shaped: bool = True) -> Trend:
         rows, bottoms = telling(self.seen, self.lineages, self.leader, PATIENCE * self.window)

@@ -30,7 +30,7 @@ AGAIN = (
 NEARBY = 0.01  # sides of the cube: a best point that moves less over a window stays where it is
 STILL, STUCK = 0.02, 1e-3  # of the last window's gain: less than that in this one is the end of a descent
 NOTHING = 1e-9  # of the distance from the best to what the run began with: a gain that is none (untuned)
-SLOW = 0.05  # of the distance from the best to a good row: a gain over a window that is small
+SLOW = 0.1  # of the distance from the best to a good row: a gain over a window that is small
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Course:
 
     middle: of the box that it began in, [d]; None for one that began anywhere, as the first did.
     began: rows there were when it began; knew: how many of them are its own, all for the first and none for others.
-    kind: of the place it began at, as parts/starts.py has them. opened: points of its box so far.
+    kind: of the place it began at, as parts/starts.py has them. box: side of the box. opened: points of its box so far.
     ended: rows when it was given up, -1 before.
     """
 
@@ -47,6 +47,7 @@ class Course:
     began: int = 0
     knew: int = 0
     kind: Kind = "anywhere"
+    box: float = 0.0
     opened: int = 0
     ended: int = -1
 
@@ -54,8 +55,8 @@ class Course:
 class Lineage:
     """A search, the rows that it knows, and the course that it took. Notes are None for points of the opening."""
 
-    def __init__(self, sampler: Sampler, seen: Observations, course: Course, box: float) -> None:
-        self.sampler, self.own, self.course, self.box = sampler, OwnRows(seen), course, box
+    def __init__(self, sampler: Sampler, seen: Observations, course: Course) -> None:
+        self.sampler, self.own, self.course = sampler, OwnRows(seen), course
         self.session: Session | None = None
         self.logged = 0  # entries of its search's log that stand in ours
 
@@ -118,7 +119,7 @@ class Lineage:
     def _open(self, batch: Batch, middle: Floats, rng: np.random.Generator) -> list[Any]:
         """Take the middle of its box, then draws of it."""
         n = min(batch.missing, max(OPENING - self.course.opened, 1))
-        x = middle + self.box * (rng.random((n, len(middle))) - 0.5)
+        x = middle + self.course.box * (rng.random((n, len(middle))) - 0.5)
         if not self.course.opened:
             x[0] = middle
         taken = int(batch.take(batch.region.space.snap(np.clip(x, 0.0, 1.0))).sum())
