@@ -46,7 +46,7 @@ REGISTRY = {
     "uniform": ("lamcts.samplers.uniform", "Uniform", "scrambled Sobol draws inside the region"),
 }
 AUTO, LINEAGES = "auto", "lineages"
-BOX = 0.1  # side that a lineage begins with (untuned)
+BOX, ROUGH_BOX = 0.025, 0.1  # sides that a lineage begins with (tuned, as `Lineages` tells)
 LEAD = 100  # rows that exchanges lead for where some parameters are discrete (benchmarks/README.md, models to tune)
 
 
@@ -104,5 +104,8 @@ def leaving(space: "Space") -> "Sampler":
     from lamcts.samplers.quadratic import Quadratic
     from lamcts.samplers.turbo import Turbo
 
-    base = Turbo(length=BOX, length_min=2**-7, n_start=1, descent_share=1.0)
-    return Lineages(choose(space), Auto((base, Quadratic(length=BOX), Coordinate())), BOX)
+    near, rough = (
+        Auto((Turbo(length=box, length_min=2**-7, n_start=1, descent_share=1.0), Quadratic(length=box), Coordinate()))
+        for box in (BOX, ROUGH_BOX)
+    )
+    return Lineages(choose(space), near, rough, BOX, ROUGH_BOX)

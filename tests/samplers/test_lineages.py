@@ -20,6 +20,7 @@ from lamcts.types import Floats
 SQUARE = Box(0.0, 1.0, dim=3)
 NEAR = Auto((Turbo(length=0.1, n_start=1, candidates=50), Quadratic(length=0.1, length_min=0.02)))
 STAYS = Auto((Turbo(length=0.1, length_min=0.05, n_start=1, candidates=50), *NEAR.arms[1:]))  # in the first valley
+SOON = Auto((Turbo(length=0.4, length_min=0.2, n_start=1, candidates=50), Quadratic(length_min=0.02)))  # soon converged
 LEAVES = Lineages(STAYS, NEAR, window=16)
 
 
@@ -119,29 +120,36 @@ def test_a_lineage_begins_in_its_box_and_knows_no_rows_but_its_own() -> None:
     until(search, lambda search: lineages(search)[1].session is not None)
     first, second = lineages(search)[:2]
     box = search.seen.x[second.own.rows[:10]]
-    assert np.abs(box - second.course.middle).max() <= LEAVES.box / 2
+    assert np.abs(box - second.course.middle).max() <= second.course.box / 2
     assert not {*first.own.rows.tolist()} & {*second.own.rows.tolist()}
     assert np.array_equal(second.own.x, search.seen.x[second.own.rows])
 
 
 def test_a_smooth_valley_is_not_left_while_it_is_followed_however_slowly() -> None:
     search = Search(Lineages(AUTO, NEAR, window=20), Box(0.0, 1.0, dim=10), 0, loss=curved, given=20)
-    search.go(5, 20)
+    until(search, lambda search: expedition(search).vain > 0, batch=20, rounds=15)
     assert len(lineages(search)) == 1
     assert expedition(search).spread == 0
-    assert expedition(search).vain > 0
 
 
-def test_where_a_smooth_valley_was_followed_to_its_end_another_search_goes_on_from_all_rows() -> None:
-    search = Search(Lineages(BRIEF, NEAR, window=60), SQUARE, 0)
-    until(search, lambda search: len(lineages(search)) > 1)
-    begun = lineages(search)[1]
-    assert lineages(search)[0].done
-    assert (begun.course.middle, begun.course.shared) == (None, begun.course.began)
-    assert expedition(search).spread == 0
-    search.go(2, 4)
-    assert begun.own.rows.tolist()[: begun.course.shared] == [*range(begun.course.shared)]
-    same_future(search, 0)
+def test_where_a_smooth_valley_was_followed_to_its_end_the_search_begins_anew_as_that_it_wraps_does() -> None:
+    wrapped, alone = (Optimizer(SQUARE, sampler=each, n_init=4, seed=0) for each in (Lineages(SOON, NEAR), SOON))
+    for _ in range(25):
+        for opt in (wrapped, alone):
+            trials = opt.ask(4)
+            opt.tell(trials, [bowl(trial.x) for trial in trials])
+    assert wrapped._searches.next > 1
+    assert np.array_equal(wrapped.seen.x, alone.seen.x)
+
+
+def test_a_search_that_converged_above_what_was_known_before_goes_elsewhere() -> None:
+    opt = Optimizer(SQUARE, sampler=Lineages(SOON, NEAR), n_init=4, seed=0)
+    opt.tell_point(np.full(3, 0.3), 0.0)
+    for _ in range(25):
+        trials = opt.ask(4)
+        opt.tell(trials, [bowl(trial.x) for trial in trials])
+    assert opt._searches.next == 1
+    assert opt._searches.newest.progress.expedition.spread > 0  # type: ignore[union-attr]
 
 
 def test_a_lineage_that_is_beaten_ends_and_what_it_still_waits_for_is_taken() -> None:
