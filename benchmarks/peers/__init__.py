@@ -79,7 +79,7 @@ def find(name: str) -> Peer:
     if name == PAPER:
         return _ours("LA-MCTS as published", sampler=Turbo(scope="incumbent"), tree=LatentTree.paper())
     ours = OURS.fullmatch(name)
-    if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto", "lineages"):
+    if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto", "portfolio"):
         tree = {} if ours["tree"] == "tree" else {"tree": None}
         return _ours("one of our samplers", sampler=ours["sampler"], **tree)
     near = difflib.get_close_matches(name, all_names(), n=3)

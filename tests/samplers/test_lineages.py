@@ -20,7 +20,7 @@ from lamcts.types import Floats
 SQUARE = Box(0.0, 1.0, dim=3)
 NEAR = Auto((Turbo(length=0.1, n_start=1, candidates=50), Quadratic(length=0.1, length_min=0.02)))
 STAYS = Auto((Turbo(length=0.1, length_min=0.05, n_start=1, candidates=50), *NEAR.arms[1:]))  # in the first valley
-SOON = Auto((Turbo(length=0.4, length_min=0.2, n_start=1, candidates=50), Quadratic(length_min=0.02)))  # soon converged
+SOON = Auto((Turbo(length=0.4, length_min=0.2, n_start=1, candidates=50), Quadratic(length_min=0.3)))  # soon converged
 LEAVES = Lineages(STAYS, NEAR, window=16)
 
 
@@ -266,12 +266,16 @@ def test_a_state_of_the_search_it_wraps_is_that_searchs() -> None:
 # Settings -----------------------------------------------------------------------------------------------------------
 
 
-def test_its_name_wraps_the_default() -> None:
-    made = samplers.make("lineages", SQUARE)
+def test_on_reals_alone_the_default_is_a_portfolio_that_begins_again() -> None:
+    made = samplers.choose(SQUARE)
     assert isinstance(made, Lineages)
-    assert made.inner == samplers.choose(SQUARE)
+    assert made.inner == samplers.make("portfolio", SQUARE)
+    mixed = Space(
+        {"rate": Float(0.0, 1.0), "size": Float(0.0, 1.0), "more": Float(0.0, 1.0), "kind": Choice(["a", "b"])}
+    )
+    assert samplers.choose(mixed) == samplers.make("portfolio", mixed)
     with pytest.raises(ValueError, match="expected one of"):
-        samplers.make("lineages:three", SQUARE)
+        samplers.make("portfolio:three", SQUARE)
 
 
 @pytest.mark.parametrize("wrong", [{"box": 0.0}, {"box": 2.0}, {"distance": -1.0}, {"window": 0}])
