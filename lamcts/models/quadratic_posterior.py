@@ -13,10 +13,10 @@ Letters: n rows, d coordinates.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.types import Floats
 
 # Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
@@ -25,7 +25,7 @@ JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide
 FINE = 1e-13  # the same of one polynomial by itself: 1e-10 hides a valley's floor whose walls are 1e6 times as steep
 TINY = 1e-300  # keeps quotients by it, and logarithms of it, finite
 LEAPS = 2  # places that a fit tries anywhere on GRID (tuned: leaps mended most bad seeds of Rosenbrock; 2 is untuned)
-SEARCH: Any = {"maxiter": 60, "ftol": 1e-12, "gtol": 1e-9}  # of L-BFGS-B: far finer than a model of so few rows is
+SEARCH = Limits(60, ftol=1e-12, gtol=1e-9)  # of L-BFGS-B: far finer than a model of so few rows is
 NEWTON = 10  # steps at most, each of which lets some coordinates go to their bounds (untuned)
 
 Place = tuple[int, ...]  # a choice of each hyper-parameter, by its position in GRID
@@ -61,15 +61,11 @@ class Quadric:
 
         `low <= 0 <= high`; coordinates where both are 0 stay 0. price: what is added to the value and the gradient.
         """
-        from scipy import optimize
-
         steepest = float(np.abs(self.gradient * (high > low)).max(initial=0.0))
         start = np.clip(-self.gradient / max(steepest, TINY) / 2, low, high)
-        bounds = np.stack([low, high], axis=1)
         slope = self.slope if price is None else self._priced(price)
-        minimize: Any = optimize.minimize
-        found = minimize(slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=SEARCH)
-        result: Floats = np.clip(found.x, low, high)
+        found, _ = lowest(slope, start, low, high, SEARCH)
+        result: Floats = np.clip(found, low, high)
         told = price is None and len(self.weights) > unknowns(len(result))
         return self._finished(result, low, high) if told else result
 
