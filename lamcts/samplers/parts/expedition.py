@@ -133,10 +133,10 @@ class Explorer:
             self._set_off()
 
     def conclude(self) -> None:
-        """End it all where the best has converged without ripples, and has gained on what was known before it began."""
+        """End it all where the first converged without ripples, and has gained on what was known before it began."""
         state, best = self.state, self.best
-        if state.lineage < 0 and not state.spreading and best.done and best.gained(self._first):
-            state.over = self._trend().ripples < RIPPLES
+        if len(self.lineages) == 1 and not state.spreading and best.done and best.gained(self._first):
+            state.over = self._is_smooth(self._trend())
 
     def _judge(self, new: Lineage, leads: bool) -> None:
         """End the expedition, if its lineage is the best by now, or will not be."""
@@ -194,12 +194,19 @@ class Explorer:
         """Spread points out, unless there is no other valley to be found from what is known."""
         state, pace, trend = self.state, self._pace(), self._trend()
         state.looked = self.best.told
-        smooth = trend.ripples < RIPPLES
+        smooth = self._is_smooth(trend)
         if self._is_vain(trend, pace, smooth):
             state.vain += 1
         else:
             wanted = 0 if pace == "slow" else self.window - state.spread
             state.spreading, state.wide = True, max(FEW_WIDE, wanted)
+
+    def _is_smooth(self, trend: Trend) -> bool:
+        """Return whether there are no ripples, hence but one valley; a first lineage that was left had met some.
+
+        Few rows of other valleys look smooth: on turned Levy the search waited for the best to converge once more.
+        """
+        return len(self.lineages) == 1 and trend.ripples < RIPPLES
 
     def _is_vain(self, trend: Trend, pace: Pace, smooth: bool) -> bool:
         """Return whether the best is to go on alone."""
