@@ -10,8 +10,8 @@ stuck    has ended, or nearly                                   a new lineage on
                                                                 leads back to where the best is
 
 Ripples are what makes valleys: a trend that leaves little of the losses unexplained knows but one, and the way down is
-to follow it. So where there are none a best that is stuck goes on until its search has converged; then all begins anew,
-as the wrapped search would, and only if that was in vain a lineage is begun elsewhere. While the best still gains, each
+to follow it. So where there are none a best that is stuck goes on until its search has converged, or two windows gain
+nothing: once it has converged all begins anew, as by the wrapped search, unless that was in vain already. While the best still gains, each
 lineage that is given up makes the next one's share smaller. Kinds of starts: parts/starts.py; rows: parts/valleys.py.
 """
 
@@ -211,7 +211,7 @@ class Explorer:
     def _is_vain(self, trend: Trend, pace: Pace, smooth: bool) -> bool:
         """Return whether the best is to go on alone."""
         if pace == "stuck":
-            return smooth and not self.best.done
+            return smooth and not self.best.ended(self.window, self._first)
         return smooth or self._is_near(trend.lowest())
 
     def _set_off(self) -> None:
