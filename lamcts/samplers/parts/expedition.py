@@ -3,16 +3,17 @@
 pace     the best lineage                                       what happens
 -------  -----------------------------------------------------  --------------------------------------------------------
 moving   gains                                                  nothing
-slow     gains little, and may be on its way yet                a new lineage, on a quarter of the evaluations, if the
+slow     gains little, and may be on its way yet                a new lineage, on two fifths of the evaluations, if the
                                                                 trend has ripples and leads elsewhere
 still    polishes one place, and gains ever less                the same, on half of them
-stuck    has ended, or nearly                                   a new lineage on nine tenths, anywhere if the trend
-                                                                leads back to where the best is
+stuck    has ended, or nearly                                   a new lineage on nine tenths, of any kind if those that
+                                                                the trend began have failed, or it leads back
 
 Ripples are what makes valleys: a trend that leaves little of the losses unexplained knows but one, and the way down is
 to follow it. So where there are none a best that is stuck goes on until its search has converged, or two windows gain
-nothing: once it has converged all begins anew, as by the wrapped search, unless that was in vain already. While the best still gains, each
-lineage that is given up makes the next one's share smaller. Kinds of starts: parts/starts.py; rows: parts/valleys.py.
+nothing: once it has converged all begins anew, as by the wrapped search, unless that was in vain already. While the
+best still gains, each lineage that is given up makes the next one's share smaller. Kinds of starts: parts/starts.py;
+rows that the trend is told by: parts/valleys.py.
 """
 
 from dataclasses import dataclass, replace
