@@ -133,7 +133,9 @@ def test_a_smooth_valley_is_not_left_while_it_is_followed_however_slowly() -> No
 
 
 def test_where_a_smooth_valley_was_followed_to_its_end_the_search_begins_anew_as_that_it_wraps_does() -> None:
-    wrapped, alone = (Optimizer(SQUARE, sampler=each, n_init=4, seed=0) for each in (Lineages(SOON, NEAR), SOON))
+    wrapped, alone = (
+        Optimizer(SQUARE, sampler=each, n_init=4, seed=0) for each in (Lineages(SOON, NEAR, window=60), SOON)
+    )
     for _ in range(25):
         for opt in (wrapped, alone):
             trials = opt.ask(4)

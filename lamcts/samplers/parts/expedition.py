@@ -3,16 +3,17 @@
 pace     the best lineage                                       what happens
 -------  -----------------------------------------------------  --------------------------------------------------------
 moving   gains                                                  nothing
-slow     gains little, and may be on its way yet                a new lineage, on a quarter of the evaluations, if the
+slow     gains little, and may be on its way yet                a new lineage, on two fifths of the evaluations, if the
                                                                 trend has ripples and leads elsewhere
 still    polishes one place, and gains ever less                the same, on half of them
-stuck    has ended, or nearly                                   a new lineage on nine tenths, anywhere if the trend
-                                                                leads back to where the best is
+stuck    has ended, or nearly                                   a new lineage on nine tenths, of any kind if those that
+                                                                the trend began have failed, or it leads back
 
 Ripples are what makes valleys: a trend that leaves little of the losses unexplained knows but one, and the way down is
-to follow it. So where there are none a best that is stuck goes on until its search has converged; then all begins anew,
-as the wrapped search would, and only if that was in vain a lineage is begun elsewhere. While the best still gains, each
-lineage that is given up makes the next one's share smaller. Kinds of starts: parts/starts.py; rows: parts/valleys.py.
+to follow it. So where there are none a best that is stuck goes on until its search has converged, or two windows gain
+nothing: once it has converged all begins anew, as by the wrapped search, unless that was in vain already. While the
+best still gains, each lineage that is given up makes the next one's share smaller. Kinds of starts: parts/starts.py;
+rows that the trend is told by: parts/valleys.py.
 """
 
 from dataclasses import dataclass, replace
@@ -133,10 +134,10 @@ class Explorer:
             self._set_off()
 
     def conclude(self) -> None:
-        """End it all where the best has converged without ripples, and has gained on what was known before it began."""
+        """End it all where the first converged without ripples, and has gained on what was known before it began."""
         state, best = self.state, self.best
-        if state.lineage < 0 and not state.spreading and best.done and best.gained(self._first):
-            state.over = self._trend().ripples < RIPPLES
+        if len(self.lineages) == 1 and not state.spreading and best.done and best.gained(self._first):
+            state.over = self._is_smooth(self._trend())
 
     def _judge(self, new: Lineage, leads: bool) -> None:
         """End the expedition, if its lineage is the best by now, or will not be."""
@@ -194,17 +195,24 @@ class Explorer:
         """Spread points out, unless there is no other valley to be found from what is known."""
         state, pace, trend = self.state, self._pace(), self._trend()
         state.looked = self.best.told
-        smooth = trend.ripples < RIPPLES
+        smooth = self._is_smooth(trend)
         if self._is_vain(trend, pace, smooth):
             state.vain += 1
         else:
             wanted = 0 if pace == "slow" else self.window - state.spread
             state.spreading, state.wide = True, max(FEW_WIDE, wanted)
 
+    def _is_smooth(self, trend: Trend) -> bool:
+        """Return whether there are no ripples, hence but one valley; a first lineage that was left had met some.
+
+        Few rows of other valleys look smooth: on turned Levy the search waited for the best to converge once more.
+        """
+        return len(self.lineages) == 1 and trend.ripples < RIPPLES
+
     def _is_vain(self, trend: Trend, pace: Pace, smooth: bool) -> bool:
         """Return whether the best is to go on alone."""
         if pace == "stuck":
-            return smooth and not self.best.done
+            return smooth and not self.best.ended(self.window, self._first)
         return smooth or self._is_near(trend.lowest())
 
     def _set_off(self) -> None:

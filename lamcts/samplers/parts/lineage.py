@@ -21,11 +21,8 @@ Pace = Literal["moving", "slow", "still", "stuck"]
 Kind = Literal["trend", "kick", "anywhere"]  # of the place that a lineage begins at
 
 OPENING = 10  # points in the box that a lineage begins with, before its search is started (untuned)
-AGAIN = (
-    0.6,
-    0.8,
-)  # of a window's gain, at least and at most, is taken to come again in the next. With no least a lineage
-# on turned Levy was given up at 0.35 on its way to 0; a gain that stays would have no end (untuned)
+AGAIN = 0.6, 0.8  # of a window's gain, at least and at most, is taken to come again in the next one (untuned)
+# With no least a lineage on turned Levy was given up at 0.35 on its way to 0; a gain that stays would have no end.
 # Tuned: on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
 NEARBY = 0.01  # sides of the cube: a best point that moves less over a window stays where it is
 STILL, STUCK = 0.02, 1e-3  # of the last window's gain: less than that in this one is the end of a descent
@@ -162,6 +159,11 @@ class Lineage:
     def gained(self, first: float) -> bool:
         """Return whether it is better than what it knew when it began; `first` as of `pace`."""
         return _least(self.own.y[: self.course.knew]) - self.best > NOTHING * (first - self.best)
+
+    def ended(self, window: int, first: float) -> bool:
+        """Return whether two windows in a row gained nothing; `first` as of `pace`."""
+        now, before = self.gains(window)
+        return self.done or now + before <= NOTHING * (first - self.best)
 
     def reach(self, window: int) -> float:
         """Return the loss that it would end at, if its gains go on to shrink about as they do."""
