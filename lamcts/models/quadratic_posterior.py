@@ -22,19 +22,23 @@ from lamcts.types import Floats
 # Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
 LEVEL = 10.0  # standard deviation of c, in those of g: wide, so that the rows alone say it (untuned)
 JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide alive (untuned)
+FINE = 1e-13  # the same of one polynomial by itself: 1e-10 hides a valley's floor whose walls are 1e6 times as steep
 TINY = 1e-300  # keeps quotients by it, and logarithms of it, finite
 LEAPS = 2  # places that a fit tries anywhere on GRID (tuned: leaps mended most bad seeds of Rosenbrock; 2 is untuned)
 SEARCH: Any = {"maxiter": 60, "ftol": 1e-12, "gtol": 1e-9}  # of L-BFGS-B: far finer than a model of so few rows is
+NEWTON = 10  # steps at most, each of which lets some coordinates go to their bounds (untuned)
 
 Place = tuple[int, ...]  # a choice of each hyper-parameter, by its position in GRID
 
-GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g (tuned: a wider grid was no better)
+GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g (tuned: more of curvature and bowl were no better)
     (0.03, 0.3, 3.0),  # curvature
     (0.03, 0.3, 3.0),  # bowl
-    (1e-4, 1e-3, 1e-2, 0.1, 1.0),  # remainder
+    (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0),  # remainder (down to 1e-4 turned ellipsoids ended at 1e3)
     (0.0, 0.03, 0.1, 0.3, 1.0, 3.0),  # noise
 )
-MIDDLE: Place = tuple(len(values) // 2 for values in GRID)  # where the first climb begins
+MIDDLE: Place = (1, 1, 6, 3)  # where the first climb begins
+OF_FEW: Place = (0, 0, 4, 0)  # least positions where a whole curvature has more unknowns than there are rows: any such
+# rows lie on a polynomial, and its draws are not to be taken for certain
 Slope = Callable[[Floats], tuple[float, Floats]]  # the value and the gradient [d] at a step [d]
 
 
@@ -66,7 +70,34 @@ class Quadric:
         minimize: Any = optimize.minimize
         found = minimize(slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=SEARCH)
         result: Floats = np.clip(found.x, low, high)
-        return result
+        told = price is None and len(self.weights) > unknowns(len(result))
+        return self._finished(result, low, high) if told else result
+
+    def _finished(self, s: Floats, low: Floats, high: Floats) -> Floats:
+        """Return where Newton's steps along the coordinates that are not at a bound lead to from `s` [d].
+
+        The floor of a valley whose walls are a thousand times as steep is beyond a few dozen steps of L-BFGS.
+        """
+        from scipy.linalg import lapack
+
+        hessian = (self.steps.T * self.weights) @ self.steps
+        hessian[np.diag_indices(len(s))] += self.isotropic
+        value, slope = self.slope(s)
+        for _ in range(NEWTON):
+            free = (high > low) & ((s > low) | (slope < 0)) & ((s < high) | (slope > 0))
+            if not free.any():
+                break
+            _, step, info = lapack.dposv(hessian[np.ix_(free, free)], slope[free])
+            if info:
+                break
+            other = s.copy()
+            other[free] -= step
+            other = np.clip(other, low, high)
+            less, turned = self.slope(other)
+            if not less < value:
+                break
+            s, value, slope = other, less, turned
+        return s
 
     def _priced(self, price: Slope) -> Slope:
         def slope(s: Floats) -> tuple[float, Floats]:
@@ -103,6 +134,7 @@ class Kernel:
         self._products = steps @ steps.T  # [n, n]
         self.squares = np.einsum("ij,ij->i", steps, steps)  # [n]
         self._bowls = np.outer(self.squares, self.squares)  # [n, n]
+        self._jitter = FINE if len(steps) > unknowns(steps.shape[1]) else JITTER
 
     def factor(self, place: Place, rows: slice = slice(None)) -> Factor | None:
         """Return the factor for some rows; None where the kernel is singular."""
@@ -110,15 +142,20 @@ class Kernel:
         products = self._products[rows, rows]
         kernel = products * (1.0 + curvature**2 / 2 * products) + LEVEL**2
         kernel += bowl**2 / 4 * self._bowls[rows, rows]
-        return factored(kernel, noise**2 + remainder**2 / 6 * self.squares[rows] ** 3)
+        return factored(kernel, noise**2 + remainder**2 / 6 * self.squares[rows] ** 3, self._jitter)
 
 
-def factored(kernel: Floats, errors: Floats) -> Factor | None:
+def unknowns(d: int) -> int:
+    """Return how many coefficients a quadratic polynomial of `d` coordinates has."""
+    return (d + 1) * (d + 2) // 2
+
+
+def factored(kernel: Floats, errors: Floats, jitter: float = JITTER) -> Factor | None:
     """Return the factor of a kernel [n, n], which is spent, with its errors [n] on the diagonal; None: singular."""
     from scipy.linalg import lapack
 
     diagonal = np.arange(len(kernel))
-    kernel[diagonal, diagonal] += errors + JITTER * kernel[diagonal, diagonal]
+    kernel[diagonal, diagonal] += errors + jitter * kernel[diagonal, diagonal]
     root, info = lapack.dpotrf(kernel.T, lower=1, clean=0, overwrite_a=1)
     return None if info else Factor(root, errors)
 
@@ -134,7 +171,9 @@ class QuadraticPosterior:
     def __init__(self, steps: Floats, losses: Floats, place: Place | None, rng: np.random.Generator) -> None:
         self.steps, self._losses = steps, losses
         self._kernel = Kernel(steps)
+        self._least = (0,) * len(GRID) if len(steps) > unknowns(steps.shape[1]) else OF_FEW
         if place is not None:
+            place = tuple(max(own) for own in zip(place, self._least, strict=True))
             self.place, self._fit = self._climb(place, self._fitted(place), [int(rng.integers(len(GRID)))])
             self._leap(rng)
             return
@@ -182,7 +221,7 @@ class QuadraticPosterior:
         """Return the best of `place` and, axis by axis, its neighbours."""
         for axis in axes:
             for position in (place[axis] - 1, place[axis] + 1):
-                if 0 <= position < len(GRID[axis]):
+                if self._least[axis] <= position < len(GRID[axis]):
                     near = (*place[:axis], position, *place[axis + 1 :])
                     other = self._fitted(near)
                     if other.evidence > fit.evidence:
@@ -195,7 +234,7 @@ class QuadraticPosterior:
         Noise and remainder explain each other's errors: less of one is better only with more of the other.
         """
         for _ in range(LEAPS):
-            place = tuple(int(rng.integers(len(values))) for values in GRID)
+            place = tuple(int(rng.integers(low, len(values))) for low, values in zip(self._least, GRID, strict=True))
             fit = self._fitted(place)
             if fit.evidence > self._fit.evidence:
                 self.place, self._fit = place, fit

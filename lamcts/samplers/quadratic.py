@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.models.quadratic_posterior import Place, QuadraticPosterior, Slope
+from lamcts.models.quadratic_posterior import Place, QuadraticPosterior, Slope, unknowns
 from lamcts.models.scale import Scale
 from lamcts.models.success import success_near
 from lamcts.observations import Observations
@@ -30,7 +30,8 @@ from lamcts.types import Floats, Rows, whole_number
 MOST_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
 LEAST_ROWS_EACH = 10  # for each parameter: what the model had before it was given the rows of a whole curvature
 NEAR = 2.0  # boxes: rows within take part (untuned)
-FAR = 8.0  # boxes: rows within take part where they help to tell the near ones (tuned, with the number of rows)
+REACHES = (np.inf, 8.0, NEAR)  # boxes: the rows within each take part where they tell those of the next better, all of
+# them once they are enough for a whole curvature (with 8 at most a turned ellipsoid took 1000 evaluations, so 500)
 AGAIN = 0.25  # of the first side, where a search with constraints begins from a draw: as COBYLA's half cube (untuned)
 MEAN_EVERY = 10  # results at least from one step of the model's mean to the next, whose model is else all but the same:
 # as many as the batches that the rest was tuned in (tuned: after every success it crept into the first valley)
@@ -51,9 +52,9 @@ class Quadratic(LocalSampler):
     failure_tolerance: evaluations of one box in a row that do not before it halves (6; evaluations), half of them where
         there are constraints; tuned: more was no better, and d / 3 better on rover, worse in 100 dimensions.
     rows: most rows in the model, the nearest ones (None: (d + 1)(d + 2), twice the unknowns of a quadratic polynomial,
-        and at least 10 d, but at most 500; rows): those within twice the box, those within eight times where they tell
-        the near ones better, and 2 d + 1 at least; tuned: with 10 d it never saw the whole curvature; paper: NEWUOA
-        keeps 2 d + 1 rows, as Powell advises.
+        and at least 10 d, but at most 500; rows): those within twice the box, those within eight times or however far
+        where they tell the nearer ones better, and 2 d + 1 at least; tuned: with 10 d it never saw the whole curvature;
+        paper: NEWUOA keeps 2 d + 1 rows, as Powell advises.
     temperature: of the draws (1.0; times the posterior's own deviations); untuned.
     """
 
@@ -84,13 +85,13 @@ class Quadratic(LocalSampler):
 
     def most_rows(self, d: int, within: int) -> int:
         """Return how many rows take part in the model of `d` parameters where so many lie within reach."""
-        most = self.rows or min(max(LEAST_ROWS_EACH * d, (d + 1) * (d + 2)), MOST_ROWS)
+        most = self.rows or min(max(LEAST_ROWS_EACH * d, 2 * unknowns(d)), MOST_ROWS)
         return min(most, max(2 * d + 1, within))
 
 
 @dataclass
 class _Progress(DescentProgress):
-    places: list[Place | None] = field(default_factory=lambda: [None, None])  # where fits start: far rows', near ones'
+    places: list[Place | None] = field(default_factory=lambda: [None] * len(REACHES))  # where fits to the rows start
     mean_at: int | None = None  # rows seen when the model's mean was last followed
 
 
@@ -136,27 +137,36 @@ class _QuadraticSession(DescentSession[_Progress]):
         """Return the model of the rows round `centre` [d], None where there are none beside it."""
         good = self.seen.good
         far, off = distances(self.seen, good, centre)
-        within = (int(np.count_nonzero(off <= reach * half)) for reach in (NEAR, FAR))
-        first, most = (self.settings.most_rows(self.seen.dim, n) for n in within)
+        within = (int(np.count_nonzero(off <= reach * half)) for reach in REACHES)
+        counts = [self.settings.most_rows(self.seen.dim, n) for n in within]
+        if counts[0] <= unknowns(self.seen.dim):
+            counts[0] = counts[1]
         near = np.arange(len(good))
-        if len(good) > most:
-            near = np.argpartition(far, most - 1)[:most]
+        if len(good) > counts[0]:
+            near = np.argpartition(far, counts[0] - 1)[: counts[0]]
         near = near[np.argsort(far[near], kind="stable")]
         if far[near[-1]] == 0:
             return None
         y = self.seen.y[good[near]]
         losses = Scale.of(y).down(y)
-        return self._fitted((self.seen.x[good[near]] - centre) / half, losses - losses[0], first)
+        return self._fitted((self.seen.x[good[near]] - centre) / half, losses - losses[0], counts)
 
-    def _fitted(self, steps: Floats, losses: Floats, first: int) -> QuadraticPosterior:
-        """Return the model of all steps [n, d] and losses [n], or of the `first` ones if it tells those better."""
-        model = QuadraticPosterior(steps, losses, self.progress.places[0], self.progress.rng)
-        self.progress.places[0] = model.place
-        if first >= len(losses):
-            return model
-        narrow = QuadraticPosterior(steps[:first], losses[:first], self.progress.places[1], self.progress.rng)
-        self.progress.places[1] = narrow.place
-        return narrow if narrow.evidence > model.evidence_of(first) else model
+    def _fitted(self, steps: Floats, losses: Floats, counts: list[int]) -> QuadraticPosterior:
+        """Return the model of all steps [n, d] and losses [n], or of the first ones that it tells worse than their own.
+
+        counts: how many rows lie within each of REACHES, at most.
+        """
+        model = self._model_of(0, steps, losses)
+        for i, n in enumerate(counts):
+            if i and n < counts[i - 1]:
+                near = self._model_of(i, steps[:n], losses[:n])
+                model = near if near.evidence > model.evidence_of(n) else model
+        return model
+
+    def _model_of(self, i: int, steps: Floats, losses: Floats) -> QuadraticPosterior:
+        model = QuadraticPosterior(steps, losses, self.progress.places[i], self.progress.rng)
+        self.progress.places[i] = model.place
+        return model
 
     def tell(self, notes: list[int], rows: Rows) -> None:
         best = np.inf if self.incumbent is None else self.seen.y[self.incumbent]

@@ -41,7 +41,7 @@ IMPATIENT = {
     "turbo-impatient": lambda: Turbo(length_min=0.2, failure_tolerance=2),
     "turbo-fenced": lambda: Turbo(length_min=0.2, failure_tolerance=3, scope="incumbent"),
     "turbo-unsettled": lambda: Turbo(length_min=0.2, failure_tolerance=3, scope="selected"),
-    "quadratic-impatient": lambda: Quadratic(length_min=0.1, failure_tolerance=3),
+    "quadratic-impatient": lambda: Quadratic(length_min=0.3, failure_tolerance=2),
     "coordinate-impatient": lambda: Coordinate(patience=12),
     "cma-impatient": lambda: Cma(tolx=0.05, tolfun=0.2),
     "hillclimb-impatient": lambda: HillClimb(patience=6),

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lamcts.models.quadratic_posterior import GRID, JITTER, LEVEL, MIDDLE, Place, QuadraticPosterior, Quadric
+from lamcts.models.quadratic_posterior import FINE, GRID, LEVEL, MIDDLE, Place, QuadraticPosterior, Quadric
 from lamcts.observations import Floats
 
-PLACES: list[Place] = [(0, 0, 0, 1), MIDDLE, (2, 0, 4, 0), (0, 2, 1, 5), (2, 2, 3, 3)]
+PLACES: list[Place] = [(0, 0, 4, 1), MIDDLE, (2, 0, 8, 0), (0, 2, 5, 5), (2, 2, 7, 3)]
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -40,7 +40,7 @@ class Dense:
         features = self.features(steps)
         errors = noise**2 + remainder**2 / 6 * (steps**2).sum(1) ** 3
         covariance = features @ features.T + np.diag(errors)
-        self.errors = np.diag(errors) + JITTER * np.diag(np.diag(covariance))
+        self.errors = np.diag(errors) + FINE * np.diag(np.diag(covariance))
         self.covariance = features @ features.T + self.errors
         self.gain = np.linalg.solve(self.covariance, features).T  # [features, n]
         self.mean = self.gain @ losses
@@ -272,3 +272,55 @@ def test_another_unit_of_the_losses_changes_the_size_of_the_model_alone(seed: in
     )
     assert one.place == other.place
     assert np.array_equal(one.mean().gradient * 2.0**-30, other.mean().gradient)
+
+
+def valley(d: int, condition: float) -> Floats:
+    """Return the second derivatives [d, d] of a turned bowl, from 1 to `condition`."""
+    turn = stats.ortho_group.rvs(d, random_state=3)
+    return np.asarray((turn * np.geomspace(1.0, condition, d)) @ turn.T)
+
+
+def steep(bend: Floats, lowest: Floats) -> Quadric:
+    """Return the bowl of these second derivatives [d, d] round `lowest` [d], as the model of as many rows tells it."""
+    d = len(lowest)
+    return Quadric(-bend @ lowest, np.tile(np.linalg.cholesky(bend).T, (d, 1)), np.full(d * d, 1 / d), 0.0)
+
+
+def test_the_floor_of_a_steep_valley_is_found_to_its_end() -> None:
+    bend, lowest = valley(10, 1e6), rng().uniform(-0.3, 0.3, 10)
+    quadric = steep(bend, lowest)
+    found = quadric.lowest(np.full(10, -1.0), np.full(10, 1.0))
+    np.testing.assert_allclose(found, lowest, atol=1e-8)
+
+
+def test_at_the_end_of_a_steep_valley_no_step_within_the_bounds_is_lower() -> None:
+    bend, lowest = valley(10, 1e6), rng(4).uniform(-0.3, 0.3, 10)
+    quadric = steep(bend, lowest)
+    low, high = np.full(10, -0.1), np.full(10, 0.1)
+    found = quadric.lowest(low, high)
+    slope = quadric.slope(found)[1]
+    free = (found > low) & (found < high)
+    assert 0 < free.sum() < 10
+    assert np.abs(slope[free]).max() < 1e-12 * np.abs(bend).max()
+    assert (slope[found <= low] >= 0).all() and (slope[found >= high] <= 0).all()
+
+
+def test_rows_of_a_steep_valley_place_its_lowest_point() -> None:
+    bend, lowest = valley(6, 1e6), np.full(6, 0.4)
+    steps = rng().uniform(-2, 2, (60, 6))
+    steps[0] = 0
+    losses = np.einsum("ni,ij,nj->n", steps - lowest, bend, steps - lowest)
+    model = QuadraticPosterior(steps, (losses - losses[0]) / np.ptp(losses), None, rng())
+    found = model.mean().lowest(np.full(6, -1.0), np.full(6, 1.0)) - lowest
+    assert found @ bend @ found < 1e-12 * losses[0]
+
+
+@pytest.mark.parametrize("n", [10, 11])
+def test_no_fewer_rows_than_unknowns_are_taken_for_a_polynomial_without_remainder(n: int) -> None:
+    steps = rng().uniform(-1, 1, (n, 3))  # 10 unknowns
+    steps[0] = 0
+    losses = steps @ [1.0, -2.0, 0.5] + (steps**2).sum(1)
+    model = QuadraticPosterior(steps, losses, None, rng())
+    for seed in range(20):
+        model = QuadraticPosterior(steps, losses, model.place, rng(seed))
+    assert (GRID[2][model.place[2]] < 1e-4) == (n > 10)
