@@ -26,6 +26,11 @@ REGISTRY = {
         "Coordinate",
         "one parameter at a time by expected improvement, then what helped together",
     ),
+    "population": (
+        "lamcts.samplers.population",
+        "Population",
+        "a mean that steps by recombination, across ripples: CMA-ES as an arm, without a library",
+    ),
     "bo": (
         "lamcts.samplers.bo",
         "GpBo",
