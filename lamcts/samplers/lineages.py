@@ -32,12 +32,11 @@ class Lineages(LocalSampler):
 
     The method is ours; its closest relatives are CGU's convex underestimators of local minima (Phillips, Rosen and
     Walke 1995) and MetaMax (Gyorgy and Kocsis 2011). Of one loss without constraints, where all parameters are
-    continuous; else it is `otherwise`.
+    continuous; else it is `inner`.
 
     inner: the search that goes on until it stands still, and that begins anywhere where no trend leads elsewhere.
     near: the search of the lineages that begin in a box, with the ten results of that box.
     rough: the same where the trend's place is in doubt (None: `near`).
-    otherwise: the search where there are constraints, several objectives or discrete parameters (None: `inner`).
     box: side of that box (0.025; share of the cube); tuned: from places that a trend leads to, 260 evaluations end at
         2 on turned Rastrigin, with 0.1 at 14, and at 0.004 on turned Levy, with 0.1 at 0.11.
     rough_box: the same where the trend's place is in doubt (0.1; share of the cube); untuned.
@@ -52,7 +51,6 @@ class Lineages(LocalSampler):
     inner: Sampler
     near: Sampler
     rough: Sampler | None = None
-    otherwise: Sampler | None = None
     box: float = 0.025
     rough_box: float = 0.1
     doubt: float = 0.05
@@ -68,7 +66,7 @@ class Lineages(LocalSampler):
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
         if not (seen.plain and region.space.continuous.all()):
-            return fitting(self.otherwise or self.inner, seen).start(region, seen, rng)
+            return fitting(self.inner, seen).start(region, seen, rng)
         first = Lineage(self.inner, seen, Course(None, len(seen), len(seen)))
         rows = first.own.take(np.arange(len(seen)))
         first.start(region, rng)
@@ -79,7 +77,7 @@ class Lineages(LocalSampler):
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Session:
         if "lineages" not in state:
-            return fitting(self.otherwise or self.inner, seen).restore(state, log, region, seen)
+            return fitting(self.inner, seen).restore(state, log, region, seen)
         session = _LineagesSession(self, region, seen, from_json(_Progress, state), [])
         session.restored(state["lineages"], log)
         return session

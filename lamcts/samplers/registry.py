@@ -87,7 +87,8 @@ def choose(space: "Space") -> "Sampler":
 
     if Parameters(space).mostly_discrete:
         return Exchange()
-    return leaving(space) if space.continuous.all() else portfolio(space)
+    search = portfolio(space)
+    return leaving(search) if space.continuous.all() else search
 
 
 def portfolio(space: "Space") -> "Sampler":
@@ -108,15 +109,11 @@ def portfolio(space: "Space") -> "Sampler":
     return Auto((*arms, Exchange()), lead=LEAD if Parameters(space).partly_discrete else 0)
 
 
-def leaving(space: "Space") -> "Sampler":
-    """Return the portfolio of a space of reals, with a population beside it, as the first of lineages.
-
-    The others are portfolios, in a small box each.
-    """
+def leaving(search: "Sampler") -> "Sampler":
+    """Return a search of reals as the first of lineages: the others are portfolios, in a small box each."""
     from lamcts.samplers.auto import Auto
     from lamcts.samplers.coordinate import Coordinate
     from lamcts.samplers.lineages import Lineages
-    from lamcts.samplers.population import Population
     from lamcts.samplers.quadratic import Quadratic
     from lamcts.samplers.turbo import Turbo
 
@@ -124,6 +121,4 @@ def leaving(space: "Space") -> "Sampler":
         Auto((Turbo(length=box, length_min=2**-7, n_start=1, descent_share=1.0), Quadratic(length=box), Coordinate()))
         for box in (BOX, ROUGH_BOX)
     )
-    plain = portfolio(space)
-    assert isinstance(plain, Auto)
-    return Lineages(Auto((*plain.arms, Population())), near, rough, plain, BOX, ROUGH_BOX)
+    return Lineages(search, near, rough, BOX, ROUGH_BOX)

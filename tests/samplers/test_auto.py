@@ -25,11 +25,11 @@ DEFAULT = Auto((Turbo(length_min=2**-7, descent_share=1.0), Quadratic(), Coordin
 # The default --------------------------------------------------------------------------------------------------------
 
 
-def test_the_portfolio_is_in_the_default_where_there_is_something_to_descend_on() -> None:
+def test_it_is_the_first_search_of_the_default_where_there_is_something_to_descend_on() -> None:
     assert samplers.make("portfolio", CUBE) == DEFAULT
     default = samplers.choose(CUBE)
     assert isinstance(default, Lineages)
-    assert default.otherwise == DEFAULT
+    assert default.inner == DEFAULT
     assert Optimizer(CUBE).sampler == samplers.make("auto", CUBE) == default
 
 

@@ -9,7 +9,6 @@ from arms import AUTO, BRIEF, best
 from lamcts import Optimizer, samplers
 from lamcts.samplers.auto import Auto
 from lamcts.samplers.lineages import WIDE, Lineages
-from lamcts.samplers.population import Population
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
@@ -272,9 +271,7 @@ def test_a_state_of_the_search_it_wraps_is_that_searchs() -> None:
 def test_on_reals_alone_the_default_is_a_portfolio_that_begins_again() -> None:
     made = samplers.choose(SQUARE)
     assert isinstance(made, Lineages)
-    assert made.otherwise == (plain := samplers.make("portfolio", SQUARE))
-    assert isinstance(plain, Auto)
-    assert made.inner == Auto((*plain.arms, Population()))
+    assert made.inner == samplers.make("portfolio", SQUARE)
     mixed = Space(
         {"rate": Float(0.0, 1.0), "size": Float(0.0, 1.0), "more": Float(0.0, 1.0), "kind": Choice(["a", "b"])}
     )
