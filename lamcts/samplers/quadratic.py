@@ -30,8 +30,8 @@ from lamcts.types import Floats, Rows, whole_number
 MOST_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
 LEAST_ROWS_EACH = 10  # for each parameter: what the model had before it was given the rows of a whole curvature
 NEAR = 2.0  # boxes: rows within take part (untuned)
-REACHES = (np.inf, 8.0, NEAR)  # boxes: the rows within each take part where they tell those of the next better, all of
-# them once they are enough for a whole curvature (with 8 at most a turned ellipsoid took 1000 evaluations, so 500)
+REACHES = (np.inf, 8.0, NEAR)  # boxes: the rows within each take part where they tell those of the next better; all of
+# them, once they are enough for a whole curvature (with 8 at most a turned ellipsoid took 1000 evaluations, so 500)
 AGAIN = 0.25  # of the first side, where a search with constraints begins from a draw: as COBYLA's half cube (untuned)
 MEAN_EVERY = 10  # results at least from one step of the model's mean to the next, whose model is else all but the same:
 # as many as the batches that the rest was tuned in (tuned: after every success it crept into the first valley)
@@ -148,7 +148,7 @@ class _QuadraticSession(DescentSession[_Progress]):
         if far[near[-1]] == 0:
             return None
         y = self.seen.y[good[near]]
-        losses = Scale.of(y).down(y)
+        losses = Scale.of(y[: counts[1]]).down(y)  # whatever the farthest lose, a descent is to see the near ones apart
         return self._fitted((self.seen.x[good[near]] - centre) / half, losses - losses[0], counts)
 
     def _fitted(self, steps: Floats, losses: Floats, counts: list[int]) -> QuadraticPosterior:
@@ -156,9 +156,10 @@ class _QuadraticSession(DescentSession[_Progress]):
 
         counts: how many rows lie within each of REACHES, at most.
         """
-        model = self._model_of(0, steps, losses)
-        for i, n in enumerate(counts):
-            if i and n < counts[i - 1]:
+        widest = 0 if counts[0] > counts[1] else 1
+        model = self._model_of(widest, steps, losses)
+        for i in range(widest + 1, len(counts)):
+            if (n := counts[i]) < counts[i - 1]:
                 near = self._model_of(i, steps[:n], losses[:n])
                 model = near if near.evidence > model.evidence_of(n) else model
         return model

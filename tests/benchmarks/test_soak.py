@@ -110,7 +110,10 @@ class TakesAnything(lamcts.Optimizer):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (LosesARow, "no evaluation has succeeded|expected best|rows of the ledger|expected .* rows|expected no exception"),
+        (
+            LosesARow,
+            "no evaluation has succeeded|expected best|rows of the ledger|expected .* rows|expected no exception",
+        ),
         (Repeats, "expected trial number|not out and not told"),
         (RawErrors, "ask with no number: expected ValueError or .* got TypeError: raw"),
         (TakesInHalf, "expected nothing taken in by tell"),
