@@ -56,7 +56,7 @@ def asked_by(search: Search, numbers: Sequence[int]) -> set[int]:
 
 @cache
 def first_to_leave() -> Search:
-    search = Search(LEAVES, SQUARE, 1, loss=rippled)
+    search = Search(LEAVES, SQUARE, 2, loss=rippled)
     until(search, lambda search: len(lineages(search)) > 1)
     return search
 
@@ -106,7 +106,7 @@ def test_where_parameters_are_discrete_or_there_are_constraints_it_is_the_search
 
 
 def test_it_leaves_the_first_valley_of_a_rippled_bowl_for_a_better_one() -> None:
-    leaves, stays = (Search(sampler, SQUARE, 1, loss=rippled) for sampler in (LEAVES, STAYS))
+    leaves, stays = (Search(sampler, SQUARE, 2, loss=rippled) for sampler in (LEAVES, STAYS))
     leaves.go(36, 4)
     stays.go(36, 4)
     assert best(leaves) < best(stays) - 1
@@ -168,7 +168,7 @@ def test_a_lineage_that_is_beaten_ends_and_what_it_still_waits_for_is_taken() ->
 
 
 def test_points_that_are_spread_out_and_lost_hold_nothing_up() -> None:
-    search = Search(LEAVES, SQUARE, 1, loss=rippled)
+    search = Search(LEAVES, SQUARE, 2, loss=rippled)
     until(search, lambda search: expedition(search).wide > 0)
     for _ in range(60):
         numbers = search.ask(4)
@@ -182,7 +182,7 @@ def test_points_that_are_spread_out_and_lost_hold_nothing_up() -> None:
 
 
 def test_while_the_points_of_a_box_are_out_others_go_on() -> None:
-    search, asked = Search(LEAVES, SQUARE, 1, loss=rippled), 0
+    search, asked = Search(LEAVES, SQUARE, 2, loss=rippled), 0
     while asked < 10:
         numbers = search.ask(4)
         asked += sum(search.out[n][0] == 1 for n in numbers)
@@ -204,7 +204,7 @@ def test_points_of_a_box_that_are_lost_are_drawn_anew() -> None:
 
 
 def test_a_box_in_which_all_fails_is_given_up() -> None:
-    search = Search(LEAVES, SQUARE, 1, loss=rippled)
+    search = Search(LEAVES, SQUARE, 2, loss=rippled)
     while expedition(search).fails == 0:
         numbers = search.ask(4)
         search.tell(numbers, [search.out[n][0] == 1 for n in numbers])
@@ -216,7 +216,7 @@ def test_a_box_in_which_all_fails_is_given_up() -> None:
 
 
 def test_it_goes_on_bit_for_bit_from_every_stage_of_an_expedition() -> None:
-    search = Search(LEAVES, SQUARE, 1, loss=rippled)
+    search = Search(LEAVES, SQUARE, 2, loss=rippled)
     until(search, lambda search: expedition(search).wide > 0)
     same_future(search, 0)
     until(search, lambda search: len(lineages(search)) > 1)
