@@ -30,10 +30,10 @@ from benchmarks.harness.versions import OURS, commit, versions
 from benchmarks.peers import ours
 from benchmarks.tables.markdown import markdown
 from lamcts import Box
-from lamcts.samplers import Auto, choose
+from lamcts.samplers import Auto, make
 
 DEFAULT = "default"
-ARMS = ("turbo", "quadratic", "coordinate")  # as `choose` has them, the base first
+ARMS = ("turbo", "quadratic", "coordinate")  # as the portfolio has them, the base first
 TRIED: dict[str, dict[str, tuple[float, ...]]] = {  # d = 20: the default has 462 rows and a patience of 120
     "auto": {"least": (0.02, 0.15), "base": (0.07, 0.3), "memory": (20, 180)},
     "quadratic": {
@@ -86,7 +86,7 @@ def main() -> None:
 @cache
 def samplers() -> dict[str, Auto]:
     """Return the default and what differs from it in one thing, by name."""
-    default = choose(Box(0, 1, dim=1))
+    default = make("portfolio", Box(0, 1, dim=1))
     assert isinstance(default, Auto) and len(default.arms) == len(ARMS)
     found = {DEFAULT: default}
     for part, settings in TRIED.items():

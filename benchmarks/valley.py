@@ -3,7 +3,7 @@
     python -m benchmarks.valley --list                              the parts of the plan, and what each costs
     python -m benchmarks.valley --parts "old" "games, old" --jobs 2 --hours 2
     python -m benchmarks.valley --parts turned --as "trend starts"  a candidate under a name of its own
-    python -m benchmarks.valley --parts turned --as lineages --runs "lamcts lineages, tree" --seeds 0 1 2
+    python -m benchmarks.valley --parts turned --as portfolio --runs "lamcts portfolio, tree" --seeds 0 1 2
     python -m benchmarks.valley --table --new "trend starts"        medians at 500 to 5000, and who is better
     python -m benchmarks.valley --judge --parts ...                 seeds from 100 on, once a commit has frozen it
 

@@ -4,7 +4,7 @@ import functools
 import time
 from typing import Any
 
-ROUTINES = {"lapack": ("dpotrf", "dpotrs", "dpotri", "dtrtrs", "dtrtri"), "blas": ("dtrsm", "dtrsv")}
+ROUTINES = {"lapack": ("dpotrf", "dpotrs", "dpotri", "dposv", "dtrtrs", "dtrtri"), "blas": ("dtrsm", "dtrsv")}
 
 
 class Clock:

@@ -13,7 +13,6 @@ from lamcts.objectives import make
 from lamcts.objectives.synthetic.funnels import Funnels
 
 FRESH_EPISODES = 20
-WARM_DIM = 2
 PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "gpytorch", "gymnasium", "mujoco")
 BRINGS = {"optuna cma": ("optuna",)}  # beside the package that a method names
 
@@ -27,8 +26,9 @@ def measure(**fields: Any) -> tuple[Row, Curve]:
 
 def warm(task: Task) -> None:
     """Run the method once, small: it loads what the method loads, so that own seconds hold work only."""
-    if budget := peers.find(task.method).warm:
-        search = Search(make("ackley", dim=WARM_DIM, shift=0), task.seed, budget, task.batch)
+    peer = peers.find(task.method)
+    if peer.warm:
+        search = Search(make("ackley", dim=peer.warm_dim, shift=0), task.seed, peer.warm, task.batch)
         go(peers.load(task.method), search)
 
 

@@ -29,10 +29,12 @@ class Peer(NamedTuple):
     package: str = ""
     settings: Mapping[str, Any] = MappingProxyType({})
     warm: int = 16  # evaluations of a run before the run; 0: keeps state between the two, and skips its imports itself
+    warm_dim: int = 2  # dimensions of that run
 
 
 MODULES = {"Py-BOBYQA": "pybobyqa"}  # of packages that are named otherwise; GPL: installed by hand, in no extra of ours
-PLANTED = 48  # evaluations after which the tree has split: it loads scikit-learn then
+PLANTED, PLANTED_DIM = 48, 20  # evaluations and dimensions where the tree splits, and so loads scikit-learn: in fewer
+# dimensions our default begins with less rows than a split takes, and once in its place it asks for no region
 PEERS = {
     "random": Peer("designs", "random", "uniform draws"),
     "sobol": Peer("designs", "sobol", "a scrambled Sobol sequence"),
@@ -57,7 +59,7 @@ PEERS = {
     "voo": Peer("voronoi", "voo", "Voronoi optimistic optimisation (Kim et al. 2020)"),
     "soo": Peer("optimistic", "soo", "simultaneous optimistic optimisation (Munos 2011)"),
     "doo": Peer("optimistic", "doo", "deterministic optimistic optimisation (Munos 2011), its slope learned"),
-    "lamcts": Peer("ours", "search", "our default", warm=PLANTED),
+    "lamcts": Peer("ours", "search", "our default", warm=PLANTED, warm_dim=PLANTED_DIM),
     "reference TuRBO-1": Peer("reference", "turbo", "as it is; needs --reference DIR", warm=0),
     "reference LaMCTS-TuRBO": Peer("reference", "lamcts", "as it is; needs --reference DIR", warm=0),
 }
@@ -79,7 +81,7 @@ def find(name: str) -> Peer:
     if name == PAPER:
         return _ours("LA-MCTS as published", sampler=Turbo(scope="incumbent"), tree=LatentTree.paper())
     ours = OURS.fullmatch(name)
-    if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto", "lineages"):
+    if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto", "portfolio"):
         tree = {} if ours["tree"] == "tree" else {"tree": None}
         return _ours("one of our samplers", sampler=ours["sampler"], **tree)
     near = difflib.get_close_matches(name, all_names(), n=3)
@@ -87,7 +89,7 @@ def find(name: str) -> Peer:
 
 
 def _ours(line: str, **settings: Any) -> Peer:
-    return Peer("ours", "search", line, settings=settings, warm=PLANTED)
+    return Peer("ours", "search", line, settings=settings, warm=PLANTED, warm_dim=PLANTED_DIM)
 
 
 def all_names() -> list[str]:

@@ -6,11 +6,11 @@ Letters: n rows, d coordinates.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from lamcts.models.gp import SIGNAL_SHAPE, Hyper, profiled_signal
+from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.types import Floats
 
 NO_FACTOR = 1e25  # the loss where Cholesky fails: L-BFGS steps back from what is above any loss of rows and finite
@@ -61,16 +61,12 @@ def search(
     loss: Callable[[Floats], tuple[float, Floats]], start: Hyper, prior: Prior, iterations: int
 ) -> tuple[Hyper, float]:
     """Return the hyper-parameters of least `loss(theta) -> (value, gradient)` found from `start`, and their loss."""
-    from scipy.optimize import minimize
-
     dim = len(start.lengths)
-    low, high = (math.sqrt(dim) * bound for bound in prior.length_bounds)
-    bounds = [(math.log(low), math.log(high))] * dim + [tuple(map(math.log, prior.noise_bounds))]
-    theta = np.clip(np.append(np.log(start.lengths), math.log(start.noise)), *np.transpose(bounds))
-    options: Any = {"maxiter": iterations, "maxfun": EVALUATIONS * iterations}
-    lbfgs: Any = minimize  # its stubs know no bounds of exactly our type
-    result = lbfgs(loss, theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return Hyper(np.exp(result.x[:-1]), math.exp(result.x[-1])), float(result.fun)
+    low, high = (np.full(dim + 1, math.log(math.sqrt(dim) * bound)) for bound in prior.length_bounds)
+    low[-1], high[-1] = map(math.log, prior.noise_bounds)
+    theta = np.append(np.log(start.lengths), math.log(start.noise))
+    theta, value = lowest(loss, theta, low, high, Limits(iterations, evaluations=EVALUATIONS * iterations))
+    return Hyper(np.exp(theta[:-1]), math.exp(theta[-1])), value
 
 
 class Loss:

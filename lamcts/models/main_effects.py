@@ -11,6 +11,7 @@ Letters: n differences, m candidates, w coordinates of a parameter (one, or one 
 """
 
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,17 @@ MOST = 40  # differences of a parameter that count, the latest: bounds the cost 
 JITTER = 1e-9  # on the diagonal: below the square of the least noise, and alive where two differences coincide
 WINSOR_CAP = 8.0  # usual rises that a rise counts as at most
 
+Out = list[tuple[Floats, Floats]]  # ends and starts [w] of differences that are being measured
+
+
+class _Factored(NamedTuple):
+    """Differences with those out last, their trend [n, 2 w], and the lower factor [n, n] of their kernel."""
+
+    end: Floats
+    start: Floats
+    trend: Floats
+    root: Floats
+
 
 class Profile:
     """The differences of one parameter: from `start` to `end` [n, w] the loss rose by `rise` [n]."""
@@ -36,6 +48,7 @@ class Profile:
         self.end, self.start = np.empty((0, width)), np.empty((0, width))
         self.given = np.empty(0)
         self.rise = self.given  # as far as it counts
+        self._kept: tuple[object, _Factored] | None = None  # what it rests on, a factor
 
     def add(self, end: Floats, start: Floats, rise: float) -> None:
         """Take a difference; `end` and `start` [w]."""
@@ -43,6 +56,7 @@ class Profile:
         self.start = np.vstack([self.start, start])[-MOST:]
         self.given = np.append(self.given, rise)[-MOST:]
         self.rise = self.given
+        self._kept = None
 
     def cut(self, most: float) -> None:
         """Let rises above `most` count as `most`: by how much a bad value is bad says nothing about the good ones."""
@@ -61,35 +75,45 @@ class Profile:
         squares: Floats = np.einsum("gn,gn->g", scaled, scaled)
         return logs, squares
 
-    def predict(
-        self, place: tuple[int, int, int], at: Floats, to: Floats, out: list[tuple[Floats, Floats]]
-    ) -> tuple[Floats, Floats]:
+    def predict(self, place: tuple[int, int, int], at: Floats, to: Floats, out: Out) -> tuple[Floats, Floats]:
         """Return the expected rise from `at` [w] to the rows of `to` [m, w], and its deviation at amplitude 1, [m].
 
         `out`: ends and starts of differences that are being measured; they lower the deviation.
         """
         from scipy.linalg import lapack
 
-        length, size, noise = LENGTHS[place[0]], SIZES[place[1]], NOISES[place[2]]
-        starts = np.broadcast_to(at, to.shape)
-        trend = _trend(to, starts)  # [m, 2 w]
+        length, size = LENGTHS[place[0]], SIZES[place[1]]
+        trend = _trend(to, at)  # [m, 2 w]
         gap = np.square(to - at).sum(1)  # [m]
         variance = 2 * size**2 * -np.expm1(-gap / (2 * length**2)) + np.square(trend).sum(1)
         known = len(self.rise)
         if not known and not out:
             return np.zeros(len(to)), np.sqrt(variance)
-        end = np.vstack([self.end, *(pair[0] for pair in out)])
-        start = np.vstack([self.start, *(pair[1] for pair in out)])
-        theirs = _trend(end, start)
-        kernel = size**2 * _smooth((end, start), (end, start), length) + theirs @ theirs.T
-        kernel[np.diag_indices(len(end))] += noise**2 + JITTER
-        cross = size**2 * _smooth((end, start), (to, starts), length) + theirs @ trend.T  # [n, m]
-        root = lapack.dpotrf(kernel, lower=1)[0]
+        end, start, theirs, root = self._factored(place, out)
+        cross = size**2 * _smooth((end, start), (to, at[None]), length) + theirs @ trend.T  # [n, m]
         # The factor's first rows are the factor of what is known: those out come last and have no say in the mean.
         scaled = lapack.dtrtrs(root, np.column_stack([cross, np.append(self.rise, np.zeros(len(out)))]), lower=1)[0]
         rise = scaled[:known, :-1].T @ scaled[:known, -1]
         variance = variance - np.square(scaled[:, :-1]).sum(0)
         return rise, np.sqrt(np.maximum(variance, 0.0))
+
+    def _factored(self, place: tuple[int, int, int], out: Out) -> "_Factored":
+        """Return what `predict` takes of the differences alone: it is kept, since the point looked from moves often."""
+        ends = [(end.tobytes(), start.tobytes()) for end, start in out]
+        if self._kept is None or self._kept[0] != (place, ends):
+            self._kept = (place, ends), self._factor(place, out)
+        return self._kept[1]
+
+    def _factor(self, place: tuple[int, int, int], out: Out) -> "_Factored":
+        from scipy.linalg import lapack
+
+        length, size, noise = LENGTHS[place[0]], SIZES[place[1]], NOISES[place[2]]
+        end = np.vstack([self.end, *(pair[0] for pair in out)])
+        start = np.vstack([self.start, *(pair[1] for pair in out)])
+        trend = _trend(end, start)
+        kernel = size**2 * _smooth((end, start), (end, start), length) + trend @ trend.T
+        kernel[np.diag_indices(len(end))] += noise**2 + JITTER
+        return _Factored(end, start, trend, lapack.dpotrf(kernel, lower=1)[0])
 
 
 class MainEffects:
@@ -146,23 +170,33 @@ class MainEffects:
         """Return how many differences of a parameter were taken."""
         return self._taken[parameter]
 
-    def predict(
-        self, parameter: int, at: Floats, to: Floats, out: list[tuple[Floats, Floats]]
-    ) -> tuple[Floats, Floats]:
+    def predict(self, parameter: int, at: Floats, to: Floats, out: Out) -> tuple[Floats, Floats]:
         """Return `Profile.predict` of a parameter."""
         return self._effects[parameter].predict(self.place, at, to, out)
 
 
 def _smooth(one: tuple[Floats, Floats], other: tuple[Floats, Floats], length: float) -> Floats:
-    """Return the covariances of differences, each given as (end, start), under a squared exponential of size 1."""
+    """Return the covariances of differences, each given as (end, start), under a squared exponential of size 1.
+
+    The second of `other` may be one row, which all share.
+    """
+    n, m = len(one[0]), len(other[0])
+    close = np.exp(_squares(np.vstack(one), np.vstack(other)) / (-2 * length**2))  # [2 n, 2 m]
+    total: Floats = close[:n, :m] - close[:n, m:]
+    total -= close[n:, :m]
+    total += close[n:, m:]
+    return total
+
+
+def _squares(one: Floats, other: Floats) -> Floats:
+    """Return the squared distances of rows [n, w] from rows [m, w], [n, m]."""
+    if one.shape[1] == 1:  # as `cdist`, without what it checks
+        gap = one - other.T
+        gap *= gap
+        return gap
     from scipy.spatial.distance import cdist
 
-    total = np.zeros((len(one[0]), len(other[0])))
-    for i, mine in enumerate(one):
-        for j, theirs in enumerate(other):
-            close = np.exp(cdist(mine, theirs, "sqeuclidean") / (-2 * length**2))
-            total += close if i == j else -close
-    return total
+    return cdist(one, other, "sqeuclidean")
 
 
 def _trend(end: Floats, start: Floats) -> Floats:

@@ -13,19 +13,19 @@ Letters: n rows, d coordinates.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.types import Floats
 
 # Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
 LEVEL = 10.0  # standard deviation of c, in those of g: wide, so that the rows alone say it (untuned)
 JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide alive (untuned)
-FINE = 1e-13  # the same of one polynomial by itself: 1e-10 hides a valley's floor whose walls are 1e6 times as steep
+FINE = 1e-13  # the same where rows are tried for one polynomial: 1e-10 hides a floor whose walls are 1e6 times as steep
 TINY = 1e-300  # keeps quotients by it, and logarithms of it, finite
 LEAPS = 2  # places that a fit tries anywhere on GRID (tuned: leaps mended most bad seeds of Rosenbrock; 2 is untuned)
-SEARCH: Any = {"maxiter": 60, "ftol": 1e-12, "gtol": 1e-9}  # of L-BFGS-B: far finer than a model of so few rows is
+SEARCH = Limits(60, ftol=1e-12, gtol=1e-9)  # of L-BFGS-B: far finer than a model of so few rows is
 NEWTON = 10  # steps at most, each of which lets some coordinates go to their bounds (untuned)
 
 Place = tuple[int, ...]  # a choice of each hyper-parameter, by its position in GRID
@@ -37,8 +37,7 @@ GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g (tuned: mor
     (0.0, 0.03, 0.1, 0.3, 1.0, 3.0),  # noise
 )
 MIDDLE: Place = (1, 1, 6, 3)  # where the first climb begins
-OF_FEW: Place = (0, 0, 4, 0)  # least positions where a whole curvature has more unknowns than there are rows: any such
-# rows lie on a polynomial, and its draws are not to be taken for certain
+USUAL: Place = (0, 0, 4, 0)  # least positions but where rows are tried for one polynomial without remainder
 Slope = Callable[[Floats], tuple[float, Floats]]  # the value and the gradient [d] at a step [d]
 
 
@@ -50,6 +49,7 @@ class Quadric:
     steps: Floats  # [n, d]
     weights: Floats  # [n]
     isotropic: float
+    exact: bool = False  # whether it is worth being followed to its last digit
 
     def slope(self, s: Floats) -> tuple[float, Floats]:
         """Return the value and the gradient [d] at `s` [d]."""
@@ -61,17 +61,12 @@ class Quadric:
 
         `low <= 0 <= high`; coordinates where both are 0 stay 0. price: what is added to the value and the gradient.
         """
-        from scipy import optimize
-
         steepest = float(np.abs(self.gradient * (high > low)).max(initial=0.0))
         start = np.clip(-self.gradient / max(steepest, TINY) / 2, low, high)
-        bounds = np.stack([low, high], axis=1)
         slope = self.slope if price is None else self._priced(price)
-        minimize: Any = optimize.minimize
-        found = minimize(slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=SEARCH)
-        result: Floats = np.clip(found.x, low, high)
-        told = price is None and len(self.weights) > unknowns(len(result))
-        return self._finished(result, low, high) if told else result
+        found, _ = lowest(slope, start, low, high, SEARCH)
+        result: Floats = np.clip(found, low, high)
+        return self._finished(result, low, high) if self.exact and price is None else result
 
     def _finished(self, s: Floats, low: Floats, high: Floats) -> Floats:
         """Return where Newton's steps along the coordinates that are not at a bound lead to from `s` [d].
@@ -129,12 +124,11 @@ class Factor:
 class Kernel:
     """The covariance of losses at steps [n, d], for any choice of hyper-parameters."""
 
-    def __init__(self, steps: Floats) -> None:
-        self._steps = steps
+    def __init__(self, steps: Floats, jitter: float = JITTER) -> None:
+        self._steps, self._jitter = steps, jitter
         self._products = steps @ steps.T  # [n, n]
         self.squares = np.einsum("ij,ij->i", steps, steps)  # [n]
         self._bowls = np.outer(self.squares, self.squares)  # [n, n]
-        self._jitter = FINE if len(steps) > unknowns(steps.shape[1]) else JITTER
 
     def factor(self, place: Place, rows: slice = slice(None)) -> Factor | None:
         """Return the factor for some rows; None where the kernel is singular."""
@@ -165,13 +159,17 @@ class QuadraticPosterior:
 
     Hyper-parameters climb the evidence on GRID: along every axis until nothing helps where `place` is None, else from
     `place` one position at most, along an axis that `rng` draws, or to a better one of LEAPS places drawn anywhere.
-    `place` is where they are then.
+    `place` is where they are then. whole: whether the rows may be those of one polynomial: a remainder of next to none
+    is tried only then, and where they are more than its coefficients, since through fewer rows some polynomial leads.
     """
 
-    def __init__(self, steps: Floats, losses: Floats, place: Place | None, rng: np.random.Generator) -> None:
+    def __init__(
+        self, steps: Floats, losses: Floats, place: Place | None, rng: np.random.Generator, whole: bool = False
+    ) -> None:
         self.steps, self._losses = steps, losses
-        self._kernel = Kernel(steps)
-        self._least = (0,) * len(GRID) if len(steps) > unknowns(steps.shape[1]) else OF_FEW
+        fine = whole and len(steps) > unknowns(steps.shape[1])
+        self._kernel = Kernel(steps, FINE if fine else JITTER)
+        self._least = (0,) * len(GRID) if fine else USUAL
         if place is not None:
             place = tuple(max(own) for own in zip(place, self._least, strict=True))
             self.place, self._fit = self._climb(place, self._fitted(place), [int(rng.integers(len(GRID)))])
@@ -188,6 +186,11 @@ class QuadraticPosterior:
     def evidence(self) -> float:
         """Logarithm of the rows' likelihood, up to a constant for each row."""
         return self._fit.evidence
+
+    @property
+    def exact(self) -> bool:
+        """Whether the rows lie on a polynomial, with no remainder or noise to speak of."""
+        return self.place[2] < USUAL[2] and not GRID[3][self.place[3]]
 
     def evidence_of(self, first: int) -> float:
         """Return the logarithm of the likelihood of the `first` rows given the others, up to the same constants."""
@@ -215,7 +218,7 @@ class QuadraticPosterior:
     def _quadric(self, weights: Floats, slope: Floats | float) -> Quadric:
         curvature, bowl = GRID[0][self.place[0]], GRID[1][self.place[1]]
         isotropic = bowl**2 / 2 * float(weights @ self._kernel.squares)
-        return Quadric(slope + self.steps.T @ weights, self.steps, curvature**2 * weights, isotropic)
+        return Quadric(slope + self.steps.T @ weights, self.steps, curvature**2 * weights, isotropic, self.exact)
 
     def _climb(self, place: Place, fit: "_Fit", axes: Iterable[int]) -> tuple[Place, "_Fit"]:
         """Return the best of `place` and, axis by axis, its neighbours."""

@@ -6,6 +6,10 @@ for the ripples. The evidence says how much of each. The bowl alone places the o
 numbers; where axes are bent or stretched, only effects of single parameters do; the shape tells a funnel's tip.
 Losses are ranked above the median (`warp.py`): how bad the bad rows are does not matter.
 
+Where ripples are higher on higher ground, as Levy's, the rows lower down tell more: the errors grow with the trend, if
+the evidence says so. A row at the bottom of a valley tells more still: how high a bottom lies does not depend on where
+between two crests a row happens to be. All bottoms lie below the trend by about as much.
+
 Rows are thinned first. Those of a valley that was searched to its end lie at one place: taken together they would be
 the trend, and lead back to it.
 
@@ -15,18 +19,25 @@ Letters: n rows, d coordinates.
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.models.quadratic_posterior import LEVEL, TINY
 from lamcts.models.warp import half_rank
 from lamcts.types import Floats, Rows
 
 # Tuned on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
-MOST_ROWS = 300  # of a trend: 150 told it no better, and 500 led back to the known valley on Rastrigin and Ackley
+MOST_ROWS = 300  # of a valley, or where valleys are not told apart: 150 told it no better, and 500 of all rows led back
+# to the known valley on Rastrigin and Ackley
 APART = (
     0.02  # of the cube's diagonal, at least, between rows of a trend: with less, rows of a search's end made most of it
 )
 # before there were 900, and led back to the known valley on Rastrigin; with 0.04 Ackley had ripples
 STARTS = 6  # places that the way down begins at: the best rows of the trend and the middle (untuned)
+POWERS = (1, 2)  # of the height above its lowest row, that variances of errors grow by (untuned)
+HEIGHTS = 0.03, 3.0  # by which they do, in those of the median row (untuned)
+GROWTHS = 2  # times that heights are read off the trend that the growth of the last ones gave (untuned)
+BOTTOM = 0.1  # of the errors' deviation, that of bottoms: by 0.02 places were no nearer to the optimum
+BELOW = 2.0  # of the errors' deviation: that of how far all bottoms lie below the trend (untuned)
 SEARCH: Any = {"maxiter": 200}  # of L-BFGS-B (untuned)
 
 
@@ -62,26 +73,25 @@ class Trend:
     """The trend of losses `y` [n] at `x` [n, d], n > 1: the places that it leads to.
 
     shaped: whether it has a shape of its own, which ties it to the best rows, or only bowl and effects.
+    bottoms: which rows are the lowest of their valleys, [n]; None: none is known to be.
+    ripples: the deviation of losses from it where errors do not grow, the losses having a deviation of 1.
     """
 
-    def __init__(self, x: Floats, y: Floats, shaped: bool = True) -> None:
+    def __init__(self, x: Floats, y: Floats, shaped: bool = True, bottoms: NDArray[np.bool_] | None = None) -> None:
         self._x, self._losses = x, half_rank(y)
-        self._kernel = _Kernel(x)
+        self._kernel = _Kernel(x, _Errors.of(len(x), bottoms))
         self._shaped = shaped
         self.terms = Terms() if shaped else Terms(shape=0.0)
-        self._fit = self._fitted(self.terms)
-        while self._climb():
-            pass
+        self._fit = self._climbed()
+        self.ripples = float(np.sqrt(self._fit.square)) * self.terms.noise
+        for _ in range(GROWTHS):
+            if not self._grow():
+                break
 
     @property
     def evidence(self) -> float:
         """Logarithm of the rows' likelihood, up to a constant for each row."""
         return self._fit.evidence
-
-    @property
-    def ripples(self) -> float:
-        """The deviation of losses from the trend, in units of its own, where they all have a deviation of 1."""
-        return float(np.sqrt(self._fit.square)) * self.terms.noise
 
     def lowest(self, rng: np.random.Generator | None = None) -> Floats:
         """Return the lowest point that can be found of the mean, or, with `rng`, as if its errors had been others."""
@@ -102,7 +112,33 @@ class Trend:
         return lowest
 
     def _errors(self, rng: np.random.Generator) -> Floats:
-        return self.ripples * rng.standard_normal(len(self._x))
+        return float(np.sqrt(self._fit.square)) * self.terms.noise * self._kernel.errors.drawn(rng)
+
+    def _grow(self) -> bool:
+        """Have errors grow with the trend, if that has more evidence; return whether it has."""
+        before, heights, found = self.evidence, self._heights(), (self.terms, self._fit, self._kernel.errors)
+        for power in POWERS:
+            self.terms, self._kernel.errors = found[0], self._kernel.errors.grown(heights**power)
+            self._fit = self._climbed()
+            found = max(found, (self.terms, self._fit, self._kernel.errors), key=lambda one: one[1].evidence)
+        self.terms, self._fit, self._kernel.errors = found
+        return self.evidence > before
+
+    def _heights(self) -> Floats:
+        """Return how far the trend lies above its lowest row, in that of its median row, [n]."""
+        weights = self._kernel.solve(self.terms, self._losses)
+        if weights is None:
+            return np.ones(len(self._x))
+        trend = self._kernel.covariance(self.terms) @ weights
+        rise = trend - trend.min()
+        return np.asarray(np.clip(rise / max(float(np.median(rise)), TINY), *HEIGHTS))
+
+    def _climbed(self) -> "_Fit":
+        """Return the fit of the best terms that can be climbed to from those there are."""
+        self._fit = self._fitted(self.terms)
+        while self._climb():
+            pass
+        return self._fit
 
     def _climb(self) -> bool:
         """Go to the best value of each term in turn; return whether anything changed."""
@@ -131,11 +167,42 @@ class _Fit(NamedTuple):
     square: float  # the losses' scale, squared
 
 
-class _Kernel:
-    """The covariance of losses at rows [n, d], for any terms."""
+class _Errors(NamedTuple):
+    """Errors of losses, in a deviation of theirs: some variances are larger, and bottoms have one in common."""
 
-    def __init__(self, x: Floats) -> None:
-        self.x, self.steps = x, 2 * x - 1
+    variances: Floats  # [n]
+    bottoms: NDArray[np.bool_]  # [n]
+
+    @classmethod
+    def of(cls, n: int, bottoms: NDArray[np.bool_] | None) -> "_Errors":
+        return cls(np.ones(n), np.zeros(n, np.bool_) if bottoms is None else bottoms)
+
+    def grown(self, variances: Floats) -> "_Errors":
+        return self._replace(variances=variances)
+
+    @property
+    def own(self) -> Floats:
+        """The deviation of each row's own error, [n]."""
+        return np.asarray(np.where(self.bottoms, BOTTOM, 1.0) * np.sqrt(self.variances))
+
+    @property
+    def common(self) -> Floats:
+        """The deviation of the one that bottoms have in common, [n]."""
+        return np.asarray(np.where(self.bottoms, BELOW, 0.0) * np.sqrt(self.variances))
+
+    def covariance(self) -> Floats:
+        return np.outer(self.common, self.common) + np.diag(self.own**2)
+
+    def drawn(self, rng: np.random.Generator) -> Floats:
+        own = self.own * rng.standard_normal(len(self.variances))
+        return np.asarray(own + self.common * rng.standard_normal() if self.bottoms.any() else own)
+
+
+class _Kernel:
+    """The covariance of losses at rows [n, d], for any terms, and what their errors are like."""
+
+    def __init__(self, x: Floats, errors: _Errors) -> None:
+        self.x, self.steps, self.errors = x, 2 * x - 1, errors
         self.squares = np.square(self.steps).sum(1)  # [n]
         self._straight = self.steps @ self.steps.T + LEVEL**2  # [n, n]
         self._bowls = np.outer(self.squares, self.squares)
@@ -152,14 +219,19 @@ class _Kernel:
         """Return the lower Cholesky factor [n, n], errors included; None where it is singular."""
         from scipy.linalg import lapack
 
+        kernel = self.covariance(terms) + terms.noise**2 * self.errors.covariance()
+        kernel[np.diag_indices_from(kernel)] += 1e-10 * kernel.trace() / len(kernel)
+        root, info = lapack.dpotrf(kernel.T, lower=1, overwrite_a=1)
+        return None if info else root
+
+    def covariance(self, terms: Terms) -> Floats:
+        """Return that of the trend at the rows, [n, n]."""
         kernel = self._straight + terms.bowl**2 / 4 * self._bowls
         if terms.effects:
             kernel += terms.effects**2 * self._effects(terms.effect_length)
         if terms.shape:
             kernel += terms.shape**2 * self._shape(terms.shape_length)
-        kernel[np.diag_indices_from(kernel)] += terms.noise**2 + 1e-10 * kernel.trace() / len(kernel)
-        root, info = lapack.dpotrf(kernel.T, lower=1, overwrite_a=1)
-        return None if info else root
+        return kernel
 
     def solve(self, terms: Terms, losses: Floats) -> Floats | None:
         factor = self.factor(terms)

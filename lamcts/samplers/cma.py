@@ -8,12 +8,12 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch, bisect_into, width
+from lamcts.samplers.parts.batch import Batch, width
 from lamcts.samplers.parts.cma_run import CmaRun, library
+from lamcts.samplers.parts.scatter import scatter
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.types import Floats, Rows, whole_number
 
-ROUNDS = 4  # draws before a candidate outside the region is pulled inside (untuned)
 LEAST_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least
 
 
@@ -70,7 +70,7 @@ class _CmaSession(LocalSession[Cma, _Progress]):
         batch = Batch(self.region, self.seen, n)
         run = self._run or self._begin()
         if run is not None:
-            self._draw(batch, run)
+            scatter(batch, lambda k, wider: run.draw(k, self.progress.rng, wider), self._anchors(run))
             batch.fill(self.progress.rng)
         return Proposal(batch.x, [None] * len(batch.x))  # a generation closes by the number of results, whichever
 
@@ -113,29 +113,9 @@ class _CmaSession(LocalSession[Cma, _Progress]):
         limits = {"popsize": own.popsize, "diagonal": own.diagonal, "tolx": own.tolx, "tolfun": own.tolfun}
         return CmaRun(np.array(entry["mean"]), entry["sigma"], **limits)  # type: ignore[arg-type]
 
-    def _draw(self, batch: Batch, run: "CmaRun") -> None:
-        """Draw from the current distribution until the batch is full; then pull what fell outside towards the mean."""
-        space, wider = self.region.space, 1.0
-        outside = np.empty((0, space.dim))
-        for _ in range(ROUNDS):
-            if not batch.open:
-                return
-            x = run.draw(batch.missing, self.progress.rng, wider)  # [k, d]
-            snapped = space.snap(x)
-            inside = self.region.contains(snapped)
-            outside = x[~inside]
-            if not batch.take(snapped).any() and inside.any():
-                wider *= 2.0  # a discrete space, or a step that has shrunk to nothing: all these points are known
-        anchor = self._anchor(run)
-        if anchor is not None and len(outside):
-            batch.take(bisect_into(outside, anchor, self.region))
-
-    def _anchor(self, run: "CmaRun") -> Floats | None:
-        """Return the mean if it lies inside the region, else the incumbent, else None."""
-        mean = run.mean()
-        candidates = [mean] if self.incumbent is None else [mean, self.seen.x[self.incumbent]]
-        inside = self.region.contains(self.region.space.snap(np.array(candidates)))
-        return next((x for x, here in zip(candidates, inside, strict=True) if here), None)
+    def _anchors(self, run: "CmaRun") -> list[Floats]:
+        """Return the mean, and the incumbent: what draws are pulled towards."""
+        return [run.mean()] if self.incumbent is None else [run.mean(), self.seen.x[self.incumbent]]
 
     def _close(self, run: "CmaRun", rows: list[int]) -> None:
         run.update(self.seen.x[rows], self.seen.y[rows])

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.main_effects import MainEffects
+from lamcts.models.main_effects import MainEffects, Out
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.parts.axis_models import NONE, AxisModels, Out
+from lamcts.samplers.parts.axis_models import NONE, AxisModels
 from lamcts.samplers.parts.batch import Batch, bisect_into
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.spaces.parameters import active_coordinates

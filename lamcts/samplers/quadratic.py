@@ -30,8 +30,8 @@ from lamcts.types import Floats, Rows, whole_number
 MOST_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
 LEAST_ROWS_EACH = 10  # for each parameter: what the model had before it was given the rows of a whole curvature
 NEAR = 2.0  # boxes: rows within take part (untuned)
-REACHES = (np.inf, 8.0, NEAR)  # boxes: the rows within each take part where they tell those of the next better, all of
-# them once they are enough for a whole curvature (with 8 at most a turned ellipsoid took 1000 evaluations, so 500)
+REACHES = (np.inf, 8.0, NEAR)  # boxes: all rows take part where they lie on one polynomial (without them a turned
+# ellipsoid took 1000 evaluations, so 500), else those within 8 where they tell the near ones better
 AGAIN = 0.25  # of the first side, where a search with constraints begins from a draw: as COBYLA's half cube (untuned)
 MEAN_EVERY = 10  # results at least from one step of the model's mean to the next, whose model is else all but the same:
 # as many as the batches that the rest was tuned in (tuned: after every success it crept into the first valley)
@@ -52,9 +52,9 @@ class Quadratic(LocalSampler):
     failure_tolerance: evaluations of one box in a row that do not before it halves (6; evaluations), half of them where
         there are constraints; tuned: more was no better, and d / 3 better on rover, worse in 100 dimensions.
     rows: most rows in the model, the nearest ones (None: (d + 1)(d + 2), twice the unknowns of a quadratic polynomial,
-        and at least 10 d, but at most 500; rows): those within twice the box, those within eight times or however far
-        where they tell the nearer ones better, and 2 d + 1 at least; tuned: with 10 d it never saw the whole curvature;
-        paper: NEWUOA keeps 2 d + 1 rows, as Powell advises.
+        and at least 10 d, but at most 500; rows): those within twice the box, those within eight times where they tell
+        the near ones better, all where they lie on one polynomial, and 2 d + 1 at least; tuned: with 10 d it never saw
+        the whole curvature; paper: NEWUOA keeps 2 d + 1 rows, as Powell advises.
     temperature: of the draws (1.0; times the posterior's own deviations); untuned.
     """
 
@@ -148,23 +148,24 @@ class _QuadraticSession(DescentSession[_Progress]):
         if far[near[-1]] == 0:
             return None
         y = self.seen.y[good[near]]
-        losses = Scale.of(y).down(y)
+        losses = Scale.of(y[: counts[1]]).down(y)  # whatever the farthest lose, a descent is to see the near ones apart
         return self._fitted((self.seen.x[good[near]] - centre) / half, losses - losses[0], counts)
 
     def _fitted(self, steps: Floats, losses: Floats, counts: list[int]) -> QuadraticPosterior:
-        """Return the model of all steps [n, d] and losses [n], or of the first ones that it tells worse than their own.
+        """Return the model of all steps [n, d] and losses [n] if they lie on one polynomial, else of the first ones.
 
         counts: how many rows lie within each of REACHES, at most.
         """
-        model = self._model_of(0, steps, losses)
-        for i, n in enumerate(counts):
-            if i and n < counts[i - 1]:
-                near = self._model_of(i, steps[:n], losses[:n])
-                model = near if near.evidence > model.evidence_of(n) else model
+        if counts[0] > counts[1] and (whole := self._model_of(0, steps, losses)).exact:
+            return whole
+        model = self._model_of(1, steps[: counts[1]], losses[: counts[1]])
+        if (n := counts[2]) < counts[1]:
+            near = self._model_of(2, steps[:n], losses[:n])
+            model = near if near.evidence > model.evidence_of(n) else model
         return model
 
     def _model_of(self, i: int, steps: Floats, losses: Floats) -> QuadraticPosterior:
-        model = QuadraticPosterior(steps, losses, self.progress.places[i], self.progress.rng)
+        model = QuadraticPosterior(steps, losses, self.progress.places[i], self.progress.rng, whole=i == 0)
         self.progress.places[i] = model.place
         return model
 

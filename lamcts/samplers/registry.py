@@ -26,6 +26,11 @@ REGISTRY = {
         "Coordinate",
         "one parameter at a time by expected improvement, then what helped together",
     ),
+    "population": (
+        "lamcts.samplers.population",
+        "Population",
+        "a mean that steps by recombination, across ripples: CMA-ES as an arm, without a library",
+    ),
     "bo": (
         "lamcts.samplers.bo",
         "GpBo",
@@ -45,16 +50,16 @@ REGISTRY = {
     "hillclimb": ("lamcts.samplers.hillclimb", "HillClimb", "first-improvement local search, one parameter at a time"),
     "uniform": ("lamcts.samplers.uniform", "Uniform", "scrambled Sobol draws inside the region"),
 }
-AUTO, LINEAGES = "auto", "lineages"
-BOX = 0.1  # side that a lineage begins with (untuned)
+AUTO, PORTFOLIO = "auto", "portfolio"
+BOX, ROUGH_BOX = 0.025, 0.1  # sides that a lineage begins with (tuned, as `Lineages` tells)
 LEAD = 100  # rows that exchanges lead for where some parameters are discrete (benchmarks/README.md, models to tune)
 
 
 def names() -> dict[str, str]:
     """Return every sampler's name with one line about it."""
     lines = {
-        AUTO: "the default: exchange where most is discrete; else turbo, quadratic, coordinate, shares by gain",
-        LINEAGES: "the default; where it stands still, begun again where the trend of all rows leads to",
+        AUTO: "the default: exchange where most is discrete; else portfolio, of reals begun again elsewhere",
+        PORTFOLIO: "turbo, quadratic and coordinate round one best point, shares by gain (exchange with discrete ones)",
     }
     return lines | {name: line for name, (_, _, line) in REGISTRY.items()}
 
@@ -64,8 +69,8 @@ def make(name: str, space: "Space") -> "Sampler":
     kind, _, detail = name.partition(":")
     if kind == AUTO and not detail:
         return choose(space)
-    if kind == LINEAGES and not detail:
-        return leaving(space)
+    if kind == PORTFOLIO and not detail:
+        return portfolio(space)
     if kind not in REGISTRY or (detail and kind != "nevergrad"):
         near = get_close_matches(name, [*names()], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -77,6 +82,17 @@ def make(name: str, space: "Space") -> "Sampler":
 
 def choose(space: "Space") -> "Sampler":
     """Return the sampler for a space when the user names none."""
+    from lamcts.samplers.exchange import Exchange
+    from lamcts.spaces.parameters import Parameters
+
+    if Parameters(space).mostly_discrete:
+        return Exchange()
+    search = portfolio(space)
+    return leaving(search) if space.continuous.all() else search
+
+
+def portfolio(space: "Space") -> "Sampler":
+    """Return several searches round one best point, those that suit the parameters of a space."""
     from lamcts.samplers.auto import Auto
     from lamcts.samplers.coordinate import Coordinate
     from lamcts.samplers.exchange import Exchange
@@ -84,25 +100,25 @@ def choose(space: "Space") -> "Sampler":
     from lamcts.samplers.turbo import Turbo
     from lamcts.spaces.parameters import Parameters
 
-    parameters = Parameters(space)
-    if parameters.mostly_discrete:
-        return Exchange()
     # The quadratic search goes to the bottom, this one leaps: with half of its draws descending, Rastrigin and
     # Rosenbrock, turned, ended higher (seeds 0 to 9, benchmarks/README.md). 2^-7 is that of arXiv 1910.01739.
     base = Turbo(length_min=2**-7, descent_share=1.0)
     arms: list[Sampler] = [base, Quadratic(), Coordinate()]
     if space.continuous.all():
         return Auto(tuple(arms))
-    return Auto((*arms, Exchange()), lead=LEAD if parameters.partly_discrete else 0)
+    return Auto((*arms, Exchange()), lead=LEAD if Parameters(space).partly_discrete else 0)
 
 
-def leaving(space: "Space") -> "Sampler":
-    """Return the default search of a space as the first of lineages."""
+def leaving(search: "Sampler") -> "Sampler":
+    """Return a search of reals as the first of lineages: the others are portfolios, in a small box each."""
     from lamcts.samplers.auto import Auto
     from lamcts.samplers.coordinate import Coordinate
     from lamcts.samplers.lineages import Lineages
     from lamcts.samplers.quadratic import Quadratic
     from lamcts.samplers.turbo import Turbo
 
-    base = Turbo(length=BOX, length_min=2**-7, n_start=1, descent_share=1.0)
-    return Lineages(choose(space), Auto((base, Quadratic(length=BOX), Coordinate())), BOX)
+    near, rough = (
+        Auto((Turbo(length=box, length_min=2**-7, n_start=1, descent_share=1.0), Quadratic(length=box), Coordinate()))
+        for box in (BOX, ROUGH_BOX)
+    )
+    return Lineages(search, near, rough, BOX, ROUGH_BOX)

@@ -13,6 +13,7 @@ from benchmarks.harness import measure
 from benchmarks.harness.ledger import Ledger
 from benchmarks.harness.pool import HARNESS, Pool, environment, started
 from benchmarks.harness.task import Task, seeds_of
+from lamcts.tree.splits import KMeansSvm
 
 COMMAND = [sys.executable, "-m", "benchmarks.run", "--problems", "smoke"]
 
@@ -140,3 +141,12 @@ def test_incumbents_on_the_way_are_re_scored_once_each():
     assert measure.rescored("held out", search, {-1, 2, 0}) == {0: ("2",), 2: ("10",)}
     assert asked == [1.0, 9.0]
     assert measure.rescored("", search, {0}) == {}
+
+
+@pytest.mark.parametrize("batch", [1, 10])
+def test_the_run_before_ours_has_the_tree_split_so_that_no_import_is_counted(batch, monkeypatch):
+    fitted = []
+    fit = KMeansSvm.fit
+    monkeypatch.setattr(KMeansSvm, "fit", lambda *given: fitted.append(given) or fit(*given))
+    measure.warm(Task("lamcts", "smoke", batch, 0, 16))
+    assert fitted

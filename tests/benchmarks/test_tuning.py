@@ -12,7 +12,7 @@ from benchmarks.harness.measure import measure
 from benchmarks.harness.sheet import RESULTS
 from benchmarks.tuning import DEFAULT, Case
 from lamcts import Box
-from lamcts.samplers import choose
+from lamcts.samplers import make
 
 WORDS = ("--dim", "3", "--budget", "30", "--problems", "ackley", "--seeds", "2", "--choices", DEFAULT)
 
@@ -32,7 +32,7 @@ def changes(one, other):
 
 
 def test_a_choice_differs_from_the_default_in_one_setting_or_lacks_one_arm():
-    default = choose(Box(0, 1, dim=20))
+    default = make("portfolio", Box(0, 1, dim=20))
     assert tuning.samplers()[DEFAULT] == default
     for name, sampler in tuning.samplers().items():
         if len(sampler.arms) < len(default.arms):

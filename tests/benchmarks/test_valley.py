@@ -43,11 +43,11 @@ def test_runs_are_asked_for_seed_by_seed_and_candidates_have_their_own_names():
 
 
 def test_a_candidate_may_be_any_method_on_some_of_the_seeds_and_problems():
-    given = ["--parts", "far", "--as", "mine", "--runs", "lamcts lineages, tree", "--seeds", "1", "--problems"]
+    given = ["--parts", "far", "--as", "mine", "--runs", "lamcts portfolio, tree", "--seeds", "1", "--problems"]
     arguments = valley.options().parse_args([*given, "levy-20-rotated"])
     cases = valley.chosen(arguments, "far")
     assert [(case.method, case.runs) for case in cases] == [
-        ("mine", "lamcts lineages, tree"), ("cma bipop", "cma bipop"), ("cma lq", "cma lq")
+        ("mine", "lamcts portfolio, tree"), ("cma bipop", "cma bipop"), ("cma lq", "cma lq")
     ]  # fmt: skip
     assert {(case.seed, case.problem) for case in cases} == {(1, "levy-20-rotated")}
     peers.find(cases[0].runs)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lamcts.models.quadratic_posterior import FINE, GRID, LEVEL, MIDDLE, Place, QuadraticPosterior, Quadric
+from lamcts.models.quadratic_posterior import GRID, JITTER, LEVEL, MIDDLE, Place, QuadraticPosterior, Quadric
 from lamcts.observations import Floats
 
 PLACES: list[Place] = [(0, 0, 4, 1), MIDDLE, (2, 0, 8, 0), (0, 2, 5, 5), (2, 2, 7, 3)]
@@ -40,7 +40,7 @@ class Dense:
         features = self.features(steps)
         errors = noise**2 + remainder**2 / 6 * (steps**2).sum(1) ** 3
         covariance = features @ features.T + np.diag(errors)
-        self.errors = np.diag(errors) + FINE * np.diag(np.diag(covariance))
+        self.errors = np.diag(errors) + JITTER * np.diag(np.diag(covariance))
         self.covariance = features @ features.T + self.errors
         self.gain = np.linalg.solve(self.covariance, features).T  # [features, n]
         self.mean = self.gain @ losses
@@ -281,9 +281,8 @@ def valley(d: int, condition: float) -> Floats:
 
 
 def steep(bend: Floats, lowest: Floats) -> Quadric:
-    """Return the bowl of these second derivatives [d, d] round `lowest` [d], as the model of as many rows tells it."""
-    d = len(lowest)
-    return Quadric(-bend @ lowest, np.tile(np.linalg.cholesky(bend).T, (d, 1)), np.full(d * d, 1 / d), 0.0)
+    """Return the bowl of these second derivatives [d, d] round `lowest` [d]."""
+    return Quadric(-bend @ lowest, np.linalg.cholesky(bend).T, np.ones(len(lowest)), 0.0, exact=True)
 
 
 def test_the_floor_of_a_steep_valley_is_found_to_its_end() -> None:
@@ -310,17 +309,18 @@ def test_rows_of_a_steep_valley_place_its_lowest_point() -> None:
     steps = rng().uniform(-2, 2, (60, 6))
     steps[0] = 0
     losses = np.einsum("ni,ij,nj->n", steps - lowest, bend, steps - lowest)
-    model = QuadraticPosterior(steps, (losses - losses[0]) / np.ptp(losses), None, rng())
+    model = QuadraticPosterior(steps, (losses - losses[0]) / np.ptp(losses), None, rng(), whole=True)
+    assert model.exact
     found = model.mean().lowest(np.full(6, -1.0), np.full(6, 1.0)) - lowest
     assert found @ bend @ found < 1e-12 * losses[0]
 
 
-@pytest.mark.parametrize("n", [10, 11])
-def test_no_fewer_rows_than_unknowns_are_taken_for_a_polynomial_without_remainder(n: int) -> None:
-    steps = rng().uniform(-1, 1, (n, 3))  # 10 unknowns
+@pytest.mark.parametrize(("n", "whole"), [(10, True), (11, True), (11, False)])
+def test_only_more_rows_than_coefficients_are_tried_for_a_polynomial_without_remainder(n: int, whole: bool) -> None:
+    steps = rng().uniform(-1, 1, (n, 3))  # 10 coefficients
     steps[0] = 0
     losses = steps @ [1.0, -2.0, 0.5] + (steps**2).sum(1)
-    model = QuadraticPosterior(steps, losses, None, rng())
+    model = QuadraticPosterior(steps, losses, None, rng(), whole)
     for seed in range(20):
-        model = QuadraticPosterior(steps, losses, model.place, rng(seed))
-    assert (GRID[2][model.place[2]] < 1e-4) == (n > 10)
+        model = QuadraticPosterior(steps, losses, model.place, rng(seed), whole)
+    assert model.exact == (n > 10 and whole)

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from lamcts.models.quadratic_posterior import LEVEL
-from lamcts.models.trend import Terms, Trend, _Kernel, _Slope, matern, thinned
+from lamcts.models.trend import Terms, Trend, _Errors, _Kernel, _Slope, matern, thinned
 from lamcts.models.warp import half_rank
 from lamcts.types import Floats
 
@@ -48,9 +48,10 @@ def test_its_evidence_is_the_density_of_the_losses_up_to_a_constant(terms: Terms
     covariance = LEVEL**2 + steps @ steps.T + terms.bowl**2 / 4 * np.outer((steps**2).sum(1), (steps**2).sum(1))
     covariance += terms.effects**2 * matern(np.abs(gaps) / terms.effect_length).sum(2)
     length = terms.shape_length * np.sqrt(3)
-    covariance += terms.shape**2 * matern(np.sqrt((gaps**2).sum(2)) / length) + terms.noise**2 * np.eye(12)
-    z = half_rank(y)
-    fit = Trend(x, y)._fitted(terms)
+    covariance += terms.shape**2 * matern(np.sqrt((gaps**2).sum(2)) / length)
+    trend = Trend(x, y, bottoms=np.arange(12) < 3)
+    covariance += terms.noise**2 * trend._kernel.errors.covariance()
+    z, fit = half_rank(y), trend._fitted(terms)
     density = stats.multivariate_normal(np.zeros(12), fit.square * covariance).logpdf(z)
     assert fit.square == pytest.approx(z @ np.linalg.solve(covariance, z) / 12, rel=1e-5)
     assert fit.evidence == pytest.approx(density + 6 * np.log(2 * np.pi) + 6, rel=1e-5)
@@ -58,7 +59,7 @@ def test_its_evidence_is_the_density_of_the_losses_up_to_a_constant(terms: Terms
 
 def test_the_way_down_follows_the_gradient() -> None:
     x, weights, at = rng().random((15, 4)), rng(1).standard_normal(15), np.array([0.2, 0.9, 0.5, 0.4])
-    slope = _Slope(_Kernel(x), Terms(1.0, 1.0, 3.0, 0.1, 0.5, 0.2), weights)
+    slope = _Slope(_Kernel(x, _Errors.of(15, None)), Terms(1.0, 1.0, 3.0, 0.1, 0.5, 0.2), weights)
     found = [(slope(at + 1e-6 * e)[0] - slope(at - 1e-6 * e)[0]) / 2e-6 for e in np.eye(4)]
     assert slope(at)[1] == pytest.approx(np.array(found), rel=1e-5)
 
@@ -111,3 +112,31 @@ def test_degenerate_losses_lead_somewhere_in_the_cube(losses: list[float]) -> No
     trend = Trend(rng().random((3, 2)), np.array(losses))
     for place in (trend.lowest(), trend.lowest(rng())):
         assert ((place >= 0) & (place <= 1)).all()
+
+
+# Errors -------------------------------------------------------------------------------------------------------------
+
+
+def test_where_ripples_grow_with_the_ground_the_rows_lower_down_tell_more() -> None:
+    x = rng(3).random((150, 6))
+    gap = 6 * (x - 0.37)
+    y = (gap**2 * (1 + 3 * np.sin(9 * gap) ** 2)).sum(1)
+    grown, level = (Trend(x, losses)._kernel.errors.variances for losses in (y, rippled(x)))
+    assert grown.max() > 30 * grown.min()
+    assert grown[y.argsort()[:30]].mean() < grown.mean() / 3
+    assert level.max() < 30 * level.min()
+
+
+def test_the_lowest_rows_of_valleys_tell_more_than_others_do() -> None:
+    wide, lattice = rng(1).random((60, 6)), 0.37 + 0.1 * rng(4).integers(-3, 4, (12, 6))
+    x = np.vstack([wide, lattice])
+    bottoms = np.arange(72) >= 60
+    known, unknown = (Trend(x, rippled(x), bottoms=which) for which in (bottoms, None))
+    assert far(known.lowest(), 0.37) < far(unknown.lowest(), 0.37) / 2
+
+
+def test_errors_are_drawn_as_their_covariance_says() -> None:
+    errors = _Errors.of(3, np.array([False, True, True])).grown(np.array([1.0, 4.0, 9.0]))
+    generator = rng()
+    drawn = np.array([errors.drawn(generator) for _ in range(4000)])
+    assert np.cov(drawn.T) == pytest.approx(errors.covariance(), abs=0.1 * errors.covariance().max())

@@ -22,6 +22,7 @@ def unordered(point: Any) -> Any:
 PAIRS = Keyed(Space([Int(0, 5), Int(0, 5)]), unordered)  # 36 points, 15 keys
 BESIDE = Space({"pair": PAIRS, "skip": Bool()})  # 30 keys
 SAMPLERS = ["auto", "exchange", "turbo", "uniform", "coordinate", "bo", "quadratic", "mutate", "hillclimb"]
+SAMPLERS += ["population"]
 
 
 def beside(point: Any) -> Any:

@@ -11,6 +11,7 @@ from lamcts.regions.region import Region, Step
 from lamcts.samplers.auto import GOOD, Auto
 from lamcts.samplers.coordinate import Coordinate
 from lamcts.samplers.exchange import Exchange
+from lamcts.samplers.lineages import Lineages
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
@@ -24,9 +25,12 @@ DEFAULT = Auto((Turbo(length_min=2**-7, descent_share=1.0), Quadratic(), Coordin
 # The default --------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_the_default_where_there_is_something_to_descend_on() -> None:
-    assert samplers.choose(CUBE) == samplers.make("auto", CUBE) == DEFAULT
-    assert Optimizer(CUBE).sampler == DEFAULT
+def test_it_is_the_first_search_of_the_default_where_there_is_something_to_descend_on() -> None:
+    assert samplers.make("portfolio", CUBE) == DEFAULT
+    default = samplers.choose(CUBE)
+    assert isinstance(default, Lineages)
+    assert default.inner == DEFAULT
+    assert Optimizer(CUBE).sampler == samplers.make("auto", CUBE) == default
 
 
 def test_exchanges_are_the_default_where_half_of_the_parameters_are_discrete_and_an_arm_where_fewer_are() -> None:

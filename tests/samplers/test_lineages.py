@@ -20,6 +20,7 @@ from lamcts.types import Floats
 SQUARE = Box(0.0, 1.0, dim=3)
 NEAR = Auto((Turbo(length=0.1, n_start=1, candidates=50), Quadratic(length=0.1, length_min=0.02)))
 STAYS = Auto((Turbo(length=0.1, length_min=0.05, n_start=1, candidates=50), *NEAR.arms[1:]))  # in the first valley
+SOON = Auto((Turbo(length=0.4, length_min=0.2, n_start=1, candidates=50), Quadratic(length_min=0.3)))  # soon converged
 LEAVES = Lineages(STAYS, NEAR, window=16)
 
 
@@ -55,7 +56,7 @@ def asked_by(search: Search, numbers: Sequence[int]) -> set[int]:
 
 @cache
 def first_to_leave() -> Search:
-    search = Search(LEAVES, SQUARE, 1, loss=rippled)
+    search = Search(LEAVES, SQUARE, 2, loss=rippled)
     until(search, lambda search: len(lineages(search)) > 1)
     return search
 
@@ -105,7 +106,7 @@ def test_where_parameters_are_discrete_or_there_are_constraints_it_is_the_search
 
 
 def test_it_leaves_the_first_valley_of_a_rippled_bowl_for_a_better_one() -> None:
-    leaves, stays = (Search(sampler, SQUARE, 1, loss=rippled) for sampler in (LEAVES, STAYS))
+    leaves, stays = (Search(sampler, SQUARE, 2, loss=rippled) for sampler in (LEAVES, STAYS))
     leaves.go(36, 4)
     stays.go(36, 4)
     assert best(leaves) < best(stays) - 1
@@ -119,29 +120,38 @@ def test_a_lineage_begins_in_its_box_and_knows_no_rows_but_its_own() -> None:
     until(search, lambda search: lineages(search)[1].session is not None)
     first, second = lineages(search)[:2]
     box = search.seen.x[second.own.rows[:10]]
-    assert np.abs(box - second.course.middle).max() <= LEAVES.box / 2
+    assert np.abs(box - second.course.middle).max() <= second.course.box / 2
     assert not {*first.own.rows.tolist()} & {*second.own.rows.tolist()}
     assert np.array_equal(second.own.x, search.seen.x[second.own.rows])
 
 
 def test_a_smooth_valley_is_not_left_while_it_is_followed_however_slowly() -> None:
     search = Search(Lineages(AUTO, NEAR, window=20), Box(0.0, 1.0, dim=10), 0, loss=curved, given=20)
-    search.go(5, 20)
+    until(search, lambda search: expedition(search).vain > 0, batch=20, rounds=15)
     assert len(lineages(search)) == 1
     assert expedition(search).spread == 0
-    assert expedition(search).vain > 0
 
 
-def test_where_a_smooth_valley_was_followed_to_its_end_another_search_goes_on_from_all_rows() -> None:
-    search = Search(Lineages(BRIEF, NEAR, window=60), SQUARE, 0)
-    until(search, lambda search: len(lineages(search)) > 1)
-    begun = lineages(search)[1]
-    assert lineages(search)[0].done
-    assert (begun.course.middle, begun.course.shared) == (None, begun.course.began)
-    assert expedition(search).spread == 0
-    search.go(2, 4)
-    assert begun.own.rows.tolist()[: begun.course.shared] == [*range(begun.course.shared)]
-    same_future(search, 0)
+def test_where_a_smooth_valley_was_followed_to_its_end_the_search_begins_anew_as_that_it_wraps_does() -> None:
+    wrapped, alone = (
+        Optimizer(SQUARE, sampler=each, n_init=4, seed=0) for each in (Lineages(SOON, NEAR, window=60), SOON)
+    )
+    for _ in range(25):
+        for opt in (wrapped, alone):
+            trials = opt.ask(4)
+            opt.tell(trials, [bowl(trial.x) for trial in trials])
+    assert wrapped._searches.next > 1
+    assert np.array_equal(wrapped.seen.x, alone.seen.x)
+
+
+def test_a_search_that_converged_above_what_was_known_before_goes_elsewhere() -> None:
+    opt = Optimizer(SQUARE, sampler=Lineages(SOON, NEAR), n_init=4, seed=0)
+    opt.tell_point(np.full(3, 0.3), 0.0)
+    for _ in range(25):
+        trials = opt.ask(4)
+        opt.tell(trials, [bowl(trial.x) for trial in trials])
+    assert opt._searches.next == 1
+    assert opt._searches.newest.progress.expedition.spread > 0  # type: ignore[union-attr]
 
 
 def test_a_lineage_that_is_beaten_ends_and_what_it_still_waits_for_is_taken() -> None:
@@ -158,7 +168,7 @@ def test_a_lineage_that_is_beaten_ends_and_what_it_still_waits_for_is_taken() ->
 
 
 def test_points_that_are_spread_out_and_lost_hold_nothing_up() -> None:
-    search = Search(LEAVES, SQUARE, 1, loss=rippled)
+    search = Search(LEAVES, SQUARE, 2, loss=rippled)
     until(search, lambda search: expedition(search).wide > 0)
     for _ in range(60):
         numbers = search.ask(4)
@@ -172,7 +182,7 @@ def test_points_that_are_spread_out_and_lost_hold_nothing_up() -> None:
 
 
 def test_while_the_points_of_a_box_are_out_others_go_on() -> None:
-    search, asked = Search(LEAVES, SQUARE, 1, loss=rippled), 0
+    search, asked = Search(LEAVES, SQUARE, 2, loss=rippled), 0
     while asked < 10:
         numbers = search.ask(4)
         asked += sum(search.out[n][0] == 1 for n in numbers)
@@ -194,7 +204,7 @@ def test_points_of_a_box_that_are_lost_are_drawn_anew() -> None:
 
 
 def test_a_box_in_which_all_fails_is_given_up() -> None:
-    search = Search(LEAVES, SQUARE, 1, loss=rippled)
+    search = Search(LEAVES, SQUARE, 2, loss=rippled)
     while expedition(search).fails == 0:
         numbers = search.ask(4)
         search.tell(numbers, [search.out[n][0] == 1 for n in numbers])
@@ -206,7 +216,7 @@ def test_a_box_in_which_all_fails_is_given_up() -> None:
 
 
 def test_it_goes_on_bit_for_bit_from_every_stage_of_an_expedition() -> None:
-    search = Search(LEAVES, SQUARE, 1, loss=rippled)
+    search = Search(LEAVES, SQUARE, 2, loss=rippled)
     until(search, lambda search: expedition(search).wide > 0)
     same_future(search, 0)
     until(search, lambda search: len(lineages(search)) > 1)
@@ -258,12 +268,16 @@ def test_a_state_of_the_search_it_wraps_is_that_searchs() -> None:
 # Settings -----------------------------------------------------------------------------------------------------------
 
 
-def test_its_name_wraps_the_default() -> None:
-    made = samplers.make("lineages", SQUARE)
+def test_on_reals_alone_the_default_is_a_portfolio_that_begins_again() -> None:
+    made = samplers.choose(SQUARE)
     assert isinstance(made, Lineages)
-    assert made.inner == samplers.choose(SQUARE)
+    assert made.inner == samplers.make("portfolio", SQUARE)
+    mixed = Space(
+        {"rate": Float(0.0, 1.0), "size": Float(0.0, 1.0), "more": Float(0.0, 1.0), "kind": Choice(["a", "b"])}
+    )
+    assert samplers.choose(mixed) == samplers.make("portfolio", mixed)
     with pytest.raises(ValueError, match="expected one of"):
-        samplers.make("lineages:three", SQUARE)
+        samplers.make("portfolio:three", SQUARE)
 
 
 @pytest.mark.parametrize("wrong", [{"box": 0.0}, {"box": 2.0}, {"distance": -1.0}, {"window": 0}])

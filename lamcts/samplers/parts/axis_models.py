@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.acquisition import expected_improvement
-from lamcts.models.main_effects import MainEffects
+from lamcts.models.main_effects import MainEffects, Out
 from lamcts.spaces.base import Space
 from lamcts.types import Floats
 
@@ -20,7 +20,6 @@ GOLDEN = 0.6180339887498949  # 2 / (1 + sqrt 5): moves the even ones from one di
 SURE = 1.0  # deviations by which a rise must stay below 0 to count as a sure improvement (untuned)
 NONE = -np.inf  # the gain where there is nothing to try
 
-Out = list[tuple[Floats, Floats]]  # ends and starts [w] of differences that are being measured
 Usable = Callable[[Floats], NDArray[np.bool_]]  # which points [m, d] are inside the region and not known, [m]
 
 

@@ -3,28 +3,31 @@
 pace     the best lineage                                       what happens
 -------  -----------------------------------------------------  --------------------------------------------------------
 moving   gains                                                  nothing
-slow     gains little, and may be on its way yet                a new lineage, on a quarter of the evaluations, if the
+slow     gains little, and may be on its way yet                a new lineage, on two fifths of the evaluations, if the
                                                                 trend has ripples and leads elsewhere
 still    polishes one place, and gains ever less                the same, on half of them
-stuck    has ended, or nearly                                   a new lineage on nine tenths, anywhere if the trend
-                                                                leads back to where the best is
+stuck    has ended, or nearly                                   a new lineage on nine tenths, of any kind if those that
+                                                                the trend began have failed, or it leads back
 
 Ripples are what makes valleys: a trend that leaves little of the losses unexplained knows but one, and the way down is
-to follow it. So where there are none a best that is stuck goes on until two windows gain nothing; once its search has
-converged, another goes on from all rows, and only if that was in vain one is begun elsewhere. While the best still
-gains, each lineage that is given up makes the next one's share smaller.
+to follow it. So where there are none a best that is stuck goes on until its search has converged, or two windows gain
+nothing: once it has converged all begins anew, as by the wrapped search, unless that was in vain already. While the
+best still gains, each lineage that is given up makes the next one's share smaller. Kinds of starts: parts/starts.py;
+rows that the trend is told by: parts/valleys.py.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lamcts.models.trend import Trend, thinned
+from lamcts.models.trend import Trend
 from lamcts.observations import Observations
 from lamcts.samplers.base import Sampler
-from lamcts.samplers.parts.lineage import Course, Lineage, Pace
+from lamcts.samplers.parts import starts
+from lamcts.samplers.parts.lineage import Course, Kind, Lineage, Pace
+from lamcts.samplers.parts.valleys import telling
 from lamcts.types import Floats
 
 WINDOW_EACH, MOST_WINDOW = 5, 120  # evaluations that gains are taken over, for each parameter and at most (untuned)
@@ -32,10 +35,11 @@ FIRST_WINDOWS = 4  # before the first lineage may be left (untuned)
 FEW_WIDE = 20  # points spread before each start, once there are as many as a window (untuned)
 GOOD = 0.25  # share of rows better than the one that gains are measured by, as in `auto`
 # Tuned: on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
-SHARES: dict[Pace, float] = {"moving": 0.25, "slow": 0.25, "still": 0.5, "stuck": 0.9}
+SHARES: dict[Pace, float] = {"moving": 0.25, "slow": 0.4, "still": 0.5, "stuck": 0.9}
 RIPPLES = 0.12  # deviations of the losses: Rosenbrock's trend leaves 0.003 to 0.1, Levy's 0.13 to 0.4, Rastrigin's more
 PATIENCE = 2.0  # windows before a lineage is given up: on turned Rastrigin 1.5 ended some that went on to 12
 AGAIN = 0.03  # sides of the cube: nearer to where a lineage began already, another would end where that did (untuned)
+MERGED = 0.01  # sides of the cube: nearer to where another ended, a lineage would end there (untuned)
 LATE = 0.2  # share of spread points that may be out still when the trend is fitted (untuned)
 
 
@@ -47,7 +51,13 @@ class Settings(Protocol):
     @property
     def near(self) -> Sampler: ...
     @property
+    def rough(self) -> Sampler | None: ...
+    @property
     def box(self) -> float: ...
+    @property
+    def rough_box(self) -> float: ...
+    @property
+    def doubt(self) -> float: ...
     @property
     def distance(self) -> float: ...
     @property
@@ -61,7 +71,7 @@ class Expedition:
     spreading: whether points are spread out first. wide: how many of them are to come; out: how many have no result
     yet; spread: how many there were, in all. lineage: the one that has begun, -1 without one. due: evaluations that it
     is owed. fails: lineages given up in a row. looked: rows of the best lineage when it was last looked at. vain: times
-    in a row that there was nothing to leave for. again: whether the last one went on from all rows.
+    in a row that there was nothing to leave for. over: whether all is to begin anew, with all rows.
     """
 
     spreading: bool = False
@@ -73,7 +83,7 @@ class Expedition:
     fails: int = 0
     looked: int = 0
     vain: int = 0
-    again: bool = False
+    over: bool = False
 
 
 class Explorer:
@@ -123,30 +133,44 @@ class Explorer:
             state.spreading = False
             self._set_off()
 
+    def conclude(self) -> None:
+        """End it all where the first converged without ripples, and has gained on what was known before it began."""
+        state, best = self.state, self.best
+        if len(self.lineages) == 1 and not state.spreading and best.done and best.gained(self._first):
+            state.over = self._is_smooth(self._trend())
+
     def _judge(self, new: Lineage, leads: bool) -> None:
         """End the expedition, if its lineage is the best by now, or will not be."""
         state, best = self.state, self.best
         if leads:
-            state.fails, state.vain, state.again = 0, 0, False
+            state.fails, state.vain = 0, 0
             self._end([k for k in range(len(self.lineages)) if k != state.lineage])
-        elif new.done or new.failed or self._hopeless(new, best):
+        elif new.done or new.failed or self._is_known(new) or self._hopeless(new, best):
             state.fails += 1
             self._end([state.lineage])
         else:
             return
-        state.lineage, state.looked, state.due = -1, len(best.own), 0.0
+        state.lineage, state.looked, state.due = -1, best.told, 0.0
 
     def _end(self, numbers: list[int]) -> None:
         for k in numbers:
             if self.lineages[k].course.ended < 0:
                 self.lineages[k].end()
 
+    def _is_known(self, new: Lineage) -> bool:
+        """Return whether a lineage has come to the lowest point of another, on its way down there or past it."""
+        if new.session is None or new.own.best is None:
+            return False
+        x = new.own.x[new.own.best]
+        others = [row for one in self.lineages if one is not new and (row := one.incumbent) is not None]
+        return any(_apart(x, self.seen.x[row]) < MERGED and self.seen.y[row] <= new.best for row in others)
+
     def _hopeless(self, new: Lineage, best: Lineage) -> bool:
         patience = PATIENCE * self.window * (1 if new.course.middle else 2)
         return len(new.own) >= patience and new.reach(self.window) > best.best
 
     def _is_time(self) -> bool:
-        best, window, n = self.best, self.window, len(self.best.own)
+        best, window, n = self.best, self.window, self.best.told
         if best.done or not len(best.own.good):
             return len(best.own.good) > 0
         if n < max(self.state.looked + window, window * (FIRST_WINDOWS if self.leader == 0 else 2)):
@@ -168,19 +192,22 @@ class Explorer:
         return float(np.median(self.seen.y[self.seen.good[: self.window]]))
 
     def _look(self) -> None:
-        """Go on from all rows, or spread points out, unless there is no other valley to be found from what is known."""
+        """Spread points out, unless there is no other valley to be found from what is known."""
         state, pace, trend = self.state, self._pace(), self._trend()
-        state.looked = len(self.best.own)
-        smooth = trend.ripples < RIPPLES
-        if smooth and self.best.done and not state.again:
-            state.again = True
-            self._begin(Course(None, len(self.seen), len(self.seen)))
-        elif self._is_vain(trend, pace, smooth):
+        state.looked = self.best.told
+        smooth = self._is_smooth(trend)
+        if self._is_vain(trend, pace, smooth):
             state.vain += 1
         else:
-            state.again = False
             wanted = 0 if pace == "slow" else self.window - state.spread
             state.spreading, state.wide = True, max(FEW_WIDE, wanted)
+
+    def _is_smooth(self, trend: Trend) -> bool:
+        """Return whether there are no ripples, hence but one valley; a first lineage that was left had met some.
+
+        Few rows of other valleys look smooth: on turned Levy the search waited for the best to converge once more.
+        """
+        return len(self.lineages) == 1 and trend.ripples < RIPPLES
 
     def _is_vain(self, trend: Trend, pace: Pace, smooth: bool) -> bool:
         """Return whether the best is to go on alone."""
@@ -189,41 +216,58 @@ class Explorer:
         return smooth or self._is_near(trend.lowest())
 
     def _set_off(self) -> None:
-        """Begin a lineage where the trend leads to."""
-        stuck = self._pace() == "stuck"
-        place = self._elsewhere(shaped=True)
-        if place is None and stuck:
-            place = self._elsewhere(shaped=False)
-        if place is None and not stuck:
-            self.state.vain += 1
-            return
-        self._begin(Course(None if place is None else place.tolist(), len(self.seen)))
+        """Begin a lineage where the trend leads to, or, once the best is stuck, at a place of another kind."""
+        state, stuck = self.state, self._pace() == "stuck"
+        kind = starts.kind(self.lineages, state.fails, self._rng) if stuck else "trend"
+        course = self._course(kind, stuck)
+        if course is None:
+            state.vain += 1
+        else:
+            state.lineage = len(self.lineages)
+            self.lineages.append(self.lineage(course))
 
-    def _begin(self, course: Course) -> None:
-        self.state.lineage = len(self.lineages)
-        self.lineages.append(self.lineage(course))
+    def _course(self, kind: Kind, stuck: bool) -> Course | None:
+        """Return how a lineage of a kind begins, None where the trend leads back and the best is not stuck."""
+        anywhere = Course(None, len(self.seen))
+        if kind == "anywhere":
+            return anywhere
+        if kind == "kick":
+            place, box = starts.kicked(self.lineages, self.leader, self._rng), self.settings.box
+            return replace(anywhere, middle=place.tolist(), kind=kind, box=box)
+        led = self._led(stuck, shaped=True)
+        if stuck:
+            return led or self._led(stuck, shaped=False) or anywhere
+        return led
 
-    def _elsewhere(self, shaped: bool) -> Floats | None:
-        """Return where the trend leads to, or a draw of it where a lineage began there; None: to where the best is."""
-        trend = self._trend(shaped)
-        place = trend.lowest()
+    def _led(self, stuck: bool, shaped: bool) -> Course | None:
+        """Return that of one where the trend leads to, or a draw of it where one began there; None: where the best is.
+
+        What a draw leads to tells how far the place is in doubt.
+        """
+        settings, trend = self.settings, self._trend(shaped)
+        place, drawn = trend.lowest(), trend.lowest(self._rng)
+        doubt = float(np.sqrt(np.mean(np.square(drawn - place))))
         if any(one.course.middle and _apart(place, one.course.middle) < AGAIN for one in self.lineages):
-            place = trend.lowest(self._rng)
-        return None if self._is_near(place) else place
+            place = drawn
+        if self._is_near(place, stuck):
+            return None
+        box = settings.box if doubt < settings.doubt else settings.rough_box
+        return Course(place.tolist(), len(self.seen), kind="trend", box=box)
 
     def lineage(self, course: Course) -> Lineage:
         """Return a lineage of this course, with no rows but those that it shares."""
-        sampler = self.settings.near if course.middle else self.settings.inner
-        return Lineage(sampler, self.seen, course, self.settings.box)
+        rough = self.settings.rough if course.box > self.settings.box else None
+        sampler = (rough or self.settings.near) if course.middle else self.settings.inner
+        return Lineage(sampler, self.seen, course)
 
     def _trend(self, shaped: bool = True) -> Trend:
-        good = self.seen.good
-        x, y = self.seen.x[good], self.seen.y[good]
-        rows = thinned(x, int(np.argmin(y)))
-        return Trend(x[rows], y[rows], shaped)
+        rows, bottoms = telling(self.seen, self.lineages, self.leader, PATIENCE * self.window)
+        return Trend(self.seen.x[rows], self.seen.y[rows], shaped, bottoms)
 
-    def _is_near(self, place: Floats) -> bool:
-        return _apart(place, self.seen.x[self.best.incumbent]) < self.settings.distance
+    def _is_near(self, place: Floats, stuck: bool = False) -> bool:
+        """Return whether a place is where the best is; nothing is lost by trying half as far once that is stuck."""
+        distance = self.settings.distance / (2 if stuck else 1)
+        return _apart(place, self.seen.x[self.best.incumbent]) < distance
 
 
 def _apart(a: ArrayLike, b: ArrayLike) -> float:

@@ -18,14 +18,16 @@ from lamcts.samplers.parts.own_rows import OwnRows
 from lamcts.types import Floats, Rows
 
 Pace = Literal["moving", "slow", "still", "stuck"]
+Kind = Literal["trend", "kick", "anywhere"]  # of the place that a lineage begins at
 
 OPENING = 10  # points in the box that a lineage begins with, before its search is started (untuned)
-SLOWEST = 0.8  # of a window's gain, at most, is taken to come again in the next: a gain that stays has no end (untuned)
+AGAIN = 0.6, 0.8  # of a window's gain, at least and at most, is taken to come again in the next one (untuned)
+# With no least a lineage on turned Levy was given up at 0.35 on its way to 0; a gain that stays would have no end.
 # Tuned: on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
 NEARBY = 0.01  # sides of the cube: a best point that moves less over a window stays where it is
 STILL, STUCK = 0.02, 1e-3  # of the last window's gain: less than that in this one is the end of a descent
 NOTHING = 1e-9  # of the distance from the best to what the run began with: a gain that is none (untuned)
-SLOW = 0.05  # of the distance from the best to a good row: a gain over a window that is small
+SLOW = 0.1  # of the distance from the best to a good row: a gain over a window that is small
 
 
 @dataclass
@@ -33,13 +35,16 @@ class Course:
     """What the state of a lineage holds beside its search's.
 
     middle: of the box that it began in, [d]; None for one that began anywhere, as the first did.
-    began: rows there were when it began; shared: how many of them it knows, the first ones.
-    opened: points of its box so far. ended: rows when it was given up, -1 before.
+    began: rows there were when it began; knew: how many of them are its own, all for the first and none for others.
+    kind: of the place it began at, as parts/starts.py has them. box: side of the box. opened: points of its box so far.
+    ended: rows when it was given up, -1 before.
     """
 
     middle: list[float] | None = None
     began: int = 0
-    shared: int = 0
+    knew: int = 0
+    kind: Kind = "anywhere"
+    box: float = 0.0
     opened: int = 0
     ended: int = -1
 
@@ -47,11 +52,10 @@ class Course:
 class Lineage:
     """A search, the rows that it knows, and the course that it took. Notes are None for points of the opening."""
 
-    def __init__(self, sampler: Sampler, seen: Observations, course: Course, box: float) -> None:
-        self.sampler, self.own, self.course, self.box = sampler, OwnRows(seen), course, box
+    def __init__(self, sampler: Sampler, seen: Observations, course: Course) -> None:
+        self.sampler, self.own, self.course = sampler, OwnRows(seen), course
         self.session: Session | None = None
         self.logged = 0  # entries of its search's log that stand in ours
-        self.own.take(np.arange(course.shared))
 
     @property
     def incumbent(self) -> int | None:
@@ -61,6 +65,11 @@ class Lineage:
     @property
     def best(self) -> float:
         return math.inf if self.own.best is None else float(self.own.y[self.own.best])
+
+    @property
+    def told(self) -> int:
+        """How many results it took since it began."""
+        return len(self.own) - self.course.knew
 
     @property
     def done(self) -> bool:
@@ -107,7 +116,7 @@ class Lineage:
     def _open(self, batch: Batch, middle: Floats, rng: np.random.Generator) -> list[Any]:
         """Take the middle of its box, then draws of it."""
         n = min(batch.missing, max(OPENING - self.course.opened, 1))
-        x = middle + self.box * (rng.random((n, len(middle))) - 0.5)
+        x = middle + self.course.box * (rng.random((n, len(middle))) - 0.5)
         if not self.course.opened:
             x[0] = middle
         taken = int(batch.take(batch.region.space.snap(np.clip(x, 0.0, 1.0))).sum())
@@ -147,30 +156,34 @@ class Lineage:
             return "stuck" if now <= STUCK * before else "still"
         return "slow" if now <= SLOW * (good - self.best) else "moving"
 
+    def gained(self, first: float) -> bool:
+        """Return whether it is better than what it knew when it began; `first` as of `pace`."""
+        return _least(self.own.y[: self.course.knew]) - self.best > NOTHING * (first - self.best)
+
     def ended(self, window: int, first: float) -> bool:
-        """Return whether two windows in a row gained nothing."""
+        """Return whether two windows in a row gained nothing; `first` as of `pace`."""
         now, before = self.gains(window)
         return self.done or now + before <= NOTHING * (first - self.best)
 
     def reach(self, window: int) -> float:
-        """Return the loss that it would end at, if its gains go on to shrink as they do."""
+        """Return the loss that it would end at, if its gains go on to shrink about as they do."""
         now, before = self.gains(window)
         if not math.isfinite(before):
             return -math.inf
-        ratio = min(now / before, SLOWEST) if before > 0 else SLOWEST
+        ratio = float(np.clip(now / before, *AGAIN)) if before > 0 else AGAIN[1]
         return self.best - now * ratio / (1 - ratio)
 
     def gains(self, window: int) -> tuple[float, float]:
         """Return what the last window of its results gained, and the one before; infinity where there was none yet."""
-        y, n = self.own.y, len(self.own)
-        marks = [_least(y[: max(0, n - back * window)]) for back in (0, 1, 2)]
+        y = self.own.y[self.course.knew :]
+        marks = [_least(y[: max(0, len(y) - back * window)]) for back in (0, 1, 2)]
         if not math.isfinite(marks[2]):
             return math.inf, math.inf
         return marks[1] - marks[0], marks[2] - marks[1]
 
     def _moved(self, window: int) -> float:
         """Return how far its best point moved over the last window, along the parameter where that is most."""
-        y, x = self.own.y, self.own.x
+        y, x = self.own.y[self.course.knew :], self.own.x[self.course.knew :]
         old, new = int(np.nanargmin(y[: len(y) - window])), int(np.nanargmin(y))
         return float(np.abs(x[new] - x[old]).max())
 

@@ -21,7 +21,7 @@ from lamcts.samplers.uniform import Uniform
 def test_the_pace_of_a_search_is_told_by_its_last_two_windows(losses: list[float], pace: str) -> None:
     n, seen = len(losses), Observations(2)
     seen.append(np.full((n, 2), 0.5), np.array(losses), np.full(n, np.nan), np.arange(n), np.zeros(n, np.int64))
-    one = Lineage(Uniform(), seen, Course(), 0.1)
+    one = Lineage(Uniform(), seen, Course())
     one.own.take(np.arange(n))
     assert one.pace(4, good=40.0, first=100.0) == pace
 
@@ -29,11 +29,11 @@ def test_the_pace_of_a_search_is_told_by_its_last_two_windows(losses: list[float
 def test_a_lineage_reaches_as_far_as_gains_that_shrink_go_on_to() -> None:
     seen, y = Observations(2), np.array([8.0, 8.0, 4.0, 4.0, 2.0, 2.0])
     seen.append(np.full((6, 2), 0.5), y, np.full(6, np.nan), np.arange(6), np.zeros(6, np.int64))
-    one = Lineage(Uniform(), seen, Course([0.5, 0.5]), 0.1)
+    one = Lineage(Uniform(), seen, Course([0.5, 0.5]))
     one.own.take(np.arange(4))
     assert one.reach(2) == -np.inf
     one.own.take(np.arange(4, 6))
-    assert one.reach(2) == 0.0  # 2 - 1 - 1/2 - ...
+    assert one.reach(2) == pytest.approx(-1.0)  # 2 - 0.6 (2 + 0.6 (2 + ...: 1/2 would be the least that it is held to
 
 
 def test_own_rows_are_numbered_anew_and_what_is_known_is_known_of_all() -> None:
