@@ -86,7 +86,7 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
 }
 
 
-DEAR = [(name, "conditional") for name in ("auto", "exchange", "bo")]
+DEAR = [(name, "conditional") for name in ("auto", "exchange", "bo")] + [(name, "mixed") for name in ("exchange", "bo")]
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ class Case(NamedTuple):
         slow = self.sampler.startswith(("bo", "cma", "nevergrad", "quadratic")) and self.space == "finite"
         return (
             self.dim == 20
-            or (self.dim == 5 and self.batch == 1)
+            or (self.dim == 5 and (self.batch == 1 or self.sampler != "auto"))
             or (slow and (self.batch == 1 or self.sampler == "bo"))
         )
 
