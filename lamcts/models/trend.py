@@ -16,11 +16,14 @@ the trend, and lead back to it.
 Letters: n rows, d coordinates.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.models import lbfgsb
 from lamcts.models.quadratic_posterior import LEVEL, TINY
 from lamcts.models.warp import half_rank
 from lamcts.types import Floats, Rows
@@ -29,16 +32,16 @@ from lamcts.types import Floats, Rows
 MOST_ROWS = 300  # of a valley, or where valleys are not told apart: 150 told it no better, and 500 of all rows led back
 # to the known valley on Rastrigin and Ackley
 APART = (
-    0.02  # of the cube's diagonal, at least, between rows of a trend: with less, rows of a search's end made most of it
+    0.02  # of the cube's diagonal, at least, between rows of a trend: with less, rows of a search's end made most of
 )
-# before there were 900, and led back to the known valley on Rastrigin; with 0.04 Ackley had ripples
+# it before there were 900, and led back to the known valley on Rastrigin; with 0.04 Ackley had ripples
 STARTS = 6  # places that the way down begins at: the best rows of the trend and the middle (untuned)
 POWERS = (1, 2)  # of the height above its lowest row, that variances of errors grow by (untuned)
 HEIGHTS = 0.03, 3.0  # by which they do, in those of the median row (untuned)
 GROWTHS = 2  # times that heights are read off the trend that the growth of the last ones gave (untuned)
 BOTTOM = 0.1  # of the errors' deviation, that of bottoms: by 0.02 places were no nearer to the optimum
 BELOW = 2.0  # of the errors' deviation: that of how far all bottoms lie below the trend (untuned)
-SEARCH: Any = {"maxiter": 200}  # of L-BFGS-B (untuned)
+SEARCH = lbfgsb.Limits(200)  # of L-BFGS-B (untuned)
 
 
 class Terms(NamedTuple):
@@ -95,21 +98,15 @@ class Trend:
 
     def lowest(self, rng: np.random.Generator | None = None) -> Floats:
         """Return the lowest point that can be found of the mean, or, with `rng`, as if its errors had been others."""
-        from scipy import optimize
-
         losses = self._losses if rng is None else self._losses + self._errors(rng)
         weights = self._kernel.solve(self.terms, losses)
         if weights is None:
             return np.array(self._x[int(self._losses.argmin())])
         order = np.argsort(self._losses, kind="stable")[: STARTS - 1]
-        slope, minimize = _Slope(self._kernel, self.terms, weights), optimize.minimize
-        bounds = [(0.0, 1.0)] * self._x.shape[1]
-        ways: list[Any] = [
-            minimize(slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=SEARCH)
-            for start in (*self._x[order], np.full(self._x.shape[1], 0.5))
-        ]
-        lowest: Floats = np.clip(min(ways, key=lambda way: float(way.fun)).x, 0.0, 1.0)
-        return lowest
+        slope, d = _Slope(self._kernel, self.terms, weights), self._x.shape[1]
+        starts = (*self._x[order], np.full(d, 0.5))
+        ways = [lbfgsb.lowest(slope, start, np.zeros(d), np.ones(d), SEARCH) for start in starts]
+        return np.asarray(np.clip(min(ways, key=lambda way: way[1])[0], 0.0, 1.0))
 
     def _errors(self, rng: np.random.Generator) -> Floats:
         return float(np.sqrt(self._fit.square)) * self.terms.noise * self._kernel.errors.drawn(rng)
@@ -167,7 +164,8 @@ class _Fit(NamedTuple):
     square: float  # the losses' scale, squared
 
 
-class _Errors(NamedTuple):
+@dataclass(frozen=True)
+class _Errors:
     """Errors of losses, in a deviation of theirs: some variances are larger, and bottoms have one in common."""
 
     variances: Floats  # [n]
@@ -178,7 +176,7 @@ class _Errors(NamedTuple):
         return cls(np.ones(n), np.zeros(n, np.bool_) if bottoms is None else bottoms)
 
     def grown(self, variances: Floats) -> "_Errors":
-        return self._replace(variances=variances)
+        return replace(self, variances=variances)
 
     @property
     def own(self) -> Floats:
@@ -190,6 +188,7 @@ class _Errors(NamedTuple):
         """The deviation of the one that bottoms have in common, [n]."""
         return np.asarray(np.where(self.bottoms, BELOW, 0.0) * np.sqrt(self.variances))
 
+    @cached_property
     def covariance(self) -> Floats:
         return np.outer(self.common, self.common) + np.diag(self.own**2)
 
@@ -219,7 +218,7 @@ class _Kernel:
         """Return the lower Cholesky factor [n, n], errors included; None where it is singular."""
         from scipy.linalg import lapack
 
-        kernel = self.covariance(terms) + terms.noise**2 * self.errors.covariance()
+        kernel = self.covariance(terms) + terms.noise**2 * self.errors.covariance
         kernel[np.diag_indices_from(kernel)] += 1e-10 * kernel.trace() / len(kernel)
         root, info = lapack.dpotrf(kernel.T, lower=1, overwrite_a=1)
         return None if info else root

@@ -51,7 +51,6 @@ REGISTRY = {
     "uniform": ("lamcts.samplers.uniform", "Uniform", "scrambled Sobol draws inside the region"),
 }
 AUTO, PORTFOLIO = "auto", "portfolio"
-BOX, ROUGH_BOX = 0.025, 0.1  # sides that a lineage begins with (tuned, as `Lineages` tells)
 LEAD = 100  # rows that exchanges lead for where some parameters are discrete (benchmarks/README.md, models to tune)
 
 
@@ -119,6 +118,6 @@ def leaving(search: "Sampler") -> "Sampler":
 
     near, rough = (
         Auto((Turbo(length=box, length_min=2**-7, n_start=1, descent_share=1.0), Quadratic(length=box), Coordinate()))
-        for box in (BOX, ROUGH_BOX)
+        for box in (Lineages.box, Lineages.rough_box)
     )
-    return Lineages(search, near, rough, BOX, ROUGH_BOX)
+    return Lineages(search, near, rough)

@@ -50,7 +50,7 @@ def test_its_evidence_is_the_density_of_the_losses_up_to_a_constant(terms: Terms
     length = terms.shape_length * np.sqrt(3)
     covariance += terms.shape**2 * matern(np.sqrt((gaps**2).sum(2)) / length)
     trend = Trend(x, y, bottoms=np.arange(12) < 3)
-    covariance += terms.noise**2 * trend._kernel.errors.covariance()
+    covariance += terms.noise**2 * trend._kernel.errors.covariance
     z, fit = half_rank(y), trend._fitted(terms)
     density = stats.multivariate_normal(np.zeros(12), fit.square * covariance).logpdf(z)
     assert fit.square == pytest.approx(z @ np.linalg.solve(covariance, z) / 12, rel=1e-5)
@@ -139,4 +139,4 @@ def test_errors_are_drawn_as_their_covariance_says() -> None:
     errors = _Errors.of(3, np.array([False, True, True])).grown(np.array([1.0, 4.0, 9.0]))
     generator = rng()
     drawn = np.array([errors.drawn(generator) for _ in range(4000)])
-    assert np.cov(drawn.T) == pytest.approx(errors.covariance(), abs=0.1 * errors.covariance().max())
+    assert np.cov(drawn.T) == pytest.approx(errors.covariance, abs=0.1 * errors.covariance.max())

@@ -137,7 +137,7 @@ class Explorer:
         """End it all where the first converged without ripples, and has gained on what was known before it began."""
         state, best = self.state, self.best
         if len(self.lineages) == 1 and not state.spreading and best.done and best.gained(self._first):
-            state.over = self._is_smooth(self._trend())
+            state.over = _is_smooth(self._trend())
 
     def _judge(self, new: Lineage, leads: bool) -> None:
         """End the expedition, if its lineage is the best by now, or will not be."""
@@ -193,27 +193,25 @@ class Explorer:
 
     def _look(self) -> None:
         """Spread points out, unless there is no other valley to be found from what is known."""
-        state, pace, trend = self.state, self._pace(), self._trend()
+        state, pace = self.state, self._pace()
         state.looked = self.best.told
-        smooth = self._is_smooth(trend)
-        if self._is_vain(trend, pace, smooth):
+        if self._is_vain(pace):
             state.vain += 1
         else:
             wanted = 0 if pace == "slow" else self.window - state.spread
             state.spreading, state.wide = True, max(FEW_WIDE, wanted)
 
-    def _is_smooth(self, trend: Trend) -> bool:
-        """Return whether there are no ripples, hence but one valley; a first lineage that was left had met some.
+    def _is_vain(self, pace: Pace) -> bool:
+        """Return whether the best is to go on alone: where there are no ripples, or the trend leads back to it.
 
-        Few rows of other valleys look smooth: on turned Levy the search waited for the best to converge once more.
+        A first lineage that was left had met ripples, though few rows of other valleys may look smooth: on turned Levy
+        the search waited for the best to converge once more.
         """
-        return len(self.lineages) == 1 and trend.ripples < RIPPLES
-
-    def _is_vain(self, trend: Trend, pace: Pace, smooth: bool) -> bool:
-        """Return whether the best is to go on alone."""
+        first = len(self.lineages) == 1
         if pace == "stuck":
-            return smooth and not self.best.ended(self.window, self._first)
-        return smooth or self._is_near(trend.lowest())
+            return first and not self.best.ended(self.window, self._first) and _is_smooth(self._trend())
+        trend = self._trend()
+        return (first and _is_smooth(trend)) or self._is_near(trend.lowest())
 
     def _set_off(self) -> None:
         """Begin a lineage where the trend leads to, or, once the best is stuck, at a place of another kind."""
@@ -268,6 +266,11 @@ class Explorer:
         """Return whether a place is where the best is; nothing is lost by trying half as far once that is stuck."""
         distance = self.settings.distance / (2 if stuck else 1)
         return _apart(place, self.seen.x[self.best.incumbent]) < distance
+
+
+def _is_smooth(trend: Trend) -> bool:
+    """Return whether there are no ripples, hence but one valley."""
+    return trend.ripples < RIPPLES
 
 
 def _apart(a: ArrayLike, b: ArrayLike) -> float:
