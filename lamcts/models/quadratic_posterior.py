@@ -13,6 +13,7 @@ Letters: n rows, d coordinates.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import factorial
 
 import numpy as np
 
@@ -124,8 +125,8 @@ class Factor:
 class Kernel:
     """The covariance of losses at steps [n, d], for any choice of hyper-parameters."""
 
-    def __init__(self, steps: Floats, jitter: float = JITTER) -> None:
-        self._steps, self._jitter = steps, jitter
+    def __init__(self, steps: Floats, jitter: float = JITTER, order: int = 3) -> None:
+        self._steps, self._jitter, self._order = steps, jitter, order
         self._products = steps @ steps.T  # [n, n]
         self.squares = np.einsum("ij,ij->i", steps, steps)  # [n]
         self._bowls = np.outer(self.squares, self.squares)  # [n, n]
@@ -136,7 +137,8 @@ class Kernel:
         products = self._products[rows, rows]
         kernel = products * (1.0 + curvature**2 / 2 * products) + LEVEL**2
         kernel += bowl**2 / 4 * self._bowls[rows, rows]
-        return factored(kernel, noise**2 + remainder**2 / 6 * self.squares[rows] ** 3, self._jitter)
+        left = remainder**2 / factorial(self._order) * self.squares[rows] ** self._order
+        return factored(kernel, noise**2 + left, self._jitter)
 
 
 def unknowns(d: int) -> int:
@@ -161,14 +163,21 @@ class QuadraticPosterior:
     `place` one position at most, along an axis that `rng` draws, or to a better one of LEAPS places drawn anywhere.
     `place` is where they are then. whole: whether the rows may be those of one polynomial: a remainder of next to none
     is tried only then, and where they are more than its coefficients, since through fewer rows some polynomial leads.
+    order: of the terms that the remainder stands for; 2 where no polynomial is meant, but any function of that degree.
     """
 
     def __init__(
-        self, steps: Floats, losses: Floats, place: Place | None, rng: np.random.Generator, whole: bool = False
+        self,
+        steps: Floats,
+        losses: Floats,
+        place: Place | None,
+        rng: np.random.Generator,
+        whole: bool = False,
+        order: int = 3,
     ) -> None:
-        self.steps, self._losses = steps, losses
+        self.steps, self.order, self._losses = steps, order, losses
         fine = whole and len(steps) > unknowns(steps.shape[1])
-        self._kernel = Kernel(steps, FINE if fine else JITTER)
+        self._kernel = Kernel(steps, FINE if fine else JITTER, order)
         self._least = (0,) * len(GRID) if fine else USUAL
         if place is not None:
             place = tuple(max(own) for own in zip(place, self._least, strict=True))
@@ -190,7 +199,12 @@ class QuadraticPosterior:
     @property
     def exact(self) -> bool:
         """Whether the rows lie on a polynomial, with no remainder or noise to speak of."""
-        return self.place[2] < USUAL[2] and not GRID[3][self.place[3]]
+        return self.place[2] < USUAL[2] and not self.noise
+
+    @property
+    def noise(self) -> float:
+        """The deviation of errors that grow with no distance, in that of the slope."""
+        return GRID[3][self.place[3]]
 
     def evidence_of(self, first: int) -> float:
         """Return the logarithm of the likelihood of the `first` rows given the others, up to the same constants."""

@@ -31,10 +31,8 @@ from lamcts.types import Floats, Rows
 # Tuned on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
 MOST_ROWS = 300  # of a valley, or where valleys are not told apart: 150 told it no better, and 500 of all rows led back
 # to the known valley on Rastrigin and Ackley
-APART = (
-    0.02  # of the cube's diagonal, at least, between rows of a trend: with less, rows of a search's end made most of
-)
-# it before there were 900, and led back to the known valley on Rastrigin; with 0.04 Ackley had ripples
+APART = 0.02  # of the cube's diagonal, at least, between rows of a trend: with less, rows of a search's end made most
+# of it before there were 900, and led back to the known valley on Rastrigin; with 0.04 Ackley had ripples
 STARTS = 6  # places that the way down begins at: the best rows of the trend and the middle (untuned)
 POWERS = (1, 2)  # of the height above its lowest row, that variances of errors grow by (untuned)
 HEIGHTS = 0.03, 3.0  # by which they do, in those of the median row (untuned)

@@ -5,6 +5,7 @@ import pytest
 
 from lamcts.observations import Floats
 from lamcts.regions.region import Region, Step
+from lamcts.samplers import quadratic
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.trust_region import START
 from lamcts.samplers.quadratic import Quadratic
@@ -86,6 +87,28 @@ def test_it_finds_the_middle_of_a_rippled_bowl() -> None:
     search = Search(Quadratic(), Box(0.0, 1.0, dim=10), 0, loss=rippled, given=20)
     search.go(10, 5)
     assert np.abs(search.seen.x[search.session.incumbent] - 0.3).mean() < 0.06  # the ripples are 0.063 apart
+
+
+def cone(x: Floats) -> float:
+    return float(np.linalg.norm(x - 0.37))
+
+
+@pytest.mark.parametrize("n", [1, 10])
+def test_it_goes_to_the_tip_of_a_cone(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    search, other = (Search(Quadratic(), Box(0.0, 1.0, dim=10), 0, loss=cone, given=20) for _ in range(2))
+    search.go(200 // n, n)
+    monkeypatch.setattr(quadratic, "SURE", math.inf)
+    other.go(200 // n, n)
+    assert best(search) < 1e-6 < 1e-5 < best(other)
+
+
+def test_a_box_that_holds_the_tip_of_a_cone_halves_though_all_goes_well() -> None:
+    search = Search(Quadratic(), Box(0.0, 1.0, dim=10), 0, loss=cone, given=60)
+    lengths = []
+    for _ in range(5):
+        search.go(1, 10)
+        lengths.append(length(search))
+    assert lengths == [2.0, 1.0, 0.5, 0.25, 0.125]
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+PATIENCE = 4  # times as many failures shrink a box whose best guess improved last: another was due since (untuned)
 START = -1  # the group of points drawn to begin with: no success or failure of any box
 
 
@@ -14,11 +15,12 @@ def check_sides(name: str, least: float, first: float, most: float) -> None:
 
 @dataclass
 class Group:
-    """The points of one ask: how many are `out`, the box's `length` then, and whether one of them improved."""
+    """The points of one ask: how many are `out`, the box's `length` then, and whether one has improved, or leads."""
 
     out: int
     length: float
     improved: bool = False
+    leads: bool = False
 
 
 @dataclass
@@ -27,11 +29,15 @@ class TrustRegionState:
 
     A success is a group (the points of one ask) of which some point improves. Failures count in evaluations, and only
     against the box that they were drawn in: many results of one old box shrink it once, not many times.
+    A group may lead, by the best guess there is. What is only tried between two that lead breaks no row of theirs, nor
+    does it shrink a box in which the last of them improved, for a while.
     """
 
     length: float
     start: int = 0  # points still to draw before the first box
     successes: int = 0
+    leads: int = 0  # successes, since then, of groups that lead
+    sound: bool = False  # whether the last group that leads improved
     failures: int = 0
     issued: int = 0  # points so far
     out: int = 0  # of them, those without a result yet
@@ -43,11 +49,11 @@ class TrustRegionState:
         self.start = max(0, self.start - n)
         return self._issue(START, n)
 
-    def issue(self, n: int) -> list[int]:
-        """Return notes for `n` points of the box."""
+    def issue(self, n: int, leads: bool = False) -> list[int]:
+        """Return notes for `n` points of the box; leads: whether the first is the best guess there is."""
         group = self.group
         if n:
-            self.groups[group] = Group(n, self.length)
+            self.groups[group] = Group(n, self.length, leads=leads)
             self.group += 1
         return self._issue(group, n)
 
@@ -67,6 +73,7 @@ class TrustRegionState:
             if any(results) and not group.improved:
                 group.improved, self.failures = True, 0
                 self.successes += 1
+                self.leads += group.leads
             if not group.improved and group.length == self.length:
                 self.failures += len(results)
             self._close(number, len(results))
@@ -85,14 +92,17 @@ class TrustRegionState:
             del self.groups[number]
             if not group.improved:
                 self.successes = 0
+            if group.leads:
+                self.sound = group.improved
+                self.leads = self.leads if group.improved else 0
 
     def reopen(self, length: float) -> None:
         """Begin again with a box of this length; points that are out count as those of the old one."""
-        self.length, self.successes, self.failures = length, 0, 0
+        self.length, self.successes, self.leads, self.failures = length, 0, 0, 0
 
     def resize(self, success_tolerance: int, failure_tolerance: int, most: float) -> None:
         """Double the box after enough successes, halve it after enough failures."""
-        if self.successes >= success_tolerance:
-            self.length, self.successes, self.failures = min(2 * self.length, most), 0, 0
-        elif self.failures >= failure_tolerance:
-            self.length, self.successes, self.failures = self.length / 2, 0, 0
+        if max(self.successes, self.leads) >= success_tolerance:
+            self.reopen(min(2 * self.length, most))
+        elif self.failures >= failure_tolerance * (PATIENCE if self.sound else 1):
+            self.reopen(self.length / 2)
