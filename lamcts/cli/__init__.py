@@ -3,7 +3,8 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
 
 from lamcts import __version__
 from lamcts.cli.memory_options import memory_options
@@ -13,6 +14,9 @@ from lamcts.cli.trained_options import trained_options
 from lamcts.errors import LamctsError
 from lamcts.foreign import OURS
 from lamcts.text import safe_text
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 USER_MISTAKE = 2  # what argparse reports
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
@@ -28,6 +32,10 @@ class _Parser(argparse.ArgumentParser):
         hint = f"did you mean {meant[0]}? " if meant and message.startswith("unrecognized arguments:") else ""
         complain(self.prog, f"{message} ({hint}see {self.prog} --help)")
         sys.exit(USER_MISTAKE)
+
+    def print_help(self, file: "SupportsWrite[str] | None" = None) -> None:
+        with suppress(BrokenPipeError):  # its reader may have left: argparse takes care of that from Python 3.12 on
+            super().print_help(file)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
