@@ -40,12 +40,17 @@ def tables(rows: Sequence[Row], marks: Sequence[int], names: Mapping[str, str], 
 
 
 def medians(rows: Sequence[Row], mark: int, names: Mapping[str, str], batch: int) -> str:
-    """One line a problem: median gaps of the three, and who is better than the old default; then how many are."""
+    """One line a problem: median gaps of the three, and who is better than the old default; then how many are.
+
+    Where the new default has rows, those of the old one count on the same seeds.
+    """
     lines, words = [], []
     for name in dict.fromkeys(row["problem"] for row in rows):
         cells = {key: values(rows, name, f"{method}@{batch}", mark) for key, method in names.items()}
         if not cells["old"]:
             continue
+        if both := cells["old"].keys() & cells["new"].keys():
+            cells |= {key: {seed: cells[key][seed] for seed in both} for key in ("old", "new")}
         verdicts = [verdict(name, cells["new"], cells["old"]), verdict(name, cells["no tree"], cells["new"])]
         shown = [_median(name, cells[key]) for key in ("old", "new", "no tree")]
         lines.append((name, *shown, *(f"{v.word}, {v.p:.2g}" if v else "" for v in verdicts), str(len(cells["old"]))))

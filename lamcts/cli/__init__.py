@@ -3,8 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from lamcts import __version__
 from lamcts.cli.memory_options import memory_options
@@ -14,9 +13,6 @@ from lamcts.cli.trained_options import trained_options
 from lamcts.errors import LamctsError
 from lamcts.foreign import OURS
 from lamcts.text import safe_text
-
-if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
 
 USER_MISTAKE = 2  # what argparse reports
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
@@ -33,10 +29,6 @@ class _Parser(argparse.ArgumentParser):
         complain(self.prog, f"{message} ({hint}see {self.prog} --help)")
         sys.exit(USER_MISTAKE)
 
-    def print_help(self, file: "SupportsWrite[str] | None" = None) -> None:
-        with suppress(BrokenPipeError):  # its reader may have left: argparse takes care of that from Python 3.12 on
-            super().print_help(file)
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (None: that of the process) and return the exit code."""
@@ -45,6 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit:  # after --help, too, the reader may have left
         hush()
         raise
+    except BrokenPipeError:  # so older versions of argparse say it
+        hush()
+        return 0
     command: Callable[[argparse.Namespace], int] = args.command
     try:
         return command(args)

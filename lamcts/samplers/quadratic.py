@@ -38,8 +38,8 @@ AGAIN = 0.25  # of the first side, where a search with constraints begins from a
 MEAN_EVERY = 10  # results at least from one step of the model's mean to the next, whose model is else all but the same:
 # as many as the batches that the rest was tuned in (tuned: after every success it crept into the first valley)
 # Tuned on turned Ackley in 20 and 100 dimensions, seeds 0 to 2, and on bent ones:
-SURE = 25.0  # of the evidence's logarithm, by which squared losses must tell the rows better: with 10 half of the bent
-# Ackleys ended in a ripple, with 0 all five (and Schaffer's function at half as much)
+SURE = 25.0  # of the evidence's logarithm, by which squared losses must tell the rows better: with 10 two of three
+# bent Ackleys ended in a ripple, with 0 five of five (and Schaffer's function at half as much)
 TIP = 0.12  # half sides: nearer than that to the tip of a cone the box halves; with 0.06 and 0.25 slower in one of them
 QUIET = 0.1  # noise of a cone's model above which a tip is not believed: without, ripples in 100 dimensions held it
 

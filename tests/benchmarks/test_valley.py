@@ -94,6 +94,11 @@ def test_medians_stand_beside_each_other_and_are_counted():
     assert tables.medians(found, 2000, NAMES, 10) == ""
 
 
+def test_the_old_default_counts_on_the_seeds_that_the_new_one_has():
+    found = rows(plan.OLD, "levy-20", [1.0] * 8 + [9.0] * 12) + rows(plan.NEW, "levy-20", [2.0] * 8)
+    assert "| levy-20 | 1 | 2 |  | worse, 0.0078 |  | 8 |" in tables.medians(found, 500, NAMES, 10)
+
+
 def test_a_longer_run_counts_where_there_is_no_shorter_one():
     found = rows("cma", "levy-20", [7.0], budget=5000) + rows("cma", "levy-20", [5.0], budget=1000)
     assert tables.values(found, "levy-20", "cma@10", 1000) == {"0": 5.0}
