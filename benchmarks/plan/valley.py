@@ -26,6 +26,7 @@ FAR = tuple(f"{name}-100-rotated" for name in ("rosenbrock", "rastrigin", "levy"
 FUNNELS = tuple(f"funnels{k}-20-rotated{rippled}" for k in (2, 5, 20) for rippled in ("", "-rippled"))
 MODELLED: list[Named] = [("cma bipop", 1), ("cma lq", 1)]
 QUICK: list[Named] = [(name, 1) for name in ("cma", "dual annealing", "powell", "ngopt", "optuna cma")]
+PEERS = (*(name for name, _ in (*MODELLED, *QUICK)), "cobyqa", "py-bobyqa")
 
 
 class Part(NamedTuple):

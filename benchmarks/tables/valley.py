@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import problems
+from benchmarks.plan.valley import PEERS
 from benchmarks.tables import stats
 from benchmarks.tables.discrete import wilcoxon
 from benchmarks.tables.markdown import markdown
@@ -34,8 +35,12 @@ class Verdict(NamedTuple):
 def tables(rows: Sequence[Row], marks: Sequence[int], names: Mapping[str, str], batch: int) -> str:
     """Return all tables; `names` says which rows are the "old", the "new" and the one with "no tree"."""
     parts = [(f"After {m} evaluations", medians(rows, m, names, batch)) for m in marks]
+    rivals = [row for row in rows if row["method"] in (names["new"], *PEERS)]
+    parts += [(f"Beside peers after {m} evaluations, medians", beside(rivals, m)) for m in marks]
+    parts += [("One by one beside tens", one_by_one(rows, marks, names["new"]))]
+    parts += [("With and without its tree", without_tree(rows, marks, names, batch))]
     parts += [("Ends in the deepest funnel", deepest(rows))]
-    parts += [("Mean rank over problems", ranked(rows, marks))]
+    parts += [("Mean rank over problems", ranked(rivals, marks))]
     return "\n\n".join(f"### {title}\n\n{text}" for title, text in parts if text)
 
 
@@ -46,18 +51,65 @@ def medians(rows: Sequence[Row], mark: int, names: Mapping[str, str], batch: int
     """
     lines, words = [], []
     for name in dict.fromkeys(row["problem"] for row in rows):
-        cells = {key: values(rows, name, f"{method}@{batch}", mark) for key, method in names.items()}
-        if not cells["old"]:
+        three = {key: values(rows, name, f"{method}@{batch}", mark) for key, method in names.items()}
+        if not three["old"]:
             continue
-        if both := cells["old"].keys() & cells["new"].keys():
-            cells |= {key: {seed: cells[key][seed] for seed in both} for key in ("old", "new")}
-        verdicts = [verdict(name, cells["new"], cells["old"]), verdict(name, cells["no tree"], cells["new"])]
-        shown = [_median(name, cells[key]) for key in ("old", "new", "no tree")]
-        lines.append((name, *shown, *(f"{v.word}, {v.p:.2g}" if v else "" for v in verdicts), str(len(cells["old"]))))
+        if both := three["old"].keys() & three["new"].keys():
+            three |= {key: {seed: three[key][seed] for seed in both} for key in ("old", "new")}
+        verdicts = [verdict(name, three["new"], three["old"]), verdict(name, three["no tree"], three["new"])]
+        shown = [_median(name, three[key]) for key in ("old", "new", "no tree")]
+        lines.append((name, *shown, *(f"{v.word}, {v.p:.2g}" if v else "" for v in verdicts), str(len(three["old"]))))
         words += [verdicts[0].word] if verdicts[0] else []
     header = ("problem", *names.values(), "new beside old, p", "no tree beside new, p", "seeds")
     counts = [f"{words.count(word)} {word}" for word in ("better", "worse", "level")]
     return markdown(header, lines) + (f"\n\nOf {len(words)}: {', '.join(counts)}." if words else "")
+
+
+def beside(rows: Sequence[Row], mark: int) -> str:
+    """One line for each problem that several methods have run: medians of all, on the seeds that all of them have."""
+    found = {name: cells(rows, name, mark) for name in dict.fromkeys(row["problem"] for row in rows)}
+    found = {name: each for name, each in found.items() if len(each) > 1}
+    methods = sorted({method for each in found.values() for method in each})
+    lines = [
+        (name, *(_median(name, each.get(method, {})) for method in methods), str(len(next(iter(each.values())))))
+        for name, each in found.items()
+    ]
+    return markdown(("problem", *methods, "seeds"), lines) if lines else ""
+
+
+def one_by_one(rows: Sequence[Row], marks: Sequence[int], method: str) -> str:
+    """One line a problem and mark: medians in batches of ten and one by one on the seeds of both, and who is better."""
+    lines = []
+    for name in dict.fromkeys(row["problem"] for row in rows):
+        for mark in marks:
+            tens, ones = (values(rows, name, f"{method}@{batch}", mark) for batch in (10, 1))
+            if not (seeds := tens.keys() & ones.keys()):
+                continue
+            tens, ones = ({seed: cell[seed] for seed in seeds} for cell in (tens, ones))
+            found = verdict(name, ones, tens)
+            said = f"{found.word}, {found.p:.2g}" if found else ""
+            lines.append((name, str(mark), _median(name, tens), _median(name, ones), said, str(len(seeds))))
+    header = ("problem", "at", "in tens", "one by one", "one by one beside tens, p", "seeds")
+    return markdown(header, lines) if lines else ""
+
+
+def without_tree(rows: Sequence[Row], marks: Sequence[int], names: Mapping[str, str], batch: int) -> str:
+    """Say how many runs came to the same at every mark without a tree, "" where none was run without."""
+    same = []
+    for name in dict.fromkeys(row["problem"] for row in rows):
+        on, off = ([values(rows, name, f"{names[key]}@{batch}", mark) for mark in marks] for key in ("new", "no tree"))
+        same += [
+            all(a.get(seed) == b.get(seed) for a, b in zip(on, off, strict=True)) for seed in off[0] if seed in on[0]
+        ]
+    return f"{sum(same)} of {len(same)} runs came to the same values at all marks." if same else ""
+
+
+def cells(rows: Sequence[Row], problem: str, mark: int) -> dict[str, Cell]:
+    """Return what every METHOD@BATCH had reached at a mark on the seeds that all of them have."""
+    methods = sorted({f"{row['method']}@{row['batch']}" for row in rows if row["problem"] == problem})
+    found = {method: cell for method in methods if (cell := values(rows, problem, method, mark))}
+    shared = set.intersection(*map(set, found.values())) if found else set()
+    return {method: {seed: cell[seed] for seed in sorted(shared)} for method, cell in found.items()} if shared else {}
 
 
 def deepest(rows: Sequence[Row]) -> str:
@@ -84,15 +136,14 @@ def ranked(rows: Sequence[Row], marks: Sequence[int]) -> str:
 
 def ranks(rows: Sequence[Row], mark: int) -> dict[str, float]:
     """Return each method's rank, 1 the best, meant over the seeds that all have and then over problems."""
-    methods = sorted({f"{row['method']}@{row['batch']}" for row in rows})
     found = []
     for name in dict.fromkeys(row["problem"] for row in rows):
-        cells = {method: cell for method in methods if (cell := scores(rows, name, method, mark))}
-        if seeds := sorted(set.intersection(*map(set, cells.values()))) if cells else []:
-            found.append(stats.ranks({method: [cell[s] for s in seeds] for method, cell in cells.items()}))
+        if each := cells(rows, name, mark):
+            found.append(stats.ranks({m: [_score(name, v) for v in cell.values()] for m, cell in each.items()}))
     most = max((len(each) for each in found), default=0)
     kept = [each for each in found if len(each) == most > 1]
-    return {m: float(np.mean([each[m] for each in kept])) for m in methods if kept and all(m in each for each in kept)}
+    methods = sorted(set.intersection(*map(set, kept))) if kept else []
+    return {method: float(np.mean([each[method] for each in kept])) for method in methods}
 
 
 def values(rows: Sequence[Row], problem: str, method: str, mark: int) -> Cell:
@@ -102,11 +153,6 @@ def values(rows: Sequence[Row], problem: str, method: str, mark: int) -> Cell:
         if row["problem"] == problem and f"{row['method']}@{row['batch']}" == method and row.get(f"best_{mark}"):
             found[row["seed"]] = float(row[f"best_{mark}"])
     return found
-
-
-def scores(rows: Sequence[Row], problem: str, method: str, mark: int) -> Cell:
-    """Return the same as scores, lower is better."""
-    return {seed: _score(problem, value) for seed, value in values(rows, problem, method, mark).items()}
 
 
 def verdict(problem: str, ours: Cell, theirs: Cell) -> Verdict | None:

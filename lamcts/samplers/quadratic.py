@@ -106,37 +106,36 @@ class _Progress(DescentProgress):
 
 class _QuadraticSession(DescentSession[_Progress]):
     def ask(self, n: int) -> Proposal:
-        batch = Batch(self.region, self.seen, n)
-        led: float | None = None
+        batch, led, tip = Batch(self.region, self.seen, n), False, np.inf
         if (middle := centre(self.region, self.seen, self.incumbent)) is not None:
-            led = self._propose(batch, middle)
-        notes = self._issued(batch, led is not None)
-        if led is not None and led < TIP:
+            led, tip = self._propose(batch, middle)
+        notes = self._issued(batch, led)
+        if tip < TIP:
             self.progress.box.reopen(self.progress.box.length / 2)
         return Proposal(batch.x, notes)
 
-    def _propose(self, batch: Batch, centre: Floats) -> float | None:
-        """Take steps from `centre` [d] into the batch; return how far the first leads if the model's mean took it.
+    def _propose(self, batch: Batch, centre: Floats) -> tuple[bool, float]:
+        """Take steps from `centre` [d] into the batch; return whether the model's mean leads, and how far off a tip is.
 
-        In half sides, along the parameter where that is most; infinity where no tip of a cone is known to lie there.
+        The tip of a cone, in half sides, along the parameter where that is most; infinity where the mean sees none.
         """
         low, high = self._sides(centre)
         model = self._model(centre, self._half)
         success = success_near(self.seen, centre)
         price = None if success is None else priced(success, centre, self._half)
-        first, led = self._mean_is_due(), None
-        if first:
+        led, tip = self._mean_is_due(), np.inf
+        if led:
             self.progress.mean_at = len(self.seen)
-        for _ in range(TRIES):
-            steps = [self._step(model, low, high, first and i == 0, price) for i in range(batch.missing)]
-            if first:
-                led = float(np.abs(steps[0]).max()) if model is not None and _is_cone(model) else np.inf
+        for tried in range(TRIES):
+            means = led and not tried
+            steps = [self._step(model, low, high, means and i == 0, price) for i in range(batch.missing)]
+            if means and model is not None and _is_cone(model):
+                tip = float(np.abs(steps[0]).max())
             x = self._points(centre, steps)
             batch.take(x if success is None else shortened(x, centre, success, self.region.space))
-            first = False
             if not batch.open:
                 break
-        return led
+        return led, tip
 
     def _mean_is_due(self) -> bool:
         """Return whether the next batch begins with the step of the model's mean."""

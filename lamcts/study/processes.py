@@ -36,15 +36,7 @@ class Processes(Pool):
         self._look()  # the clock starts now
         if not self._checked:
             self._checked = True
-            (pid,) = self._pids.values()
-            try:
-                pid.result()
-            except BrokenExecutor as error:
-                raise RuntimeError(
-                    "the worker processes cannot start, or cannot load the function (their messages are above): "
-                    "expected a script whose main part is under `if __name__ == '__main__':` and a function that a new "
-                    "process can import; or pass executor=ThreadPoolExecutor(...) to use threads"
-                ) from error
+            _came_up(*self._pids.values())
 
     def close(self) -> None:
         busy = [slot.executor for slot in self._slots if slot.running and slot.executor is not None]
@@ -82,8 +74,12 @@ class Processes(Pool):
     def _make(self) -> Executor:
         # "spawn": the only start method that is the same on every system and safe beside threads
         context = multiprocessing.get_context("spawn")
-        executor = ProcessPoolExecutor(1, mp_context=context, initializer=_install, initargs=(self._f,))
-        self._pids[executor] = executor.submit(os.getpid)  # done before the first job: one worker, in order
+        executor = ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
+        if not self._checked:
+            _came_up(executor.submit(os.getpid))
+        # A job and no argument of the initializer, which a process that dies before it has read it leaves Python to
+        # wait for, if it is above 64 KiB; done before the first evaluation: one worker, in order
+        self._pids[executor] = executor.submit(_install, self._f)
         return executor
 
     def _remake(self, slot: Slot) -> None:
@@ -92,13 +88,29 @@ class Processes(Pool):
         super()._remake(slot)
 
 
+def _came_up(first: "Future[int]") -> None:
+    """Wait for a first job; RuntimeError where its process has died over it."""
+    try:
+        first.result()
+    except BrokenExecutor as error:
+        raise RuntimeError(
+            "the worker processes cannot start, or cannot load the function (their messages are above): "
+            "expected a script whose main part is under `if __name__ == '__main__':` and a function that a new "
+            "process can import; or pass executor=ThreadPoolExecutor(...) to use threads"
+        ) from error
+
+
 _installed: list[Callable[..., Any]] = []  # in a worker process: the function to evaluate
 
 
-def _install(f: Callable[..., Any]) -> None:
+def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which then ends this one
-    _installed[:] = [f]
     threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _install(f: Callable[..., Any]) -> int:
+    _installed[:] = [f]
+    return os.getpid()
 
 
 def _end_with_parent() -> None:

@@ -99,6 +99,23 @@ def test_the_old_default_counts_on_the_seeds_that_the_new_one_has():
     assert "| levy-20 | 1 | 2 |  | worse, 0.0078 |  | 8 |" in tables.medians(found, 500, NAMES, 10)
 
 
+def test_peers_stand_beside_each_other_on_the_seeds_that_all_have():
+    found = rows(plan.NEW, "levy-20", [1.0, 2.0, 30.0]) + rows("cma", "levy-20", [4.0, 5.0], batch=1)
+    found += rows(plan.OLD, "levy-20", [0.0] * 3) + rows(plan.NEW, "ackley-20", [1.0])
+    text = tables.tables(found, (500,), NAMES, 10)
+    assert "| problem | cma@1 | new default@10 | seeds |" in text and "| levy-20 | 4.5 | 1.5 | 2 |" in text
+    assert "| cma@1 | 2.00 |" in text and "old default@10" not in text
+
+
+def test_one_by_one_stands_beside_tens_and_without_a_tree_is_counted():
+    found = rows(plan.NEW, "levy-20", [1.0 + k for k in range(8)])
+    found += rows(plan.NEW, "levy-20", [0.1 + k / 99 for k in range(7)], batch=1)
+    assert "| levy-20 | 500 | 4 | 0.13 | better, 0.016 | 7 |" in tables.one_by_one(found, (500, 2000), plan.NEW)
+    assert tables.without_tree(found, (500, 1000), NAMES, 10) == ""
+    found += rows(plan.NO_TREE, "levy-20", [1.0, 2.0, 7.0])
+    assert tables.without_tree(found, (500, 1000), NAMES, 10).startswith("2 of 3 runs came to the same")
+
+
 def test_a_longer_run_counts_where_there_is_no_shorter_one():
     found = rows("cma", "levy-20", [7.0], budget=5000) + rows("cma", "levy-20", [5.0], budget=1000)
     assert tables.values(found, "levy-20", "cma@10", 1000) == {"0": 5.0}

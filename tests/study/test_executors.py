@@ -1,6 +1,8 @@
 """Evaluations elsewhere: workers are kept busy, and a worker that dies loses no point."""
 
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -194,6 +196,22 @@ class Unloadable:
 
     def __reduce__(self) -> Any:
         return (eval, ("this_name_does_not_exist",))
+
+
+UNGUARDED = """
+import numpy as np
+import lamcts
+
+data = np.zeros(100_000)  # goes with the function: more than a pipe holds
+lamcts.minimize(lambda x: float(data[0]), [(-1, 1)] * 2, budget=4, seed=0, workers=2)
+"""
+
+
+def test_a_script_without_a_guarded_main_part_is_told_so_and_does_not_hang(tmp_path: Path) -> None:
+    pytest.importorskip("cloudpickle")
+    (tmp_path / "script.py").write_text(UNGUARDED)
+    run = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 1 and "whose main part is under `if __name__ == '__main__':`" in run.stderr
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
