@@ -186,6 +186,12 @@ class _AutoSession(LocalSession[Auto, _Progress]):
         for a in range(len(self.arms)):
             self._share_incumbent(a)
 
+    @property
+    def leapt(self) -> float:
+        """How many results ago an arm that looks along whole parameters last gained; infinity where none goes on."""
+        arms = zip(self.progress.idle, self.settings.arms, self.arms, strict=True)
+        return min((idle for idle, of, arm in arms if getattr(of, "leaps", False) and not arm.done), default=np.inf)
+
     def proposer(self, note: Any) -> str:
         """Return the name of the arm that a point's note is of."""
         return type(self.settings.arms[note[0]]).__name__

@@ -9,7 +9,7 @@ like any other.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ class Coordinate(LocalSampler):
         none.
     """
 
+    leaps: ClassVar[bool] = True  # its moves cross the whole cube: it leaves a valley by itself
     patience: int | None = None
 
     def __post_init__(self) -> None:
