@@ -1,4 +1,7 @@
-"""The package's own exceptions. Wrong arguments raise ValueError, a wrong order of calls RuntimeError."""
+"""The package's own exceptions.
+
+Wrong values raise ValueError, unknown arguments TypeError, a wrong order of calls RuntimeError.
+"""
 
 
 class LamctsError(Exception):

@@ -13,6 +13,7 @@ import pytest
 import lamcts
 import lamcts.journal
 import lamcts.nas
+import lamcts.plot
 import lamcts.pruners
 import lamcts.testing
 from lamcts.models.fit import Prior
@@ -120,7 +121,7 @@ NEEDS_TORCH += [("fewshot", "Halves"), ("fewshot", "Matching")]
 
 
 @pytest.mark.parametrize(
-    "module", [lamcts, lamcts.journal, lamcts.nas, lamcts.testing], ids=lambda module: module.__name__
+    "module", [lamcts, lamcts.journal, lamcts.nas, lamcts.plot, lamcts.testing], ids=lambda module: module.__name__
 )
 def test_every_public_name_has_its_place_in_the_reference(module):
     public = {f"{module.__name__}.{name}" for name in module.__all__} - {"lamcts.samplers"}  # a module: see below

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from lamcts.samplers import REGISTRY
 
 PACKAGE = Path(__file__).parent.parent / "lamcts"
@@ -184,6 +186,16 @@ def test_the_rule_about_torch_catches_what_it_forbids() -> None:
     assert needs_torch("neuralgia", late) and needs_torch("models.torch_gp_too", late)
     assert needs_torch("models.torch_gp", late) == needs_torch("neural.train", late) == []
     assert needs_torch("values", "import torchlight\nif TYPE_CHECKING:\n    import torch") == []
+
+
+@pytest.mark.parametrize(
+    "part", ["trace", "build", "supernet", "fewshot", "together", "applications", "memory.execution", "memory.inductor"]
+)
+def test_a_part_that_loads_torch_names_the_extra_that_brings_it(part: str) -> None:
+    hide = "u.find_spec = lambda name, *of: None if name == 'torch' else find(name, *of)"
+    code = f"import importlib.util as u; find = u.find_spec; {hide}; import lamcts.neural.{part}"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and "MissingExtra" in done.stderr and "lamcts[torch]" in done.stderr
 
 
 def test_importing_lamcts_loads_nothing_heavy() -> None:

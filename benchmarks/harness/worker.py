@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import threading
+import traceback
 from pathlib import Path
 
 
@@ -28,4 +29,11 @@ def _die_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ended = 0
+    try:
+        main()
+    except BaseException:
+        traceback.print_exc()
+        ended = 1
+    sys.stdout.flush()
+    os._exit(ended)  # a library's own thread may never end: Nevergrad's does not where the COBYLA in it has failed

@@ -227,7 +227,8 @@ def _plot(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     one = commands.add_parser("plot", help=line, description=line + ".", allow_abbrev=False)
     line = "a journal, or the folder of a run; several are compared, those that differ in their seed alone as one"
     one.add_argument("journal", nargs="+", help=line)
-    one.add_argument("--out", metavar="FILE", help="where to, .png, .pdf or .svg (default: beside the journal)")
+    where = "where to, .png, .pdf or .svg (default: beside the journal; of several, comparison.png)"
+    one.add_argument("--out", metavar="FILE", help=where)
     kinds = ("best", "front", "parallel", "hypervolume", "violation", "importance", "slice", "contour")
     one.add_argument("--kind", choices=kinds, help=f"{', '.join(kinds)} (default: what says most of the run)")
     one.set_defaults(command=_late("lamcts.cli.look", "plot"))

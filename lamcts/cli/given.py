@@ -73,6 +73,8 @@ def given(args: argparse.Namespace) -> Given:
 
 
 def _registered(args: argparse.Namespace) -> Given:
+    if args.objective.endswith(".py"):
+        raise ValueError(f"expected an objective, got the file {args.objective}: {args.objective}:FUNCTION names one")
     row = objectives.entry(args.objective)
     settings = settings_of(args, row, SETTINGS)
     _refuse(args, OWN, f"file.py:function or --command, and {args.objective!r} has its own")

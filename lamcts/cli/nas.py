@@ -131,7 +131,7 @@ def _begun(first: int | None) -> dict[str, Any]:
 
 
 SEARCHES = {
-    samplers.AUTO: Search("the default of `lamcts run`: a Gaussian process over the choices, inside a tree", _auto),
+    samplers.AUTO: Search("the default of `lamcts run`: a Gaussian process over the choices", _auto),
     "lanas": Search("LaNAS with a linear model in the leaves of its tree", _lanas("improved")),
     "lanas-published": Search("LaNAS as published: uniform draws in the leaves", _lanas("published")),
     "alphax": Search("AlphaX: tree search over the moves that build a network", _alphax),

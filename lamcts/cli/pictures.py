@@ -60,7 +60,8 @@ def figure_of(course: Course, kind: str | None = None) -> "Figure":
     kind, goals = kind or kinds(course)[0], course.goals
     if kind not in kinds(course) and not (kind == "parallel" and len(goals.objectives) > 1):
         what = f"{len(goals.objectives)} objectives and {len(goals.constraints)} constraints"
-        raise ValueError(f"--kind: expected one of {', '.join(kinds(course))} for {what}, got {kind!r}")
+        known = [*kinds(course), *(EFFECTS if len(goals.objectives) == 1 else [])]
+        raise ValueError(f"--kind: expected one of {', '.join(known)} for {what}, got {kind!r}")
     if kind == "best":
         return _best(course)
     return _violation(course) if kind == "violation" else _columns(course, kind)

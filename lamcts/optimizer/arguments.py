@@ -1,6 +1,6 @@
 """What the user may set about an optimizer, checked: every error says what was expected, what came, and the cure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -33,6 +33,10 @@ def checked_space(space: Any) -> Any:
     missing = [name for name in needed if not hasattr(space, name)]
     if missing:
         got = f"{type(space).__name__} without {missing[0]}"
+        if isinstance(space, Mapping):
+            got = "a dict; pass lamcts.Space(it)"
+        elif isinstance(space, (list, tuple)):
+            got = f"a {type(space).__name__}; of pairs make lamcts.Box([low, ...], [high, ...])"
         raise ValueError(f"space: expected a lamcts space such as Box(-5, 10, dim=20), got {got}")
     if getattr(space, "when", None):
         raise ValueError(f"space: expected no conditions on the whole of it, got {brief(space)}; put it into a Space")

@@ -23,9 +23,9 @@ def loss_of(value: Any, maximize: bool) -> tuple[float, str | None]:
     try:
         number = number_of(value)
     except TypeError:
-        raise ValueError(
-            f"value: expected one number, None or an exception, got {type(value).__name__} {safe_repr(value):.60}"
-        ) from None
+        cure = "; name what is sought, as objectives=['loss'] or --objective loss" if isinstance(value, Mapping) else ""
+        got = f"{type(value).__name__} {safe_repr(value):.60}{cure}"
+        raise ValueError(f"value: expected one number, None or an exception, got {got}") from None
     if not math.isfinite(number):
         return math.nan, f"the value is {number}"
     return -number if maximize else number, None

@@ -18,7 +18,7 @@ class Best(NamedTuple):
     """The best evaluation so far, in the user's units and sign; `trial` is -1 for a point nobody asked for.
 
     `constraints` says by name how far beyond its bound each is (at most 0: kept; nan: not measured), `violation` is the
-    sum of those that are broken.
+    sum of those that are broken (nan: of none is it known).
     """
 
     point: Any
@@ -38,7 +38,8 @@ def best(space: Space, seen: Observations, goals: Goals) -> Best:
         raise RuntimeError("best: no evaluation has succeeded yet; tell a finite value first")
     value = float(goals.signs[0] * seen.f[row, 0])
     kept = bool(seen.feasible[row])
-    violation = float(np.nansum(np.maximum(seen.g[row], 0.0)))
+    known = np.isfinite(seen.g[row])
+    violation = float(np.maximum(seen.g[row][known], 0.0).sum()) if known.any() or kept else float("nan")
     return Best(space.decode(seen.x[row]), value, int(seen.trial[row]), kept, violation, _excesses(seen, goals, row))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from lamcts.errors import Pruned
 from lamcts.optimizer.losses import loss_of
-from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.goals import VALUE, Goals
 from lamcts.outcomes.standing import CHECKED, FAILED, OK, PRUNED
 from lamcts.text import safe_repr
 from lamcts.types import Floats, array_of, number_of
@@ -131,6 +131,8 @@ def _by_name(given: Mapping[Any, Any], names: Sequence[str], what: str) -> dict[
         if name not in names:
             near = get_close_matches(str(name), names, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names) or 'none'}"
+            if VALUE in names and not near:  # nobody has named the objective
+                hint += f"; the objective has a name by objectives=[{safe_repr(name):.60}] alone"
             raise ValueError(f"{what}: unknown name {safe_repr(name):.60}; {hint}")
     return {name: _number(number, name, what) for name, number in given.items()}
 

@@ -69,9 +69,9 @@ class Trials:
         """Check everything that `tell` was given, and change nothing; ValueError says what is wrong."""
         single = isinstance(trials, Trial)
         trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
+        own = [self.own_record(trial) for trial in trials]
         n, times = len(trials), seconds_of(seconds, len(trials))
         values, held = self._told_of(values, n, "values", single), self._told_of(constraints, n, "constraints", single)
-        own = [self.own_record(trial) for trial in trials]
         numbers = [trial.id for trial in own]
         if len(set(numbers)) < len(numbers):
             raise ValueError(f"tell: expected each trial once in a call, got the numbers {numbers}")
@@ -121,11 +121,16 @@ class Trials:
         own = self.pending.get(trial.id) or self.late.get(trial.id)
         if own is not None and np.array_equal(own.x, trial.x):
             return own
-        if own is None and trial.id < self.issued:
+        if own is None and trial.id < self.issued and not self._is_of_others(trial):
             raise ValueError(f"trial {trial.id} is not pending: it was told or forgotten already")
         raise ValueError(
             f"trial {trial.id} is unknown here: it comes from another optimizer; tell_point takes its point"
         )
+
+    def _is_of_others(self, trial: Trial) -> bool:
+        """Return whether the row that was told under a trial's number is of another point."""
+        rows = self._seen.x[self._seen.trial == trial.id]
+        return bool(len(rows)) and not np.array_equal(rows[-1], trial.x)
 
     def settle(self, told: Told, rows: Rows) -> list[Result]:
         """Close the told trials, and return what is to be handed to the searches that asked: first results only."""

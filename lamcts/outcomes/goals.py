@@ -45,7 +45,7 @@ class Constraint:
     def read(cls, words: Any) -> "Constraint":
         """Return the constraint of a text such as "stress <= 250" or "gap == 0 +- 1e-3"."""
         found = WORDS.fullmatch(words) if isinstance(words, str) else None
-        if found is None:
+        if found is None or found[1][-1] in "<>=":
             raise ValueError(
                 "constraints: expected 'name <= number', 'name >= number' or 'name == number +- tolerance', "
                 f"got {safe_repr(words):.60}"

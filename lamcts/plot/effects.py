@@ -39,6 +39,8 @@ class Effects(NamedTuple):
 
         With constraints, rows are ranked by what the search compares them by.
         """
+        if not hasattr(record, "goals"):
+            raise ValueError(f"expected what `Journal.read(path)` returns, got {type(record).__name__}")
         if len(record.goals.objectives) > 1:
             raise ValueError("expected one objective, got several: draw the front, or write a report")
         space = NamedSpace(record.fingerprint.get("space"), record.x.shape[1])

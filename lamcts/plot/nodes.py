@@ -35,10 +35,13 @@ class Spot(NamedTuple):
 
 
 def tree(optimizer: Any, *, depth: int = 4, title: str = "The tree of latent actions") -> "Figure":
-    """Draw the tree down to `depth` splits: good sides to the left, the selected path in orange.
+    """Draw the tree of an `Optimizer` down to `depth` splits: good sides to the left, the selected path in orange.
 
     Inside a node: its value (mean of ranks, 1 the best, unless the tree uses raw means), visits, and upper bound.
     """
+    if not hasattr(optimizer, "tree_root"):
+        got = f"{type(optimizer).__name__}: a result and a journal keep no tree"
+        raise ValueError(f"expected an Optimizer, such as Optimizer.load('run.npz'), got {got}")
     root = optimizer.tree_root()
     if root is None:
         raise ValueError("expected an optimizer with a tree, got tree=None: there is no tree to draw")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from lamcts.spaces.coded import Coded, text_of
 from lamcts.spaces.conditions import read_when
 from lamcts.spaces.steps import Steps
-from lamcts.spaces.values import brief, real, whole
+from lamcts.spaces.values import brief, flag, real, whole
 from lamcts.types import Floats, array_of
 
 SIDES_SHOWN = 4  # bounds of a side in a text: a line holds them
@@ -138,6 +138,7 @@ class Float(Coded):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "when", read_when(self.when))
+        object.__setattr__(self, "log", flag(self.log, "log"))
         low, high = real(self.low, "low"), real(self.high, "high")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)

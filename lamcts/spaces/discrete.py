@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lamcts.spaces.coded import Coded, text_of
 from lamcts.spaces.conditions import read_when
-from lamcts.spaces.values import Lookup, brief, is_list, plain, scalar, whole
+from lamcts.spaces.values import Lookup, brief, flag, is_list, plain, scalar, whole
 from lamcts.types import Floats
 
 HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
@@ -44,6 +44,7 @@ class Int(Coded):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "when", read_when(self.when))
+        object.__setattr__(self, "log", flag(self.log, "log"))
         object.__setattr__(self, "low", whole(self.low, "low"))
         object.__setattr__(self, "high", whole(self.high, "high"))
         bounds = f"low={self.low}, high={self.high}"

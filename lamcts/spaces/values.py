@@ -23,6 +23,13 @@ def real(value: Any, name: str) -> float:
     return number
 
 
+def flag(value: Any, name: str) -> bool:
+    """Return `value` as a bool; ValueError says what `name` got instead."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}: expected True or False, got {brief(value)}")
+    return bool(value)
+
+
 def whole(value: Any, name: str, cure: str = "pass an int, or use Float for fractions") -> int:
     """Return `value` as an int, also if it is a float such as 32.0; ValueError says what `name` got instead."""
     value = scalar(value)

@@ -52,7 +52,10 @@ def rows_of_file(path: "str | os.PathLike[str]") -> list[Row]:
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"known: expected {path} to be text in UTF-8: {error}") from None
+        cure = f"of a journal pass lamcts.load({str(path)!r}), or write it with `lamcts show {path} --csv`"
+        raise ValueError(f"known: expected {path} to be a CSV file, text in UTF-8: {error}; {cure}") from None
+    except IsADirectoryError:
+        raise ValueError(f"known: expected a CSV file, got the folder {path}: `lamcts show {path} --csv`") from None
     first = text.partition("\n")[0]
     reader = csv.reader(StringIO(text, newline=""), delimiter=max(SEPARATORS, key=first.count))
     try:

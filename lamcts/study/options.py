@@ -74,7 +74,8 @@ class Settings:
     check_first: call constraints that are functions before the function, and run it only where they are kept (False).
     known: results that are there already (None): [(point, value), ...], a CSV file or a `Result`, see
         `lamcts.study.known`. They are told first, each once, and are no part of the budget.
-    fix: parameters that keep one value, by name, by number for arrays (None: none); points are whole all the same.
+    fix: parameters that keep one value, by name, by number for arrays, 0 the first (None: none); points are whole all
+        the same.
     vectorized: the function gets a list of `batch` points, with `seed` a list of seeds, and returns a list of values
         (False). One that raises has failed at all of them.
     give_up: stop when so many evaluations, the first of this call, have failed in the same way (None: never;

@@ -150,11 +150,15 @@ def _name(f: Any) -> str:
 
 
 def space_of(space: Any) -> Any:
-    """Return a space; bounds as scipy takes them, [(low, high), ...] or `Bounds`, make a Box."""
+    """Return a space; bounds as scipy takes them, [(low, high), ...] or `Bounds`, make a Box, a dict a Space."""
     if space is None:
         raise ValueError(
             "space: expected a space such as lamcts.Box(-5, 10, dim=20), got none, and the function has none"
         )
+    if isinstance(space, Mapping):
+        from lamcts.spaces.product import Space
+
+        return Space(space)
     if hasattr(space, "lb") and hasattr(space, "ub"):
         low, high = np.atleast_1d(space.lb), np.atleast_1d(space.ub)
     elif isinstance(space, (list, tuple, np.ndarray)):

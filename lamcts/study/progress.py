@@ -5,6 +5,7 @@ import sys
 import time
 from typing import Protocol, TextIO
 
+from lamcts.spaces.values import brief
 from lamcts.study.progress_notebook import Widget, has_widgets, in_notebook
 from lamcts.study.result import Evaluation
 
@@ -34,6 +35,8 @@ def make(wanted: "bool | TextIO | None", budget: int, done: int, several: bool =
     stream = sys.stderr if wanted is None or wanted is True else wanted
     if stream is None:  # a program without a console
         return None
+    if not hasattr(stream, "write"):
+        raise ValueError(f"progress: expected True, False, None or a stream, got {brief(stream)}")
     terminal = notebook or bool(getattr(stream, "isatty", lambda: False)())
     if wanted is None and not terminal:
         return None

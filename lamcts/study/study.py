@@ -42,12 +42,10 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
         a number that depends on the run's seed and the trial alone, for its own noise. An exception, None, nan or
         an infinity is a failed evaluation. An `Objective` brings its own space and x0. With `objectives` or
         `constraints` it returns a dict of numbers by name, or numbers in their order.
-    space: a lamcts space, or a list of (low, high) pairs.
+    space: a lamcts space, a dict of named parameters, or a list of (low, high) pairs.
     options: seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds,
         target, patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known, fix,
-        vectorized, give_up:
-        see
-        `lamcts.study.options.Settings`.
+        vectorized, give_up, pruner, timeout: see `lamcts.study.options.Settings`.
 
     The same call with the same `journal` goes on where it was stopped; it ends as if it had never been, bit for bit,
     with evaluations in order (no workers), equal library versions and an equal number of BLAS threads

@@ -135,7 +135,8 @@ def _misses(opt: Run, found: dict[str, Any]) -> str:
     broken = [f"{name} by {over:.3g}" for name, over in found["constraints"].items() if over > 0]
     more = f" and {len(broken) - SHOWN} more" if len(broken) > SHOWN else ""
     by = f": the least infeasible one breaks {', '.join(broken[:SHOWN])}{more}" if broken else ""
-    return f"; no feasible point was found{by}"
+    unknown = ", ".join(name for name, over in found["constraints"].items() if math.isnan(over))
+    return f"; no feasible point was found{by}" + (f"; not measured there: {unknown}" if unknown else "")
 
 
 def evaluated(opt: Run, row: int, point: Any, count: int) -> Evaluation:

@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from lamcts.spaces.values import brief
 from lamcts.study.evaluation import Serial, Workers
-from lamcts.types import whole_number
 
 ALL = -1  # workers: one a core
 THREADS = "threads"
@@ -28,10 +29,10 @@ def check_workers(workers: Any, executor: Any, vectorized: bool) -> None:
     if isinstance(workers, str) and workers == THREADS:
         if executor is not None:
             raise ValueError("workers: expected a number beside executor, got 'threads'; leave one of them out")
-    elif isinstance(workers, str):
-        raise ValueError(f"workers: expected a number, -1 (one a core), 'threads' or None, got {brief(workers)}")
-    elif not (_whole(workers) and workers == ALL):
-        whole_number(workers, "workers", optional=True)
+    elif workers is not None and not (_whole(workers) and (workers == ALL or workers >= 1)):
+        raise ValueError(
+            f"workers: expected a whole number of at least 1, -1 (one a core), 'threads' or None, got {brief(workers)}"
+        )
 
 
 def check_timeout(timeout: Any, workers: Any, executor: Any, vectorized: bool) -> None:
@@ -115,4 +116,4 @@ def _in_main_thread() -> bool:
 
 
 def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

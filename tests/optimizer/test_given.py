@@ -164,3 +164,66 @@ def test_turbo_moves_to_a_row_that_is_better_by_more_than_a_float_can_hold():
         session.recenter(40)
         adopted.append(session.incumbent)
     assert adopted == [40, 40]
+
+
+@pytest.mark.parametrize(
+    ("given", "cure"),
+    [({"x": lamcts.Float(0, 1)}, r"pass lamcts.Space\(it\)"), ([(-5, 10)] * 2, r"lamcts.Box\(\[low, ...\]")],
+    ids=["dict", "pairs"],
+)
+def test_an_optimizer_says_what_becomes_a_space(given, cure):
+    with pytest.raises(ValueError, match=cure):
+        lamcts.Optimizer(given)
+    assert lamcts.minimize(lambda point: 1.0, given, budget=2, seed=0).nfev == 2  # pairs and dicts are bounds there
+
+
+def test_points_and_trials_of_others_are_told_apart_from_those_told_already():
+    opt, (trial,) = pending()
+    with pytest.raises(
+        ValueError, match=r"expected a Trial that ask\(\) returned, got float64; tell_point takes points"
+    ):
+        opt.tell(trial.point, 1.0)
+    opt.tell(trial, 1.0)
+    with pytest.raises(ValueError, match="told or forgotten already"):
+        opt.tell(trial, 1.0)
+    with pytest.raises(ValueError, match="comes from another optimizer"):
+        opt.tell(lamcts.Optimizer(BOX, seed=1).ask(1), 1.0)
+
+
+def test_a_dict_without_named_objectives_says_how_to_name_them():
+    with pytest.raises(ValueError, match=r"objectives=\['loss'\] or --objective loss"):
+        lamcts.minimize(lambda point: {"loss": 1.0}, BOX, budget=2, seed=0)
+    with pytest.raises(ValueError, match=r"unknown name 'loss'.*by objectives=\['loss'\] alone"):
+        lamcts.minimize(lambda point: {"loss": 1.0, "a": 2.0}, BOX, budget=2, seed=0, constraints=["a <= 3"])
+
+
+@pytest.mark.parametrize("words", ["b < = 3", "b <> 3", "b >== 3"])
+def test_a_relation_that_is_none_is_refused(words):
+    with pytest.raises(ValueError, match="expected 'name <= number'"):
+        lamcts.Optimizer(BOX, constraints=[words])
+
+
+def test_what_was_never_measured_is_said_of_a_run_and_no_violation_is_made_up():
+    goals = {"objectives": ["weight"], "constraints": ["stress <= 3"]}
+    result = lamcts.minimize(lambda point: 1.0, BOX, budget=3, seed=0, **goals)
+    assert result.message.endswith("no feasible point was found; not measured there: stress <= 3")
+    opt = lamcts.Optimizer(BOX, seed=0, **goals)
+    opt.tell(opt.ask(1), [1.0])
+    assert np.isnan(opt.best.violation) and not opt.best.feasible
+
+
+@pytest.mark.parametrize("kind", [lamcts.Float, lamcts.Int])
+def test_log_is_true_or_false(kind):
+    with pytest.raises(ValueError, match="log: expected True or False, got 'log'"):
+        kind(1, 8, "log")
+    assert kind(1, 8, np.True_).log is True
+
+
+def test_progress_is_a_stream_or_none(tmp_path):
+    with pytest.raises(ValueError, match="progress: expected True, False, None or a stream, got 'yes'"):
+        lamcts.minimize(lambda point: 1.0, BOX, budget=2, seed=0, progress="yes")
+    with pytest.raises(ValueError, match=r"workers: expected a whole number of at least 1, -1 .* got 0"):
+        lamcts.minimize(lambda point: 1.0, BOX, budget=2, seed=0, workers=0)
+    lamcts.minimize(lambda point: 1.0, BOX, budget=2, seed=0, journal=tmp_path / "run.db")
+    with pytest.raises(ValueError, match=r"of a journal pass lamcts.load"):
+        lamcts.minimize(lambda point: 1.0, BOX, budget=2, seed=0, known=tmp_path / "run.db")

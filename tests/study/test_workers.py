@@ -51,10 +51,10 @@ def test_threads_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"workers": 0}, "workers: expected None or a whole number of at least 1, got 0"),
-        ({"workers": -2}, "workers: expected None or a whole number"),
-        ({"workers": True}, "workers: expected None or a whole number"),
-        ({"workers": "many"}, r"workers: expected a number, -1 \(one a core\), 'threads' or None, got 'many'"),
+        ({"workers": 0}, r"workers: expected a whole number of at least 1, .* got 0"),
+        ({"workers": -2}, "workers: expected a whole number"),
+        ({"workers": True}, "workers: expected a whole number"),
+        ({"workers": "many"}, r"workers: expected .*, -1 \(one a core\), 'threads' or None, got 'many'"),
         ({"workers": "threads", "executor": lambda: None}, "workers: expected a number beside executor, got 'threads'"),
     ],
 )

@@ -5,6 +5,7 @@ trained = train(net, shapes(), Recipe(epochs=4), seed=0)
 mean_iou(trained.net, shapes().test, classes=4)
 """
 
+from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.applications.frechet import frechet
 from lamcts.neural.applications.gan import GanRecipe, train_gan
 from lamcts.neural.applications.gan_objective import GanObjective

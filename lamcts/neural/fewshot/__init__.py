@@ -4,6 +4,7 @@ few = FewShot(nas.Digits4096(), splits=1, sizes={"widths": (8,), "cells": 1}).fi
 few.accuracy(point)
 """
 
+from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.fewshot.darts import FewShotSearched, few_shot_darts
 from lamcts.neural.fewshot.fewshot import FewShot
 from lamcts.neural.fewshot.leaves import SubSupernets

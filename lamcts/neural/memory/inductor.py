@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lamcts.graphs import MB, StepGraph
+from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.memory.joint import joint_steps
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action

@@ -5,6 +5,7 @@ train(net, digits(), Recipe(epochs=20))
 f = SupernetObjective(net, digits())
 """
 
+from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.build import supernet
 from lamcts.neural.supernet.darts import Darts, Relaxed, Searched

@@ -4,6 +4,7 @@ traced = trace(model, batch, optimizer="adam")
 liveness(traced.graph).peak_bytes + traced.graph.outside_bytes
 """
 
+from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.trace.module import STATES, Trace, trace
 from lamcts.neural.trace.saved import saved_bytes
 

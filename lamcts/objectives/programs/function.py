@@ -57,7 +57,8 @@ class Function:
         x0 = getattr(f, "x0", None) if space is None else None  # its own start may not fit another space
         space = getattr(f, "space", None) if space is None else space
         if space is None:
-            raise ValueError(f"expected a space of points for {name}, got none: give one, or set {name}.space = ...")
+            cure = f"give one (--param, --space), or set {name}.space = ..."
+            raise ValueError(f"expected a space of points for {name}, got none: {cure}")
         sense = getattr(f, "maximize", None)
         if maximize is not None and sense is not None and maximize != bool(sense):
             raise ValueError(f"expected one sense, got maximize={maximize} and {name}.maximize = {sense}")

@@ -4,6 +4,7 @@ with apply(model, plan, traced):
     loss(model(batch)).backward()
 """
 
+from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.memory.execution.apply import apply
 from lamcts.neural.memory.execution.measure import Measured, held_bytes, measure
 
