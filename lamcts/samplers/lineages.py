@@ -16,12 +16,13 @@ from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.expedition import Expedition, Explorer
-from lamcts.samplers.parts.lineage import Course, Lineage
+from lamcts.samplers.parts.lineage import BOXED, Course, Lineage
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.scalarised import fitting
 from lamcts.types import Rows, whole_number
 
+BESIDES = -2  # less a row's number: one that nobody here asked for
 WIDE = -1  # in place of a lineage's number: a point that was spread out
 ROUNDS = 4  # times that a batch is filled up by whoever is next, before points are spread out to fill it (untuned)
 
@@ -44,7 +45,7 @@ class Lineages(LocalSampler):
         the parameters); tuned: draws on turned Rastrigin and Levy lead 0.02 to 0.04 away, on bent ones mostly farther.
     distance: nearer to the best point, along every parameter, the trend leads to no new valley (0.06; share of the
         cube); tuned: Ackley's and Griewank's trends end within 0.04.
-    window: results that gains are taken over (None: 5 d, at most 120; results); untuned.
+    window: results that gains are taken over (None: 5 d, at most 120, and three batches at least; results); untuned.
     """
 
     several: ClassVar[bool] = True
@@ -58,10 +59,15 @@ class Lineages(LocalSampler):
     window: int | None = None
 
     def __post_init__(self) -> None:
-        if not (self.inner.resumable and self.near.resumable):
-            raise ValueError(f"Lineages: expected searches that are resumable, got {self.inner!r}, {self.near!r}")
-        if not (0 < self.box <= 1 and self.distance >= 0):
-            raise ValueError(f"Lineages: expected 0 < box <= 1 and distance >= 0, got {self.box!r}, {self.distance!r}")
+        for one in (self.inner, self.near, *([] if self.rough is None else [self.rough])):
+            if not getattr(one, "resumable", False):
+                raise ValueError(f"Lineages: expected searches that are resumable, got {one!r}")
+        for name in ("box", "rough_box"):
+            if not 0 < getattr(self, name) <= 1:
+                raise ValueError(f"Lineages: expected 0 < {name} <= 1, got {getattr(self, name)!r}")
+        for name in ("doubt", "distance"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"Lineages: expected {name} >= 0, got {getattr(self, name)!r}")
         whole_number(self.window, "Lineages: window", optional=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
@@ -92,7 +98,10 @@ class _Progress:
 
 
 class _LineagesSession:
-    """A point's note is [lineage, its own note]. A log entry is [lineage, row], or [lineage, -1, entry of its log]."""
+    """A point's note is [lineage, its own note].
+
+    A log entry is [lineage, row], [lineage, BESIDES - row], or [lineage, -1, entry of its log].
+    """
 
     def __init__(
         self, settings: Lineages, region: Region, seen: Observations, progress: _Progress, lineages: list[Lineage]
@@ -122,6 +131,7 @@ class _LineagesSession:
     def ask(self, n: int) -> Proposal:
         self._hand_out([], np.empty(0, np.int64))
         batch, notes = Batch(self.region, self.seen, n), list[Any]()
+        self.progress.expedition.batch = n
         self._advance()
         for _ in range(ROUNDS):
             if not batch.open:
@@ -133,7 +143,9 @@ class _LineagesSession:
 
     def _advance(self) -> None:
         self.explorer.advance()
-        self.progress.courses += [one.course for one in self.lineages[len(self.progress.courses) :]]
+        known = len(self.progress.courses)
+        self.progress.courses += [one.course for one in self.lineages[known:]]
+        self.log += [[k, one.row] for k, one in enumerate(self.progress.courses[known:], known) if one.row >= 0]
 
     def _take(self, batch: Batch, k: int | None) -> list[Any]:
         """Take points of lineage `k` into the batch, or spread-out ones; return their notes."""
@@ -168,7 +180,8 @@ class _LineagesSession:
             elif mine or len(besides):
                 own = [notes[i][1] for i in mine]
                 taken = self.lineages[k].tell(own, rows[mine], nothing if k else besides)
-                self.log += [[k, row] for row in taken.tolist()]
+                unasked = {*besides.tolist()}
+                self.log += [[k, BESIDES - row if row in unasked else row] for row in taken.tolist()]
                 self._collect(k)
 
     def forget(self, notes: list[Any]) -> None:
@@ -189,7 +202,7 @@ class _LineagesSession:
             return "spread out"
         one = self.lineages[k]
         part = getattr(one.session, "proposer", None)
-        name = "box" if own is None else type(one.sampler).__name__ if part is None else part(own)
+        name = own if own == BOXED else type(one.sampler).__name__ if part is None else part(own)
         return f"lineage {k + 1}: {name}" if k else str(name)
 
     def _collect(self, k: int) -> None:
@@ -209,16 +222,21 @@ class _LineagesSession:
     def restored(self, states: list[Any], log: list[Any]) -> None:
         """Make the lineages of their courses, the states of their searches, and the log."""
         rows: list[list[int]] = [[] for _ in states]
+        besides: list[list[int]] = [[] for _ in states]
         logs: list[list[Any]] = [[] for _ in states]
         for k, row, *entry in log:
             if entry:
                 logs[k] += entry
+            elif row <= BESIDES:
+                besides[k].append(len(rows[k]))
+                rows[k].append(BESIDES - row)
             else:
                 rows[k].append(row)
         self.log = list(log)
         for k, (course, state) in enumerate(zip(self.progress.courses, states, strict=True)):
             one = self.explorer.lineage(course)
             one.own.take(np.array(rows[k], np.int64))
+            one.besides = besides[k]
             if state is not None:
                 one.session = one.sampler.restore(state, logs[k], one.own.within(self.region), one.own)
                 one.logged = len(logs[k])

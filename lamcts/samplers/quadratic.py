@@ -34,6 +34,7 @@ LEAST_ROWS_EACH = 10  # for each parameter: what the model had before it was giv
 NEAR = 2.0  # boxes: rows within take part (untuned)
 REACHES = (np.inf, 8.0, NEAR)  # boxes: all rows take part where they lie on one polynomial (without them a turned
 # ellipsoid took 1000 evaluations, so 500), else those within 8 where they tell the near ones better
+FAR = 1e100  # losses above it, in the spread of those within 8 boxes, count as it: squares stay doubles
 AGAIN = 0.25  # of the first side, where a search with constraints begins from a draw: as COBYLA's half cube (untuned)
 MEAN_EVERY = 10  # results at least from one step of the model's mean to the next, whose model is else all but the same:
 # as many as the batches that the rest was tuned in (tuned: after every success it crept into the first valley)
@@ -167,7 +168,7 @@ class _QuadraticSession(DescentSession[_Progress]):
             return None
         y = self.seen.y[good[near]]
         losses = Scale.of(y[: counts[1]]).down(y)  # whatever the farthest lose, a descent is to see the near ones apart
-        return self._fitted((self.seen.x[good[near]] - centre) / half, losses - losses[0], counts)
+        return self._fitted((self.seen.x[good[near]] - centre) / half, np.minimum(losses - losses[0], FAR), counts)
 
     def _fitted(self, steps: Floats, losses: Floats, counts: list[int]) -> QuadraticPosterior:
         """Return the model of all steps [n, d] and losses [n] if they lie on one polynomial, else of the first ones.

@@ -7,12 +7,14 @@ import pytest
 from arms import AUTO, BRIEF, best
 
 from lamcts import Optimizer, samplers
+from lamcts.observations import Observations
 from lamcts.samplers.auto import Auto
 from lamcts.samplers.lineages import WIDE, Lineages
+from lamcts.samplers.parts.expedition import Expedition, Explorer
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
-from lamcts.spaces import Box, Choice, Float, Space
+from lamcts.spaces import Box, Choice, Float, Space, Valid
 from lamcts.testing.samplers import check_sampler, same_future
 from lamcts.testing.search import Search, bowl
 from lamcts.types import Floats
@@ -210,6 +212,110 @@ def test_a_box_in_which_all_fails_is_given_up() -> None:
         search.tell(numbers, [search.out[n][0] == 1 for n in numbers])
     assert lineages(search)[1].course.ended >= 0
     assert not len(lineages(search)[1].own.good)
+
+
+# What is rare -------------------------------------------------------------------------------------------------------
+
+
+def test_where_nothing_has_succeeded_by_its_end_all_begins_anew() -> None:
+    opt = Optimizer(SQUARE, sampler=Lineages(SOON, NEAR), n_init=4, seed=0)
+    while opt._searches.next < 2:
+        (trial,) = opt.ask()
+        opt.tell(trial, None)
+        assert len(opt.seen) < 300
+
+
+def test_a_spread_point_that_is_the_best_is_followed() -> None:
+    search = Search(LEAVES, SQUARE, 2, loss=rippled)
+    until(search, lambda search: expedition(search).wide > 0)
+    numbers = search.ask(4)
+    found = next(n for n in numbers if search.out[n][0] == WIDE)
+    x = search.seen.pending[found].copy()
+    search.loss = lambda point: -100.0 + bowl(point - x + 0.3) if np.abs(point - x).max() < 0.1 else rippled(point)
+    search.tell(numbers)
+    row = int(np.flatnonzero((search.seen.x == x).all(1))[0])
+    until(search, lambda search: any(one.course.row == row for one in lineages(search)))
+    same_future(search, 0)
+    begun = next(k for k, one in enumerate(lineages(search)) if one.course.row == row)
+    search.go(10, 4)
+    assert lineages(search)[begun].incumbent == row and lineages(search)[begun].session is not None
+    assert (np.abs(search.seen.x[row + 1 :] - x).max(1) < 0.1).sum() > 10
+
+
+def test_a_better_point_that_comes_to_a_lineage_given_up_is_followed() -> None:
+    opt = Optimizer(SQUARE, sampler=LEAVES, n_init=8, seed=2)
+    f = lambda x: -100.0 + bowl(x - 0.5) if np.abs(x - 0.8).max() < 0.1 else rippled(x)  # noqa: E731
+    while opt._searches.next == 0 or opt._searches.newest.lineages[0].course.ended < 0:  # type: ignore[union-attr]
+        trials = opt.ask(4)
+        opt.tell(trials, [rippled(trial.x) for trial in trials])
+    opt.tell_point(np.full(3, 0.85), f(np.full(3, 0.85)))
+    for _ in range(15):
+        trials = opt.ask(4)
+        opt.tell(trials, [f(trial.x) for trial in trials])
+    assert opt.best.value < f(np.full(3, 0.85)) - 0.001
+
+
+def test_a_batch_is_no_window() -> None:
+    search = Search(Lineages(AUTO, NEAR), SQUARE, 0, given=9)
+    search.go(1, 64)
+    assert search.session.explorer.window == 192  # type: ignore[attr-defined]
+    search.go(1, 2)
+    assert search.session.explorer.window == 15  # type: ignore[attr-defined]
+
+
+def test_a_box_of_which_next_to_nothing_may_be_proposed_holds_nothing_up() -> None:
+    space = Valid(SQUARE, lambda point: np.sum((np.asarray(point) - 0.5) ** 2) > 0.3)
+    opt = Optimizer(space, sampler=LEAVES, n_init=8, seed=0)
+    for _ in range(60):
+        trials = opt.ask(4)
+        opt.tell(trials, [rippled(trial.x) for trial in trials])
+    session: Any = opt._searches.newest
+    empty = [one for one in session.lineages[1:] if one.course.tried >= 50 and not one.course.opened]
+    assert empty and all(0 < one.course.ended < one.course.began + 50 for one in empty)
+
+
+def test_points_of_a_box_that_never_come_back_hold_nothing_up() -> None:
+    search = left()
+    lost = [n for n in search.ask(12) if search.out[n][0] == 1]
+    assert lost
+    for _ in range(20):
+        numbers = search.ask(4)
+        lost += [n for n in numbers if search.out[n][0] == 1]
+        search.tell([n for n in numbers if n not in lost])
+    assert lineages(search)[1].course.ended >= 0
+
+
+def test_points_that_nobody_asked_for_are_no_results_of_the_search() -> None:
+    opt = Optimizer(SQUARE, sampler=LEAVES, n_init=8, seed=2)
+    for _ in range(6):
+        trials = opt.ask(4)
+        opt.tell(trials, [curved(trial.x) for trial in trials])
+    session: Any = opt._searches.newest
+    first = session.lineages[0]
+    before = first.told, first.gains(4)
+    x = np.random.default_rng(0).random((20, 3))
+    opt.tell_points(list(x), [curved(row) + 1e3 for row in x])
+    opt.ask(1)
+    assert len(first.besides) == 20 and (first.told, first.gains(4)) == before
+    again = Optimizer(SQUARE, sampler=LEAVES, n_init=8, seed=2)
+    again.load_state_dict(opt.state_dict())
+    resumed: Any = again._searches.newest
+    assert resumed.lineages[0].besides == first.besides
+
+
+def test_a_penalty_is_no_scale_of_gains() -> None:
+    seen = Observations(2)
+    y = np.array([1e12] * 7 + [8.0, 4.0, 6.0])
+    seen.append(np.random.default_rng(0).random((10, 2)), y, np.full(10, np.nan), np.arange(10), np.zeros(10, np.int64))
+    explorer = Explorer(LEAVES, seen, [], Expedition(), np.random.default_rng(0))
+    assert explorer._first == 6.0
+
+
+def test_a_search_whose_notes_are_none_is_told_its_results() -> None:
+    search = Search(Lineages(Uniform(), Uniform()), SQUARE, 0)
+    search.go(10, 4)
+    first = lineages(search)[0]
+    assert first.own.number(first.session.incumbent) == search.seen.best
 
 
 # State --------------------------------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def test_other_mistakes_are_told_too(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected a column 'stress'"):
         told("x1,x2,cost\n0,0,1\n", tmp_path, BOX, beam, objectives=["cost"], constraints=["stress <= 5"])
     (tmp_path / "latin.csv").write_bytes(b"x1,x2,value,gr\xf6\xdfe\n0,0,1,\n")
-    with pytest.raises(ValueError, match=r"expected .*latin.csv to be text in UTF-8"):
+    with pytest.raises(ValueError, match=r"expected .*latin.csv to be a CSV file, text in UTF-8"):
         lamcts.minimize(sphere, BOX, budget=1, known=tmp_path / "latin.csv", **OPTIONS)
     with pytest.raises(FileNotFoundError):
         lamcts.minimize(sphere, BOX, budget=1, known=tmp_path / "none.csv", **OPTIONS)

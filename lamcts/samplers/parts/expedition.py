@@ -41,6 +41,9 @@ PATIENCE = 2.0  # windows before a lineage is given up: on turned Rastrigin 1.5 
 AGAIN = 0.03  # sides of the cube: nearer to where a lineage began already, another would end where that did (untuned)
 MERGED = 0.01  # sides of the cube: nearer to where another ended, a lineage would end there (untuned)
 LATE = 0.2  # share of spread points that may be out still when the trend is fitted (untuned)
+LOST = 2.0  # windows of results after which points that are out hold nothing up any more (untuned)
+BATCHES = 3  # in a window at least: one as short as a batch was no gain wherever its best came first (untuned)
+PLATEAU = 0.25  # share of first rows with one loss, the worst: more of them are a penalty, and no scale (untuned)
 
 
 class Settings(Protocol):
@@ -69,20 +72,23 @@ class Expedition:
     """How far it is.
 
     spreading: whether points are spread out first. wide: how many of them are to come; out: how many have no result
-    yet; spread: how many there were, in all. lineage: the one that has begun, -1 without one. due: evaluations that it
-    is owed. fails: lineages given up in a row. looked: rows of the best lineage when it was last looked at. vain: times
-    in a row that there was nothing to leave for. over: whether all is to begin anew, with all rows.
+    yet; spread: how many there were, in all. since: rows when that began. lineage: the one that has begun, -1 without
+    one. due: evaluations that it is owed. fails: lineages given up in a row. looked: rows of the best lineage when it
+    was last looked at. vain: times in a row that there was nothing to leave for. batch: points that were last asked
+    for. over: whether all is to begin anew, with all rows.
     """
 
     spreading: bool = False
     wide: int = 0
     out: int = 0
     spread: int = 0
+    since: int = 0
     lineage: int = -1
     due: float = 0.0
     fails: int = 0
     looked: int = 0
     vain: int = 0
+    batch: int = 1
     over: bool = False
 
 
@@ -98,12 +104,16 @@ class Explorer:
         rng: np.random.Generator,
     ) -> None:
         self.settings, self.seen, self.lineages, self.state, self._rng = settings, seen, lineages, state, rng
-        self.window = settings.window or min(WINDOW_EACH * seen.dim, MOST_WINDOW)
+
+    @property
+    def window(self) -> int:
+        """How many results gains are taken over."""
+        return self.settings.window or max(min(WINDOW_EACH * self.seen.dim, MOST_WINDOW), BATCHES * self.state.batch)
 
     @property
     def leader(self) -> int:
-        """The number of the best lineage, the first of equals."""
-        return min(range(len(self.lineages)), key=lambda k: (self.lineages[k].best, k))
+        """The number of the best lineage, of equals one that goes on, the first."""
+        return min((one.best, one.course.ended >= 0, k) for k, one in enumerate(self.lineages))[-1]
 
     @property
     def best(self) -> Lineage:
@@ -127,16 +137,23 @@ class Explorer:
         state = self.state
         if state.lineage >= 0:
             self._judge(self.lineages[state.lineage], state.lineage == self.leader)
-        if state.lineage < 0 and not state.spreading and self._is_time():
+        if state.lineage < 0 and not state.spreading and not self._follow() and self._is_time():
             self._look()
-        if state.spreading and not state.wide and state.out <= LATE * state.spread:
+        late = state.out > LATE * state.spread and len(self.seen) < state.since + LOST * self.window
+        if state.spreading and not state.wide and not late:
             state.spreading = False
-            self._set_off()
+            if not self._follow():
+                self._set_off()
 
     def conclude(self) -> None:
-        """End it all where the first converged without ripples, and has gained on what was known before it began."""
+        """End it all where the first converged without ripples, and has gained on what was known before it began.
+
+        And where nothing has succeeded by its end: there is no valley to leave.
+        """
         state, best = self.state, self.best
-        if len(self.lineages) == 1 and not state.spreading and best.done and best.gained(self._first):
+        if best.done and not len(best.own.good):
+            state.over = True
+        elif len(self.lineages) == 1 and not state.spreading and best.done and best.gained(self._first):
             state.over = _is_smooth(self._trend())
 
     def _judge(self, new: Lineage, leads: bool) -> None:
@@ -167,6 +184,8 @@ class Explorer:
 
     def _hopeless(self, new: Lineage, best: Lineage) -> bool:
         patience = PATIENCE * self.window * (1 if new.course.middle else 2)
+        if new.waits:
+            return len(self.seen) >= new.course.began + patience
         return len(new.own) >= patience and new.reach(self.window) > best.best
 
     def _is_time(self) -> bool:
@@ -188,8 +207,11 @@ class Explorer:
 
     @property
     def _first(self) -> float:
-        """The loss of a usual row that the run began with."""
-        return float(np.median(self.seen.y[self.seen.good[: self.window]]))
+        """The loss of a usual row that the run began with, of those without a penalty."""
+        y = self.seen.y[self.seen.good[: self.window]]
+        less = y[y < y.max()]
+        usual = less if len(less) and len(y) - len(less) > PLATEAU * len(y) else y
+        return 2 * float(np.median(usual / 2))  # halves: no overflow
 
     def _look(self) -> None:
         """Spread points out, unless there is no other valley to be found from what is known."""
@@ -199,7 +221,7 @@ class Explorer:
             state.vain += 1
         else:
             wanted = 0 if pace == "slow" else self.window - state.spread
-            state.spreading, state.wide = True, max(FEW_WIDE, wanted)
+            state.spreading, state.wide, state.since = True, max(FEW_WIDE, wanted), len(self.seen)
 
     def _is_vain(self, pace: Pace) -> bool:
         """Return whether the best is to go on alone: where there are no ripples, or the trend leads back to it.
@@ -213,6 +235,25 @@ class Explorer:
         trend = self._trend()
         return (first and _is_smooth(trend)) or self._is_near(trend.lowest())
 
+    def _follow(self) -> bool:
+        """Begin a lineage at the best row of all, if no lineage that goes on has it; return whether there was one.
+
+        Such a row was spread out, or came to a lineage that had been given up.
+        """
+        row, best = self.seen.best, self.best
+        if row is None or (self.seen.y[row] >= best.best and best.course.ended < 0):
+            return False
+        place = self.seen.x[row].tolist()
+        self._begin(Course(place, len(self.seen), kind="anywhere", box=self.settings.rough_box, row=row))
+        return True
+
+    def _begin(self, course: Course) -> None:
+        self.state.lineage = len(self.lineages)
+        one = self.lineage(course)
+        if course.row >= 0:
+            one.own.take(np.array([course.row]))
+        self.lineages.append(one)
+
     def _set_off(self) -> None:
         """Begin a lineage where the trend leads to, or, once the best is stuck, at a place of another kind."""
         state, stuck = self.state, self._pace() == "stuck"
@@ -221,8 +262,7 @@ class Explorer:
         if course is None:
             state.vain += 1
         else:
-            state.lineage = len(self.lineages)
-            self.lineages.append(self.lineage(course))
+            self._begin(course)
 
     def _course(self, kind: Kind, stuck: bool) -> Course | None:
         """Return how a lineage of a kind begins, None where the trend leads back and the best is not stuck."""

@@ -21,6 +21,8 @@ Pace = Literal["moving", "slow", "still", "stuck"]
 Kind = Literal["trend", "kick", "anywhere"]  # of the place that a lineage begins at
 
 OPENING = 10  # points in the box that a lineage begins with, before its search is started (untuned)
+DRAWS = 5 * OPENING  # of its box at most, where points are known already, or are not to be proposed (untuned)
+BOXED = "box"  # in place of a note of its search: a point of the box
 AGAIN = 0.6, 0.8  # of a window's gain, at least and at most, is taken to come again in the next one (untuned)
 # With no least a lineage on turned Levy was given up at 0.35 on its way to 0; a gain that stays would have no end.
 # Tuned: on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
@@ -38,8 +40,9 @@ class Course:
 
     middle: of the box that it began in, [d]; None for one that began anywhere, as the first did.
     began: rows there were when it began; knew: how many of them are its own, all for the first and none for others.
-    kind: of the place it began at, as parts/starts.py has them. box: side of the box. opened: points of its box so far.
-    ended: rows when it was given up, -1 before.
+    kind: of the place it began at, as parts/starts.py has them. box: side of the box. opened: points of its box so far,
+    of as many draws as tried. row: the one that it began at, where that is known, else -1. ended: rows when it was
+    given up, -1 before.
     """
 
     middle: list[float] | None = None
@@ -48,16 +51,19 @@ class Course:
     kind: Kind = "anywhere"
     box: float = 0.0
     opened: int = 0
+    tried: int = 0
+    row: int = -1
     ended: int = -1
 
 
 class Lineage:
-    """A search, the rows that it knows, and the course that it took. Notes are None for points of the opening."""
+    """A search, the rows that it knows, and the course that it took. Notes are BOXED for points of the opening."""
 
     def __init__(self, sampler: Sampler, seen: Observations, course: Course) -> None:
         self.sampler, self.own, self.course = sampler, OwnRows(seen), course
         self.session: Session | None = None
         self.logged = 0  # entries of its search's log that stand in ours
+        self.besides: list[int] = []  # rows of its own that nobody here asked for
 
     @property
     def incumbent(self) -> int | None:
@@ -71,7 +77,7 @@ class Lineage:
     @property
     def told(self) -> int:
         """How many results it took since it began."""
-        return len(self.own) - self.course.knew
+        return len(self._y)
 
     @property
     def done(self) -> bool:
@@ -80,18 +86,26 @@ class Lineage:
 
     @property
     def failed(self) -> bool:
-        """Whether nothing in its box succeeded."""
-        return self.session is None and len(self.own) >= OPENING and not len(self.own.good)
+        """Whether nothing in its box succeeded, or next to nothing there can be proposed."""
+        if self.session is not None:
+            return False
+        none_good = len(self.own) >= OPENING and not len(self.own.good)
+        return none_good or (self._is_spent and not self._ready and len(self.own) >= self.course.opened)
 
     @property
     def waits(self) -> bool:
         """Whether the points of its box are out, and too few are back to start its search."""
         boxed = self.session is None and self.course.middle is not None
-        return boxed and self.course.opened >= OPENING and not self._ready
+        return boxed and (self.course.opened >= OPENING or self._is_spent) and not self._ready
 
     @property
     def _ready(self) -> bool:
         return len(self.own) >= OPENING / 2 and len(self.own.good) > 0
+
+    @property
+    def _is_spent(self) -> bool:
+        """Whether its box has been drawn from often enough."""
+        return self.course.tried >= DRAWS
 
     def start(self, region: Region, rng: np.random.Generator) -> None:
         self.session = self.sampler.start(region, self.own, rng)
@@ -105,7 +119,10 @@ class Lineage:
         region = self.own.within(batch.region)
         if self.session is None:
             if self.course.middle is not None and (self.course.opened < OPENING or not self._ready):
-                return self._open(batch, np.array(self.course.middle), rng)
+                if not self._is_spent:
+                    return self._open(batch, np.array(self.course.middle), rng)
+                if not self._ready:
+                    return []
             offered = region.rows if self.course.middle is not None else region.rows[:0]
             self.start(replace(region, rows=offered), child(rng))
         assert self.session is not None
@@ -119,23 +136,25 @@ class Lineage:
         """Take the middle of its box, then draws of it."""
         n = min(batch.missing, max(OPENING - self.course.opened, 1))
         x = middle + self.course.box * (rng.random((n, len(middle))) - 0.5)
-        if not self.course.opened:
+        if not self.course.tried:
             x[0] = middle
         taken = int(batch.take(batch.region.space.snap(np.clip(x, 0.0, 1.0))).sum())
-        self.course.opened += n
-        return [None] * taken
+        self.course.tried += n
+        self.course.opened += taken
+        return [BOXED] * taken
 
     def tell(self, notes: list[Any], rows: Rows, besides: Rows) -> Rows:
         """Take results, rows of `seen`, and rows that nobody asked for; return all that were taken, as they arrived."""
         taken = np.sort(np.concatenate([rows, besides]))
         own = self.own.take(taken)
-        asked = [i for i, note in enumerate(notes) if note is not None]
+        self.besides += own[np.isin(taken, besides)].tolist()
+        asked = [i for i, note in enumerate(notes) if note != BOXED]
         if asked and self.session is not None:
             self.session.tell([notes[i] for i in asked], own[np.searchsorted(taken, rows[asked])])
         return taken
 
     def forget(self, note: Any) -> None:
-        if note is None:
+        if note == BOXED:
             self.course.opened -= 1
         elif self.session is not None:
             self.session.forget([note])
@@ -177,7 +196,7 @@ class Lineage:
 
     def gains(self, window: int) -> tuple[float, float]:
         """Return what the last window of its results gained, and the one before; infinity where there was none yet."""
-        y = self.own.y[self.course.knew :]
+        y = self._y
         marks = [_least(y[: max(0, len(y) - back * window)]) for back in (0, 1, 2)]
         if not math.isfinite(marks[2]):
             return math.inf, math.inf
@@ -189,9 +208,21 @@ class Lineage:
 
     def _moved(self, results: int) -> float:
         """Return how far its best point moved over so many results, along the parameter where that is most."""
-        y, x = self.own.y[self.course.knew :], self.own.x[self.course.knew :]
+        y, x = self._y, self.own.x[self._asked]
         old, new = int(np.nanargmin(y[: len(y) - results])), int(np.nanargmin(y))
         return float(np.abs(x[new] - x[old]).max())
+
+    @property
+    def _asked(self) -> Rows:
+        """Its rows since it began, but for those that nobody here asked for."""
+        rows = np.arange(self.course.knew, len(self.own))
+        return rows[~np.isin(rows, self.besides)] if self.besides else rows
+
+    @property
+    def _y(self) -> Floats:
+        """The losses of those."""
+        y: Floats = self.own.y[self._asked] if self.besides else self.own.y[self.course.knew :]
+        return y
 
 
 def _least(y: Floats) -> float:

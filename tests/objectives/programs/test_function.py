@@ -122,5 +122,7 @@ def test_what_cannot_be_loaded_is_told_at_once(file, tmp_path, target, message):
 
 
 def test_a_function_without_a_space_asks_for_one(file):
-    with pytest.raises(ValueError, match=r"a space of points for plain, got none: give one \(--param, --space\), or set plain\.space"):
+    with pytest.raises(
+        ValueError, match=r"a space of points for plain, got none: give one \(--param, --space\), or set plain\.space"
+    ):
         Function.of("mine.py:plain")
