@@ -308,7 +308,7 @@ def test_a_penalty_is_no_scale_of_gains() -> None:
     y = np.array([1e12] * 7 + [8.0, 4.0, 6.0])
     seen.append(np.random.default_rng(0).random((10, 2)), y, np.full(10, np.nan), np.arange(10), np.zeros(10, np.int64))
     explorer = Explorer(LEAVES, seen, [], Expedition(), np.random.default_rng(0))
-    assert explorer._first == 6.0
+    assert explorer.ground.first(explorer.window) == 6.0
 
 
 def test_a_search_whose_notes_are_none_is_told_its_results() -> None:

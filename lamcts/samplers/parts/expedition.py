@@ -12,38 +12,31 @@ stuck    has ended, or nearly                                   a new lineage on
 Ripples are what makes valleys: a trend that leaves little of the losses unexplained knows but one, and the way down is
 to follow it. So where there are none a best that is stuck goes on until its search has converged, or two windows gain
 nothing: once it has converged all begins anew, as by the wrapped search, unless that was in vain already. While the
-best still gains, each lineage that is given up makes the next one's share smaller. Kinds of starts: parts/starts.py;
-rows that the trend is told by: parts/valleys.py.
+best still gains, each lineage that is given up makes the next one's share smaller. A row that is better than all that
+lineages have, spread out or told late, begins one at once. How the best gets on: parts/ground.py; kinds of starts:
+parts/starts.py; rows that the trend is told by: parts/valleys.py.
 """
 
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from lamcts.models.trend import Trend
 from lamcts.observations import Observations
 from lamcts.samplers.base import Sampler
 from lamcts.samplers.parts import starts
+from lamcts.samplers.parts.ground import Ground, apart, is_smooth
 from lamcts.samplers.parts.lineage import Course, Kind, Lineage, Pace
-from lamcts.samplers.parts.valleys import telling
-from lamcts.types import Floats
 
 WINDOW_EACH, MOST_WINDOW = 5, 120  # evaluations that gains are taken over, for each parameter and at most (untuned)
 FIRST_WINDOWS = 4  # before the first lineage may be left (untuned)
 FEW_WIDE = 20  # points spread before each start, once there are as many as a window (untuned)
-GOOD = 0.25  # share of rows better than the one that gains are measured by, as in `auto`
 # Tuned: on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
 SHARES: dict[Pace, float] = {"moving": 0.25, "slow": 0.4, "still": 0.5, "stuck": 0.9}
-RIPPLES = 0.12  # deviations of the losses: Rosenbrock's trend leaves 0.003 to 0.1, Levy's 0.13 to 0.4, Rastrigin's more
-PATIENCE = 2.0  # windows before a lineage is given up: on turned Rastrigin 1.5 ended some that went on to 12
 AGAIN = 0.03  # sides of the cube: nearer to where a lineage began already, another would end where that did (untuned)
-MERGED = 0.01  # sides of the cube: nearer to where another ended, a lineage would end there (untuned)
 LATE = 0.2  # share of spread points that may be out still when the trend is fitted (untuned)
 LOST = 2.0  # windows of results after which points that are out hold nothing up any more (untuned)
 BATCHES = 3  # in a window at least: one as short as a batch was no gain wherever its best came first (untuned)
-PLATEAU = 0.25  # share of first rows with one loss, the worst: more of them are a penalty, and no scale (untuned)
 
 
 class Settings(Protocol):
@@ -104,31 +97,23 @@ class Explorer:
         rng: np.random.Generator,
     ) -> None:
         self.settings, self.seen, self.lineages, self.state, self._rng = settings, seen, lineages, state, rng
+        self.ground = Ground(seen, lineages)
 
     @property
     def window(self) -> int:
         """How many results gains are taken over."""
         return self.settings.window or max(min(WINDOW_EACH * self.seen.dim, MOST_WINDOW), BATCHES * self.state.batch)
 
-    @property
-    def leader(self) -> int:
-        """The number of the best lineage, of equals one that goes on, the first."""
-        return min((one.best, one.course.ended >= 0, k) for k, one in enumerate(self.lineages))[-1]
-
-    @property
-    def best(self) -> Lineage:
-        return self.lineages[self.leader]
-
     def next(self, n: int) -> int | None:
         """Return the number of the lineage that is to propose the next `n` points, None for points spread out."""
-        state, best = self.state, self.best
+        state, best = self.state, self.ground.best
         waits = state.lineage >= 0 and self.lineages[state.lineage].waits
         if (state.lineage < 0 and not state.wide) or waits:
-            return None if best.done else self.leader
-        pace = self._pace()
+            return None if best.done else self.ground.leader
+        pace = self.ground.pace(self.window)
         state.due += n * SHARES[pace] / (1 if pace == "stuck" else 1 + state.fails / 2)
         if state.due < n / 2 and not best.done:
-            return self.leader
+            return self.ground.leader
         state.due -= n
         return None if state.wide else state.lineage
 
@@ -136,7 +121,7 @@ class Explorer:
         """Begin, go on or end, as results have it."""
         state = self.state
         if state.lineage >= 0:
-            self._judge(self.lineages[state.lineage], state.lineage == self.leader)
+            self._judge(self.lineages[state.lineage], state.lineage == self.ground.leader)
         if state.lineage < 0 and not state.spreading and not self._follow() and self._is_time():
             self._look()
         late = state.out > LATE * state.spread and len(self.seen) < state.since + LOST * self.window
@@ -150,19 +135,20 @@ class Explorer:
 
         And where nothing has succeeded by its end: there is no valley to leave.
         """
-        state, best = self.state, self.best
+        state, best = self.state, self.ground.best
+        alone = len(self.lineages) == 1 and not state.spreading
         if best.done and not len(best.own.good):
             state.over = True
-        elif len(self.lineages) == 1 and not state.spreading and best.done and best.gained(self._first):
-            state.over = _is_smooth(self._trend())
+        elif best.done and alone and self.ground.gained(self.window):
+            state.over = self.ground.is_smooth(self.window)
 
     def _judge(self, new: Lineage, leads: bool) -> None:
         """End the expedition, if its lineage is the best by now, or will not be."""
-        state, best = self.state, self.best
+        state, best = self.state, self.ground.best
         if leads:
             state.fails, state.vain = 0, 0
             self._end([k for k in range(len(self.lineages)) if k != state.lineage])
-        elif new.done or new.failed or self._is_known(new) or self._hopeless(new, best):
+        elif new.done or new.failed or self.ground.is_known(new) or self.ground.is_hopeless(new, self.window):
             state.fails += 1
             self._end([state.lineage])
         else:
@@ -174,49 +160,21 @@ class Explorer:
             if self.lineages[k].course.ended < 0:
                 self.lineages[k].end()
 
-    def _is_known(self, new: Lineage) -> bool:
-        """Return whether a lineage has come to the lowest point of another, on its way down there or past it."""
-        if new.session is None or new.own.best is None:
-            return False
-        x = new.own.x[new.own.best]
-        others = [row for one in self.lineages if one is not new and (row := one.incumbent) is not None]
-        return any(_apart(x, self.seen.x[row]) < MERGED and self.seen.y[row] <= new.best for row in others)
-
-    def _hopeless(self, new: Lineage, best: Lineage) -> bool:
-        patience = PATIENCE * self.window * (1 if new.course.middle else 2)
-        if new.waits:
-            return len(self.seen) >= new.course.began + patience
-        return len(new.own) >= patience and new.reach(self.window) > best.best
-
     def _is_time(self) -> bool:
-        best, window, n = self.best, self.window, self.best.told
+        best, window = self.ground.best, self.window
         if best.done or not len(best.own.good):
             return len(best.own.good) > 0
-        if n < max(self.state.looked + window, window * (FIRST_WINDOWS if self.leader == 0 else 2)):
+        n = best.told
+        if n < max(self.state.looked + window, window * (FIRST_WINDOWS if self.ground.leader == 0 else 2)):
             return False
-        pace = self._pace()
+        pace = self.ground.pace(window)
         later = pace == "stuck" or n >= self.state.looked + window * (1 + self.state.vain / 2)
         return later and pace != "moving"
 
-    def _pace(self) -> Pace:
-        y = self.seen.y[self.seen.good]
-        if not len(y):
-            return "moving"
-        rank = int(GOOD * len(y))
-        return self.best.pace(self.window, float(np.partition(y, rank)[rank]), self._first)
-
-    @property
-    def _first(self) -> float:
-        """The loss of a usual row that the run began with, of those without a penalty."""
-        y = self.seen.y[self.seen.good[: self.window]]
-        less = y[y < y.max()]
-        usual = less if len(less) and len(y) - len(less) > PLATEAU * len(y) else y
-        return 2 * float(np.median(usual / 2))  # halves: no overflow
-
     def _look(self) -> None:
         """Spread points out, unless there is no other valley to be found from what is known."""
-        state, pace = self.state, self._pace()
-        state.looked = self.best.told
+        state, pace = self.state, self.ground.pace(self.window)
+        state.looked = self.ground.best.told
         if self._is_vain(pace):
             state.vain += 1
         else:
@@ -231,17 +189,14 @@ class Explorer:
         """
         first = len(self.lineages) == 1
         if pace == "stuck":
-            return first and not self.best.ended(self.window, self._first) and _is_smooth(self._trend())
-        trend = self._trend()
-        return (first and _is_smooth(trend)) or self._is_near(trend.lowest())
+            return first and not self.ground.ended(self.window) and self.ground.is_smooth(self.window)
+        trend = self.ground.trend(self.window)
+        return (first and is_smooth(trend)) or self.ground.is_near(trend.lowest(), self.settings.distance)
 
     def _follow(self) -> bool:
-        """Begin a lineage at the best row of all, if no lineage that goes on has it; return whether there was one.
-
-        Such a row was spread out, or came to a lineage that had been given up.
-        """
-        row, best = self.seen.best, self.best
-        if row is None or (self.seen.y[row] >= best.best and best.course.ended < 0):
+        """Begin a lineage at the best row of all, if no lineage that goes on has it; return whether there was one."""
+        row = self.ground.stray
+        if row is None:
             return False
         place = self.seen.x[row].tolist()
         self._begin(Course(place, len(self.seen), kind="anywhere", box=self.settings.rough_box, row=row))
@@ -256,7 +211,7 @@ class Explorer:
 
     def _set_off(self) -> None:
         """Begin a lineage where the trend leads to, or, once the best is stuck, at a place of another kind."""
-        state, stuck = self.state, self._pace() == "stuck"
+        state, stuck = self.state, self.ground.pace(self.window) == "stuck"
         kind = starts.kind(self.lineages, state.fails, self._rng) if stuck else "trend"
         course = self._course(kind, stuck)
         if course is None:
@@ -270,7 +225,7 @@ class Explorer:
         if kind == "anywhere":
             return anywhere
         if kind == "kick":
-            place, box = starts.kicked(self.lineages, self.leader, self._rng), self.settings.box
+            place, box = starts.kicked(self.lineages, self.ground.leader, self._rng), self.settings.box
             return replace(anywhere, middle=place.tolist(), kind=kind, box=box)
         led = self._led(stuck, shaped=True)
         if stuck:
@@ -282,12 +237,12 @@ class Explorer:
 
         What a draw leads to tells how far the place is in doubt.
         """
-        settings, trend = self.settings, self._trend(shaped)
+        settings, trend = self.settings, self.ground.trend(self.window, shaped)
         place, drawn = trend.lowest(), trend.lowest(self._rng)
         doubt = float(np.sqrt(np.mean(np.square(drawn - place))))
-        if any(one.course.middle and _apart(place, one.course.middle) < AGAIN for one in self.lineages):
+        if any(one.course.middle and apart(place, one.course.middle) < AGAIN for one in self.lineages):
             place = drawn
-        if self._is_near(place, stuck):
+        if self.ground.is_near(place, settings.distance / (2 if stuck else 1)):  # nothing is lost by half as far then
             return None
         box = settings.box if doubt < settings.doubt else settings.rough_box
         return Course(place.tolist(), len(self.seen), kind="trend", box=box)
@@ -297,22 +252,3 @@ class Explorer:
         rough = self.settings.rough if course.box > self.settings.box else None
         sampler = (rough or self.settings.near) if course.middle else self.settings.inner
         return Lineage(sampler, self.seen, course)
-
-    def _trend(self, shaped: bool = True) -> Trend:
-        rows, bottoms = telling(self.seen, self.lineages, self.leader, PATIENCE * self.window)
-        return Trend(self.seen.x[rows], self.seen.y[rows], shaped, bottoms)
-
-    def _is_near(self, place: Floats, stuck: bool = False) -> bool:
-        """Return whether a place is where the best is; nothing is lost by trying half as far once that is stuck."""
-        distance = self.settings.distance / (2 if stuck else 1)
-        return _apart(place, self.seen.x[self.best.incumbent]) < distance
-
-
-def _is_smooth(trend: Trend) -> bool:
-    """Return whether there are no ripples, hence but one valley."""
-    return trend.ripples < RIPPLES
-
-
-def _apart(a: ArrayLike, b: ArrayLike) -> float:
-    """Return the distance of two points along the parameter where it is largest."""
-    return float(np.abs(np.asarray(a) - np.asarray(b)).max())
