@@ -169,17 +169,18 @@ class _LineagesSession:
         self.explorer.conclude()
 
     def _hand_out(self, notes: list[Any], rows: Rows) -> None:
-        """Hand each lineage the rows that it asked for, and the first those that nobody here did."""
+        """Hand each lineage the rows that it asked for, and the first (the best, if that ended) those of nobody."""
         new = np.arange(self.progress.known, len(self.seen))
         besides, nothing = new[~np.isin(new, rows)], np.empty(0, np.int64)
         self.progress.known = len(self.seen)
-        for k in sorted({0, *(note[0] for note in notes)}):
+        home = 0 if self.lineages[0].course.ended < 0 else self.explorer.ground.leader
+        for k in sorted({home, *(note[0] for note in notes)}):
             mine = [i for i, note in enumerate(notes) if note[0] == k]
             if k == WIDE:
                 self.progress.expedition.out -= len(mine)
             elif mine or len(besides):
                 own = [notes[i][1] for i in mine]
-                taken = self.lineages[k].tell(own, rows[mine], nothing if k else besides)
+                taken = self.lineages[k].tell(own, rows[mine], besides if k == home else nothing)
                 unasked = {*besides.tolist()}
                 self.log += [[k, BESIDES - row if row in unasked else row] for row in taken.tolist()]
                 self._collect(k)
