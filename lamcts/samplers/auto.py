@@ -188,9 +188,9 @@ class _AutoSession(LocalSession[Auto, _Progress]):
 
     @property
     def leapt(self) -> float:
-        """How many results ago an arm that looks along whole parameters last gained; infinity where none goes on."""
-        arms = zip(self.progress.idle, self.settings.arms, self.arms, strict=True)
-        return min((idle for idle, of, arm in arms if getattr(of, "leaps", False) and not arm.done), default=np.inf)
+        """How many results ago an arm last gained along whole parameters that hardly interact; infinity: none does."""
+        arms = zip(self.progress.idle, self.arms, strict=True)
+        return min((idle for idle, arm in arms if getattr(arm, "separable", False) and not arm.done), default=np.inf)
 
     def proposer(self, note: Any) -> str:
         """Return the name of the arm that a point's note is of."""

@@ -9,7 +9,7 @@ like any other.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,6 @@ class Coordinate(LocalSampler):
         none.
     """
 
-    leaps: ClassVar[bool] = True  # its moves cross the whole cube: it leaves a valley by itself
     patience: int | None = None
 
     def __post_init__(self) -> None:
@@ -97,6 +96,11 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
     @property
     def done(self) -> bool:
         return self.progress.idle >= self._patience
+
+    @property
+    def separable(self) -> bool:
+        """Whether parameters hardly interact, as far as it knows: what each gains alone, several gain together."""
+        return self.progress.fails <= 1 and self.progress.most > 2
 
     def ask(self, n: int) -> Proposal:
         batch, moves = Batch(self.region, self.seen, n), list[Move]()

@@ -28,8 +28,8 @@ AGAIN = 0.6, 0.8  # of a window's gain, at least and at most, is taken to come a
 # Tuned: on seeds 0 and 1 of turned functions in 20 dimensions, straight and bent, as benchmarks/README.md tells.
 NEARBY = 0.01  # sides of the cube: a best point that moves less over a window stays where it is
 STILL, STUCK = 0.02, 1e-3  # of the last window's gain: less than that in this one is the end of a descent
-LEAPT = 1.2  # windows since a search along whole parameters gained: while it does it finds other valleys itself (tuned:
-# plain Rastrigin and Levy lost two digits at 1000 to lineages; on turned functions it is idle by then)
+LEAPT = 1.2  # windows since a search along whole parameters gained that hardly interact: while it does it finds other
+# valleys itself (tuned: plain Rastrigin and Levy lost two digits at 1000 to lineages)
 NOTHING = 1e-9  # of the distance from the best to what the run began with: a gain that is none (untuned)
 SLOW = 0.1  # of the distance from the best to a good row: a gain over a window that is small
 
