@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,20 @@ def test_the_pace_of_a_search_is_told_by_its_last_two_windows(losses: list[float
     seen.append(np.full((n, 2), 0.5), np.array(losses), np.full(n, np.nan), np.arange(n), np.zeros(n, np.int64))
     one = Lineage(Uniform(), seen, Course())
     one.own.take(np.arange(n))
+    assert one.pace(4, good=40.0, first=100.0) == pace
+
+
+@pytest.mark.parametrize(
+    ("leapt", "way", "pace"), [(3.0, 0.1, "moving"), (6.0, 0.1, "slow"), (np.inf, 0.1, "slow"), (3.0, 0.001, "slow")]
+)
+def test_a_search_that_finds_valleys_along_parameters_moves(leapt: float, way: float, pace: str) -> None:
+    losses = [10.0] * 4 + [9.0, 8.0, 7.0, 6.0, 5.9, 5.8, 5.7, 5.6]
+    n, seen = len(losses), Observations(2)
+    x = 0.5 + way * np.arange(n)[:, None] / n * np.array([1.0, 0.0])
+    seen.append(x, np.array(losses), np.full(n, np.nan), np.arange(n), np.zeros(n, np.int64))
+    one = Lineage(Uniform(), seen, Course())
+    one.own.take(np.arange(n))
+    one.session = SimpleNamespace(leapt=leapt, done=False)  # type: ignore[assignment]
     assert one.pace(4, good=40.0, first=100.0) == pace
 
 
