@@ -89,8 +89,9 @@ class Lineage:
         """Whether nothing in its box succeeded, or next to nothing there can be proposed."""
         if self.session is not None:
             return False
-        none_good = len(self.own) >= OPENING and not len(self.own.good)
-        return none_good or (self._is_spent and not self._ready and len(self.own) >= self.course.opened)
+        back = len(self.own) - (self.course.row >= 0)  # results of its box
+        none_good = back >= OPENING and not len(self.own.good)
+        return none_good or (self._is_spent and not self._ready and back >= self.course.opened)
 
     @property
     def waits(self) -> bool:
