@@ -172,6 +172,7 @@ class _LineagesSession:
         """Hand each lineage the rows that it asked for, and the first (the best, if that ended) those of nobody."""
         new = np.arange(self.progress.known, len(self.seen))
         besides, nothing = new[~np.isin(new, rows)], np.empty(0, np.int64)
+        unasked = {*besides.tolist()}
         self.progress.known = len(self.seen)
         home = 0 if self.lineages[0].course.ended < 0 else self.explorer.ground.leader
         for k in sorted({home, *(note[0] for note in notes)}):
@@ -181,7 +182,6 @@ class _LineagesSession:
             elif mine or len(besides):
                 own = [notes[i][1] for i in mine]
                 taken = self.lineages[k].tell(own, rows[mine], besides if k == home else nothing)
-                unasked = {*besides.tolist()}
                 self.log += [[k, BESIDES - row if row in unasked else row] for row in taken.tolist()]
                 self._collect(k)
 
