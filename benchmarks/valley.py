@@ -72,7 +72,9 @@ def options() -> ArgumentParser:
     given.add_argument("--batch", type=int, default=10, help="of tables: that of ours")
     given.add_argument("--old", default=plan.OLD, metavar="NAME", help="of tables: what is compared with")
     given.add_argument("--new", default=plan.NEW, metavar="NAME", help="of tables: what is compared")
-    given.add_argument("--no-tree", default="", metavar="NAME", help="of tables: the same without its tree")
+    given.add_argument(
+        "--tree", default="", metavar="NAME", help="of tables: the same where a tree places its searches"
+    )
     return given
 
 
@@ -82,7 +84,7 @@ def asked(part: Part, judge: bool, label: str = "", runs: str = "") -> list[Case
     runs: the method that the new default's are runs of, where it is not ours.
     """
     ours = plan.OURS | ({plan.NEW: runs} if runs else {})
-    names = {plan.NEW: label, plan.NO_TREE: f"{label}, no tree"} if label else {}
+    names = {plan.NEW: label, plan.TREE: f"{label}, tree"} if label else {}
     return [
         Case(names.get(method, method), problem, batch, seed, part.budget, ours.get(method, method))
         for seed in part.seeds(judge)
@@ -114,7 +116,7 @@ def listed(arguments: Namespace, sheet: Sheet) -> str:
 def told(arguments: Namespace, rows: list[dict[str, str]]) -> str:
     """Return the tables of the rows of these seeds."""
     first = plan.JUDGING if arguments.judge else plan.TUNING
-    names = {"old": arguments.old, "new": arguments.new, "no tree": arguments.no_tree or f"{arguments.new}, no tree"}
+    names = {"old": arguments.old, "new": arguments.new, "tree": arguments.tree or f"{arguments.new}, tree"}
     kept = [row for row in rows if int(row["seed"]) in range(first, first + plan.MOST)]
     return tables.tables(kept, MARKS, names, arguments.batch)
 

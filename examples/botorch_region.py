@@ -23,7 +23,7 @@ except ModuleNotFoundError as error:
 
 torch.manual_seed(0)
 rng, f = np.random.default_rng(0), make("ackley", dim=6)
-opt = lamcts.Optimizer(f.space, seed=0, n_init=30)
+opt = lamcts.Optimizer(f.space, tree=lamcts.LatentTree(), seed=0, n_init=30)
 for trial in opt.ask(30):
     opt.tell(trial, f(trial.point))
 warnings.simplefilter("ignore")  # of a fit that is not perfect

@@ -82,8 +82,8 @@ def find(name: str) -> Peer:
         return _ours("LA-MCTS as published", sampler=Turbo(scope="incumbent"), tree=LatentTree.paper())
     ours = OURS.fullmatch(name)
     if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto", "portfolio"):
-        tree = {} if ours["tree"] == "tree" else {"tree": None}
-        return _ours("one of our samplers", sampler=ours["sampler"], **tree)
+        tree = LatentTree() if ours["tree"] == "tree" else None
+        return _ours("one of our samplers", sampler=ours["sampler"], tree=tree)
     near = difflib.get_close_matches(name, all_names(), n=3)
     raise ValueError(f"expected a method, got {name!r}: did you mean {' or '.join(near) or 'lamcts turbo, tree'}?")
 

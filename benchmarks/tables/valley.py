@@ -1,4 +1,4 @@
-"""The tables of `python -m benchmarks.valley --table`: the default before, after and without its tree, and its peers.
+"""The tables of `python -m benchmarks.valley --table`: the default before, after and with a tree, and its peers.
 
 A gap is the distance from the optimum (0 in all problems here that know it), or what is missing of the best known
 value. Better is what has a median gap that is lower by 5 % of the other's and, seed by seed, p < 0.05 in Wilcoxon's
@@ -33,12 +33,12 @@ class Verdict(NamedTuple):
 
 
 def tables(rows: Sequence[Row], marks: Sequence[int], names: Mapping[str, str], batch: int) -> str:
-    """Return all tables; `names` says which rows are the "old", the "new" and the one with "no tree"."""
+    """Return all tables; `names` says which rows are the "old", the "new" and the one with a "tree"."""
     parts = [(f"After {m} evaluations", medians(rows, m, names, batch)) for m in marks]
     rivals = [row for row in rows if row["method"] in (names["new"], *PEERS)]
     parts += [(f"Beside peers after {m} evaluations, medians", beside(rivals, m)) for m in marks]
     parts += [("One by one beside tens", one_by_one(rows, marks, names["new"]))]
-    parts += [("With and without its tree", without_tree(rows, marks, names, batch))]
+    parts += [("With and without a tree", with_tree(rows, marks, names, batch))]
     parts += [("Ends in the deepest funnel", deepest(rows))]
     parts += [("Mean rank over problems", ranked(rivals, marks))]
     return "\n\n".join(f"### {title}\n\n{text}" for title, text in parts if text)
@@ -56,11 +56,11 @@ def medians(rows: Sequence[Row], mark: int, names: Mapping[str, str], batch: int
             continue
         if both := three["old"].keys() & three["new"].keys():
             three |= {key: {seed: three[key][seed] for seed in both} for key in ("old", "new")}
-        verdicts = [verdict(name, three["new"], three["old"]), verdict(name, three["no tree"], three["new"])]
-        shown = [_median(name, three[key]) for key in ("old", "new", "no tree")]
+        verdicts = [verdict(name, three["new"], three["old"]), verdict(name, three["tree"], three["new"])]
+        shown = [_median(name, three[key]) for key in ("old", "new", "tree")]
         lines.append((name, *shown, *(f"{v.word}, {v.p:.2g}" if v else "" for v in verdicts), str(len(three["old"]))))
         words += [verdicts[0].word] if verdicts[0] else []
-    header = ("problem", *names.values(), "new beside old, p", "no tree beside new, p", "seeds")
+    header = ("problem", *names.values(), "new beside old, p", "tree beside new, p", "seeds")
     counts = [f"{words.count(word)} {word}" for word in ("better", "worse", "level")]
     return markdown(header, lines) + (f"\n\nOf {len(words)}: {', '.join(counts)}." if words else "")
 
@@ -93,15 +93,18 @@ def one_by_one(rows: Sequence[Row], marks: Sequence[int], method: str) -> str:
     return markdown(header, lines) if lines else ""
 
 
-def without_tree(rows: Sequence[Row], marks: Sequence[int], names: Mapping[str, str], batch: int) -> str:
-    """Say how many runs came to the same at every mark without a tree, "" where none was run without."""
-    same = []
+def with_tree(rows: Sequence[Row], marks: Sequence[int], names: Mapping[str, str], batch: int) -> str:
+    """Say how many runs a tree changed, and of how many the end was lower with it; "" where none was run with one."""
+    n, same, lower, higher = 0, 0, 0, 0
     for name in dict.fromkeys(row["problem"] for row in rows):
-        on, off = ([values(rows, name, f"{names[key]}@{batch}", mark) for mark in marks] for key in ("new", "no tree"))
-        same += [
-            all(a.get(seed) == b.get(seed) for a, b in zip(on, off, strict=True)) for seed in off[0] if seed in on[0]
-        ]
-    return f"{sum(same)} of {len(same)} runs came to the same values at all marks." if same else ""
+        off, on = ([values(rows, name, f"{names[key]}@{batch}", mark) for mark in marks] for key in ("new", "tree"))
+        for seed in on[0].keys() & off[0].keys():
+            pairs = [(a[seed], b[seed]) for a, b in zip(on, off, strict=True) if seed in a and seed in b]
+            with_it, without = (_score(name, value) for value in pairs[-1])
+            n, same = n + 1, same + all(a == b for a, b in pairs)
+            lower, higher = lower + (with_it < without), higher + (with_it > without)
+    ended = f"{lower} ended lower with it and {higher} higher"
+    return f"A tree left {same} of {n} runs as they were at all marks; {ended}." if n else ""
 
 
 def cells(rows: Sequence[Row], problem: str, mark: int) -> dict[str, Cell]:

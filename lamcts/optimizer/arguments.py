@@ -77,10 +77,10 @@ def _plain_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else with_plain_numbers(value)
 
 
-def checked_tree(tree: LatentTree | str | None) -> LatentTree | None:
-    """Return the settings of the tree, None for no tree."""
+def checked_tree(tree: LatentTree | str | None, sampler: Any) -> LatentTree | None:
+    """Return the settings of the tree, None for no tree; "auto" is a map beside a sampler that leaves its valleys."""
     if isinstance(tree, str) and tree == "auto":
-        return LatentTree()
+        return LatentTree(chooses=not getattr(sampler, "leaves", False))
     if tree is None or isinstance(tree, LatentTree):
         made: LatentTree | None = with_plain_numbers(tree)
         return made

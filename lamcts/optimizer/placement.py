@@ -1,18 +1,19 @@
 """Where to search next: the one place that decides it.
 
-why       when                                             region                       in the paper     by default
+why       when                                             region                       in the paper     portfolio
 --------  -----------------------------------------------  ---------------------------  ---------------  -------------
 selected  none of the below                                the leaf that the selector   every iteration  to begin with
                                                            leads to
 held      the newest search has scope "incumbent"          the deepest round its        until TuRBO      never
                                                            incumbent of `room` rows     converges
 space     it has scope "space", or there is no tree, or    the whole space              never            from then on
-          the tree has not split yet
+          the tree chooses nothing, or has not split yet
 restart   a search has converged in the selected region,   the whole space              never: it stays  when it has
           and none lives there                                                          in the leaf      converged
 
-The paper is LA-MCTS (thesis 5.3). A search is the newest's own business: of several that live, the one that began last
-says where to search, and the one with the best incumbent in that region goes on there.
+The paper is LA-MCTS (thesis 5.3), the portfolio `sampler="portfolio"`. The default on reals leaves its valleys by
+itself and has a tree that chooses nothing: "space" throughout. A search is the newest's own business: of several that
+live, the one that began last says where to search, and the one with the best incumbent in that region goes on there.
 """
 
 from collections.abc import Mapping
@@ -55,7 +56,7 @@ def _region(
     tree: IncrementalTree | None, whole: Region, searches: LocalSearches, rng: np.random.Generator
 ) -> tuple[Region, Reason]:
     newest = searches.newest
-    if tree is None or (newest is not None and newest.scope == "space"):
+    if tree is None or not tree.chooses or (newest is not None and newest.scope == "space"):
         return whole, "space"
     if newest is not None and newest.scope == "incumbent" and newest.incumbent is not None:
         return tree.around(searches.seen.x[newest.incumbent]), "held"

@@ -49,6 +49,8 @@ class LatentTree:
     max_depth: most splits on a path (32; splits); untuned; paper: none.
     room: rows that the region round a search of scope "incumbent" keeps (4; rows for each dimension): a tighter one
         would cut its trust region; untuned; paper: none, the search stays in its leaf.
+    chooses: whether it says where to search (True); else it is a map of what was seen, to be looked at, and searches
+        have the whole space; beside the default search of reals choosing gained nothing (benchmarks/README.md).
     """
 
     leaf_size: int = 20
@@ -60,6 +62,7 @@ class LatentTree:
     refit: int | None = None
     max_depth: int = 32
     room: int = 4
+    chooses: bool = True
 
     def __post_init__(self) -> None:
         if self.leaf_size < 2:
@@ -173,6 +176,11 @@ class IncrementalTree:
         self._tree, self._space, self._seen, self._seed = tree, space, seen, seed
         self._depth = tree.max_depth if tree.height is None else tree.height
         self._root, self._learned = _Place(), 0  # the second of use with `refit` alone
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it says where to search; else it is there to be looked at."""
+        return self._tree.chooses
 
     def root(self) -> Node:
         """Return the root over all rows seen by now. It and its kids stay as they are when further rows arrive."""

@@ -13,6 +13,7 @@ from benchmarks.peers import reference
 from lamcts import Box
 from lamcts.objectives.control.mujoco import gait
 from lamcts.samplers.turbo import Turbo
+from lamcts.tree import LatentTree
 
 HEAVY = ("optuna gp", "botorch", "smac")  # seconds a run: once, small
 GLOBAL = ("dual annealing", "botorch")  # draws from torch's or SciPy's own generators, in a process of its own
@@ -104,7 +105,7 @@ def test_soo_cuts_the_best_leaf_of_each_depth():
 
 def test_names_of_ours_carry_sampler_and_tree():
     assert peers.find("lamcts cma, no tree").settings == {"sampler": "cma", "tree": None}
-    assert peers.find("lamcts nevergrad:DE, tree").settings == {"sampler": "nevergrad:DE"}
+    assert peers.find("lamcts nevergrad:DE, tree").settings == {"sampler": "nevergrad:DE", "tree": LatentTree()}
     assert peers.find("lamcts turbo, fenced").settings == {"sampler": Turbo(scope="incumbent")}
     with pytest.raises(ValueError, match="expected a method, got 'lamcts nonsense, tree'"):
         peers.find("lamcts nonsense, tree")

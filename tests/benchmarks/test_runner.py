@@ -148,5 +148,5 @@ def test_the_run_before_ours_has_the_tree_split_so_that_no_import_is_counted(bat
     fitted = []
     fit = KMeansSvm.fit
     monkeypatch.setattr(KMeansSvm, "fit", lambda *given: fitted.append(given) or fit(*given))
-    measure.warm(Task("lamcts", "smoke", batch, 0, 16))
+    measure.warm(Task("lamcts turbo, tree", "smoke", batch, 0, 16))
     assert fitted

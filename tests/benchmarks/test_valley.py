@@ -8,7 +8,7 @@ from benchmarks.plan import valley as plan
 from benchmarks.plan.valley import PARTS, Part
 from benchmarks.tables import valley as tables
 
-NAMES = {"old": plan.OLD, "new": plan.NEW, "no tree": plan.NO_TREE}
+NAMES = {"old": plan.OLD, "new": plan.NEW, "tree": plan.TREE}
 
 
 def row(method, problem, seed, best, *, batch=10, budget=1000, funnel=""):
@@ -33,11 +33,11 @@ def test_every_part_names_problems_and_methods_that_there_are():
 
 
 def test_runs_are_asked_for_seed_by_seed_and_candidates_have_their_own_names():
-    part = Part(("ackley-20", "levy-20"), [(plan.NEW, 10), (plan.NO_TREE, 10), ("cma", 1)], 2, 500)
+    part = Part(("ackley-20", "levy-20"), [(plan.NEW, 10), (plan.TREE, 10), ("cma", 1)], 2, 500)
     cases = valley.asked(part, judge=True, label="trend")
     assert [case.seed for case in cases] == [100] * 6 + [101] * 6
-    assert [case.method for case in cases[:3]] == ["trend", "trend, no tree", "cma"]
-    assert [case.runs for case in cases[:3]] == ["lamcts", "lamcts auto, no tree", "cma"]
+    assert [case.method for case in cases[:3]] == ["trend", "trend, tree", "cma"]
+    assert [case.runs for case in cases[:3]] == ["lamcts", "lamcts auto, tree", "cma"]
     assert cases[0].key == ("trend", "ackley-20", "10", "100", "500")
     assert {case.seed for case in valley.asked(part, judge=False)} == {0, 1}
 
@@ -87,7 +87,7 @@ def test_rewards_are_better_the_higher_they_are():
 def test_medians_stand_beside_each_other_and_are_counted():
     theirs = [4.0 + k for k in range(8)]
     found = rows(plan.OLD, "levy-20", theirs) + rows(plan.NEW, "levy-20", [1.0] * 8) + rows("cma", "levy-20", [0.0] * 8)
-    found += rows(plan.NO_TREE, "levy-20", [2.0] * 8) + rows(plan.OLD, "levy-20", [0.0] * 8, batch=1)
+    found += rows(plan.TREE, "levy-20", [2.0] * 8) + rows(plan.OLD, "levy-20", [0.0] * 8, batch=1)
     text = tables.medians(found, 500, NAMES, 10)
     assert "| levy-20 | 7.5 | 1 | 2 | better, 0.0078 | worse, 0.0078 | 8 |" in text
     assert "Of 1: 1 better, 0 worse, 0 level." in text
@@ -107,13 +107,14 @@ def test_peers_stand_beside_each_other_on_the_seeds_that_all_have():
     assert "| cma@1 | 2.00 |" in text and "old default@10" not in text
 
 
-def test_one_by_one_stands_beside_tens_and_without_a_tree_is_counted():
+def test_one_by_one_stands_beside_tens_and_what_a_tree_changed_is_counted():
     found = rows(plan.NEW, "levy-20", [1.0 + k for k in range(8)])
     found += rows(plan.NEW, "levy-20", [0.1 + k / 99 for k in range(7)], batch=1)
     assert "| levy-20 | 500 | 4 | 0.13 | better, 0.016 | 7 |" in tables.one_by_one(found, (500, 2000), plan.NEW)
-    assert tables.without_tree(found, (500, 1000), NAMES, 10) == ""
-    found += rows(plan.NO_TREE, "levy-20", [1.0, 2.0, 7.0])
-    assert tables.without_tree(found, (500, 1000), NAMES, 10).startswith("2 of 3 runs came to the same")
+    assert tables.with_tree(found, (500, 1000), NAMES, 10) == ""
+    found += rows(plan.TREE, "levy-20", [1.0, 2.0, 7.0, 3.0, 6.0])
+    said = "A tree left 2 of 5 runs as they were at all marks; 1 ended lower with it and 2 higher."
+    assert tables.with_tree(found, (500, 1000), NAMES, 10) == said
 
 
 def test_a_longer_run_counts_where_there_is_no_shorter_one():

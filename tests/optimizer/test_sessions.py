@@ -218,8 +218,8 @@ def test_the_state_travels_as_text_and_what_is_new_holds_each_log_entry_once_how
 class Halves:
     """A tree of two leaves that selects the lower one, and keeps both halves round a point."""
 
-    def __init__(self, seen):
-        self.seen, self.asked = seen, []
+    def __init__(self, seen, chooses=True):
+        self.seen, self.asked, self.chooses = seen, [], chooses
 
     def select(self, rng):
         self.asked.append("select")
@@ -265,6 +265,15 @@ def test_a_search_of_the_whole_space_gets_it_and_the_tree_is_not_asked(seen):
     assert where(tree, searches)[1:] == (0, "space")
     assert tree.asked == []
     assert where(None, searches)[1:] == (0, "space")  # as without any tree
+
+
+def test_a_tree_that_chooses_nothing_is_not_asked(seen):
+    _, searches = started(seen)
+    tree = Halves(seen, chooses=False)
+    for scope in ("selected", "incumbent"):
+        searches.newest.scope = scope
+        assert where(tree, searches)[1:] == (0, "space")
+    assert tree.asked == []
 
 
 def test_only_the_newest_search_says_where(seen):

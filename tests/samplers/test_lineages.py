@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from arms import AUTO, BRIEF, best
 
-from lamcts import Optimizer, samplers
+from lamcts import LatentTree, Optimizer, samplers
 from lamcts.observations import Observations
 from lamcts.samplers.auto import Auto
 from lamcts.samplers.lineages import WIDE, Lineages
@@ -347,6 +347,23 @@ def test_an_optimizer_goes_on_from_its_file(tmp_path: Any) -> None:
     go(one, 6)
     go(two, 6)
     assert np.array_equal(one.seen.x, two.seen.x)
+
+
+def test_its_tree_is_a_map_that_chooses_nothing_unless_one_is_given() -> None:
+    def gone(tree: Any) -> Optimizer:
+        opt = Optimizer(SQUARE, sampler=Lineages(SOON, NEAR, window=16), tree=tree, seed=1, n_init=40)
+        while len(opt.seen) < 120:
+            trials = opt.ask(4)
+            opt.tell(trials, [curved(trial.x) for trial in trials])
+        return opt
+
+    a_map, none, given = gone("auto"), gone(None), gone(LatentTree(leaf_size=8))
+    assert np.array_equal(a_map.seen.x, none.seen.x)
+    assert a_map.placements["space"] == sum(a_map.placements.values()) > 0
+    assert a_map.region().steps == ()
+    root = a_map.tree_root()
+    assert root is not None and root.kids
+    assert given.placements["selected"] > 0
 
 
 @pytest.mark.dear
