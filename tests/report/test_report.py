@@ -96,6 +96,15 @@ def test_each_split_says_what_it_asks(capsys):
     assert re.search(r"\ball\s+0\.5\d*\s+120\s+lr \S+ against \S+ \(\d+%\)", shown)
 
 
+def test_a_tree_that_chooses_nothing_is_called_a_map(capsys):
+    a_map = "A map of what was seen: this run's searches do not ask it."
+    for tree in ("auto", lamcts.LatentTree(chooses=False)):
+        journal("run.db", lambda point: float(np.log10(point["lr"]) ** 2), budget=60, tree=tree)
+        _, page = written(capsys, "run.db")
+        assert (a_map in " ".join(page.shown)) == (tree != "auto")
+        Path("run.db").unlink()
+
+
 def test_the_parameter_that_matters_is_first(capsys):
     space = lamcts.Space({name: lamcts.Float(0, 1) for name in ("idle", "worker", "other")})
     journal("run.db", lambda point: 10 * point["worker"] + point["other"], space=space, budget=80)
