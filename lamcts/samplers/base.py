@@ -63,7 +63,10 @@ class Session(Protocol):
 
 
 class Sampler(Protocol):
-    """Frozen settings of a kind of local search. A dataclass of plain values; its `repr` is its signature."""
+    """Frozen settings of a kind of local search. A dataclass of plain values; its `repr` is its signature.
+
+    One that begins elsewhere by itself may say so, `leaves = True`: by default no tree tells it where to search then.
+    """
 
     @property
     def resumable(self) -> bool:
