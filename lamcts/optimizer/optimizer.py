@@ -36,8 +36,7 @@ class Optimizer:
     maximize: whether higher values are better (False).
     sampler: the local search inside the region that the tree selects: a name or a `Sampler` ("auto": see
         `samplers.auto`; ours); paper: TuRBO-1.
-    tree: how the space is split: a `LatentTree`, or None to search the whole space ("auto": `LatentTree()`; beside
-        the default search of reals, which leaves its valleys by itself, as a map that chooses nothing).
+    tree: how the space is split: a `LatentTree`, or None ("auto": one; beside the default for reals it is but a map).
     seed: one number governs every draw (None: a fresh one, kept in `self.seed`).
     n_init: size of the initial design (None: of d parameters 2 d as TuRBO, 10 to 100 of them; where half are discrete,
         or some of at most 20, d + 2, between 8 and 12; of one objective under constraints d + 1; points); paper: 30.
