@@ -38,7 +38,8 @@ def leave(
         cure = " (--give-up 0 goes on)" if result.status == "failing" else ""
         complain(f"lamcts {args.name}", f"no evaluation succeeded: {result.message}{cure}")
         return 1
-    say(result.message + (f"; the tree {result.tree}" if result.tree else ""))
+    tree = study.optimizer.tree
+    say(result.message + (f"; the tree {result.tree}" if tree is not None and tree.chooses else ""))
     found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
     found["best"] = {
         "value": result.fun,

@@ -112,6 +112,12 @@ def test_other_settings_make_other_folders(capsys, tmp_path):
     }
 
 
+@pytest.mark.parametrize(("sampler", "says"), [("auto", False), ("uniform", True)])
+def test_a_run_says_what_its_tree_chose_where_it_has_a_say(capsys, sampler, says):
+    words = ["run", "levy", "--dim", "3", "--budget", "12", "--no-plot", "--quiet", "--sampler", sampler]
+    assert ("the tree chose" in said(capsys, *words)[1]) == says
+
+
 def test_a_target_ends_the_run_early(capsys):
     code, out, _ = said(capsys, "run", "ackley", "--dim", "2", "--budget", "50", "--target", "14", "--no-plot", *QUICK)
     assert code == 0 and "the target 14.0 is reached" in out
