@@ -37,6 +37,7 @@ def tables(rows: Sequence[Row], marks: Sequence[int], names: Mapping[str, str], 
     parts = [(f"After {m} evaluations", medians(rows, m, names, batch)) for m in marks]
     rivals = [row for row in rows if row["method"] in (names["new"], *PEERS)]
     parts += [(f"Beside peers after {m} evaluations, medians", beside(rivals, m)) for m in marks]
+    parts += [("Rewards: the worst quarter", quarters(rows, marks, names, batch))]
     parts += [("One by one beside tens", one_by_one(rows, marks, names["new"]))]
     parts += [("With and without a tree", with_tree(rows, marks, names, batch))]
     parts += [("Ends in the deepest funnel", deepest(rows))]
@@ -79,18 +80,36 @@ def beside(rows: Sequence[Row], mark: int) -> str:
 
 def one_by_one(rows: Sequence[Row], marks: Sequence[int], method: str) -> str:
     """One line a problem and mark: medians in batches of ten and one by one on the seeds of both, and who is better."""
-    lines = []
+    lines, lower, higher = [], dict.fromkeys(marks, 0), dict.fromkeys(marks, 0)
     for name in dict.fromkeys(row["problem"] for row in rows):
         for mark in marks:
             tens, ones = (values(rows, name, f"{method}@{batch}", mark) for batch in (10, 1))
             if not (seeds := tens.keys() & ones.keys()):
                 continue
             tens, ones = ({seed: cell[seed] for seed in seeds} for cell in (tens, ones))
+            pairs = [(_score(name, ones[seed]), _score(name, tens[seed])) for seed in seeds]
+            lower[mark] += sum(one < ten for one, ten in pairs)
+            higher[mark] += sum(one > ten for one, ten in pairs)
             found = verdict(name, ones, tens)
             said = f"{found.word}, {found.p:.2g}" if found else ""
             lines.append((name, str(mark), _median(name, tens), _median(name, ones), said, str(len(seeds))))
     header = ("problem", "at", "in tens", "one by one", "one by one beside tens, p", "seeds")
-    return markdown(header, lines) if lines else ""
+    counts = [
+        f"{lower[mark]} lower and {higher[mark]} higher at {mark}" for mark in marks if lower[mark] + higher[mark]
+    ]
+    return markdown(header, lines) + f"\n\nRuns one by one: {', '.join(counts)}." if lines else ""
+
+
+def quarters(rows: Sequence[Row], marks: Sequence[int], names: Mapping[str, str], batch: int) -> str:
+    """One line for each reward and mark: the best value of the worst quarter of runs."""
+    lines = []
+    for name in dict.fromkeys(row["problem"] for row in rows if problems.find(row["problem"]).span):
+        for mark in marks:
+            found = {key: values(rows, name, f"{method}@{batch}", mark) for key, method in names.items()}
+            if found["new"]:
+                cells = (f"{np.quantile([*cell.values()], 0.25):.3g}" if cell else "" for cell in found.values())
+                lines.append((name, str(mark), *cells, str(len(found["new"]))))
+    return markdown(("problem", "at", *names.values(), "seeds"), lines) if lines else ""
 
 
 def with_tree(rows: Sequence[Row], marks: Sequence[int], names: Mapping[str, str], batch: int) -> str:

@@ -80,7 +80,7 @@ def _plain_number(value: Any) -> Any:
 def checked_tree(tree: LatentTree | str | None, sampler: Any) -> LatentTree | None:
     """Return the settings of the tree, None for no tree; "auto" is a map beside a sampler that leaves its valleys."""
     if isinstance(tree, str) and tree == "auto":
-        return LatentTree(chooses=not getattr(sampler, "leaves", False))
+        return LatentTree(chooses=not getattr(sampler, "relocates", False))
     if tree is None or isinstance(tree, LatentTree):
         made: LatentTree | None = with_plain_numbers(tree)
         return made

@@ -181,9 +181,9 @@ def _tree(run: Run) -> list[Piece]:
             f"The tree has no split. One is made from {2 * run.tree[0].leaf_size} evaluations on, where it tells good "
             "from bad among those that it has not seen."
         ]
-    part = "" if run.tree[0].chooses else "A map of what was seen: this run's searches do not ask it. "
+    asked = "" if run.tree[0].chooses else "A map of what was seen: this run's searches do not ask it. "
     return [
-        f"{part}Good sides to the left; orange: what would be selected now. Rank: the mean rank inside, 1 the best; "
+        f"{asked}Good sides to the left; orange: what would be selected now. Rank: the mean rank inside, 1 the best; "
         f"visits: evaluations inside and points that are out. Down to {boxes.DEPTH} splits.",
         found[0],
         "What each split asks: the middle of the good side against that of the bad one, and the share of evaluations "

@@ -65,7 +65,7 @@ class Session(Protocol):
 class Sampler(Protocol):
     """Frozen settings of a kind of local search. A dataclass of plain values; its `repr` is its signature.
 
-    One that begins elsewhere by itself may say so, `leaves = True`: by default no tree tells it where to search then.
+    One that begins elsewhere by itself says `relocates = True`: by default no tree tells it where to search then.
     """
 
     @property

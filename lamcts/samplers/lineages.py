@@ -49,7 +49,7 @@ class Lineages(LocalSampler):
     """
 
     several: ClassVar[bool] = True
-    leaves: ClassVar[bool] = True  # its valleys, by itself: unless it is told otherwise, no tree says where to search
+    relocates: ClassVar[bool] = True  # by itself: unless it is told otherwise, no tree says where to search
     inner: Sampler
     near: Sampler
     rough: Sampler | None = None

@@ -117,6 +117,14 @@ def test_one_by_one_stands_beside_tens_and_what_a_tree_changed_is_counted():
     assert tables.with_tree(found, (500, 1000), NAMES, 10) == said
 
 
+def test_the_worst_quarter_of_rewards_and_the_runs_that_end_lower_one_by_one_are_told():
+    found = rows(plan.NEW, "rover", [1.0, 2.0, 3.0, 4.0, 5.0]) + rows(plan.OLD, "rover", [0.0] * 4)
+    assert "| rover | 500 | 0 | 2 |  | 5 |" in tables.quarters(found, (500, 2000), NAMES, 10)
+    assert tables.quarters(rows(plan.NEW, "levy-20", [1.0]), (500,), NAMES, 10) == ""
+    found += rows(plan.NEW, "rover", [9.0, 1.0, 3.0], batch=1)  # a reward: more is a lower score
+    assert tables.one_by_one(found, (500,), plan.NEW).endswith("Runs one by one: 1 lower and 1 higher at 500.")
+
+
 def test_a_longer_run_counts_where_there_is_no_shorter_one():
     found = rows("cma", "levy-20", [7.0], budget=5000) + rows("cma", "levy-20", [5.0], budget=1000)
     assert tables.values(found, "levy-20", "cma@10", 1000) == {"0": 5.0}
