@@ -19,6 +19,8 @@ MOST_ROWS = 300  # the cost of a factor; 150 rows are level at 0.6 times the tim
 ROWS_PER_DIM, FEWEST_ROWS = 20, 50  # Bajer, Pitra and Holena 2019 (DTS-CMA-ES): 20 d
 LENGTHS = 0.5 * 2.0 ** (np.arange(9) / 2)  # times sqrt(d), the usual distance of a draw from the mean
 NOISES = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1)  # shares of the signal's variance
+QUADRATICS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)  # signal of the quadratic part
+MORE_STEPS_BELOW = 100
 GRID_STEPS = 2  # tries on the grid at each fit: length and noise move slowly
 KEEP = 0.02  # rank correlation by which another transform must be better: no flicker between equals
 TRANSFORMS = 3  # plain excesses, normal scores of ranks, square roots of excesses
@@ -30,6 +32,7 @@ class Fit:
 
     length: int = 4
     noise: int = 2
+    quadratic: int = 2
     transform: int = 1
     turn: int = 0
 
@@ -56,10 +59,23 @@ class Model:
 
     def __init__(self, frame: Frame, process: "Process", skill: float) -> None:
         self.frame, self.process, self.skill = frame, process, skill
+        self.stretch = 1.0
 
     def expect(self, x: Floats) -> Floats:
         """Return the forecasts at `x` [m, d], [m]."""
         return self.process.expect(self.frame(x))
+
+    def minimiser(self, x: Floats, width: float) -> Floats:
+        """Return the minimiser of the posterior mean from `x` [d], within `width` standard deviations."""
+        from scipy.optimize import minimize
+
+        f = self.frame
+        u = f(x[None])[0]
+        w = width / self.stretch
+        bounds = np.column_stack([np.minimum(-w, u), np.maximum(w, u)])
+        v = minimize(self.process.slope, u, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 50}).x
+        gap = v * f.scales
+        return f.mean + (gap if f.axes is None else gap @ f.axes.T)
 
     def sample(self, x: Floats, n: int, pending: Floats, rng: np.random.Generator) -> Floats:
         """Return `n` joint posterior samples at `x` [m, d], [n, m], as if `pending` [p, d] came out as expected."""
@@ -75,22 +91,25 @@ def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit) -> Model:
     u /= stretch
     z = transforms(y)
     best = Process.of(u, z[fit.transform], fit)
-    for _ in range(GRID_STEPS):
+    for _ in range(GRID_STEPS * (3 if n < MORE_STEPS_BELOW else 1)):
         tried = neighbour(fit)
-        fit.turn = (fit.turn + 1) % 4
+        fit.turn = (fit.turn + 1) % (6 if len(QUADRATICS) > 1 else 4)
         if tried is not None and (new := Process.of(u, z[fit.transform], tried)).misfit < best.misfit:
-            best, fit.length, fit.noise = new, tried.length, tried.noise
+            best, fit.length, fit.noise, fit.quadratic = new, tried.length, tried.noise, tried.quadratic
     skill = choose_transform(best, z, y, fit)
-    return Model(Frame.of(distribution, stretch), best, skill)
+    model = Model(Frame.of(distribution, stretch), best, skill)
+    model.stretch = stretch
+    return model
 
 
 def neighbour(fit: Fit) -> Fit | None:
     """Return the neighbour on the grid whose turn it is, None beyond its edge."""
     along, step = divmod(fit.turn, 2)
     step = 1 - 2 * step
-    length, noise = fit.length + step * (along == 0), fit.noise + step * (along == 1)
-    inside = 0 <= length < len(LENGTHS) and 0 <= noise < len(NOISES)
-    return Fit(length, noise, fit.transform) if inside else None
+    place = [fit.length, fit.noise, fit.quadratic]
+    place[along] += step
+    inside = 0 <= place[along] < (len(LENGTHS), len(NOISES), len(QUADRATICS))[along]
+    return Fit(*place, fit.transform) if inside else None
 
 
 def choose_transform(process: "Process", z: list[Floats], y: Floats, fit: Fit) -> float:
@@ -149,15 +168,35 @@ def nearest(distribution: Distribution, x: Floats, reach: float | None) -> Rows:
 class Process:
     """The process given rows `u` [n, d] and standard losses [n]; mean and signal are profiled."""
 
-    def __init__(self, u: Floats, z: Floats, length: float, noise: float) -> None:
-        self.u, self.length, self.noise = u, length, noise
-        scaled = u / length
-        self.root = factor(matern(scaled, scaled), noise)  # [n, n], lower
+    def __init__(self, u: Floats, z: Floats, length: float, noise: float, quadratic: float) -> None:
+        self.u, self.length, self.noise, self.quadratic = u, length, noise, quadratic
+        self.root = factor(self.kernel(u, u), noise)  # [n, n], lower
         self.refit(z)
+
+    def kernel(self, a: Floats, b: Floats) -> Floats:
+        k = matern(a / self.length, b / self.length)
+        if self.quadratic:
+            k += self.quadratic * (np.square(1 + a @ b.T / a.shape[1]) - 1)
+        return k
+
+    def slope(self, u: Floats) -> tuple[float, Floats]:
+        """mean and gradient at one u [d]"""
+        gap = (u - self.u) / self.length
+        r = np.sqrt(5.0 * np.square(gap).sum(1))
+        e = np.exp(-r) * self.weights
+        value = self.mean + float(((1 + r + r * r / 3) * e).sum())
+        pull = -5.0 / 3.0 * (1 + r) * e
+        grad = pull @ gap / self.length
+        if self.quadratic:
+            d = len(u)
+            p = 1 + self.u @ u / d
+            value += self.quadratic * float(self.weights @ (p * p - 1))
+            grad = grad + (2 * self.quadratic / d) * ((self.weights * p) @ self.u)
+        return value, grad
 
     @classmethod
     def of(cls, u: Floats, z: Floats, fit: Fit) -> "Process":
-        return cls(u, z, float(LENGTHS[fit.length] * np.sqrt(u.shape[1])), NOISES[fit.noise])
+        return cls(u, z, float(LENGTHS[fit.length] * np.sqrt(u.shape[1])), NOISES[fit.noise], QUADRATICS[min(fit.quadratic, len(QUADRATICS) - 1)])
 
     def refit(self, z: Floats) -> None:
         """Take other losses of the same rows."""
@@ -176,9 +215,9 @@ class Process:
 
     def sample(self, u: Floats, n: int, rng: np.random.Generator) -> Floats:
         """Return `n` joint samples of the posterior at `u` [m, d], [n, m]."""
-        cross, scaled = self._cross(u), u / self.length
+        cross = self._cross(u)
         white = self._whiten(cross.T)
-        root = factor(matern(scaled, scaled) - white.T @ white, 1e-8)
+        root = factor(self.kernel(u, u) - white.T @ white, 1e-8)
         draws: Floats = rng.standard_normal((n, len(u))) @ root.T
         return self.mean + cross @ self.weights + np.sqrt(self.signal) * draws
 
@@ -194,14 +233,14 @@ class Process:
         """Return the process as if `u` [k, d] had come out at their forecasts (kriging believer)."""
         other = Process.__new__(Process)
         other.u, other.length, other.noise = np.concatenate([self.u, u]), self.length, self.noise
-        scaled = other.u / self.length
-        other.root = factor(matern(scaled, scaled), self.noise)
+        other.quadratic = self.quadratic
+        other.root = factor(self.kernel(other.u, other.u), self.noise)
         other.z, other.mean, other.signal = np.concatenate([self.z, self.expect(u)]), self.mean, self.signal
         other.weights = other._unwhiten(other._whiten((other.z - self.mean)[:, None]))[:, 0]
         return other
 
     def _cross(self, u: Floats) -> Floats:
-        return matern(u / self.length, self.u / self.length)
+        return self.kernel(u, self.u)
 
     def _whiten(self, b: Floats) -> Floats:
         """With `K = L L^T`, return `v` such that `L v = b`."""
