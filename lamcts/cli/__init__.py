@@ -245,6 +245,8 @@ def _film(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     one.add_argument("--frames", type=int, default=6, metavar="N", help="on the strip (default: 6)")
     line = "where to, .gif, or .mp4 with imageio-ffmpeg; the strip beside it, .png (default: film in the folder)"
     one.add_argument("--out", metavar="FILE", help=line)
+    line = "import the module that the file names, and set its options: for a file of your own, since its code runs"
+    one.add_argument("--trust", action="store_true", help=line)
     one.set_defaults(command=_late("lamcts.cli.film", "film"))
     return one
 
