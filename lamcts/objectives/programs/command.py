@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.objectives.programs import printed, shell
+from lamcts.objectives.programs.matching import Matcher, limit
 from lamcts.objectives.programs.process import last_words, run
 from lamcts.objectives.programs.watched import Watch, check_report
 from lamcts.outcomes.goals import Goals
@@ -51,7 +52,8 @@ class Command:
         a JSON object with a number for each objective and for each quantity that is bounded, but for those that
         patterns find; null for all objectives says that the point was checked and not run.
 
-    A time-out, an exit status other than 0, no number, and more output than 64 MiB raise: a failed evaluation.
+    A time-out, an exit status other than 0, no number, and more output than 64 MiB raise: a failed evaluation. So do
+    regular expressions that take longer on the output than the time-out, at least 1 and at most 10 seconds.
     Picklable; any number of them run at a time, in processes or in threads.
     """
 
@@ -132,7 +134,7 @@ class Command:
     def __call__(
         self, point: Mapping[str, Any], *, seed: int | None = None, trial: Any = None
     ) -> float | dict[str, float | None]:
-        watch = None if self.report is None or trial is None else Watch(self.report, trial)
+        watch = None if self.report is None or trial is None else Watch(self.report, trial, limit(self.timeout_seconds))
         ended = run(self.arguments(point, fresh_seed() if seed is None else seed), self.timeout_seconds, watch)
         if ended.status:
             raise RuntimeError(f"{_how(ended.status)}{last_words(ended.errors)}")
@@ -141,9 +143,10 @@ class Command:
     def read(self, output: str) -> float | dict[str, float | None]:
         """Return the value in what the program wrote to its output, or numbers by name; ValueError if there is none."""
         patterns = self.pattern if isinstance(self.pattern, Mapping) else {}
-        if len(self.names) > 1 or patterns or (self.names and self.pattern is None and printed.is_object(output)):
-            return printed.numbers(output, self.names, patterns)
-        return printed.number(output, self.pattern if isinstance(self.pattern, str) else None)
+        with Matcher(limit(self.timeout_seconds)) as matcher:
+            if len(self.names) > 1 or patterns or (self.names and self.pattern is None and printed.is_object(output)):
+                return printed.numbers(output, self.names, patterns, matcher)
+            return printed.number(output, self.pattern if isinstance(self.pattern, str) else None, matcher)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
