@@ -103,9 +103,8 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     _problems(of)
     table_options(one)
     own = one.add_argument_group("a function or a program of your own")
-    own.add_argument(
-        "--command", dest="template", metavar="WORDS", help="run './train --lr {lr}', which prints a number"
-    )
+    line = "run './train --lr {lr}', which prints a number; text is a word of its own, {act} or --act={act}: no shell"
+    own.add_argument("--command", dest="template", metavar="WORDS", help=line)
     line = "a parameter: lr=1e-5:1e-1:log, layers=1:8:int, act=relu,gelu, size=1,2,4:ordered, flag=bool; repeatable"
     own.add_argument("--param", action="append", metavar="NAME=RANGE", help=line)
     line = "a .json or .toml file of parameters; or LOW:HIGH, with --dim, for arrays (write --space=-5:10)"

@@ -7,7 +7,6 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from lamcts.spaces.box import Float
 from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
+from lamcts.text import shortened
 
 SEED = "seed"
 
@@ -36,8 +36,10 @@ class Command:
         whole number of each trial's own, for the program's noise, and `{{` `}}` are braces. True is written `true`.
         The items of an order have commas between. A parameter that is inactive at a point takes its word with it, and
         an option before: `--momentum {momentum}`.
-        Where the program is a shell, texts are its arguments, `sh -c 'echo "$1" | wc -c' sh {name}`: pasted into
-        what it reads, they could be commands. Numbers may stand there.
+        Numbers, and texts of ASCII letters, digits and any of `@%+=:,./-_`, may stand anywhere. Other texts could be
+        commands: they have to be words of their own, `{name}` or `--name={name}`, and arguments of a shell, `sh -c
+        'echo "$1" | wc -c' sh {name}`. They are refused where a shell is known to read them (`sh -c`, `su -c`,
+        `script -c`, `ssh`, `watch`); other programs that hand words to a shell are not noticed.
     space: a `Space` with names, of numbers, choices, truth values and orders.
     timeout_seconds: after this long the program is killed, with all that it started (None: never; seconds).
     maximize: whether higher numbers are better (False).
@@ -188,15 +190,21 @@ class Command:
                 )
 
     def _check_shells(self) -> None:
-        """Refuse a text, which may hold anything, inside what a shell reads as a program."""
+        """Refuse a text that a shell could obey wherever a shell may read it."""
         members = dict(zip(self.space.names or (), self.space.members, strict=True))
-        for program in shell.programs(self.words):
-            for _, name, spec in _parts(program):
-                if name in members and not _is_number(members[name], spec):
-                    raise ValueError(
-                        f"template: expected {name!r} as a word of its own, as its options are texts, got {{{name}}} "
-                        f"inside {program!r}, which a shell reads as commands: use {shell.ADVICE.format(name)}"
-                    )
+        read, joined = shell.programs(self.words), shell.joined(self.words)
+        for word in self.words:
+            parts, reads = _parts(word), word in read or word in joined
+            for text, name, spec in parts:
+                bad = None if name not in members else _obeyed(members[name], spec)
+                if bad is None or (not reads and _alone(text, parts)):
+                    continue
+                expected = "where no shell reads it" if reads else "as a word of its own, or behind an option's ="
+                cure = "a script that quotes it" if word in joined else shell.ADVICE.format(name)
+                raise ValueError(
+                    f"template: expected {name!r} {expected}, since it may be {shortened(bad)!r}, got {{{name}}} in "
+                    f"{word!r}, which a shell {'reads' if reads else 'may read'} as commands: use {cure}"
+                )
 
 
 def _written(value: Any) -> Any:
@@ -206,10 +214,18 @@ def _written(value: Any) -> Any:
     return str(value).lower() if isinstance(value, (bool, np.bool_)) else value
 
 
-def _is_number(member: Any, spec: str) -> bool:
-    """Return whether a parameter is written as a number, or as true or false, at all of its values."""
+def _obeyed(member: Any, spec: str) -> str | None:
+    """Return a value of a parameter that a shell would not read as a plain word; None where there is none."""
     options: Sequence[Any] = getattr(member, "options", getattr(member, "items", ()))
-    return all(isinstance(option, Real) for option in options) and not spec.endswith("c")  # c: the character
+    texts = [str(_written(option)) for option in options]
+    if spec.endswith("c"):
+        return "any character"
+    return next((text for text in texts if not shell.is_plain(text)), None)
+
+
+def _alone(text: str, parts: Sequence[Any]) -> bool:
+    """Return whether the parameter behind a text is all that its word has, or stands behind an option's `=`."""
+    return len(parts) == 1 and (not text or shell.OPTION.fullmatch(text) is not None)
 
 
 def _is_option(word: str) -> bool:
