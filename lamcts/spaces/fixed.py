@@ -1,12 +1,13 @@
 """A space some of whose parameters are fixed: the others are searched, and points are whole."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from typing import Any
 
 import numpy as np
 
 from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import identity_of
 from lamcts.spaces.box import Box, Float
 from lamcts.spaces.conditions import under
 from lamcts.spaces.left_open import NEVER, left_of
@@ -61,6 +62,11 @@ class Fixed(Wrapped):
         free = dict(zip(self.free, found, strict=True))
         parts = [free[key] if key in free else self.values[key] for key in keys_of(self.whole)]
         return np.array(parts) if isinstance(self.whole, Box) else tuple(parts)
+
+    @property
+    def identity(self) -> Callable[[Floats], Hashable | None] | None:
+        """What tells the codes of `inner` apart, where equality does not."""
+        return identity_of(self.inner)
 
     def signature(self) -> dict[str, Any]:
         values = {str(key): plain(value) for key, value in self.values.items()}

@@ -134,24 +134,25 @@ class Space(Coded):
         parameters = Parameters(self)
         return parameters, np.searchsorted([part.stop for part in self.parts], parameters.starts, side="right")
 
-    @cached_property
+    @property
     def identity(self) -> Callable[[Floats], Hashable | None] | None:
         """What tells points apart, where that of a member does not go by equality alone."""
-        own = [base.identity_of(member) for member in self.members]
-        if not any(own):
-            return None
+        return self._together if any(self._identities) else None
 
-        def together(x: Floats) -> Hashable | None:
-            keys: list[Hashable] = []
-            active = [True] * len(own) if self.conditions is None else self.conditions.activity(x[None])[0]
-            for part, identity, on in zip(self.parts, own, active, strict=True):
-                key = identity(x[part]) if identity is not None and on else (x[part] + 0.0).tobytes()
-                if key is None:
-                    return None
-                keys.append(key)
-            return tuple(keys)
+    @cached_property
+    def _identities(self) -> list[Callable[[Floats], Hashable | None] | None]:
+        return [base.identity_of(member) for member in self.members]
 
-        return together
+    def _together(self, x: Floats) -> Hashable | None:
+        keys: list[Hashable] = []
+        own = self._identities
+        active = [True] * len(own) if self.conditions is None else self.conditions.activity(x[None])[0]
+        for part, identity, on in zip(self.parts, own, active, strict=True):
+            key = identity(x[part]) if identity is not None and on else (x[part] + 0.0).tobytes()
+            if key is None:
+                return None
+            keys.append(key)
+        return tuple(keys)
 
     def rows(self) -> Floats | None:
         if self.size * self.dim > LISTED:
