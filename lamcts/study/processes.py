@@ -13,6 +13,7 @@ from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
 from lamcts.study.executors import Pool, Slot
 from lamcts.study.limits import POLL_SECONDS, Deadlines
 from lamcts.study.sendable import sendable
+from lamcts.study.spawned import Context
 
 NUMBER_SECONDS = 10.0  # for which the end of a run waits for a worker that has not told its process yet (untuned)
 
@@ -72,13 +73,10 @@ class Processes(Pool):
             self._deadlines.forget(future)
 
     def _make(self) -> Executor:
-        # "spawn": the only start method that is the same on every system and safe beside threads
-        context = multiprocessing.get_context("spawn")
-        executor = ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
+        executor = ProcessPoolExecutor(1, mp_context=Context(), initializer=_begin)
         if not self._checked:
             _came_up(executor.submit(os.getpid))
-        # A job and no argument of the initializer, which a process that dies before it has read it leaves Python to
-        # wait for, if it is above 64 KiB; done before the first evaluation: one worker, in order
+        # A job and no argument of the initializer, so that its error is known; first of all jobs: one worker, in order
         self._pids[executor] = executor.submit(_install, self._f)
         return executor
 
