@@ -11,7 +11,7 @@ from typing import Any
 from lamcts.study.evaluation import Job, Outcome, Serial
 
 POLL_SECONDS = 0.1  # how often a wait looks at the clock (untuned)
-GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL, for an evaluation that has a program to end (untuned)
+GRACE_SECONDS = 3.0  # from SIGTERM to SIGKILL: a program gets 2 s of its own, and its worker has to notice (untuned)
 
 
 class Deadlines:

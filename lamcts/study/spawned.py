@@ -43,6 +43,12 @@ else:
 
 
 class Context(SpawnContext):
-    """Starts processes of this module."""
+    """Starts processes of this module, and keeps them in `started`."""
 
-    Process = Process
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: list[Process] = []
+
+    def Process(self, *arguments: Any, **words: Any) -> Process:  # type: ignore[override]
+        self.started.append(Process(*arguments, **words))
+        return self.started[-1]

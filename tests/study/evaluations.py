@@ -67,6 +67,20 @@ def endless(point: np.ndarray) -> float:
     return 0.0
 
 
+class Deaf:
+    """Ignores SIGTERM from then on, leaves the number of its process in a file, and takes a minute."""
+
+    def __init__(self, note: Path) -> None:
+        self.note = note
+
+    def __call__(self, point: np.ndarray) -> float:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        self.note.with_suffix(".draft").write_text(str(os.getpid()))
+        self.note.with_suffix(".draft").rename(self.note)
+        time.sleep(60)
+        return 0.0
+
+
 class Diary:
     """A learner whose memory is the list of all notes, and whose values depend on how many there are."""
 

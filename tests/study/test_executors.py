@@ -1,6 +1,5 @@
 """Evaluations elsewhere: workers are kept busy, and a worker that dies loses no point."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -213,53 +212,6 @@ def test_a_script_without_a_guarded_main_part_is_told_so_and_does_not_hang(tmp_p
     (tmp_path / "script.py").write_text(UNGUARDED)
     run = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert run.returncode == 1 and "whose main part is under `if __name__ == '__main__':`" in run.stderr
-
-
-DYING = """
-import os, sys
-if "--multiprocessing-fork" in sys.orig_argv:
-    os._exit(3)
-"""
-GUARDED = """
-import lamcts
-
-def f(point):
-    return float(point[0])
-
-if __name__ == "__main__":
-    lamcts.minimize(f, [(-1, 1)] * 2, budget=4, seed=0, workers=2)
-"""
-
-
-def test_workers_that_die_before_they_have_read_a_long_command_line_are_an_error_and_no_hang(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(DYING)
-    (tmp_path / "script.py").write_text(GUARDED)
-    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, "script.py", "x" * 100_000]  # it goes to each worker, and a pipe holds 65,536
-    options: dict[str, Any] = {"env": {**os.environ, "PYTHONPATH": paths}, "capture_output": True, "text": True}
-    run = subprocess.run(command, cwd=tmp_path, timeout=60, **options)
-    assert run.returncode == 1 and "RuntimeError: the worker processes cannot start" in run.stderr
-
-
-ARGUMENTS = """
-import sys
-import lamcts
-
-shift = len(sys.argv[1])  # read where a worker imports this file, too
-
-def f(point):
-    return float(shift)
-
-if __name__ == "__main__":
-    print(lamcts.minimize(f, [(-1, 1)] * 2, budget=4, seed=0, workers=2, progress=False).fun)
-"""
-
-
-def test_workers_see_a_long_command_line_whole(tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(ARGUMENTS)
-    command = [sys.executable, "script.py", "x" * 100_000]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert run.stdout == "100000.0\n"
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
