@@ -12,7 +12,7 @@ from typing import Any
 
 from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
 from lamcts.study.executors import Pool, Slot
-from lamcts.study.limits import GRACE_SECONDS, POLL_SECONDS, Deadlines
+from lamcts.study.limits import GRACE_SECONDS, POLL_SECONDS, Deadlines, punctual
 from lamcts.study.sendable import sendable
 from lamcts.study.spawned import Context, Process
 
@@ -38,6 +38,10 @@ class Processes(Pool):
         if not self._checked:
             self._checked = True
             _came_up(*self._pids.values())
+
+    def wait(self) -> tuple[Job, Outcome]:
+        job, outcome = super().wait()
+        return job, outcome if self._deadlines is None else punctual(outcome, self._deadlines.seconds)
 
     def close(self) -> None:
         """End all processes; those that evaluate, at once, and surely after a grace: no result is wanted any more."""

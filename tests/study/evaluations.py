@@ -151,3 +151,10 @@ def sleeping(point: np.ndarray) -> float:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(3600)
     return sphere(point)
+
+
+def lingering(point: np.ndarray) -> float:
+    """Takes half a second, whatever SIGTERM asks for."""
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    time.sleep(0.5)
+    return sphere(point)
