@@ -226,6 +226,7 @@ class Optimizer:
         if len(self.seen) or self._trials.issued or self._designed:
             raise RuntimeError("expected a fresh optimizer, this one was used; make a new one")
         arguments.check_fingerprint(state.fingerprint, self.fingerprint())
+        state = state.widened(self.space.dim)
         check_consistent(state, self.design.n, REASONS)
         try:
             self._load(state)
@@ -272,8 +273,7 @@ class Optimizer:
         )
 
     def _core(self) -> Core:
-        searches, rng = self._searches, save(self._rng)
-        counts = self._trials.issued, self._designed, rng, searches.next, list(searches.converged)
+        counts = self._trials.issued, self._designed, save(self._rng), self._searches.next, [*self._searches.converged]
         return Core(*counts, placements=dict(self.placements))
 
     def _load(self, state: State) -> None:

@@ -4,7 +4,7 @@ An optimizer gives them and takes a state; a journal writes deltas and reads a s
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,11 @@ class State:
             raise ValueError(
                 f"state: expected what state_dict() returned, got {_short(state)} ({_said(error)})"
             ) from None
+
+    def widened(self, dim: int) -> "State":
+        """Return the state for points of `dim` numbers: a journal without rows does not store their width."""
+        x = self.columns.x
+        return self if len(x) else replace(self, columns=self.columns._replace(x=x.reshape(0, dim)))
 
 
 def _arrays(columns: Columns) -> dict[str, Any]:
