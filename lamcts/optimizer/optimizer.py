@@ -283,9 +283,9 @@ class Optimizer:
         self.seen.floors |= state.floors
         self.placements |= core.placements
         self._designed, self._rng = int(core.designed), restore(core.rng)
-        self._trials.load(int(core.trials), state.pending)
+        self._trials.load(int(core.trials), state.out)
         self._searches.next, self._searches.converged = int(core.searches), list(core.converged)
-        self._searches.load(state.searches, Region(self.space, (), self.seen.good))
+        self._searches.load(state.searches, Region(self.space, (), self.seen.good), state.lost)
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 

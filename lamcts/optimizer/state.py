@@ -26,6 +26,11 @@ class Waiting:
     session: int
     note: Any
 
+    @property
+    def possible(self) -> bool:
+        """Whether its coordinates are numbers within [0, 1]."""
+        return bool(((self.x >= 0) & (self.x <= 1)).all())
+
 
 @dataclass(frozen=True)
 class SearchState:
@@ -96,6 +101,16 @@ class State:
                 f"state: expected what state_dict() returned, got {_short(state)} ({_said(error)})"
             ) from None
 
+    @property
+    def out(self) -> list[Waiting]:
+        """The pending trials that can be evaluated."""
+        return [trial for trial in self.pending if trial.possible]
+
+    @property
+    def lost(self) -> list[Waiting]:
+        """The pending trials without a point: older versions wrote some to journals."""
+        return [trial for trial in self.pending if not trial.possible]
+
     def widened(self, dim: int) -> "State":
         """Return the state for points of `dim` numbers: a journal without rows does not store their width."""
         x = self.columns.x
@@ -129,7 +144,10 @@ def _columns(columns: Any, dim: int, losses: int, constraints: int) -> Columns:
 
 def _waiting(trial: Any, dim: int) -> Waiting:
     x = np.asarray(trial["x"], float).reshape(dim)
-    return Waiting(int(trial["id"]), x, int(trial["session"]), trial["note"])
+    waiting = Waiting(int(trial["id"]), x, int(trial["session"]), trial["note"])
+    if not waiting.possible:
+        raise ValueError(f"pending trial {waiting.id}: expected coordinates within [0, 1], got {brief(x.tolist())}")
+    return waiting
 
 
 def _short(state: Any) -> str:
@@ -146,7 +164,7 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
     core, columns = state.core, state.columns
     n, told = len(columns.x), set(columns.trial.tolist())
     out = [trial.id for trial in state.pending]
-    x = np.vstack([columns.x, *(trial.x[None] for trial in state.pending)])
+    x = np.vstack([columns.x, *(trial.x[None] for trial in state.out)])
     rows, pruned = [*state.failures, *core.converged, *state.floors], columns.kind == PRUNED
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
