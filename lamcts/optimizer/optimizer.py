@@ -244,7 +244,7 @@ class Optimizer:
     def load(cls, path: str | os.PathLike[str], **parts: Any) -> "Optimizer":
         """Return the optimizer that `save` wrote; it goes on bit for bit.
 
-        parts: space, sampler, tree of that run, where they are not of lamcts. ValueError for others, or no such file.
+        parts: space, sampler, tree of that run, where `save` warns (own classes). ValueError for others, or no file.
         """
         arguments.refuse_unknown(parts, PARTS, "Optimizer.load")
         settings, state = saved.read(path)

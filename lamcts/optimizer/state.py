@@ -5,9 +5,11 @@ An optimizer gives them and takes a state; a journal writes deltas and reads a s
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from operator import index
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.observations import Columns
 from lamcts.outcomes.standing import FAILED, KINDS, OK, PRUNED
@@ -132,19 +134,34 @@ def _arrays(columns: Columns) -> dict[str, Any]:
 
 
 def _columns(columns: Any, dim: int, losses: int, constraints: int) -> Columns:
-    x = np.asarray(columns["x"], float).reshape(-1, dim)
+    x = _numbers(columns, "x").reshape(-1, dim)
     n, plain = len(x), losses == 1 and not constraints
-    f = np.asarray(columns["y" if plain else "f"], float).reshape(n, losses)
-    g = np.empty((n, 0)) if plain else np.asarray(columns["g"], float).reshape(n, constraints)
-    told = columns.get("kind") if plain else columns["kind"]
-    kind = np.where(np.isfinite(f[:, 0]), OK, FAILED) if told is None else np.asarray(told, np.int64).reshape(n)
-    trial, source = (np.asarray(columns[name], np.int64).reshape(n) for name in ("trial", "source"))
-    return Columns(x, f, np.asarray(columns["seconds"], float).reshape(n), trial, source, g, kind)
+    f = _numbers(columns, "y" if plain else "f").reshape(n, losses)
+    g = np.empty((n, 0)) if plain else _numbers(columns, "g").reshape(n, constraints)
+    known = plain and columns.get("kind") is None
+    kind = np.where(np.isfinite(f[:, 0]), OK, FAILED) if known else _integers(columns, "kind").reshape(n)
+    trial, source = (_integers(columns, name).reshape(n) for name in ("trial", "source"))
+    return Columns(x, f, _numbers(columns, "seconds").reshape(n), trial, source, g, kind)
+
+
+def _numbers(columns: Any, name: str) -> Floats:
+    found = np.asarray(columns[name])
+    if found.dtype.kind not in "fiu":
+        raise ValueError(f"{name}: expected numbers, got {found.dtype}")
+    return found.astype(float)
+
+
+def _integers(columns: Any, name: str) -> NDArray[np.int64]:
+    found = np.asarray(columns[name])
+    numbers = found.astype(np.int64) if found.dtype.kind in "iu" else np.empty(0, np.int64)
+    if not np.array_equal(numbers, found):
+        raise ValueError(f"{name}: expected whole numbers, got {brief(found)}")
+    return numbers
 
 
 def _waiting(trial: Any, dim: int) -> Waiting:
-    x = np.asarray(trial["x"], float).reshape(dim)
-    waiting = Waiting(int(trial["id"]), x, int(trial["session"]), trial["note"])
+    x = _numbers(trial, "x").reshape(dim)
+    waiting = Waiting(index(trial["id"]), x, index(trial["session"]), trial["note"])
     if not waiting.possible:
         raise ValueError(f"pending trial {waiting.id}: expected coordinates within [0, 1], got {brief(x.tolist())}")
     return waiting
