@@ -91,13 +91,16 @@ def connect(path: str, readonly: bool) -> sqlite3.Connection:
             return _checked(path, readonly)
 
 
+def begin_writing(connection: sqlite3.Connection) -> None:
+    """Prepare a journal for writes, which changes its first bytes; why these settings: see the top of this file."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
 def _checked(path: str, readonly: bool) -> sqlite3.Connection:
     connection = _opened(path, readonly)
     try:
         _check(connection, path, {FORMAT, *(OLD if readonly else ())})
-        if not readonly:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")  # why: see the top of this file
     except BaseException:
         connection.close()
         raise

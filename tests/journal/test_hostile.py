@@ -104,3 +104,16 @@ def test_a_journal_whose_writer_was_killed_while_it_closed_the_file_is_read(tmp_
     db.close()
     assert Journal.read(left / "run.db").n == rows  # before: attempt to write a readonly database
     assert not (left / "run.db-journal").exists()
+
+
+def test_a_journal_that_is_refused_is_left_as_it_is(tmp_path: Path) -> None:
+    path, opt = tmp_path / "run.db", busy(tmp_path / "run.db")
+    whole = path.read_bytes()
+    with pytest.raises(JournalError, match="is of another run: seed"):
+        Journal.open(path, opt.fingerprint() | {"seed": 99})
+    assert path.read_bytes() == whole
+    at = whole.index(b"no luck")  # inside a row: its checksum is read after the file was opened
+    path.write_bytes(spoilt := whole[:at] + b"On" + whole[at + 2 :])
+    with pytest.raises(JournalError, match="is damaged"):
+        Journal.open(path, opt.fingerprint())
+    assert path.read_bytes() == spoilt and [each.name for each in tmp_path.iterdir()] == ["run.db"]
