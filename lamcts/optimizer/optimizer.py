@@ -226,6 +226,7 @@ class Optimizer:
         if len(self.seen) or self._trials.issued or self._designed:
             raise RuntimeError("expected a fresh optimizer, this one was used; make a new one")
         arguments.check_fingerprint(state.fingerprint, self.fingerprint())
+        state = state.widened(self.space.dim)
         check_consistent(state, self.design.n, REASONS)
         try:
             self._load(state)
@@ -243,7 +244,7 @@ class Optimizer:
     def load(cls, path: str | os.PathLike[str], **parts: Any) -> "Optimizer":
         """Return the optimizer that `save` wrote; it goes on bit for bit.
 
-        parts: space, sampler, tree of that run, where they are not of lamcts. ValueError for others, or no such file.
+        parts: space, sampler, tree of that run, where `save` warns (own classes). ValueError for others, or no file.
         """
         arguments.refuse_unknown(parts, PARTS, "Optimizer.load")
         settings, state = saved.read(path)
@@ -272,8 +273,7 @@ class Optimizer:
         )
 
     def _core(self) -> Core:
-        searches, rng = self._searches, save(self._rng)
-        counts = self._trials.issued, self._designed, rng, searches.next, list(searches.converged)
+        counts = self._trials.issued, self._designed, save(self._rng), self._searches.next, [*self._searches.converged]
         return Core(*counts, placements=dict(self.placements))
 
     def _load(self, state: State) -> None:
@@ -283,9 +283,9 @@ class Optimizer:
         self.seen.floors |= state.floors
         self.placements |= core.placements
         self._designed, self._rng = int(core.designed), restore(core.rng)
-        self._trials.load(int(core.trials), state.pending)
+        self._trials.load(int(core.trials), state.out)
         self._searches.next, self._searches.converged = int(core.searches), list(core.converged)
-        self._searches.load(state.searches, Region(self.space, (), self.seen.good))
+        self._searches.load(state.searches, Region(self.space, (), self.seen.good), state.lost)
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 

@@ -19,6 +19,10 @@ from lamcts.types import Floats
 ROUNDING = 1e-12  # of a range: a value that went through a code and back is the same
 
 
+class OtherValue(ValueError):
+    """A point that has another value of a fixed parameter, and is valid else."""
+
+
 class Fixed(Wrapped):
     """The points of a `Space` or a `Box` in which some parameters have given values.
 
@@ -48,7 +52,8 @@ class Fixed(Wrapped):
         held = {key: value for key, value in self.values.items() if not isinstance(point, Mapping) or key in point}
         for key, value in held.items():
             if not _same(self.whole, key, point[key], value):
-                raise ValueError(f"parameter {key!r}: expected {brief(value)}, which is fixed, got {brief(point[key])}")
+                got = brief(point[key])
+                raise OtherValue(f"parameter {key!r}: expected {brief(value)}, which is fixed, got {got}")
         if isinstance(point, Mapping):
             return self.inner.encode({key: point[key] for key in self.free if key in point})
         return self.inner.encode([point[key] for key in self.free])

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,8 @@ def test_all_tables_are_read_as_of_one_moment(tmp_path: Path, monkeypatch: pytes
     opt = busy(tmp_path / "run.db")
     n, written = len(opt.seen), []
     connect = sqlite3.connect
+    with closing(connect(tmp_path / "run.db", isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = WAL")  # as after a kill
 
     def write(sql: str, connection: sqlite3.Connection) -> None:
         """Another process writes a leader that names a row which was not there when the rows were read."""
