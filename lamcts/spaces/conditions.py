@@ -5,9 +5,9 @@ there, neither distances nor models see anything. Letters: n rows, m members, d 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,47 @@ def middle_of(space: Any) -> Floats:
     return np.full(space.dim, 0.5) if found is None else np.asarray(found, np.float64)
 
 
+class Rule(NamedTuple):
+    """Members that are active in the same rows: where each parent is active and has one of its values [k, w]."""
+
+    members: list[int]
+    asked: list[tuple[int, Floats]]
+
+    def holds(self, x: Floats, parts: Sequence[slice], active: Mask) -> Mask:
+        """Return in which rows x [n, d] the rule holds, [n], given which parents are active."""
+        holds = np.ones(len(x), bool)
+        for parent, values in self.asked:
+            holds &= active[:, parent] & _is_one(x[:, parts[parent]], values)
+        return holds
+
+
+class Activity:
+    """Which members of a space are active. Rules of parents come before the rules of their children."""
+
+    def __init__(self, rules: Sequence[Rule], parts: Sequence[slice]) -> None:
+        self.rules, self._parts = rules, parts
+
+    def __call__(self, x: Floats) -> Mask:
+        """Return which members are active in rows whose parents are valid, x [n, d], [n, m]."""
+        active = np.ones((len(x), len(self._parts)), bool)
+        for rule in self.rules:
+            active[:, rule.members] = rule.holds(x, self._parts, active)[:, None]
+        return active
+
+    def recoded(self, code: Callable[[int, Floats], Floats], parts: Sequence[slice]) -> "Activity":
+        """Return the same for rows in another code: `code(i, values)` returns that of values [k, w] of member i."""
+        rules = [Rule(rule.members, [(i, code(i, values)) for i, values in rule.asked]) for rule in self.rules]
+        return Activity(rules, parts)
+
+
+def _is_one(x: Floats, values: Floats) -> Mask:
+    """Return which of the rows x [n, w] are one of some values [k, w], [n]."""
+    if values.shape[1] > 1:
+        found: Mask = (x[:, None] == values).all(2).any(1)
+        return found
+    return (x == values.T).any(1) if len(values) > 1 else x[:, 0] == values[0, 0]
+
+
 class Conditions:
     """When each of the members of a space is active."""
 
@@ -69,22 +110,16 @@ class Conditions:
         self.order: list[int] = []  # parents first, and their children as soon as may be
         for i in range(len(members)):
             self._visit(i, ())
-        self._conditional = [i for i in self.order if self._asked[i]]
+        self.activity = Activity(self._rules(), parts)
         self._parents = [i for i in self.order if self._kids[i]]
         self._middles = [middle_of(member) for member in members]
+        self._owners = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])  # [d]
         self.size = self._count()
 
     @property
     def middle(self) -> Floats:
         """The coordinates of a space all of which is inactive, [d]."""
         return np.concatenate(self._middles)
-
-    def activity(self, x: Floats) -> Mask:
-        """Return which members are active in rows whose parents are valid, x [n, d], [n, m]."""
-        active = np.ones((len(x), len(self._members)), bool)
-        for i in self._conditional:
-            active[:, i] = self._holds(i, x, active)
-        return active
 
     def activity_of(self, x: Floats) -> Mask:
         """Return the same of any rows."""
@@ -95,9 +130,7 @@ class Conditions:
 
     def settle(self, x: Floats) -> Floats:
         """Put the coordinates of inactive members in their middle, in rows x [n, d] that are valid else, in place."""
-        active = self.activity(x)
-        for i in self._conditional:
-            x[~active[:, i], self._parts[i]] = self._middles[i]
+        np.copyto(x, self.middle, where=~self.activity(x)[:, self._owners])
         return x
 
     def encode(self, point: Mapping[str, Any], encoded: Any) -> Floats:
@@ -168,13 +201,18 @@ class Conditions:
             if kid not in before and all(parent in self.order for parent, _ in self._asked[kid]):
                 self._visit(kid, before)
 
+    def _rules(self) -> list[Rule]:
+        """Return the rules of all members that have conditions; members with the same conditions share one."""
+        rules: dict[tuple[tuple[int, bytes], ...], Rule] = {}
+        for i in self.order:
+            if asked := self._asked[i]:
+                key = tuple((parent, values.tobytes()) for parent, values in asked)
+                rules.setdefault(key, Rule([], asked)).members.append(i)
+        return list(rules.values())
+
     def _holds(self, i: int, x: Floats, active: Mask) -> Mask:
         """Return in which rows member `i` is active, [n], where it is known of its parents."""
-        holds = np.ones(len(x), bool)
-        for parent, codes in self._asked[i]:
-            block = x[:, self._parts[parent]]  # [n, w]
-            holds &= active[:, parent] & (block[:, None] == codes).all(2).any(1)
-        return holds
+        return Rule([i], self._asked[i]).holds(x, self._parts, active)
 
     def _where(self, i: int) -> str:
         """Return in words where member `i` is active."""

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lamcts.spaces import base
 from lamcts.spaces.coded import LISTED, Coded
-from lamcts.spaces.conditions import Conditions, Mask, conditions_of, middle_of, read_when
+from lamcts.spaces.conditions import Activity, Conditions, Mask, conditions_of, middle_of, read_when
 from lamcts.spaces.values import brief, is_list
 from lamcts.types import Floats
 
@@ -122,17 +122,20 @@ class Space(Coded):
         return None if self.conditions is None else self._active
 
     def _active(self, z: Floats) -> Mask:
-        assert self.conditions is not None
-        parameters, owners = self._owners
-        return self.conditions.activity(parameters.rows(z))[:, owners]
+        activity, owners = self._coded
+        return activity(z)[:, owners]
 
     @cached_property
-    def _owners(self) -> Any:
-        """The parameters, and of each the number of the member that it belongs to, [p]."""
+    def _coded(self) -> tuple[Activity, NDArray[np.int64]]:
+        """What says of codes [n, p] which members are active, and the member that each parameter belongs to, [p]."""
         from lamcts.spaces.parameters import Parameters
 
-        parameters = Parameters(self)
-        return parameters, np.searchsorted([part.stop for part in self.parts], parameters.starts, side="right")
+        assert self.conditions is not None
+        ends, starts = [part.stop for part in self.parts], Parameters(self).starts
+        owners = np.searchsorted(ends, starts, side="right")
+        edges = np.searchsorted(owners, np.arange(len(ends) + 1))
+        parts = [slice(*edge) for edge in pairwise(edges.tolist())]
+        return self.conditions.activity.recoded(lambda i, x: Parameters(self.members[i]).codes(x), parts), owners
 
     @cached_property
     def identity(self) -> Callable[[Floats], Hashable | None] | None:
