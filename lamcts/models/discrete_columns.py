@@ -76,7 +76,7 @@ class ColumnsSurrogate(NamedTuple):
         for j in range(gradient.shape[1]):
             moved = inputs.numbers.copy()
             moved[:, j] += STEP
-            gradient[:, j] = (self.value(Inputs(inputs.hot, moved)) - value) / STEP
+            gradient[:, j] = (self.value(Inputs(inputs.options, inputs.orders, moved)) - value) / STEP
         return -value, -gradient
 
     def believing(self, inputs: Inputs) -> "ColumnsSurrogate":
