@@ -131,8 +131,7 @@ class Overlap:
         if orders.shape[1]:
             shared = np.concatenate([shared, np.einsum("ij,ij->j", pairs @ orders, orders)])
             used = np.concatenate([used, np.arange(self._kinds, len(owner))])
-        result: Floats = np.bincount(owner[used], shared, categories)
-        return result
+        return np.asarray(np.bincount(owner[used], shared, categories), np.float64)
 
 
 class HammingPosterior:

@@ -7,6 +7,7 @@ there, neither distances nor models see anything. Letters: n rows, m members, d 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,39 +62,14 @@ class Rule(NamedTuple):
     members: list[int]
     asked: list[tuple[int, Floats]]
 
-    def holds(self, x: Floats, parts: Sequence[slice], active: Mask) -> Mask:
-        """Return in which rows x [n, d] the rule holds, [n], given which parents are active."""
-        holds = np.ones(len(x), bool)
+    def holds(self, codes: Callable[[int], Floats], active: Mask) -> Mask:
+        """Return in which rows the rule holds, [n], of those of which `codes(parent)` returns the codes [n, w]."""
+        holds = np.ones(len(active), bool)
         for parent, values in self.asked:
-            holds &= active[:, parent] & _is_one(x[:, parts[parent]], values)
+            z = codes(parent)
+            same = z[:, 0] == values[0, 0] if values.size == 1 else (z[:, None] == values).all(2).any(1)
+            holds &= active[:, parent] & same
         return holds
-
-
-class Activity:
-    """Which members of a space are active. Rules of parents come before the rules of their children."""
-
-    def __init__(self, rules: Sequence[Rule], parts: Sequence[slice]) -> None:
-        self.rules, self._parts = rules, parts
-
-    def __call__(self, x: Floats) -> Mask:
-        """Return which members are active in rows whose parents are valid, x [n, d], [n, m]."""
-        active = np.ones((len(x), len(self._parts)), bool)
-        for rule in self.rules:
-            active[:, rule.members] = rule.holds(x, self._parts, active)[:, None]
-        return active
-
-    def recoded(self, code: Callable[[int, Floats], Floats], parts: Sequence[slice]) -> "Activity":
-        """Return the same for rows in another code: `code(i, values)` returns that of values [k, w] of member i."""
-        rules = [Rule(rule.members, [(i, code(i, values)) for i, values in rule.asked]) for rule in self.rules]
-        return Activity(rules, parts)
-
-
-def _is_one(x: Floats, values: Floats) -> Mask:
-    """Return which of the rows x [n, w] are one of some values [k, w], [n]."""
-    if values.shape[1] > 1:
-        found: Mask = (x[:, None] == values).all(2).any(1)
-        return found
-    return (x == values.T).any(1) if len(values) > 1 else x[:, 0] == values[0, 0]
 
 
 class Conditions:
@@ -101,7 +77,7 @@ class Conditions:
 
     def __init__(self, names: Sequence[str], members: Sequence[Any], parts: Sequence[slice]) -> None:
         self._names, self._members, self._parts = names, members, parts
-        # of each member the members that it asks for, and the codes [k, w] of each that will do
+        # of each member the members that it asks for, and the values [k, w] of each that will do
         self._asked = [[*self._read(i)] for i in range(len(members))]
         self._kids: list[list[int]] = [
             [i for i, asked in enumerate(self._asked) if any(parent == j for parent, _ in asked)]
@@ -110,7 +86,6 @@ class Conditions:
         self.order: list[int] = []  # parents first, and their children as soon as may be
         for i in range(len(members)):
             self._visit(i, ())
-        self.activity = Activity(self._rules(), parts)
         self._parents = [i for i in self.order if self._kids[i]]
         self._middles = [middle_of(member) for member in members]
         self._owners = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])  # [d]
@@ -120,6 +95,17 @@ class Conditions:
     def middle(self) -> Floats:
         """The coordinates of a space all of which is inactive, [d]."""
         return np.concatenate(self._middles)
+
+    def activity(self, x: Floats) -> Mask:
+        """Return which members are active in rows whose parents are valid, x [n, d], [n, m]."""
+        return self.activity_in_codes(len(x), self._codes(x))
+
+    def activity_in_codes(self, n: int, codes: Callable[[int], Floats]) -> Mask:
+        """Return the same, of `n` rows, where `codes(i)` returns those of member `i` (`parameters.py`), [n, w]."""
+        active = np.ones((n, len(self._members)), bool)
+        for rule in self._rules.values():
+            active[:, rule.members] = rule.holds(codes, active)[:, None]
+        return active
 
     def activity_of(self, x: Floats) -> Mask:
         """Return the same of any rows."""
@@ -201,18 +187,31 @@ class Conditions:
             if kid not in before and all(parent in self.order for parent, _ in self._asked[kid]):
                 self._visit(kid, before)
 
-    def _rules(self) -> list[Rule]:
-        """Return the rules of all members that have conditions; members with the same conditions share one."""
-        rules: dict[tuple[tuple[int, bytes], ...], Rule] = {}
+    @cached_property
+    def _parameters(self) -> dict[int, Any]:
+        """What codes the parents: a few numbers each, however many coordinates they have."""
+        from lamcts.spaces.parameters import Parameters
+
+        return {i: Parameters(self._members[i]) for i in self._parents}
+
+    @cached_property
+    def _rules(self) -> dict[Any, Rule]:
+        """The rules of all members that have conditions, parents first; members with the same conditions share one."""
+        rules: dict[Any, Rule] = {}
         for i in self.order:
-            if asked := self._asked[i]:
+            if asked := [(parent, self._parameters[parent].codes(values)) for parent, values in self._asked[i]]:
                 key = tuple((parent, values.tobytes()) for parent, values in asked)
                 rules.setdefault(key, Rule([], asked)).members.append(i)
-        return list(rules.values())
+        return rules
+
+    def _codes(self, x: Floats) -> Callable[[int], Floats]:
+        """Return what returns the codes of parents in rows x [n, d]."""
+        return cache(lambda parent: self._parameters[parent].codes(x[:, self._parts[parent]]))
 
     def _holds(self, i: int, x: Floats, active: Mask) -> Mask:
         """Return in which rows member `i` is active, [n], where it is known of its parents."""
-        return Rule([i], self._asked[i]).holds(x, self._parts, active)
+        rule = next((rule for rule in self._rules.values() if i in rule.members), Rule([], []))
+        return rule.holds(self._codes(x), active)
 
     def _where(self, i: int) -> str:
         """Return in words where member `i` is active."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lamcts.spaces import base
 from lamcts.spaces.coded import LISTED, Coded
-from lamcts.spaces.conditions import Activity, Conditions, Mask, conditions_of, middle_of, read_when
+from lamcts.spaces.conditions import Conditions, Mask, conditions_of, middle_of, read_when
 from lamcts.spaces.values import brief, is_list
 from lamcts.types import Floats
 
@@ -122,20 +122,18 @@ class Space(Coded):
         return None if self.conditions is None else self._active
 
     def _active(self, z: Floats) -> Mask:
-        activity, owners = self._coded
-        return activity(z)[:, owners]
+        assert self.conditions is not None
+        parts, owners = self._coded
+        return self.conditions.activity_in_codes(len(z), lambda i: z[:, parts[i]])[:, owners]
 
     @cached_property
-    def _coded(self) -> tuple[Activity, NDArray[np.int64]]:
-        """What says of codes [n, p] which members are active, and the member that each parameter belongs to, [p]."""
+    def _coded(self) -> tuple[list[slice], NDArray[np.int64]]:
+        """The parameters that belong to each member, and the member that each parameter belongs to, [p]."""
         from lamcts.spaces.parameters import Parameters
 
-        assert self.conditions is not None
-        ends, starts = [part.stop for part in self.parts], Parameters(self).starts
-        owners = np.searchsorted(ends, starts, side="right")
-        edges = np.searchsorted(owners, np.arange(len(ends) + 1))
-        parts = [slice(*edge) for edge in pairwise(edges.tolist())]
-        return self.conditions.activity.recoded(lambda i, x: Parameters(self.members[i]).codes(x), parts), owners
+        owners = np.searchsorted([part.stop for part in self.parts], Parameters(self).starts, side="right")
+        edges = np.searchsorted(owners, np.arange(len(self.parts) + 1))
+        return [slice(*edge) for edge in pairwise(edges.tolist())], owners
 
     @cached_property
     def identity(self) -> Callable[[Floats], Hashable | None] | None:
