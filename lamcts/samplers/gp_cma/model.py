@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.gp import factor, matern
+from lamcts.models.gp import matern
 from lamcts.models.scale import Scale
 from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.types import Floats, Rows
@@ -163,6 +163,24 @@ def nearest(distribution: Distribution, x: Floats, reach: float | None) -> Rows:
     if reach is not None:
         near = near[: max(min(most, 2 * d + 10), int((far[near] <= reach**2 * d).sum()))]
     return near
+
+
+JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)  # of the mean variance, until Cholesky succeeds
+
+
+def factor(kernel: Floats, noise: float) -> Floats:
+    """Return lower `L` [n, n] with `L L^T = kernel + noise I`; where rounding forbids it, of its diagonal alone."""
+    from scipy.linalg.lapack import dpotrf
+
+    n = len(kernel)
+    level = kernel.diagonal().copy()
+    for jitter in JITTERS:
+        kernel.flat[:: n + 1] = level + (noise + jitter * level.mean())
+        root, info = dpotrf(kernel.T, lower=1, clean=1)  # kernel.T: the same symmetric matrix in Fortran order
+        if not info:
+            result: Floats = root
+            return result
+    return np.asfortranarray(np.diag(np.sqrt(np.maximum(level, 0.0) + noise)))
 
 
 class Process:
