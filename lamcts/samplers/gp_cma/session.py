@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 FEWEST = 4  # rows that a model is fitted to
 CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (ablation)
-MINIMISE = 2.0
-REPLACE = 1
-MEAN_EVERY = 10  # evaluations, one of which is at the mean (ablation: never, always)
+NEAR = 2.0  # standard deviations within which the model's minimiser is looked for (ablation: 1, 4)
+MINIMISER_EVERY = 10  # evaluations, one of which is at the model's minimiser (ablation)
 GENERATION = 4.0  # times 8 + 6 ln d (Bajer et al. 2019) points in a generation; they cost no evaluation (ablation: 1, 8)
 OUTSIDE_COST = 0.1  # of the forecasts' spread, for each squared standard deviation outside the cube (ablation: 0, 1)
 WIDEST = 2.0  # times the first step size: most of a standard deviation (ablation)
@@ -57,7 +56,7 @@ class GpCmaProgress(Progress):
     level: float | None = None  # least mean of the last 2 d losses of this run
     mark: int = 0  # rows there were when this scale was begun
     born: int = 0  # rows there were when this run was begun
-    owed: int = 0  # evaluations since the mean was evaluated
+    owed: int = 0  # evaluations since the model's minimiser was evaluated
     close: bool = False  # whether this is a close-up
     crossing: bool = False  # whether single coordinates of the best point are drawn anew
     polished: float | None = None  # least loss when crossing began
@@ -113,7 +112,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     # A batch --------------------------------------------------------------------------------------------------------
 
     def _model_points(self, batch: Batch, rows: Rows) -> list[Any]:
-        """Fit, play generations on the model, and take the mean now and then, else minimisers of posterior samples."""
+        """Fit, play generations on the model, and take its minimiser now and then, else those of posterior samples."""
         p, d = self.progress, self._distribution
         model = self._fit(rows)
         self._look_closer(model)
@@ -121,12 +120,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         for _ in range(p.generations):
             x = d.draw(k, p.rng)
             d.update(x[np.argsort(self._cost(model, x), kind="stable")])
-        candidates = self._candidates()
-        if MINIMISE and len(candidates) > 1:
-            start = candidates[int(np.argmin(model.expect(candidates)))]
-            best = self.region.space.snap(model.minimiser(start, MINIMISE)[None].clip(0, 1))
-            if self.seen.unseen(best).all() and self.region.contains(best).all():
-                candidates = np.vstack([best, candidates[1:] if REPLACE else candidates])
+        candidates = self._candidates(model)
         picks = self._picks(model, candidates, batch.missing)
         x = candidates[picks]
         taken = batch.take(x)
@@ -147,16 +141,24 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         cost: Floats = forecast + OUTSIDE_COST * forecast.std() * outside
         return cost
 
-    def _candidates(self) -> Floats:
-        """Return the mean and draws, snapped and inside the region, of which none is known, [m, d]."""
+    def _candidates(self, model: Model) -> Floats:
+        """Return the model's minimiser and draws, snapped and inside the region, of which none is known, [m, d]."""
         p, d = self.progress, self._distribution
-        x = np.vstack([d.mean[None], d.draw(CANDIDATES, p.rng)]).clip(0, 1)
-        x = self.region.space.snap(x)
-        if self.region.steps:
-            inside = self.region.contains(x)
-            x = x[inside] if inside.any() else bisect_into(x, self._anchor(), self.region)
-            x = x[self.region.contains(x)]
+        x = self._inside(d.draw(CANDIDATES, p.rng))
+        if not len(x):
+            return x
+        best = self._inside(model.minimiser(x[np.argmin(model.expect(x))], NEAR)[None])
+        x = np.vstack([best, x])
         return x[self.seen.unseen(x)]
+
+    def _inside(self, x: Floats) -> Floats:
+        """Return points [k, d] snapped and inside the region; if none is, pulled towards the best point."""
+        x = self.region.space.snap(x.clip(0, 1))
+        if not self.region.steps:
+            return x
+        inside = self.region.contains(x)
+        x = x[inside] if inside.any() else bisect_into(x, self._anchor(), self.region)
+        return x[self.region.contains(x)]
 
     def _picks(self, model: Model, candidates: Floats, n: int) -> list[int]:
         p = self.progress
@@ -165,7 +167,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
             return []
         p.owed += n
         picks: list[int] = []
-        if p.owed >= MEAN_EVERY:
+        if p.owed >= MINIMISER_EVERY:
             p.owed, picks = 0, [0]
         out = np.array(list(self.seen.pending.values())).reshape(-1, self.seen.dim)
         for sample in model.sample(candidates, n - len(picks), out, p.rng):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lamcts.models.gp import factor
 from lamcts.samplers.gp_cma.model import standard
+from lamcts.samplers.gp_cma.process import factor
 from lamcts.types import Floats
 
 STEP, BATCH_STEP = 1 / 6, 0.3  # first step, of the cube; NGOpt's COBYLA takes 1/6, which is worse in batches (ablation)
