@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-LIBRARIES = ("scipy.linalg.lapack", "sklearn.utils", "torch")  # modules that bring a BLAS of their own when first loaded
+LIBRARIES = ("scipy.linalg.lapack", "sklearn.utils", "torch")  # modules that load a BLAS or a thread pool
 
 _lock = threading.Lock()
 _depth = 0  # calls under way, in any thread
-_controllers: dict[tuple[bool, ...], Any] = {}  # by which of LIBRARIES were loaded: to look for a BLAS takes milliseconds
+_controllers: dict[tuple[bool, ...], Any] = {}  # by which of LIBRARIES are loaded: a search takes milliseconds
 _limit: Any = None
 
 

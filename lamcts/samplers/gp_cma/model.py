@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.models.scale import Scale
 from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.process import Hyper, Process
@@ -87,14 +88,11 @@ class Model(NamedTuple):
         return self.process.expect(self.frame(x))
 
     def minimiser(self, x: Floats, width: float) -> Floats:
-        """Return a local minimiser of the forecasts from `x` [d], within `width` standard deviations of the mean, [d]."""
-        from scipy.optimize import minimize
-
+        """Return a local minimiser of the forecasts from `x` [d], within `width` deviations of the mean, [d]."""
         u, most = self.frame(x), width / self.frame.stretch
-        bounds = np.column_stack([np.minimum(-most, u), np.maximum(most, u)])
-        options = {"maxiter": DESCENT_STEPS}
-        found = minimize(self.process.slope, u, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        return self.frame.back(found.x)
+        low, high = np.minimum(-most, u), np.maximum(most, u)
+        found, _ = lowest(self.process.slope, u, low, high, Limits(DESCENT_STEPS))
+        return self.frame.back(found)
 
     def sample(self, x: Floats, n: int, pending: Floats, rng: np.random.Generator) -> Floats:
         """Return `n` joint posterior samples at `x` [m, d], [n, m], as if `pending` [p, d] came out as expected."""

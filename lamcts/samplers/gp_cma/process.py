@@ -76,7 +76,9 @@ class Process:
         white = self._whiten(cross.T)
         root = factor(self.kernel(u, u) - white.T @ white, SAMPLE_NOISE)
         draws: Floats = rng.standard_normal((n, len(u))) @ root.T
-        return self.mean + cross @ self.weights + np.sqrt(self.signal) * draws
+        draws *= np.sqrt(self.signal)
+        draws += self.mean + cross @ self.weights
+        return draws
 
     def left_out(self) -> Floats:
         """Return the forecast of each row from all others, [n] (Rasmussen and Williams 2006, eq. 5.12)."""
