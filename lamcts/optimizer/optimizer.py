@@ -23,6 +23,7 @@ from lamcts.regions.region import Region
 from lamcts.rng import Purpose, restore, save, stream
 from lamcts.samplers.base import Proposal, Sampler
 from lamcts.spaces.base import Space, identity_of
+from lamcts.threads import one_blas_thread
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
 from lamcts.trial import Trial
@@ -89,6 +90,7 @@ class Optimizer:
 
     # The loop -------------------------------------------------------------------------------------------------------
 
+    @one_blas_thread()
     def ask(self, n: int = 1) -> list[Trial]:
         """Return `n` new trials to evaluate, all distinct; fewer, then `Exhausted`, when a finite space runs out."""
         n = whole_number(n, "ask")
@@ -132,6 +134,7 @@ class Optimizer:
         """
         self._take(self._trials.told(trials, values, constraints, seconds))
 
+    @one_blas_thread()
     def _take(self, told: Told) -> None:
         """What was told -> rows -> the searches that asked."""
         f, g, kind, messages, floors = told.outcome

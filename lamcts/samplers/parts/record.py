@@ -1,10 +1,12 @@
 """Progress as a record: a dataclass goes to JSON values and comes back the same, field by field, by its type hints."""
 
+from base64 import b64decode, b64encode
 from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts import rng as streams
 
@@ -22,12 +24,23 @@ def to_json(value: Any) -> Any:
     if is_dataclass(value):
         return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, np.ndarray):
-        return value.tolist() if value.ndim == 1 else {"shape": list(value.shape), "flat": value.ravel().tolist()}
+        return value.tolist() if value.ndim == 1 else {"shape": list(value.shape), "base64": packed(value)}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):
         return [[to_json(key), to_json(item)] for key, item in value.items()]
     return [to_json(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def packed(value: NDArray[Any]) -> str:
+    """Return the bytes of an array as text: a matrix as JSON numbers would be more than twice as long."""
+    return b64encode(np.ascontiguousarray(value, value.dtype.newbyteorder("<")).tobytes()).decode()
+
+
+def unpacked(value: dict[str, Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return the array that `packed` made text of."""
+    flat = np.frombuffer(b64decode(value["base64"]), dtype.newbyteorder("<"))
+    return flat.reshape(value["shape"]).astype(dtype)
 
 
 def from_json(kind: type[Record], value: Any) -> Record:
@@ -47,8 +60,7 @@ def _typed(hint: Any, value: Any) -> Any:
         return streams.restore(value)
     if kind is np.ndarray:
         (dtype,) = get_args(inner[1])
-        flat, shape = (value, -1) if isinstance(value, list) else (value["flat"], value["shape"])
-        return np.array(flat, dtype).reshape(shape)
+        return np.array(value, dtype) if isinstance(value, list) else unpacked(value, np.dtype(dtype))
     if kind is dict:
         return {_typed(inner[0], key): _typed(inner[1], item) for key, item in value}
     if kind is tuple and Ellipsis not in inner:

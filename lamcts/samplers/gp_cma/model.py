@@ -1,0 +1,169 @@
+"""The surrogate of `GpCma`: a Gaussian process in the coordinates of the search distribution.
+
+The metric of its kernel is that of C, so one length scale is enough, and the model does not change when the box is
+scaled or rotated. Losses enter by one of three transforms, that whose leave-one-out forecasts order the better half of
+the rows best. Letters: n rows, m points, d coordinates.
+"""
+
+from dataclasses import astuple, dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lamcts.models.lbfgsb import Limits, lowest
+from lamcts.models.scale import Scale
+from lamcts.samplers.gp_cma.distribution import Distribution
+from lamcts.samplers.gp_cma.process import Hyper, Process
+from lamcts.types import Floats, Rows
+
+MOST_ROWS = 300  # the cost of a factor (ablation: 150 is level)
+ROWS_PER_DIM, FEWEST_ROWS = 20, 50  # Bajer, Pitra and Holena 2019 (DTS-CMA-ES): 20 d
+LENGTHS = tuple(0.5 * 2.0 ** (k / 2) for k in range(9))  # times sqrt(d), the usual distance of a draw from the mean
+NOISES = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1)  # of the Matern part's variance
+QUADRATICS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)  # of the Matern part's variance
+GRID_STEPS, GRID_STEPS_FEW, FEW = 2, 6, 100  # neighbours tried at each fit; of fewer rows than the last, more
+KEEP = 0.02  # rank correlation by which another transform must be better (untuned)
+DESCENT_STEPS = 50  # of L-BFGS down the posterior mean (untuned)
+
+
+@dataclass
+class Fit:
+    """What the next fit begins with: places in LENGTHS, NOISES and QUADRATICS, the transform, and whose turn it is."""
+
+    length: int = 4
+    noise: int = 2
+    quadratic: int = 2
+    transform: int = 1
+    turn: int = 0
+
+    def hyper(self, dim: int) -> Hyper:
+        """Return the hyper-parameters at this place of the grid."""
+        return Hyper(LENGTHS[self.length] * dim**0.5, NOISES[self.noise], QUADRATICS[self.quadratic])
+
+    def neighbour(self) -> "Fit | None":
+        """Return the neighbour on the grid whose turn it is, None beyond the edge; the turn goes on."""
+        axis, step = divmod(self.turn, 2)
+        self.turn = (self.turn + 1) % 6
+        place = [self.length, self.noise, self.quadratic]
+        place[axis] += 1 - 2 * step
+        inside = 0 <= place[axis] < (len(LENGTHS), len(NOISES), len(QUADRATICS))[axis]
+        return Fit(*place, *astuple(self)[3:]) if inside else None
+
+
+class Frame(NamedTuple):
+    """The coordinates of a distribution at one moment, `stretch` times as wide.
+
+    A model keeps them while the distribution moves on.
+    """
+
+    mean: Floats
+    axes: Floats | None
+    scales: Floats  # [d]
+    stretch: float
+
+    @classmethod
+    def of(cls, distribution: Distribution, stretch: float) -> "Frame":
+        return cls(distribution.mean, distribution.axes, distribution.scales * distribution.sigma * stretch, stretch)
+
+    def __call__(self, x: Floats) -> Floats:
+        """Return points [m, d] of the cube in these coordinates."""
+        gap = x - self.mean
+        return (gap if self.axes is None else gap @ self.axes) / self.scales
+
+    def back(self, u: Floats) -> Floats:
+        """Return a point [d] of these coordinates in the cube."""
+        gap = u * self.scales
+        return self.mean + (gap if self.axes is None else self.axes @ gap)
+
+
+class Model(NamedTuple):
+    """A fitted process; `skill` is its rank correlation on rows left out."""
+
+    frame: Frame
+    process: Process
+    skill: float
+
+    def expect(self, x: Floats) -> Floats:
+        """Return the forecasts at `x` [m, d], [m]."""
+        return self.process.expect(self.frame(x))
+
+    def minimiser(self, x: Floats, width: float) -> Floats:
+        """Return a local minimiser of the forecasts from `x` [d], within `width` deviations of the mean, [d]."""
+        u, most = self.frame(x), width / self.frame.stretch
+        low, high = np.minimum(-most, u), np.maximum(most, u)
+        found, _ = lowest(self.process.slope, u, low, high, Limits(DESCENT_STEPS))
+        return self.frame.back(found)
+
+    def sample(self, x: Floats, n: int, pending: Floats, rng: np.random.Generator) -> Floats:
+        """Return `n` joint posterior samples at `x` [m, d], [n, m], as if `pending` [p, d] came out as expected."""
+        process = self.process.believing(self.frame(pending)) if len(pending) else self.process
+        return process.sample(self.frame(x), n, rng)
+
+
+def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit) -> Model:
+    """Return the model of rows `x` [n, d], `y` [n]; `fit` takes a few steps on its grid by likelihood."""
+    n, d = x.shape
+    u = distribution.whiten(x)
+    stretch = max(1.0, float(np.sqrt(np.median(np.square(u).sum(1)) / d)))
+    u /= stretch
+    z = transforms(y)
+    best = Process(u, z[fit.transform], fit.hyper(d))
+    for _ in range(GRID_STEPS_FEW if n < FEW else GRID_STEPS):
+        if (tried := fit.neighbour()) is None:
+            continue
+        new = Process(u, z[fit.transform], tried.hyper(d))
+        if new.misfit < best.misfit:
+            best, fit.length, fit.noise, fit.quadratic = new, tried.length, tried.noise, tried.quadratic
+    skill = choose_transform(best, z, y, fit)
+    return Model(Frame.of(distribution, stretch), best, skill)
+
+
+def choose_transform(process: Process, z: list[Floats], y: Floats, fit: Fit) -> float:
+    """Fit the transform that forecasts best, note it in `fit`, and return its rank correlation."""
+    half = np.argsort(y, kind="stable")[: max(10, len(y) // 2)]
+    truth = ranks(y[half])
+    skills = []
+    for k, values in enumerate(z):
+        process.refit(values)
+        skills.append(correlation(ranks(process.left_out()[half]), truth) + KEEP * (k == fit.transform))
+    fit.transform = int(np.argmax(skills))
+    process.refit(z[fit.transform])
+    return skills[fit.transform]
+
+
+def transforms(y: Floats) -> list[Floats]:
+    """Return losses [n] in standard units: excesses over the least, normal scores of ranks, roots of excesses."""
+    from scipy.special import ndtri
+
+    above = y - y.min()
+    return [standard(values) for values in (above, ndtri((ranks(y) + 0.5) / len(y)), np.sqrt(above))]
+
+
+def standard(z: Floats) -> Floats:
+    """Return numbers [n] in standard units."""
+    return Scale.of(z).down(z)
+
+
+def ranks(y: Floats) -> Floats:
+    """Return the ranks of numbers [n] from 0 on; equal ones share their mean."""
+    _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
+    result: Floats = (np.cumsum(counts) - (counts + 1) / 2)[place]
+    return result
+
+
+def correlation(a: Floats, b: Floats) -> float:
+    """Return the correlation of two lists of numbers [n], -1 where one is constant."""
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / size if size > 0 else -1.0
+
+
+def nearest(distribution: Distribution, x: Floats, reach: float | None) -> Rows:
+    """Return the rows of `x` [n, d] for the model, nearest to the mean first; with `reach`, those within it."""
+    n, d = x.shape
+    far = np.square(distribution.whiten(x)).sum(1)
+    most = min(n, max(ROWS_PER_DIM * d, FEWEST_ROWS), MOST_ROWS)
+    near: Rows = np.argsort(far, kind="stable")[:most]
+    if reach is not None:
+        near = near[: max(min(most, 2 * d + 10), int((far[near] <= reach**2 * d).sum()))]
+    return near

@@ -1,0 +1,288 @@
+"""The loop of `GpCma`: start, then CMA-ES on a model; where the model is blind, a close-up; where it stalls, a restart.
+
+Letters: n rows, d coordinates, k points.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from lamcts.outcomes.standing import FAILED
+from lamcts.samplers.base import Proposal, Scope
+from lamcts.samplers.gp_cma.distribution import Distribution
+from lamcts.samplers.gp_cma.model import Model, fitted, nearest
+from lamcts.samplers.gp_cma.progress import GpCmaProgress, below, kendall, lower, lowest
+from lamcts.samplers.parts.batch import Batch, bisect_into
+from lamcts.samplers.parts.session import LocalSession
+from lamcts.types import Floats, Rows
+
+FEWEST = 4  # rows that a model is fitted to
+CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (ablation)
+NEAR = 2.0  # standard deviations within which the model's minimiser is looked for (ablation: 1, 4)
+MINIMISER_EVERY = 10  # evaluations, one of which is at the model's minimiser (ablation)
+GENERATION = 4.0  # times 8 + 6 ln d (Bajer et al. 2019): points of a generation, which cost no evaluation (ablation)
+OUTSIDE_COST = 0.1  # of the forecasts' spread, for each squared standard deviation outside the cube (ablation: 0, 1)
+WIDEST = 2.0  # times the first step size: most of a standard deviation (ablation)
+TRUST = 0.5  # Kendall's tau of forecasts from which on twice as many generations are played, below half of it half
+WINDOW = 20  # forecasts that tau is taken over (Hansen 2019: max(15, 0.75 population))
+STALL = 5.0  # evaluations without progress, times d, after which a run ends (ablation: 10 is level)
+FINEST = 1e-9  # of the cube: a run whose axes are all shorter ends (Hansen 2016: TolX)
+BLIND = 0.4  # rank correlation on rows left out below which this scale has no more to say (ablation)
+CLOSER = 4.0  # the factor of a close-up (untuned)
+REACH = 3.0  # standard deviations times sqrt(d) within which a close-up's rows lie (Bajer et al. 2019: 4)
+WORTH = 1e-3  # of the spread of all losses: less is no progress of a close-up (ablation: 0)
+LARGEST = 1e300  # most of a loss: sums and differences of losses do not overflow
+PATIENCE = 2  # times d: evaluations without progress before a close-up, and values whose mean is watched
+
+
+class GpCmaSession(LocalSession[Any, GpCmaProgress]):
+    """A point's note is its forecast and the transform that this is in, None where nothing was forecast."""
+
+    scope: Scope = "space"
+
+    def ask(self, n: int) -> Proposal:
+        p, batch = self.progress, Batch(self.region, self.seen, n)
+        rows = self._rows()
+        p.incumbent = self.seen.best_row(rows, p.incumbent)
+        p.batch = n + len(self.seen.pending)
+        notes: list[Any] = []
+        if p.distribution is None and not self._started(rows):
+            self._first_points(batch, rows)
+        elif len(rows) >= FEWEST:
+            self._next_run()
+            notes = self._cross(batch) if p.crossing else self._model_points(batch, rows)
+        batch.fill(p.rng)
+        return Proposal(batch.x, notes + [None] * (len(batch.x) - len(notes)))
+
+    # The start ------------------------------------------------------------------------------------------------------
+
+    def _started(self, rows: Rows) -> bool:
+        """Return whether the start is over; if so the first run begins at the best row."""
+        p, d = self.progress, self.seen.dim
+        if not p.start.over(len(rows), d, p.batch) or len(rows) < FEWEST or p.incumbent is None:
+            return False
+        led = p.start.axes > 0 or p.start.was_long is not None
+        self._begin(self.seen.x[p.incumbent], min(p.start.radius, self.settings.sigma) if led else self.settings.sigma)
+        return True
+
+    def _first_points(self, batch: Batch, rows: Rows) -> None:
+        p = self.progress
+        if len(rows) > self.seen.dim:
+            x, y = self.seen.x[rows], self._losses(rows)
+            self._take(batch, p.start.model_steps(x, y, batch.missing, p.rng))
+            return
+        best = self._anchor()
+        while batch.open and (step := p.start.axis_step(best, p.batch)) is not None:
+            self._take(batch, step[None])
+
+    def _anchor(self) -> Floats:
+        """Return the best point so far [d]; before there is one a point that is out, or the centre."""
+        if self.progress.incumbent is not None:
+            return np.array(self.seen.x[self.progress.incumbent])
+        return np.array(next(iter(self.seen.pending.values()), np.full(self.seen.dim, 0.5)))
+
+    # A batch --------------------------------------------------------------------------------------------------------
+
+    def _model_points(self, batch: Batch, rows: Rows) -> list[Any]:
+        """Fit, play generations on the model, and take its minimiser now and then, else those of posterior samples."""
+        p, d = self.progress, self._distribution
+        model = self._fit(rows)
+        self._look_closer(model)
+        k = int(GENERATION * (8 + 6 * np.log(self.seen.dim)))
+        for _ in range(p.generations):
+            x = d.draw(k, p.rng)
+            d.update(x[np.argsort(self._cost(model, x), kind="stable")])
+        candidates = self._candidates(model)
+        picks = self._picks(model, candidates, batch.missing)
+        x = candidates[picks]
+        taken = batch.take(x)
+        forecasts = model.expect(x[taken])
+        return [[forecast, p.fit.transform] for forecast in forecasts.tolist()]
+
+    def _fit(self, rows: Rows) -> Model:
+        p, d = self.progress, self._distribution
+        x, y = self._with_failures(rows)
+        near = nearest(d, x, REACH if p.close else None)
+        return fitted(d, x[near], y[near], p.fit)
+
+    def _cost(self, model: Model, x: Floats) -> Floats:
+        """Return what draws [k, d] are ranked by: forecasts within the cube, and how far outside they lie."""
+        inside = x.clip(0, 1)
+        forecast = model.expect(inside)
+        outside = np.square((x - inside) / self._distribution.deviations).sum(1)
+        cost: Floats = forecast + OUTSIDE_COST * forecast.std() * outside
+        return cost
+
+    def _candidates(self, model: Model) -> Floats:
+        """Return the model's minimiser and draws, snapped and inside the region, of which none is known, [m, d]."""
+        p, d = self.progress, self._distribution
+        x = self._inside(d.draw(CANDIDATES, p.rng))
+        if not len(x):
+            return x
+        best = self._inside(model.minimiser(x[np.argmin(model.expect(x))], NEAR)[None])
+        x = np.vstack([best, x])
+        return x[self.seen.unseen(x)]
+
+    def _inside(self, x: Floats) -> Floats:
+        """Return points [k, d] snapped and inside the region; if none is, pulled towards the best point."""
+        x = self.region.space.snap(x.clip(0, 1))
+        if not self.region.steps:
+            return x
+        inside = self.region.contains(x)
+        x = x[inside] if inside.any() else bisect_into(x, self._anchor(), self.region)
+        return x[self.region.contains(x)]
+
+    def _picks(self, model: Model, candidates: Floats, n: int) -> list[int]:
+        p = self.progress
+        n = min(n, len(candidates))
+        if not n:
+            return []
+        p.owed += n
+        picks: list[int] = []
+        if p.owed >= MINIMISER_EVERY:
+            p.owed, picks = 0, [0]
+        out = np.array(list(self.seen.pending.values())).reshape(-1, self.seen.dim)
+        for sample in model.sample(candidates, n - len(picks), out, p.rng):
+            sample[picks] = np.inf
+            picks.append(int(np.argmin(sample)))
+        return picks
+
+    # Runs and scales ------------------------------------------------------------------------------------------------
+
+    def _next_run(self) -> None:
+        """Begin another run where this one has ended, or look at single coordinates of what a close-up found."""
+        p, d = self.progress, self._distribution
+        stalled = p.since > STALL * self.seen.dim
+        best = np.array(self.seen.x[p.incumbent])
+        if p.crossing and stalled:
+            found = below(self._least(), p.polished, self._worth())
+            trend = p.trend or d
+            if found:
+                self._begin(best, trend.sigma / CLOSER**2, trend.covariance)
+                self._close_up()
+            else:
+                self._begin(trend.mean, trend.sigma, trend.covariance)
+        elif not p.crossing and (stalled or d.longest < FINEST):
+            if p.close:
+                p.crossing, p.since, p.best, p.polished = True, 0, self._least(), self._least()
+            else:
+                self._begin(self._anywhere(), self.settings.sigma)
+
+    def _begin(self, mean: Floats, sigma: float, covariance: Floats | None = None) -> None:
+        p = self.progress
+        p.born = 0 if p.distribution is None else len(self.seen)
+        covariance = None if covariance is None else covariance.copy()
+        p.distribution = Distribution.at(np.array(mean), sigma, WIDEST * self.settings.sigma, covariance)
+        p.generations, p.since, p.owed, p.memory = 1, 0, 0, []
+        p.best = p.level = None
+        p.close, p.crossing, p.mark = False, False, len(self.seen)
+
+    def _anywhere(self) -> Floats:
+        one = Batch(self.region, self.seen, 1)
+        one.fill(self.progress.rng)
+        return one.x[0] if len(one.x) else self._anchor()
+
+    def _look_closer(self, model: Model) -> None:
+        """Start a close-up of the best row where the model is blind and nothing gets better."""
+        p, d, patience = self.progress, self._distribution, PATIENCE * self.seen.dim
+        if model.skill >= BLIND or min(p.since, len(self.seen) - p.mark) < patience:
+            return
+        rows = self._rows()
+        inner = rows[np.square(d.whiten(self.seen.x[rows])).sum(1) <= REACH**2 * self.seen.dim]
+        if len(inner) < patience:
+            return
+        if not p.close:
+            p.trend = Distribution.at(d.mean.copy(), d.sigma, d.widest, d.covariance.copy())
+        own = inner[inner >= p.born]
+        own = own if len(own) else inner
+        d.mean = np.array(self.seen.x[own[np.argmin(self.seen.y[own])]])
+        d.sigma, d.step_path = d.sigma / CLOSER, d.step_path * 0
+        self._close_up()
+
+    def _close_up(self) -> None:
+        p, d = self.progress, self._distribution
+        d.widest, p.close, p.mark = d.longest, True, len(self.seen)
+
+    def _cross(self, batch: Batch) -> list[Any]:
+        """Take copies of the best point, one coordinate of each redrawn with the trend's standard deviation."""
+        p, n = self.progress, batch.missing
+        x, rows, axes = np.tile(self._anchor(), (n, 1)), np.arange(n), p.rng.integers(self.seen.dim, size=n)
+        trend = p.trend or self._distribution
+        x[rows, axes] += trend.deviations[axes] * p.rng.standard_normal(n)
+        self._take(batch, x)
+        return []
+
+    # Results --------------------------------------------------------------------------------------------------------
+
+    def tell(self, notes: list[Any], rows: Rows) -> None:
+        p, before = self.progress, self._least()
+        super().tell(notes, rows)
+        y = self.seen.y[rows]
+        if p.distribution is None:
+            p.start.told(below(lowest(y), before))
+            return
+        self._note_progress(y)
+        pairs = [(*note, loss) for note, loss in zip(notes, y.tolist(), strict=True) if note is not None]
+        p.memory += [(forecast, loss, unit) for forecast, unit, loss in pairs if np.isfinite(loss)]
+        p.memory = p.memory[-max(WINDOW, p.batch) :]
+        if pairs:
+            self._adapt()
+
+    def _note_progress(self, y: Floats) -> None:
+        """Count evaluations since a new best of this run, or a new low of the mean of the last 2 d losses."""
+        p, window = self.progress, PATIENCE * self.seen.dim
+        least = self._worth() if p.close else 0.0
+        ready = not p.crossing and len(self.seen) - p.mark >= window
+        level = float(self._losses(self.seen.good[-window:]).mean()) if ready else None
+        if below(lowest(y), p.best, least) or below(level, p.level, least):
+            p.since, p.best, p.level = 0, lower(p.best, lowest(y)), lower(p.level, level)
+        else:
+            p.since += len(y)
+
+    def _adapt(self) -> None:
+        """Play more generations on a model whose forecasts come true, fewer on one whose do not."""
+        p = self.progress
+        pairs = np.array([(forecast, loss) for forecast, loss, unit in p.memory if unit == p.fit.transform])
+        tau = kendall(pairs) if len(pairs) >= FEWEST else 0.0
+        if tau >= TRUST:
+            p.generations *= 2
+        elif tau < TRUST / 2:
+            p.generations //= 2
+        p.generations = min(max(p.generations, 1), p.batch)
+
+    # Helpers --------------------------------------------------------------------------------------------------------
+
+    @property
+    def _distribution(self) -> Distribution:
+        if self.progress.distribution is None:
+            raise RuntimeError("the search distribution is used before the start is over")
+        return self.progress.distribution
+
+    def _rows(self) -> Rows:
+        """Return the rows that may be modelled: those that succeeded, inside the region."""
+        return self.region.rows if self.region.steps else self.seen.good
+
+    def _with_failures(self, rows: Rows) -> tuple[Floats, Floats]:
+        """Return points and losses of rows; evaluations that failed count as the worst loss."""
+        failed = np.flatnonzero(self.seen.kind == FAILED)
+        x, y = self.seen.x[rows], self._losses(rows)
+        if not len(failed):
+            return x, y
+        return np.vstack([x, self.seen.x[failed]]), np.concatenate([y, np.full(len(failed), y.max())])
+
+    def _losses(self, rows: Rows) -> Floats:
+        return np.clip(self.seen.y[rows], -LARGEST, LARGEST)
+
+    def _least(self) -> float | None:
+        return None if self.progress.incumbent is None else float(self.seen.y[self.progress.incumbent])
+
+    def _worth(self) -> float:
+        y = self._losses(self._rows())
+        return WORTH * float(np.median(y) - y.min())
+
+    def _take(self, batch: Batch, x: Floats) -> None:
+        """Take points [k, d] into the batch, pulled towards the best point where the region ends before them."""
+        x = self.region.space.snap(x.clip(0, 1))
+        if self.region.steps:
+            x = bisect_into(x, self._anchor(), self.region)
+        batch.take(x)

@@ -1,0 +1,110 @@
+"""The first evaluations: axis steps from the best point, then a least-norm quadratic in a trust region.
+
+Axis steps are the simplex of COBYLA (Powell 1994), each from the best point so far. The quadratic is Powell's (2004):
+of all that interpolate the rows, the one whose matrix has the least norm. Letters: n rows, d coordinates, k points.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lamcts.models.lbfgsb import Limits, lowest
+from lamcts.samplers.gp_cma.model import DESCENT_STEPS, standard
+from lamcts.samplers.gp_cma.process import factor
+from lamcts.types import Floats
+
+STEP, BATCH_STEP = 1 / 6, 0.3  # first step, of the cube; NGOpt's COBYLA takes 1/6, which is worse in batches (ablation)
+MODEL_STEPS = 4.0  # steps of the quadratic, times d over the batch size (ablation: 2, 4, 9)
+GROW, SHRINK = 1.5, 0.7  # of the region (ablation: 1 to 2; 0.5 to 0.85)
+SMALLEST, LARGEST = 0.01, 0.5  # half widths of the region, of the cube (untuned)
+CONSTANT, SLOPE = 1e5, 10.0  # prior variances of the constant and of a slope, that of a curvature being 1
+NUGGET = 1e-6  # of the kernel's mean diagonal: interpolation that bears equal rows
+LONG_STEP = 0.8  # of the half width: a gain that far lets the region grow (untuned)
+KNOWN = 0.05  # of the half width: a point as near to a row as that is known (untuned)
+TILT = 0.5  # of the slope's length: how other points of a batch see the model (untuned)
+
+
+@dataclass
+class Start:
+    """Progress of the first evaluations: axis steps proposed, half width of the region, and the last step.
+
+    `was_long` says whether the last step of the quadratic went to the rim of its region; None: it was an axis step.
+    """
+
+    axes: int = 0
+    radius: float = STEP
+    was_long: bool | None = None
+
+    def over(self, rows: int, dim: int, batch: int) -> bool:
+        """Return whether the search distribution takes over, `rows` being known and `batch` points asked for."""
+        if rows <= dim:
+            return self.axes >= 2 * dim  # evaluations failed, or none has come back yet
+        return rows >= dim + MODEL_STEPS * dim / batch or self.radius < SMALLEST
+
+    def axis_step(self, best: Floats, batch: int) -> Floats | None:
+        """Return `best` [d] moved along the next axis, inwards at a bound; None once both directions are used up."""
+        d = len(best)
+        if self.axes >= 2 * d:
+            return None
+        step = STEP if batch == 1 else BATCH_STEP
+        step, axis = (step if self.axes < d else -step), self.axes % d
+        x = best.copy()
+        x[axis] += step if 0 <= x[axis] + step <= 1 else -step
+        self.axes += 1
+        self.was_long = None
+        return x
+
+    def model_steps(self, x: Floats, y: Floats, k: int, rng: np.random.Generator) -> Floats:
+        """Return the minimiser of the quadratic through rows `x` [n, d], `y` [n], and k - 1 points near it, [k, d].
+
+        The others minimise models with another slope, in regions up to twice as wide.
+        """
+        best = x[np.argmin(y)]
+        u = (x - best) / self.radius
+        slope, curvature = least_norm_quadratic(u, standard(y))
+        tilts = rng.standard_normal((k, x.shape[1])) * TILT * np.linalg.norm(slope) / np.sqrt(x.shape[1])
+        tilts[0] = 0.0
+        points = []
+        for j in range(k):
+            width = 1.0 if j == 0 else 2.0 * (j + 1) / k
+            low, high = np.maximum(-best / self.radius, -width), np.minimum((1 - best) / self.radius, width)
+            v = minimiser(slope + tilts[j], curvature, low, high)
+            if np.abs(u - v).max(1).min() < KNOWN:
+                v = rng.uniform(low, high)
+            if j == 0:
+                self.was_long = bool(np.abs(v).max() > LONG_STEP)
+            points.append(best + self.radius * v)
+        return np.array(points)
+
+    def told(self, improved: bool) -> None:
+        """Resize the region by what came of the last step of the quadratic."""
+        if self.was_long is None:
+            return
+        if not improved:
+            self.radius *= SHRINK
+        elif self.was_long:
+            self.radius = min(LARGEST, GROW * self.radius)
+
+
+def least_norm_quadratic(u: Floats, z: Floats) -> tuple[Floats, Floats]:
+    """Return slope [d] and matrix [d, d] of the quadratic through `u` [n, d], `z` [n] whose matrix has least norm.
+
+    It is the mean of a process with kernel `CONSTANT + SLOPE u.v + (u.v)^2 / 2`: slopes and constant are nearly free.
+    """
+    from scipy.linalg.blas import dtrsm
+
+    gram = u @ u.T
+    kernel = CONSTANT + SLOPE * gram + np.square(gram) / 2
+    root = factor(kernel, NUGGET * (1 + float(np.trace(gram)) / len(u)))
+    weights = dtrsm(1.0, root, dtrsm(1.0, root, z[:, None], lower=1), lower=1, trans_a=1)[:, 0]
+    return SLOPE * (weights @ u), (u.T * weights) @ u
+
+
+def minimiser(slope: Floats, curvature: Floats, low: Floats, high: Floats) -> Floats:
+    """Return a local minimiser [d] of a quadratic in the box from `low` to `high` [d], from 0."""
+
+    def value(v: Floats) -> tuple[float, Floats]:
+        turned = curvature @ v
+        return float(slope @ v + v @ turned / 2), slope + turned
+
+    return lowest(value, np.zeros(len(slope)), low, high, Limits(DESCENT_STEPS))[0]
