@@ -20,7 +20,7 @@ def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread, then restore the number of threads.
 
     Some builds of BLAS keep this number for each thread, others for the process. So each call sets it, and restores the
-    larger of what it found and what the first of concurrent calls found. OpenBLAS 0.3.30 obeys in the main thread alone.
+    larger of what it found and what the first of concurrent calls found. OpenBLAS obeys in the main thread alone.
     """
     global _depth
     if getattr(_inside, "here", False):
