@@ -5,9 +5,9 @@
     python -m benchmarks.public --as "old default" ...           rows of this checkout's default under another name
     python -m benchmarks.public --table --dims 20 --batch 10     tables of the rows that are there, run nothing
 
-Rows go to results/public.csv, one a run; what is there is not run again. Peers that take one point at a time are run so
-whatever --batch says: their rows have batch 1, and the tables put them next to ours. Which instances a decision may look
-at: BBOB 76 to 85 and MA-BBOB 101 to 124 to develop; BBOB 86 to 88 and MA-BBOB 301 to 330 for claims alone.
+Rows go to results/public.csv, one a run; what is there is not run again. Peers are run one point at a time whatever
+--batch says: their rows have batch 1, and the tables put them next to ours. Instances for decisions: BBOB 76 to 85 and
+MA-BBOB 101 to 124; for claims alone: BBOB 86 to 88 and MA-BBOB 301 to 330. The suites need the package ioh.
 `aocc` is the mean over evaluations of the share of the targets 1e2 to 1e-8 (on a log scale) that is reached.
 """
 
@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
 from benchmarks.harness import measure as one_run
 from benchmarks.harness import script
 from benchmarks.harness.comparison import KEY, Case
@@ -72,12 +71,13 @@ def options() -> ArgumentParser:
 
 def cases(arguments: Namespace) -> list[Case]:
     """Return the runs that are asked for, problem by problem."""
+    called = {arguments.label or method: method for method in arguments.methods}
     return [
-        Case(arguments.label or method, name, _batch(arguments.label or method, arguments.batch), seed, arguments.budget, method)
+        Case(called_as, name, _batch(called_as, arguments.batch), seed, arguments.budget, method)
         for name in names(arguments)
         for seed in arguments.seeds
-        for method in arguments.methods
-    ]  # fmt: skip
+        for called_as, method in called.items()
+    ]
 
 
 def _batch(method: str, batch: int) -> int:
@@ -150,8 +150,9 @@ def tables(arguments: Namespace, rows: list[dict[str, str]]) -> str:
             kind = {key for key in set.union(*(set(found[m]) for m in order)) if _is(key[0], suite, dim)}
             shared = sorted(kind.intersection(*(found[m] for m in order)))
             if shared:
-                parts.append(table(f"{suite}, d = {dim}", {m: [found[m][key] for key in shared] for m in order}, arguments))
-    return "\n\n".join(parts)  # fmt: skip
+                rows_of = {m: [found[m][key] for key in shared] for m in order}
+                parts.append(table(f"{suite}, d = {dim}", rows_of, arguments))
+    return "\n\n".join(parts)
 
 
 def _is(problem: str, suite: str, dim: int) -> bool:
@@ -189,14 +190,18 @@ def _groups(areas: dict[str, np.ndarray], rows: dict[str, list[dict[str, str]]])
     if not problems[0].startswith("bbob"):
         return ""
     of = np.array([int(name.split("-")[1][1:]) for name in problems])
-    lines = [(m, *(f"{area[np.isin(of, list(group))].mean():.3f}" for group in GROUPS.values())) for m, area in areas.items()]
-    return "\n\n" + markdown(("aocc", *GROUPS), lines)  # fmt: skip
+    groups = [np.isin(of, list(group)) for group in GROUPS.values()]
+    lines = [
+        (m, *(f"{area[group].mean():.3f}" if group.any() else "" for group in groups)) for m, area in areas.items()
+    ]
+    return "\n\n" + markdown(("aocc", *GROUPS), lines)
 
 
 def _each(rows: dict[str, list[dict[str, str]]], mark: int) -> str:
     own = list(rows.values())
-    lines = [(one[0]["problem"], *(f"{float(row[f'gap_{mark}']):.2g}" for row in one)) for one in zip(*own, strict=True)]
-    return "\n\n" + markdown((f"gap @{mark}", *rows), lines)  # fmt: skip
+    cells = ((one[0]["problem"], [float(row[f"gap_{mark}"]) for row in one]) for one in zip(*own, strict=True))
+    lines = [(name, *(f"{gap:.2g}" for gap in gaps)) for name, gaps in cells]
+    return "\n\n" + markdown((f"gap @{mark}", *rows), lines)
 
 
 if __name__ == "__main__":

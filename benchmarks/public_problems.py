@@ -1,9 +1,9 @@
-"""Public test suites as objectives: BBOB (COCO), MA-BBOB (IOHexperimenter), and MA-BBOB with its optimum in a corner.
+"""Public test suites as objectives: BBOB, MA-BBOB, and MA-BBOB with its optimum in a corner, all from IOHexperimenter.
 
-`bbob-f15-i76-20` is function 15, instance 76, in 20 dimensions (Hansen et al. 2021, COCO). `mabbob-101-20` is ManyAffine
-instance 101, a mixture of BBOB functions (Vermetten et al. 2023). `corner-101-20` is the same mixture, shifted without
-wrapping until its optimum lies in a corner: every coordinate of it is uniform in +-[4, 5] of the box [-5, 5].
-The value is the gap to the optimum. Every method is given the centre of the box as its first evaluation.
+`bbob-f15-i76-20` is function 15, instance 76, in 20 dimensions (Hansen et al. 2021, COCO). `mabbob-101-20` is
+ManyAffine instance 101, a mixture of BBOB functions (Vermetten et al. 2023). `corner-101-20` is the same mixture,
+shifted without wrapping until its optimum lies in a corner: every coordinate of it is uniform in +-[4, 5] of the box
+[-5, 5]. The value is the gap to the optimum. Every method is given the centre of the box as its first evaluation.
 """
 
 import re
@@ -15,7 +15,8 @@ import numpy as np
 from benchmarks.problems import Problem
 from lamcts import Box
 
-NAME = re.compile(r"(?:bbob-f(?P<function>\d+)-i(?P<instance>\d+)|(?P<suite>mabbob|corner)-(?P<mixture>\d+))-(?P<dim>\d+)")
+BBOB, MIXTURE = r"bbob-f(?P<function>\d+)-i(?P<instance>\d+)", r"(?P<suite>mabbob|corner)-(?P<mixture>\d+)"
+NAME = re.compile(rf"(?:{BBOB}|{MIXTURE})-(?P<dim>\d+)")
 HALF_WIDTH, CORNER = 5.0, 4.0  # of the box, and of the middle in which no corner's optimum lies
 
 

@@ -3,8 +3,9 @@
     python -m benchmarks.soak --minutes 30 [--seed 1]
     python -m benchmarks.soak --seed 1 --only sessions:17        the same case again
 
-kills: a journalled run is killed at random moments (KILL, TERM, Ctrl-C) and called again until it ends: the result is
-that of a run that nobody killed, and no complete evaluation is lost or done twice. flips: a journal with flipped,
+kills: a journalled run is killed at random moments (KILL, TERM, Ctrl-C), its first evaluation among them, and called
+again until it ends: the result is that of a run without kills, and no complete evaluation is lost or done twice; with
+workers, no row is lost or changed, and each trial is told once. flips: a journal with flipped,
 overwritten or missing bytes gives a JournalError or the right values. sessions: asks, tells of all sorts, late tells,
 forgets and wrong calls over random spaces, with every sampler, beside a ledger. columns: the same with constraints and
 several objectives. restarts: a state loaded by a new

@@ -5,6 +5,7 @@ some of the words: those of a whole run are answered by where they belong.
 """
 
 from collections.abc import Collection
+from typing import Any
 
 RENAMED = {
     "budget": "maxiter maxfev maxfun max_evals max_evaluations max_nfev evals n_trials n_calls n_iter num_samples",
@@ -53,6 +54,14 @@ STEPWISE = {
     "noisy": "give repeat=True, and points may be proposed again; lamcts.minimize(..., noisy=True) also takes means",
     "known": "tell them: opt.tell_points(points, values)",
 }
+PRUNERS = {  # Optuna's
+    "MedianPruner": "it is 'median' here, lamcts.pruners.Median(startup=5, warmup=0, interval=1)",
+    "SuccessiveHalvingPruner": "it is 'halving' here, lamcts.pruners.Halving(reduction=4, first=None, skip=0)",
+    "HyperbandPruner": "it is 'hyperband' here, lamcts.pruners.Hyperband(reduction=3, first=1, most=None)",
+    "PercentilePruner": "there is no such rule here; the nearest is 'median'",
+    "NopPruner": "leave it out, or say None: no trial is stopped then",
+}
+OF_A_STUDY = "Optuna's rules read its study: write one that reads curves, or search with LamctsSampler in a study"
 OURS = {word: ours for ours, words in RENAMED.items() for word in words.split()}
 WHOLE = "{} belongs to a whole run, lamcts.minimize(f, space, ...); here the loop is yours: opt.ask(4), opt.tell(...)"
 
@@ -62,6 +71,15 @@ def hint(name: str) -> str | None:
     if name in OURS:
         return f"here it is called {OURS[name]!r}"
     return OTHERWISE.get(name)
+
+
+def hint_pruner(pruner: Any) -> str | None:
+    """Return what to say to who gives a rule of Optuna's, or one made from it; None where it is not from there."""
+    kind = pruner if isinstance(pruner, type) else type(pruner)
+    theirs = next((each for each in kind.__mro__ if each.__module__.partition(".")[0] == "optuna"), None)
+    if theirs is None:
+        return None
+    return PRUNERS.get(theirs.__name__, OF_A_STUDY)
 
 
 def hint_stepwise(name: str, known: Collection[str]) -> str | None:

@@ -6,39 +6,50 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-LIBRARIES = ("scipy.linalg.lapack", "sklearn.utils", "torch")  # modules that bring a BLAS of their own when first loaded
+LIBRARIES = ("scipy.linalg.lapack", "sklearn.utils", "torch")  # modules that load a BLAS or a thread pool
 
 _lock = threading.Lock()
+_inside = threading.local()  # whether this thread is in such a call already
 _depth = 0  # calls under way, in any thread
-_controllers: dict[tuple[bool, ...], Any] = {}  # by which of LIBRARIES were loaded: to look for a BLAS takes milliseconds
-_limit: Any = None
+_usual: dict[str, int] = {}  # by path of a BLAS: its number of threads before the first of them
+_found: dict[tuple[bool, ...], list[Any]] = {}  # by which of LIBRARIES are loaded: a search takes milliseconds
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread in this process until the last of concurrent calls has left; then restore the limits.
+    """Limit BLAS to one thread, then restore the number of threads.
 
-    Evaluations in other threads of this process see the limit for as long.
+    Some builds of BLAS keep this number for each thread, others for the process. So each call sets it, and restores the
+    larger of what it found and what the first of concurrent calls found. OpenBLAS obeys in the main thread alone.
     """
-    global _depth, _limit
+    global _depth
+    if getattr(_inside, "here", False):
+        yield
+        return
+    _inside.here, libraries = True, _blas()
     with _lock:
         _depth += 1
-        if _depth == 1:
-            _limit = _controller().limit(limits=1, user_api="blas")
+        before = {library.filepath: library.num_threads for library in libraries}
+        for path, threads in before.items():
+            _usual[path] = max(threads, _usual.get(path, 1)) if _depth > 1 else threads
+    for library in libraries:
+        library.set_num_threads(1)
     try:
         yield
     finally:
+        _inside.here = False
         with _lock:
             _depth -= 1
-            if not _depth:
-                _limit.restore_original_limits()
-                _limit = None
+            for library in libraries:
+                path = library.filepath
+                library.set_num_threads(max(before[path], _usual.get(path, 1)))
 
 
-def _controller() -> Any:
+def _blas() -> list[Any]:
+    """Return what controls each BLAS that is loaded."""
     from threadpoolctl import ThreadpoolController
 
     loaded = tuple(name in sys.modules for name in LIBRARIES)
-    if loaded not in _controllers:
-        _controllers[loaded] = ThreadpoolController()
-    return _controllers[loaded]
+    if loaded not in _found:
+        _found[loaded] = [one for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
+    return _found[loaded]

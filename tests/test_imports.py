@@ -11,7 +11,8 @@ import pytest
 from lamcts.samplers import REGISTRY
 
 PACKAGE = Path(__file__).parent.parent / "lamcts"
-HEAVY = "scipy sklearn threadpoolctl torch gpytorch linear_operator cma nevergrad gymnasium mujoco Box2D matplotlib networkx pandas "
+HEAVY = "threadpoolctl "
+HEAVY += "scipy sklearn torch gpytorch linear_operator cma nevergrad gymnasium mujoco Box2D matplotlib networkx pandas "
 HEAVY += "optuna moocore cloudpickle plotly dask distributed ray ax botorch ConfigSpace imageio PIL"
 
 # The parts of lamcts (a file or a folder of it), lowest layer first. A part imports from layers below its own and from

@@ -13,7 +13,6 @@ from benchmarks.attacks.verdict import Broken, Case, brief, check_own, differenc
 
 QUICK = ("uniform", "coordinate", "quadratic", "turbo", "cma")
 ATTACKS = 25  # on each journal
-HEADER = 100  # bytes in which SQLite notes that a file was opened for writing
 
 
 def check(case: Case, folder: Path, attack: Any = None, call: Callable[..., Any] = Run.go) -> int:
@@ -88,7 +87,7 @@ def _judge(run: Run, journal: Path, wanted: dict[str, Any], what: str, whole: bo
         found = outcome(call(run, journal))
     except lamcts.JournalError as error:
         check_own(error, what, (lamcts.JournalError,))
-        left = journal.read_bytes()[HEADER:] == before[HEADER:]
+        left = journal.read_bytes() == before
         expect(left or not whole, f"a refused journal left as it was: {what}", "another")
     except Exception as error:
         raise Broken(f"expected JournalError or equal values, got {brief(error)}: {what}") from error

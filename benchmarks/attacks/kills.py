@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,11 @@ from benchmarks.attacks.runs import STOPPED, Run, budget_of, outcome
 from benchmarks.attacks.verdict import Broken, Case, difference, expect, pick
 from benchmarks.harness.pool import environment
 from benchmarks.harness.sheet import ROOT
+from lamcts.journal import Journal
 
 PATIENCE = 300  # seconds for one session: it takes a few, and machines are shared
 EARLY = 0.15  # share of kills while the program still loads its libraries
+FIRST = 0.3  # share of kills in the first evaluation of a session, in the first session before there is any row
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
@@ -29,22 +32,54 @@ def check(case: Case, folder: Path, spoil: Callable[[Path], object] = lambda jou
     began = time.monotonic()
     wanted = outcome(run.go(None))
     seconds = time.monotonic() - began
+    rows: list[bytes] = []
     for _ in range(int(rng.integers(1, 4))):
         if session(case, folder, rng, seconds):
             break
         kills += 1
         spoil(folder / "run.db")
+        rows = kept(folder / "run.db", rows)
     else:
         expect(session(case, folder), "the run to end", "no result")
-    found = difference(wanted, json.loads((folder / "result.json").read_text()))
-    expect(not found, f"the result of a run that was never killed: {run}", f"another {found}")
-    check_log((folder / "log").read_text())
+    kept(folder / "run.db", rows)
+    check_result(run, wanted, json.loads((folder / "result.json").read_text()))
+    if run.in_order:
+        check_log((folder / "log").read_text())
     return max(kills, 1)
+
+
+def kept(journal: Path, before: list[bytes]) -> list[bytes]:
+    """Return the rows of a journal, which begin with those that were in it before."""
+    if not journal.exists():
+        expect(not before, f"a journal of {len(before)} rows", "none")
+        return []
+    record = Journal.read(journal)
+    rows = [bytes(x.tobytes() + f.tobytes()) for x, f in zip(record.x, record.columns.f, strict=True)]
+    expect(rows[: len(before)] == before, f"the {len(before)} rows that were there before a kill", f"{len(rows)} rows")
+    return rows
+
+
+def check_result(run: Run, wanted: dict[str, Any], found: dict[str, Any]) -> None:
+    """Raise Broken where a run ended otherwise than one that was never killed; with workers only counts are equal."""
+    if not run.in_order:
+        wanted, found = counts(wanted), counts(found)
+    unlike = difference(wanted, found)
+    expect(not unlike, f"the result of a run that was never killed: {run}", f"another {unlike}")
+
+
+def counts(result: dict[str, Any]) -> dict[str, Any]:
+    """Return how a run ended, how many trials it told, and how many of them differ."""
+    trials = result["trial"]
+    return {"status": result["status"], "nfev": result["nfev"], "told": len(trials), "different": len(set(trials))}
 
 
 def session(case: Case, folder: Path, rng: np.random.Generator | None = None, seconds: float = 0.0) -> bool:
     """Go on with the run, and end it at a random moment if there is a generator; return whether it came to its end."""
     words = [sys.executable, "-m", "benchmarks.attacks.runs", case.kind, str(case.seed), str(case.number), str(folder)]
+    sent = None if rng is None else pick(rng, SIGNALS)
+    first = rng is not None and rng.random() < FIRST
+    if first:
+        words.append(str(int(sent or 0)))
     log = folder / "log"
     before = log.stat().st_size if log.exists() else 0
     child = subprocess.Popen(words, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True)
@@ -52,10 +87,8 @@ def session(case: Case, folder: Path, rng: np.random.Generator | None = None, se
     def under_way() -> bool:
         return log.exists() and log.stat().st_size > before
 
-    sent = None
     try:
-        if rng is not None:
-            sent = pick(rng, SIGNALS)
+        if rng is not None and sent is not None and not first:
             early = rng.random() < EARLY
             while not early and child.poll() is None and not under_way():
                 time.sleep(0.002)

@@ -79,6 +79,18 @@ def _named(rng: np.random.Generator, width: int) -> Any:
     return lamcts.Space({f"p{i}": member for i, member in enumerate(_members(rng, width))})
 
 
+def conditional(rng: np.random.Generator) -> Any:
+    """Parameters that exist only where others have certain values, two levels deep."""
+    top = lamcts.Choice(["a", "b", "c"])
+    members: dict[str, Any] = {"kind": top, "x": lamcts.Float(-1.0, 2.0)}
+    members["rate"] = lamcts.Float(1e-4, 1.0, log=True, when={"kind": ["a", "b"]})
+    members["layers"] = lamcts.Int(1, int(rng.integers(2, 9)), when={"kind": "b"})
+    for i in range(int(rng.integers(0, 4))):
+        when = pick(rng, ({"kind": "c"}, {"kind": "b", "layers": [2]}))
+        members[f"deep{i}"] = pick(rng, (lamcts.Float(0, 1, when=when), lamcts.Choice([1, 2, 3], when=when)))
+    return lamcts.Space(members)
+
+
 def _members(rng: np.random.Generator, width: int) -> list[Any]:
     """At most `width` parameters, of which some are spaces of several themselves."""
     members: list[Any] = []

@@ -103,9 +103,8 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     _problems(of)
     table_options(one)
     own = one.add_argument_group("a function or a program of your own")
-    own.add_argument(
-        "--command", dest="template", metavar="WORDS", help="run './train --lr {lr}', which prints a number"
-    )
+    line = "run './train --lr {lr}', which prints a number; text is a word of its own, {act} or --act={act}: no shell"
+    own.add_argument("--command", dest="template", metavar="WORDS", help=line)
     line = "a parameter: lr=1e-5:1e-1:log, layers=1:8:int, act=relu,gelu, size=1,2,4:ordered, flag=bool; repeatable"
     own.add_argument("--param", action="append", metavar="NAME=RANGE", help=line)
     line = "a .json or .toml file of parameters; or LOW:HIGH, with --dim, for arrays (write --space=-5:10)"
@@ -245,6 +244,8 @@ def _film(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:
     one.add_argument("--frames", type=int, default=6, metavar="N", help="on the strip (default: 6)")
     line = "where to, .gif, or .mp4 with imageio-ffmpeg; the strip beside it, .png (default: film in the folder)"
     one.add_argument("--out", metavar="FILE", help=line)
+    line = "import the module that the file names, and set its options: for a file of your own, since its code runs"
+    one.add_argument("--trust", action="store_true", help=line)
     one.set_defaults(command=_late("lamcts.cli.film", "film"))
     return one
 

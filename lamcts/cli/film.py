@@ -21,7 +21,7 @@ def film(args: argparse.Namespace) -> int:
     out = file.parent / (NAME + (".mp4" if filmed.movies() else ".gif")) if args.out is None else Path(args.out)
     if out.suffix not in (".gif", ".mp4") or (out.suffix == ".mp4" and not filmed.movies()):
         raise ValueError(f"--out: expected a name ending in .gif (or .mp4, with imageio-ffmpeg), got {args.out!r}")
-    found = filmed.film(_policy(file), seconds=args.seconds, size=args.size, seed=args.seed)
+    found = filmed.film(_policy(file), seconds=args.seconds, size=args.size, seed=args.seed, trust=args.trust)
     found.save(out)
     found.save_strip(out.with_suffix(".png"), args.frames)
     say(_told(found))

@@ -69,7 +69,8 @@ def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], repo
         say("the same command begins again" if journal is None else "the same command goes on from here")
         return INTERRUPTED
     if code == 0 and hasattr(objective, "policy"):
-        say(f"lamcts film {folder} shows it at work")
+        trust = " --trust" if ":" in getattr(objective, "env", "") else ""  # it names a module, as the user did
+        say(f"lamcts film {folder}{trust} shows it at work")
     return code
 
 

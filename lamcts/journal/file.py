@@ -8,7 +8,7 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,19 +80,38 @@ def fill(connection: sqlite3.Connection, meta: dict[str, Any]) -> None:
 
 def connect(path: str, readonly: bool) -> sqlite3.Connection:
     """Open a journal that exists, and check that it is whole and has the tables that it should have."""
-    uri = Path(path).absolute().as_uri() + ("?mode=ro" if readonly else "?mode=rw")
     with explained(path):
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
         try:
-            connection.execute("PRAGMA trusted_schema = OFF")  # a stranger's schema may call no function
-            connection.execute("PRAGMA cell_size_check = ON")
-            _check(connection, path, {FORMAT, *(OLD if readonly else ())})
-            if not readonly:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = NORMAL")  # why: see the top of this file
-        except BaseException:
-            connection.close()
-            raise
+            return _checked(path, readonly)
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_READONLY_ROLLBACK:
+                raise
+            with closing(_opened(path, readonly=False)) as connection:  # its writer was killed while it closed the file
+                connection.execute("SELECT * FROM sqlite_master").fetchone()  # rolls the open transaction back
+            return _checked(path, readonly)
+
+
+def begin_writing(connection: sqlite3.Connection) -> None:
+    """Prepare a journal for writes, which changes its first bytes; why these settings: see the top of this file."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _checked(path: str, readonly: bool) -> sqlite3.Connection:
+    connection = _opened(path, readonly)
+    try:
+        _check(connection, path, {FORMAT, *(OLD if readonly else ())})
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _opened(path: str, readonly: bool) -> sqlite3.Connection:
+    uri = Path(path).absolute().as_uri() + ("?mode=ro" if readonly else "?mode=rw")
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
+    connection.execute("PRAGMA trusted_schema = OFF")  # a stranger's schema may call no function
+    connection.execute("PRAGMA cell_size_check = ON")
     return connection
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from lamcts.errors import JournalError
 from lamcts.journal import events, format1, tables
-from lamcts.journal.file import connect, create, explained, fill, format_of
+from lamcts.journal.file import begin_writing, connect, create, explained, fill, format_of
 from lamcts.journal.fingerprint import compare, plain
 from lamcts.journal.on_the_way import Report, put_reports
 from lamcts.journal.place import MEMORY, Lock, inspect_header, named, resolved
@@ -41,7 +41,7 @@ class Journal:
         self._started = recorded.core is not None
         self._sampler = str(recorded.fingerprint.get("sampler"))
         self._recorded: Recorded | None = recorded  # kept until the first write, so that it need not be read again
-        (self._version,) = connection.execute("PRAGMA data_version").fetchone()
+        self._version = self._version_now()
 
     # Opening --------------------------------------------------------------------------------------------------------
 
@@ -73,6 +73,7 @@ class Journal:
                     connection.execute("COMMIT")
                 recorded = journal._recorded
                 compare(path, recorded.fingerprint if recorded else {}, fingerprint)
+                journal._begin_writing()  # not before: a journal that is refused is left as it is
             except BaseException:
                 connection.close()
                 raise
@@ -138,6 +139,17 @@ class Journal:
         with self._transaction() as db:
             tables.put_check(db, check)
 
+    def _begin_writing(self) -> None:
+        with explained(self.path):
+            if self._version_now() == self._version:  # else another process wrote, as the first write will say
+                begin_writing(self._connection)
+                self._version = self._version_now()
+
+    def _version_now(self) -> int:
+        """Return the number that changes when another connection writes."""
+        (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
     def close(self) -> None:
         """Close the file; a journal that was closed is one single file."""
         try:
@@ -162,8 +174,7 @@ class Journal:
         with explained(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                (version,) = self._connection.execute("PRAGMA data_version").fetchone()
-                if version != self._version:
+                if self._version_now() != self._version:
                     raise JournalError(
                         f"another process wrote to the journal {self.path} meanwhile; nothing more is written"
                     )

@@ -46,6 +46,7 @@ class Recorded:
     proposers: dict[int, str] = field(default_factory=dict)  # row -> the part of its search that proposed it, as an arm
     floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
     reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there (nan: inf)
+    lost: list[Waiting] = field(default_factory=list)  # pending trials without a point
 
     @property
     def n(self) -> int:
@@ -136,13 +137,13 @@ class Recorded:
             )
         if self.core is None:
             raise RuntimeError("state: nothing was recorded in this journal yet; write a delta first")
-        parts = self.columns, self.failures, self.pending, self.searches, self.floors
+        parts = self.columns, self.failures, [*self.pending, *self.lost], self.searches, self.floors
         return State(self.fingerprint, self.core, *parts)
 
     @property
     def mark(self) -> Mark:
         """The moment up to which the journal goes; it does not say how far each search was by then."""
-        pending = frozenset(trial.id for trial in self.pending)
+        pending = frozenset(trial.id for trial in [*self.pending, *self.lost])
         best = self.leaders[-1][0] if self.leaders else None
         return Mark(self.n, self.core.trials if self.core else 0, pending, best)
 
@@ -152,7 +153,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
     meta = tables.read_meta(db, path)
     columns, failures, floors = tables.read_rows(db, path, meta)
     times, asks, proposers = read_events(db, path, len(columns.x))
-    core = meta.get("core")
+    core, pending = meta.get("core"), tables.read_pending(db, path)
     if core is None and (len(columns.x) or asks):
         raise damaged(path, "expected an entry core, got none beside rows and events")
     return Recorded(
@@ -165,7 +166,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         core=None if core is None else _core(path, core),
         columns=columns,
         failures=failures,
-        pending=tables.read_pending(db, path),
+        pending=[trial for trial in pending if trial.possible],
         searches=tables.read_searches(db, path),
         leaders=tables.read_leaders(db, path, len(columns.x)),
         checks=tables.read_checks(db, path, len(columns.x)),
@@ -175,6 +176,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         proposers=proposers,
         floors=floors,
         reports=read_reports(db, path),
+        lost=[trial for trial in pending if not trial.possible],
     )
 
 

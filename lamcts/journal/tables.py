@@ -4,6 +4,7 @@ What trials reported on their way stands in on_the_way.py.
 """
 
 import sqlite3
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from lamcts.observations import Columns
 from lamcts.optimizer.state import Delta, SearchState, Waiting
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.standing import FAILED, KINDS, OK
+from lamcts.spaces.values import brief
 from lamcts.types import Floats, Rows
 
 WIDTHS = {"losses": 1, "constraints": 0}  # numbers of a row before its seconds, where a run says nothing else
@@ -142,12 +144,17 @@ def put_pending(db: sqlite3.Connection, delta: Delta, sampler: str) -> None:
 
 
 def read_pending(db: sqlite3.Connection, path: str) -> list[Waiting]:
+    """Return the trials that are out; RuntimeWarning where some have no point, as older versions wrote them."""
     found = PENDING.read(db, path)
     x = matrix(path, "pending trials", [row[3] for row in found], least=0)
-    in_cube(path, "pending trials", x)
     integers(path, "pending trials", [row[:2] for row in found])
     notes = [unpack(row[2], path, "a note") for row in found]
-    return [Waiting(row[0], point, row[1], note) for row, point, note in zip(found, x, notes, strict=True)]
+    trials = [Waiting(row[0], point, row[1], note) for row, point, note in zip(found, x, notes, strict=True)]
+    lost = [trial.id for trial in trials if not trial.possible]
+    if lost:
+        text = f"the journal {path} has pending trials without a point ({brief(lost)}): expected coordinates within "
+        warnings.warn(f"{text}[0, 1]; they are left out, and a run that goes on forgets them", RuntimeWarning, 2)
+    return trials
 
 
 # Live searches, and their logs, an entry a row ----------------------------------------------------------------------

@@ -3,7 +3,8 @@
 `k(z, t) = exp(-sum_c w_c [z_c != t_c]) matern(r)`, one weight a category c, and r the distance of the numbers in length
 scales (the transformed overlap kernel of Casmopolitan, arXiv 2102.07188 eq. 3, with the product over categories).
 
-Letters: n rows in the model, m rows asked about, p parameters, c categories, w options of all categories, q numbers.
+Letters: n rows in the model, m rows asked about, p parameters, c categories, w options of all categories, v
+columns of orders, q numbers.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.models.gp import factor, matern, profiled_signal
+from lamcts.models.options import Options
 from lamcts.models.orders import features, widths
 from lamcts.spaces.base import distance
 from lamcts.spaces.parameters import Mask, Parameters
@@ -22,28 +24,32 @@ MIDDLE = 0.5  # of a number's range: what stands for one that is not active
 
 
 class Inputs(NamedTuple):
-    """Rows as the kernel takes them: which option of each category, as ones in `hot` [n, w], and `numbers` [n, q].
+    """Rows as the kernel takes them: the option of each category in `options` [n, c], and `numbers` [n, q].
 
-    Orders are categories too, several each (`orders.py`): in `hot` they have what two of them may share.
+    An option is its number among the options of all categories. Orders are categories too, several each (`orders.py`):
+    in `orders` [n, v] they have what two of them may share.
     """
 
-    hot: Floats
+    options: Rows
+    orders: Floats
     numbers: Floats
 
     def __len__(self) -> int:
-        return len(self.hot)
+        return len(self.options)
 
     def at(self, rows: Rows) -> "Inputs":
-        return Inputs(self.hot[rows], self.numbers[rows])
+        return Inputs(self.options[rows], self.orders[rows], self.numbers[rows])
 
     def joined(self, other: "Inputs") -> "Inputs":
-        return Inputs(np.vstack([self.hot, other.hot]), np.vstack([self.numbers, other.numbers]))
+        options, orders = np.vstack([self.options, other.options]), np.vstack([self.orders, other.orders])
+        return Inputs(options, orders, np.vstack([self.numbers, other.numbers]))
 
 
 class Coding:
     """Makes inputs of codes. A category that is not active has an option of its own for that.
 
-    ordered [q]: the parameters behind the columns of `numbers`. owner [w]: the category behind a column of `hot`.
+    ordered [q]: the parameters behind the columns of `numbers`. owner [w + v]: the category of each option, and of each
+    column of `orders`.
 
     Where the space has inactive parameters, a number that is not active lies in the middle of its range, and whether it
     is active is a category beside the others.
@@ -72,11 +78,10 @@ class Coding:
     def __call__(self, z: Floats, active: Mask | None = None) -> Inputs:
         """Return the inputs of codes `z` [n, p]; active [n, p]: None asks the space."""
         active = self._parameters.active(z) if active is None else active
-        hot = np.zeros((len(z), int(self._offsets[-1])))
         options = np.hstack([np.where(active[:, self._categories], self._places(z) + 1, 0), active[:, self._switched]])
-        hot[np.arange(len(z))[:, None], self._offsets[:-1] + options] = 1.0
         groups = [features(z[:, part], active[:, part.start]) for part in self._orders]
-        return Inputs(np.hstack([hot, *groups]) if groups else hot, np.where(active, z, MIDDLE)[:, self.ordered])
+        orders = np.hstack(groups) if groups else np.empty((len(z), 0))
+        return Inputs(self._offsets[:-1] + options, orders, np.where(active, z, MIDDLE)[:, self.ordered])
 
     def _places(self, z: Floats) -> Rows:
         """Return the number of each category's option in codes `z` [n, p], [n, c]."""
@@ -95,17 +100,38 @@ class HammingHyper:
     noise: float
 
 
-def overlap(a: Floats, b: Floats, columns: Floats) -> Floats:
-    """Return `exp(-sum_c w_c [a_c != b_c])` [n, m] of one-hot rows; `columns` [w] holds each column's weight.
+class Overlap:
+    """The categories' part of the kernel between the model's rows and others; `size` is w + v."""
 
-    All rows have the norm 1 in each category, so that the sum of weights is the same for all.
-    """
-    total = float((columns * a[:1] * a[:1]).sum()) if len(a) else 0.0
-    equal = (a * columns) @ b.T  # [n, m]
-    equal -= total
-    np.minimum(equal, 0.0, out=equal)
-    result: Floats = np.exp(equal, out=equal)
-    return result
+    def __init__(self, inputs: Inputs, size: int) -> None:
+        self._inputs, self._kinds = inputs, size - inputs.orders.shape[1]
+        self._options = Options(inputs.options, self._kinds)
+
+    def __call__(self, others: Inputs, columns: Floats) -> Floats:
+        """Return `exp(-sum_c w_c [a_c != b_c])` [n, m]; `columns` [w + v] holds the weight of each option or column.
+
+        All rows have the norm 1 in each category, so that the sum of weights is the same for all.
+        """
+        weights, of_orders = columns[: self._kinds], columns[self._kinds :]
+        equal, orders = self._options.shared(others.options, weights), self._inputs.orders
+        first = self._inputs.options[:1].ravel()
+        total = float(np.bincount(first, weights[first], len(weights)).sum())
+        if len(of_orders):
+            equal += (orders * of_orders) @ others.orders.T
+            total += float((of_orders * orders[:1] * orders[:1]).sum())
+        equal -= total
+        np.minimum(equal, 0.0, out=equal)
+        result: Floats = np.exp(equal, out=equal)
+        return result
+
+    def sums(self, pairs: Floats, owner: Rows, categories: int) -> Floats:
+        """Return for each category the sum of symmetric `pairs` [n, n] over what two rows share in it, [c]."""
+        used, shared = self._options.sums(pairs)
+        orders = self._inputs.orders
+        if orders.shape[1]:
+            shared = np.concatenate([shared, np.einsum("ij,ij->j", pairs @ orders, orders)])
+            used = np.concatenate([used, np.arange(self._kinds, len(owner))])
+        return np.asarray(np.bincount(owner[used], shared, categories), np.float64)
 
 
 class HammingPosterior:
@@ -114,13 +140,17 @@ class HammingPosterior:
     def __init__(self, inputs: Inputs, y: Floats, hyper: HammingHyper, owner: Rows) -> None:
         self.inputs, self.y, self.hyper, self._owner = inputs, y, hyper, owner
         self._columns = hyper.weights[owner] if len(owner) else np.empty(0)
-        self.root = factor(self._correlate(inputs, inputs), hyper.noise)  # [n, n], lower
+        self.root = factor(self._correlate(inputs), hyper.noise)  # [n, n], lower
         ones = self.whiten(np.ones((len(y), 1)))[:, 0]
         white = self.whiten(y[:, None])[:, 0]
         self.mean = float(ones @ white / (ones @ ones))
         white = white - self.mean * ones
         self.signal = profiled_signal(float(white @ white), len(y))
         self.white = white  # [n], L^-1 (y - mean)
+
+    @cached_property
+    def _overlap(self) -> Overlap:
+        return Overlap(self.inputs, len(self._owner))
 
     @cached_property
     def weights(self) -> Floats:
@@ -139,7 +169,7 @@ class HammingPosterior:
 
     def moments(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """Return the posterior mean and variance of the noise-free loss at some rows, both [m]."""
-        cross = self._correlate(self.inputs, inputs)  # [n, m]
+        cross = self._correlate(inputs)  # [n, m]
         mean = self.mean + self.weights @ cross
         white = self.whiten(np.asfortranarray(cross))
         variance = self.signal * (1.0 - np.einsum("ij,ij->j", white, white))
@@ -155,7 +185,7 @@ class HammingPosterior:
 
         lengths = self.hyper.lengths
         own, here = self.inputs.numbers / lengths, inputs.numbers / lengths  # [n, q], [m, q]
-        shared = overlap(self.inputs.hot, inputs.hot, self._columns)  # [n, m]
+        shared = self._overlap(inputs, self._columns)  # [n, m]
         cross = shared * matern(own, here)
         white = self.whiten(np.asfortranarray(cross))
         solved = dtrsm(1.0, self.root, white, lower=1, trans_a=1)  # [n, m]
@@ -173,7 +203,7 @@ class HammingPosterior:
 
     def likeness(self, inputs: Inputs) -> Floats:
         """Return the correlation of some rows with that of the model's own rows that is most like each, [m]."""
-        result: Floats = self._correlate(self.inputs, inputs).max(0)
+        result: Floats = self._correlate(inputs).max(0)
         return result
 
     def fitted(self) -> Floats:
@@ -196,7 +226,7 @@ class HammingPosterior:
         new = object.__new__(HammingPosterior)
         new.hyper, new._owner, new._columns = self.hyper, self._owner, self._columns
         new.mean, new.signal = self.mean, self.signal
-        cross = self._correlate(self.inputs, inputs)  # [n, k]
+        cross = self._correlate(inputs)  # [n, k]
         expected = self.mean + self.weights @ cross
         white = self.whiten(np.asfortranarray(cross))
         corner = factor(self._correlate(inputs, inputs) - white.T @ white, self.hyper.noise)  # [k, k]
@@ -207,8 +237,10 @@ class HammingPosterior:
         new.white = np.concatenate([self.white, np.zeros(k)])  # what came out as expected tells nothing new
         return new
 
-    def _correlate(self, a: Inputs, b: Inputs) -> Floats:
-        kernel = overlap(a.hot, b.hot, self._columns)
-        if a.numbers.shape[1]:
-            kernel *= matern(a.numbers / self.hyper.lengths, b.numbers / self.hyper.lengths)
+    def _correlate(self, inputs: Inputs, to: Inputs | None = None) -> Floats:
+        """Return the kernel between the model's own rows, or the rows `to`, and others, [n, m]."""
+        own, overlap = (self.inputs, self._overlap) if to is None else (to, Overlap(to, len(self._owner)))
+        kernel = overlap(inputs, self._columns)
+        if own.numbers.shape[1]:
+            kernel *= matern(own.numbers / self.hyper.lengths, inputs.numbers / self.hyper.lengths)
         return kernel

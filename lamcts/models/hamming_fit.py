@@ -11,7 +11,7 @@ import numpy as np
 
 from lamcts.models.fit import EVALUATIONS, NO_FACTOR
 from lamcts.models.gp import SIGNAL_SHAPE, profiled_signal
-from lamcts.models.hamming import HammingHyper, Inputs, overlap
+from lamcts.models.hamming import HammingHyper, Inputs, Overlap
 from lamcts.types import Floats, Rows
 
 ORDER_SPREAD, ORDER_NOISE = 3.0, 0.01  # times those of categories, where there are orders (tuned: of five tours of 12
@@ -117,7 +117,7 @@ class Loss:
     """
 
     def __init__(self, inputs: Inputs, y: Floats, owner: Rows, prior: HammingPrior, shared: float = 0.0) -> None:
-        self.hot, self.y, self.owner = inputs.hot, y, owner
+        self.inputs, self.y, self.owner, self._overlap = inputs, y, owner, Overlap(inputs, len(owner))
         self.numbers = inputs.numbers - inputs.numbers.mean(0)
         self.categories = int(owner[-1]) + 1 if len(owner) else 0
         q = self.numbers.shape[1]
@@ -161,7 +161,7 @@ class Loss:
     def _correlate(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return the kernel [n, n], and its derivative along a log length over the squared scaled distance, [n, n]."""
         columns = np.exp(theta[: self.categories])[self.owner] if self.categories else np.empty(0)
-        kernel = overlap(self.hot, self.hot, columns)
+        kernel = self._overlap(self.inputs, columns)
         if not self.numbers.shape[1]:
             return kernel, np.empty((0, 0))
         scaled = self.numbers * np.exp(-theta[self.categories : -1])
@@ -176,8 +176,7 @@ class Loss:
     def _by_weights(self, both: Floats, theta: Floats) -> Floats:
         if not self.categories:
             return np.empty(0)
-        shared = np.einsum("ij,ij->j", both @ self.hot, self.hot)  # [w], over pairs that share an option
-        unequal = both.sum() - np.bincount(self.owner, shared, self.categories)
+        unequal = both.sum() - self._overlap.sums(both, self.owner, self.categories)
         result: Floats = -np.exp(theta[: self.categories]) * unequal / 2
         return result
 

@@ -23,8 +23,9 @@ def expected_hypervolume(mean: Floats, sd: Floats, cells: Cells) -> Floats:
     volumes = np.ones((len(cells.lower), len(mean)))
     for j, (low, high) in enumerate(zip(cells.lower.T, cells.upper.T, strict=True)):
         levels, place = np.unique(np.r_[low, high], return_inverse=True)
-        gains = [expected_improvement(mean[:, j], sd[:, j], to) if np.isfinite(to) else 0.0 * sd[:, j] for to in levels]
-        below, above = np.stack(gains)[place.reshape(2, -1)]  # [b, m] each
+        gains, finite = np.zeros((len(levels), len(mean))), np.isfinite(levels)
+        gains[finite] = expected_improvement(mean[:, j], sd[:, j], levels[finite, None])
+        below, above = gains[place.reshape(2, -1)]  # [b, m] each
         volumes *= np.maximum(above - below, 0.0)
     total: Floats = volumes.sum(0)
     return total

@@ -35,10 +35,10 @@ class Optimizer:
     space: the points to choose from, such as `Box(-5, 10, dim=20)`.
     maximize: whether higher values are better (False).
     sampler: the local search inside the region that the tree selects: a name or a `Sampler` ("auto": see
-        `samplers.auto`; ours); paper: TuRBO-1.
+        `samplers.default`; ours); paper: TuRBO-1.
     tree: how the space is split: a `LatentTree`, or None ("auto": one; beside the default for reals it is but a map).
     seed: one number governs every draw (None: a fresh one, kept in `self.seed`).
-    n_init: size of the initial design (None: 1, the centre, for `GpCma`; else 2 d as TuRBO, 10 to 100, for d parameters;
+    n_init: size of the initial design (None: 1, the centre, for `GpCma`; else 2 d as TuRBO, 10 to 100, of d parameters;
         d + 2, 8 to 12, if half, or some of at most 20, are discrete; d + 1 under constraints; points); paper: 30.
     design: its kind ("sobol"; or "lhs", "uniform"); untuned; paper: TuRBO's is "lhs".
     x0: a point, or several, to evaluate first; they count in `n_init` (None; points of the space).
@@ -227,7 +227,7 @@ class Optimizer:
         if len(self.seen) or self._trials.issued or self._designed:
             raise RuntimeError("expected a fresh optimizer, this one was used; make a new one")
         arguments.check_fingerprint(state.fingerprint, self.fingerprint())
-        check_consistent(state, self.design.n, REASONS)
+        check_consistent(state := state.widened(self.space.dim), self.design.n, REASONS)
         try:
             self._load(state)
         except Exception as error:  # of a sampler of anybody's
@@ -244,7 +244,7 @@ class Optimizer:
     def load(cls, path: str | os.PathLike[str], **parts: Any) -> "Optimizer":
         """Return the optimizer that `save` wrote; it goes on bit for bit.
 
-        parts: space, sampler, tree of that run, where they are not of lamcts. ValueError for others, or no such file.
+        parts: space, sampler, tree of that run, where `save` warns (own classes). ValueError for others, or no file.
         """
         arguments.refuse_unknown(parts, PARTS, "Optimizer.load")
         settings, state = saved.read(path)
@@ -273,8 +273,8 @@ class Optimizer:
         )
 
     def _core(self) -> Core:
-        searches = self._searches.next, list(self._searches.converged)
-        return Core(self._trials.issued, self._designed, save(self._rng), *searches, placements=dict(self.placements))
+        counts = self._trials.issued, self._designed, save(self._rng), self._searches.next, [*self._searches.converged]
+        return Core(*counts, placements=dict(self.placements))
 
     def _load(self, state: State) -> None:
         core = state.core
@@ -283,9 +283,9 @@ class Optimizer:
         self.seen.floors |= state.floors
         self.placements |= core.placements
         self._designed, self._rng = int(core.designed), restore(core.rng)
-        self._trials.load(int(core.trials), state.pending)
+        self._trials.load(int(core.trials), state.out)
         self._searches.next, self._searches.converged = int(core.searches), list(core.converged)
-        self._searches.load(state.searches, Region(self.space, (), self.seen.good))
+        self._searches.load(state.searches, Region(self.space, (), self.seen.good), state.lost)
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 

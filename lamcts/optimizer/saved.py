@@ -4,20 +4,32 @@ The state is held against the settings by its fingerprint, and every byte of the
 """
 
 import json
+import math
 import os
+import warnings
+import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from lamcts.observations import Columns
 from lamcts.optimizer.state import State
 
 MAGIC = "lamcts optimizer"
 COLUMN = "column "  # what the names of the arrays of rows begin with
+NAMES = ("text", "pending", *(f"{COLUMN}{name}" for name in ("y", *Columns._fields)))
+RATIO = 100  # of bytes unpacked to bytes of the file: more is refused (untuned: equal numbers reach 1,000)
+FREE = 2**30  # bytes unpacked, up to which any ratio is taken (untuned: 1e6 rows of 100 coordinates)
+FREE_TEXT = 2**26  # the same of the text, which takes up to 30 times as much in memory (untuned)
 
 
 def write(path: str | os.PathLike[str], settings: dict[str, Any], state: State) -> None:
-    """Write a file, whole or not at all: one of the same name is replaced once the new one is complete."""
+    """Write a file, whole or not at all: one of the same name is replaced once the new one is complete.
+
+    UserWarning where `read` will need parts that no file can hold, such as a space with tuples as options.
+    """
     place = Path(os.path.realpath(os.fsdecode(path)))  # a link stays one
     if place.is_dir():
         raise ValueError(f"save: expected the path of a file, got {os.fsdecode(path)!r}, which is a folder")
@@ -40,13 +52,17 @@ def write(path: str | os.PathLike[str], settings: dict[str, Any], state: State) 
         os.replace(draft, place)
     finally:
         draft.unlink(missing_ok=True)
+    if foreign := list(settings["foreign"]):
+        given = ", ".join(f"{name}=..." for name in foreign)
+        text = f"save: the file does not hold the {' and the '.join(foreign)}; load it by Optimizer.load(path, {given})"
+        warnings.warn(text, UserWarning, stacklevel=3)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the settings and the state of a file; ValueError where it is no such file, or was damaged."""
     try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:  # its own handle it may leave open
-            arrays = {name: file[name] for name in file.files}
+        with zipfile.ZipFile(path) as file:
+            arrays = _arrays(file, os.path.getsize(path))
         text = json.loads(arrays["text"].tobytes())
         if text["file"] != MAGIC:
             raise ValueError(f"it is {text['file']!r}")
@@ -54,6 +70,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
         state["columns"] = {
             name.removeprefix(COLUMN): array for name, array in arrays.items() if name.startswith(COLUMN)
         }
+        if len({len(column) for column in state["columns"].values()}) != 1:
+            raise ValueError("expected columns of one length")
         for trial, x in zip(state["pending"], arrays["pending"], strict=True):
             trial["x"] = x
         return text["settings"], state
@@ -63,3 +81,31 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
         raise ValueError(
             f"{os.fsdecode(path)}: expected a file that Optimizer.save wrote, it is another or damaged ({error})"
         ) from error
+
+
+def _arrays(file: zipfile.ZipFile, packed: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a state from a file of `packed` bytes; what else is in it stays unread."""
+    found = {name: file.getinfo(f"{name}.npy") for name in NAMES if f"{name}.npy" in file.namelist()}
+    sizes = {name: info.file_size for name, info in found.items()}
+    for free, size in ((FREE, sum(sizes.values())), (FREE_TEXT, sizes.get("text", 0))):
+        if size > max(free, RATIO * packed):
+            raise ValueError(f"expected at most {max(free, RATIO * packed)} bytes once unpacked, got {size}")
+    arrays = {}
+    for name, info in found.items():
+        with file.open(info) as member:
+            _check_header(member, info.file_size)
+        with file.open(info) as member:
+            arrays[name] = np.lib.format.read_array(member, allow_pickle=False)
+            if member.read(1):  # the end is read too: the checksum is compared there
+                raise ValueError(f"expected {name} to end with its array")
+    return arrays
+
+
+def _check_header(member: IO[bytes], size: int) -> None:
+    """Raise ValueError where an array would need other bytes than are in the file."""
+    version = np.lib.format.read_magic(member)
+    if version != (1, 0):
+        raise ValueError(f"expected an array of format 1.0, got {version}")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+    if member.tell() + math.prod(shape) * dtype.itemsize != size and not dtype.hasobject:
+        raise ValueError(f"expected {math.prod(shape)} numbers of {dtype}, got {size} bytes")

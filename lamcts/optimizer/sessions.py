@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.observations import Observations
-from lamcts.optimizer.state import Mark, SearchState
+from lamcts.optimizer.state import Mark, SearchState, Waiting
 from lamcts.regions.region import Region
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler, Session
+from lamcts.samplers.parts.bounded_columns import BoundedColumns
 from lamcts.samplers.scalarised import fitting
 from lamcts.types import Floats
 
@@ -43,12 +44,14 @@ class LocalSearches:
     """
 
     def __init__(self, sampler: Sampler, seen: Observations, seed: int) -> None:
-        self.sampler, self.seen, self.seed = fitting(sampler, seen), seen, seed
+        self.sampler, self.seed = fitting(sampler, seen), seed
+        self.seen = seen if seen.plain else BoundedColumns(seen)
         self.live: dict[int, Search] = {}
         self.converged: list[int] = []  # rows at which searches have converged
         self.proposers: dict[int, str] = {}  # row told here -> the part of its search that proposed it
         self.next = 0
         self._restored: set[int] = set()  # searches from a state that have not been asked since
+        self._warned = False  # of proposals without a point
 
     # Where they are -------------------------------------------------------------------------------------------------
 
@@ -106,6 +109,7 @@ class LocalSearches:
             x, notes = self.live[number].session.ask(n)
             if len(x) != len(notes):
                 raise ValueError(f"{self.sampler!r}: expected a note to each of {len(x)} points, got {len(notes)}")
+            proposal = self._possible(number, Proposal(x, notes))
         except Exception as error:
             self.end(number)
             if number in self._restored:
@@ -113,7 +117,21 @@ class LocalSearches:
                 raise ValueError(f"state: search {number} cannot go on from what was saved ({what})") from error
             raise
         self._restored.discard(number)
-        return Proposal(x, notes)
+        return proposal
+
+    def _possible(self, number: int, proposal: Proposal) -> Proposal:
+        """Return what is within [0, 1] of a proposal; the search forgets the rest, and the run warns once."""
+        x = np.asarray(proposal.x, float).reshape(len(proposal.notes), self.seen.dim)
+        within = ((x >= 0) & (x <= 1)).all(axis=1)
+        if np.all(within):
+            return proposal
+        if not self._warned:
+            what = f"{self.sampler!r} proposed no point: expected coordinates within [0, 1], got {x[~within][0]}"
+            cure = "another point is drawn; where values are near the largest float, return nan or a smaller penalty"
+            warnings.warn(f"{what}; {cure}", RuntimeWarning, stacklevel=6)
+        self._warned = True
+        self.live[number].session.forget([proposal.notes[i] for i in np.flatnonzero(~within)])
+        return Proposal(x[within], [proposal.notes[i] for i in np.flatnonzero(within)])
 
     def _start(self, region: Region) -> int:
         number, self.next = self.next, self.next + 1
@@ -201,8 +219,8 @@ class LocalSearches:
         """Return the revision of each search and the length of its log."""
         return {number: (search.revision, len(search.session.log)) for number, search in self.live.items()}
 
-    def load(self, states: dict[int, SearchState], whole: Region) -> None:
-        """Take over saved searches. Each is moved to its region before it is next asked."""
+    def load(self, states: dict[int, SearchState], whole: Region, lost: Iterable[Waiting] = ()) -> None:
+        """Take over saved searches, which forget the `lost`. Each is moved to its region before it is next asked."""
         for number, saved in sorted(states.items()):
             session = self.sampler.restore(saved.session, list(saved.log), whole, self.seen)
             row = session.incumbent
@@ -210,6 +228,8 @@ class LocalSearches:
                 raise ValueError(f"search {number}: expected an incumbent that is a row that succeeded, got {row!r}")
             self._restored.add(number)
             self.live[number] = Search(session, None if saved.first is None else self._point(saved.first))
+        for trial in lost:
+            self.forget(trial.session, trial.note)
 
     def _point(self, first: list[float]) -> Floats:
         return np.array(first, float).reshape(self.seen.dim)

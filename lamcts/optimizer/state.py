@@ -4,10 +4,12 @@ An optimizer gives them and takes a state; a journal writes deltas and reads a s
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import index
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.observations import Columns
 from lamcts.outcomes.standing import FAILED, KINDS, OK, PRUNED
@@ -25,6 +27,11 @@ class Waiting:
     x: Floats
     session: int
     note: Any
+
+    @property
+    def possible(self) -> bool:
+        """Whether its coordinates are numbers within [0, 1]."""
+        return bool(((self.x >= 0) & (self.x <= 1)).all())
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,21 @@ class State:
                 f"state: expected what state_dict() returned, got {_short(state)} ({_said(error)})"
             ) from None
 
+    @property
+    def out(self) -> list[Waiting]:
+        """The pending trials that can be evaluated."""
+        return [trial for trial in self.pending if trial.possible]
+
+    @property
+    def lost(self) -> list[Waiting]:
+        """The pending trials without a point: older versions wrote some to journals."""
+        return [trial for trial in self.pending if not trial.possible]
+
+    def widened(self, dim: int) -> "State":
+        """Return the state for points of `dim` numbers: a journal without rows does not store their width."""
+        x = self.columns.x
+        return self if len(x) else replace(self, columns=self.columns._replace(x=x.reshape(0, dim)))
+
 
 def _arrays(columns: Columns) -> dict[str, Any]:
     """Return the columns by name; where there is one loss and no constraint it is `y`, and says which rows failed.
@@ -112,19 +134,37 @@ def _arrays(columns: Columns) -> dict[str, Any]:
 
 
 def _columns(columns: Any, dim: int, losses: int, constraints: int) -> Columns:
-    x = np.asarray(columns["x"], float).reshape(-1, dim)
+    x = _numbers(columns, "x").reshape(-1, dim)
     n, plain = len(x), losses == 1 and not constraints
-    f = np.asarray(columns["y" if plain else "f"], float).reshape(n, losses)
-    g = np.empty((n, 0)) if plain else np.asarray(columns["g"], float).reshape(n, constraints)
-    told = columns.get("kind") if plain else columns["kind"]
-    kind = np.where(np.isfinite(f[:, 0]), OK, FAILED) if told is None else np.asarray(told, np.int64).reshape(n)
-    trial, source = (np.asarray(columns[name], np.int64).reshape(n) for name in ("trial", "source"))
-    return Columns(x, f, np.asarray(columns["seconds"], float).reshape(n), trial, source, g, kind)
+    f = _numbers(columns, "y" if plain else "f").reshape(n, losses)
+    g = np.empty((n, 0)) if plain else _numbers(columns, "g").reshape(n, constraints)
+    known = plain and columns.get("kind") is None
+    kind = np.where(np.isfinite(f[:, 0]), OK, FAILED) if known else _integers(columns, "kind").reshape(n)
+    trial, source = (_integers(columns, name).reshape(n) for name in ("trial", "source"))
+    return Columns(x, f, _numbers(columns, "seconds").reshape(n), trial, source, g, kind)
+
+
+def _numbers(columns: Any, name: str) -> Floats:
+    found = np.asarray(columns[name])
+    if found.dtype.kind not in "fiu":
+        raise ValueError(f"{name}: expected numbers, got {found.dtype}")
+    return found.astype(float)
+
+
+def _integers(columns: Any, name: str) -> NDArray[np.int64]:
+    found = np.asarray(columns[name])
+    numbers = found.astype(np.int64) if found.dtype.kind in "iu" else np.empty(0, np.int64)
+    if not np.array_equal(numbers, found):
+        raise ValueError(f"{name}: expected whole numbers, got {brief(found)}")
+    return numbers
 
 
 def _waiting(trial: Any, dim: int) -> Waiting:
-    x = np.asarray(trial["x"], float).reshape(dim)
-    return Waiting(int(trial["id"]), x, int(trial["session"]), trial["note"])
+    x = _numbers(trial, "x").reshape(dim)
+    waiting = Waiting(index(trial["id"]), x, index(trial["session"]), trial["note"])
+    if not waiting.possible:
+        raise ValueError(f"pending trial {waiting.id}: expected coordinates within [0, 1], got {brief(x.tolist())}")
+    return waiting
 
 
 def _short(state: Any) -> str:
@@ -141,7 +181,7 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
     core, columns = state.core, state.columns
     n, told = len(columns.x), set(columns.trial.tolist())
     out = [trial.id for trial in state.pending]
-    x = np.vstack([columns.x, *(trial.x[None] for trial in state.pending)])
+    x = np.vstack([columns.x, *(trial.x[None] for trial in state.out)])
     rows, pruned = [*state.failures, *core.converged, *state.floors], columns.kind == PRUNED
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),

@@ -178,8 +178,9 @@ def knee(f: Floats) -> int:
     on = np.flatnonzero(non_dominated(np.where(np.isfinite(f), f, np.nan)))
     if not len(on):
         raise ValueError("knee: expected at least one row of finite numbers, got none")
-    low, high = f[on].min(0), f[on].max(0)
-    scaled = (f[on] - low) / np.where(high > low, high - low, 1.0)  # [rows, m], 0 the best
+    f = f[on] * np.where(np.abs(f[on]).max(0) > 1, 0.25, 1.0)  # exact, and differences do not overflow
+    low, high = f.min(0), f.max(0)
+    scaled = (f - low) / np.where(high > low, high - low, 1.0)  # [rows, m], 0 the best
     below = 1 - scaled.sum(1)  # sqrt(m) times the distance to the plane
     bend = np.round(np.maximum(below, 0) / ROUNDING)  # whole numbers: equal up to rounding is equal
     even = np.round(scaled.max(1) / ROUNDING)

@@ -46,9 +46,10 @@ class Constraint:
         """Return the constraint of a text such as "stress <= 250" or "gap == 0 +- 1e-3"."""
         found = WORDS.fullmatch(words) if isinstance(words, str) else None
         if found is None or found[1][-1] in "<>=":
+            why = "" if found is None else "; a name cannot end with '<', '>' or '='"
             raise ValueError(
                 "constraints: expected 'name <= number', 'name >= number' or 'name == number +- tolerance', "
-                f"got {safe_repr(words):.60}"
+                f"got {safe_repr(words):.60}{why}"
             )
         name, sign, bound, tolerance = found.groups()
         relation = RELATIONS[sign]

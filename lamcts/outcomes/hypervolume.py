@@ -41,6 +41,11 @@ def _volume(front: Floats, reference: Floats) -> float:
         if len(reference) > OWN:
             raise MissingExtra.of("moocore", "pareto") from None
         return _dominated(front, reference)
+    with _unbounded():
+        if not np.isfinite(np.prod(reference - front.min(0))):  # moocore says nan there, or ends the process
+            power = np.frexp(np.maximum(np.abs(front).max(0), np.abs(reference)))[1] + 1
+            small = float(fast(np.ldexp(front, -power), ref=np.ldexp(reference, -power)))
+            return float(np.ldexp(small, int(power.sum())))
     return float(fast(front, ref=reference))
 
 
@@ -101,9 +106,10 @@ def default_reference(f: Floats) -> Floats:
     if not len(front):
         raise ValueError("f: expected at least one row without nan, got none; give a reference")
     worst = front.max(0)
-    extent = worst - front.min(0)
     size = np.where(worst == 0, 1.0, np.abs(worst))
-    result: Floats = worst + MARGIN * np.where(extent > 0, extent, size)
+    with _unbounded():
+        extent = worst - front.min(0)
+        result: Floats = np.minimum(worst + MARGIN * np.where(extent > 0, extent, size), np.finfo(float).max)
     return result
 
 
@@ -172,33 +178,43 @@ def _dominated(front: Floats, reference: Floats) -> float:
     """Return the volume that a front dominates: what is behind each cell's end in the first column."""
     lower, upper = _cut(front, reference)
     ended = upper[:, 0] < reference[0]  # the others have nothing behind them, and may be without a lower end
-    sides = np.c_[reference[0] - upper[ended, 0], upper[ended, 1:] - lower[ended, 1:]]
-    return float(_product(sides).sum())
+    with _unbounded():
+        sides = np.c_[reference[0] - upper[ended, 0], upper[ended, 1:] - lower[ended, 1:]]
+        return float(_product(sides).sum())
 
 
 def _gained(candidates: Floats, cells: Cells) -> Floats:
     """Return the volume of what the candidates [k, m] dominate of the cells, [k]."""
     volume = np.ones((len(candidates), len(cells.upper)))
-    for mine, lower, upper in zip(candidates.T, cells.lower.T, cells.upper.T, strict=True):
-        with np.errstate(over="ignore"):  # infinite is what a volume beyond all floats is
-            volume *= np.maximum(upper - np.maximum(mine[:, None], lower), 0)
-    result: Floats = volume.sum(1)
+    with _unbounded():
+        for mine, lower, upper in zip(candidates.T, cells.lower.T, cells.upper.T, strict=True):
+            side = np.maximum(upper - np.maximum(mine[:, None], lower), 0)
+            volume = np.where((side == 0) | (volume == 0), 0.0, volume * side)
+        result: Floats = volume.sum(1)
     return result
 
 
 def _alone(front: Floats, i: int, reference: Floats) -> float:
     """Return what row i of a front dominates alone: its box, less what others dominate inside it."""
     inside = np.maximum(np.delete(front, i, axis=0), front[i])
-    return float(_product(reference - front[i])) - _dominated(*_front(inside, reference))
+    with _unbounded():
+        own = float(_product(reference - front[i]))
+    return own - _dominated(*_front(inside, reference)) if np.isfinite(own) else own
 
 
 def _between(front: Floats, reference: Floats) -> Floats:
     """Return what each row of a front [n, 2], in order, dominates alone: up to its neighbours."""
     across, up = front.T
-    return _product(np.stack([np.r_[across[1:], reference[0]] - across, np.r_[reference[1], up[:-1]] - up], axis=1))
+    with _unbounded():
+        return _product(np.stack([np.r_[across[1:], reference[0]] - across, np.r_[reference[1], up[:-1]] - up], axis=1))
 
 
 def _product(sides: Floats) -> Floats:
-    with np.errstate(over="ignore"):  # infinite is what a volume beyond all floats is
-        result: Floats = np.prod(sides, axis=-1)
+    with _unbounded():
+        result: Floats = np.where((sides == 0).any(-1), 0.0, np.prod(sides, axis=-1))
     return result
+
+
+def _unbounded() -> np.errstate:
+    """Return a context for volumes: one beyond all floats is infinite, and 0 times it is 0."""
+    return np.errstate(over="ignore", invalid="ignore")

@@ -108,7 +108,8 @@ def nothing_left(space: Space, seen: Observations) -> str:
         )
     if seen.repeat:
         return "found no point of the space whose key is not None"
-    return f"found no key that is new, {seen.distinct} are known; repeat=True allows repeats"
+    what = "key" if hasattr(space, "key") else "point"  # of a range with few floats
+    return f"found no {what} that is new, {seen.distinct} are known; repeat=True allows repeats"
 
 
 def _listed(space: Space, seen: Observations) -> Floats | None:

@@ -22,6 +22,7 @@ from lamcts.types import Floats, Rows, whole_number
 FEWEST_START, MOST_START = 8, 12  # results to begin with, where p + 2 would be fewer or more (the most: tuned)
 CLIMBED, MUTATED, CHILDREN, DRAWN = 3, 5, 20, 100  # best rows whose exchanges and mutations are looked at, mutations of
 # each, draws of the whole space (untuned)
+KNOWN = 100  # best rows whose options are tried of a category with too many to try all (untuned)
 MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
 CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (untuned)
 ORDER_ROUNDS = 30  # where there are orders, which take as many moves as they have items (untuned)
@@ -146,11 +147,12 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
     def _propose(self, batch: Batch, surrogate: AnySurrogate) -> None:
         """Take the best candidate of the surrogate that believes in all points that are out, one after the other."""
         out = np.vstack([self.seen.pending_x()[-PENDING:], batch.x])
+        known = self.parameters.codes(self.seen.x[self._best(KNOWN)])
         while batch.open:
             if len(out):
                 surrogate = surrogate.believing(self.model.coding(self.parameters.codes(out)))
             looked = _Looked(surrogate, self.model, self._within, self._share)
-            self._climb(looked, looked.at(self._candidates()))
+            self._climb(looked, looked.at(self._candidates(known)), known)
             out = self._first_fresh(batch, looked.ranked())
             if not len(out) and self.progress.radius is not None:
                 self.progress.radius = None  # all that is near is known
@@ -169,23 +171,28 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
             return 0.0
         return LEAST_ITEMS / max(part.stop - part.start for part in orders)
 
-    def _candidates(self) -> Floats:
-        """Return codes near the best rows, and from anywhere, [m, p]."""
-        rng, rows = self.progress.rng, self.region.rows if len(self.region.rows) else self.seen.good
-        rows = rows if self.seen.plain else rng.permutation(rows)  # the rows of a front are level
-        rows = rows[np.argsort(self.seen.y[rows], kind="stable")[:MUTATED]]
+    def _best(self, n: int, rng: np.random.Generator | None = None) -> Rows:
+        """Return the `n` best rows of the region, or of all where it has none; rows that are level in drawn order."""
+        rows = self.region.rows if len(self.region.rows) else self.seen.good
+        rows = rows if rng is None else rng.permutation(rows)
+        return rows[np.argsort(self.seen.y[rows], kind="stable")[:n]]
+
+    def _candidates(self, known: Floats) -> Floats:
+        """Return codes near the best rows, and from anywhere, [m, p]; `known` as of `exchanges`."""
+        rng = self.progress.rng
+        rows = self._best(MUTATED, None if self.seen.plain else rng)  # the rows of a front are level
         best = self.parameters.codes(self.seen.x[rows])
-        near = [exchanges(self.parameters, z, rng) for z in best[:CLIMBED]]
+        near = [exchanges(self.parameters, z, rng, known) for z in best[:CLIMBED]]
         children = mutations(self.parameters, np.repeat(best, CHILDREN, axis=0), rng, MOVES)
         return np.vstack([*near, children, self.parameters.draw(DRAWN, rng)])
 
-    def _climb(self, looked: "_Looked", value: Floats) -> None:
+    def _climb(self, looked: "_Looked", value: Floats, known: Floats) -> None:
         """From the best candidates go to the best neighbour while it is better, then down the slope of the numbers."""
         order = np.argsort(-value, kind="stable")[:CLIMBS]
         tops = [(looked.z[-1][i], float(value[i])) for i in order]
         peaks = []
         for _ in range(ORDER_ROUNDS if self.parameters.orders else ROUNDS):
-            near = [exchanges(self.parameters, z, self.progress.rng) for z, _ in tops]
+            near = [exchanges(self.parameters, z, self.progress.rng, known) for z, _ in tops]
             found = np.split(looked.at(np.vstack(near)), np.cumsum([len(own) for own in near])[:-1])
             best = [int(own.argmax()) if len(own) else -1 for own in found]
             moving = [i for i, k in enumerate(best) if k >= 0 and found[i][k] > tops[i][1]]

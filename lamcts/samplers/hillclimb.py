@@ -11,7 +11,7 @@ from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.offspring import breed
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
-from lamcts.spaces.exchanges import exchanges
+from lamcts.spaces.exchanges import exchanges, is_long
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows, whole_number
 
@@ -65,7 +65,10 @@ class _HillClimbSession(LocalSession[HillClimb, _Progress]):
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
         tables = [table.part.start for table in self.parameters.tables]
-        endless = [levels is None and i not in tables for i, levels in enumerate(self.parameters.levels)]
+        endless = [
+            is_long(self.parameters, i) or (levels is None and i not in tables)
+            for i, levels in enumerate(self.parameters.levels)
+        ]
         self.endless = any(endless)
 
     @property

@@ -1,7 +1,7 @@
 """Real numbers between bounds: one (Float), or an array of them (Box)."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from lamcts.spaces.coded import Coded, text_of
 from lamcts.spaces.conditions import read_when
 from lamcts.spaces.steps import Steps
-from lamcts.spaces.values import brief, flag, real, whole
+from lamcts.spaces.values import brief, flag, real, steps_between, whole
 from lamcts.types import Floats, array_of
 
+COARSE = 2**40  # steps from float to float in a range below which different x may well be the same value (untuned)
 SIDES_SHOWN = 4  # bounds of a side in a text: a line holds them
 
 
@@ -102,6 +103,15 @@ class Box(Coded):
 
     def decode_many(self, x: Floats) -> Floats:
         return self.decode(x)
+
+    @property
+    def identity(self) -> Callable[[Floats], Hashable] | None:
+        """What tells points apart where a side has few floats: their values. None elsewhere."""
+        sides = zip(self.low.tolist(), self.high.tolist(), strict=True)
+        return self._values if any(steps_between(*side) < COARSE for side in sides) else None
+
+    def _values(self, x: Floats) -> bytes:
+        return (self.decode(x) + 0.0).tobytes()  # + 0.0 turns -0.0 into 0.0
 
     def snap(self, x: Floats) -> Floats:
         return np.clip(x, 0.0, 1.0)
@@ -194,6 +204,11 @@ class Float(Coded):
         else:
             value = self.low + share * (self.high - self.low)
         return min(max(value, self.low), self.high)
+
+    @property
+    def identity(self) -> Callable[[Floats], Hashable] | None:
+        """What tells values apart where there are few floats; None elsewhere."""
+        return self.decode if self._steps is None and steps_between(self.low, self.high) < COARSE else None
 
     def snap(self, x: Floats) -> Floats:
         return np.clip(x, 0.0, 1.0) if self._steps is None else self._steps.grid.snap(x)

@@ -5,9 +5,10 @@ there, neither distances nor models see anything. Letters: n rows, m members, d 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,12 +56,28 @@ def middle_of(space: Any) -> Floats:
     return np.full(space.dim, 0.5) if found is None else np.asarray(found, np.float64)
 
 
+class Rule(NamedTuple):
+    """Members that are active in the same rows: where each parent is active and has one of its values [k, w]."""
+
+    members: list[int]
+    asked: list[tuple[int, Floats]]
+
+    def holds(self, codes: Callable[[int], Floats], active: Mask) -> Mask:
+        """Return in which rows the rule holds, [n], of those of which `codes(parent)` returns the codes [n, w]."""
+        holds = np.ones(len(active), bool)
+        for parent, values in self.asked:
+            z = codes(parent)
+            same = z[:, 0] == values[0, 0] if values.size == 1 else (z[:, None] == values).all(2).any(1)
+            holds &= active[:, parent] & same
+        return holds
+
+
 class Conditions:
     """When each of the members of a space is active."""
 
     def __init__(self, names: Sequence[str], members: Sequence[Any], parts: Sequence[slice]) -> None:
         self._names, self._members, self._parts = names, members, parts
-        # of each member the members that it asks for, and the codes [k, w] of each that will do
+        # of each member the members that it asks for, and the values [k, w] of each that will do
         self._asked = [[*self._read(i)] for i in range(len(members))]
         self._kids: list[list[int]] = [
             [i for i, asked in enumerate(self._asked) if any(parent == j for parent, _ in asked)]
@@ -69,9 +86,9 @@ class Conditions:
         self.order: list[int] = []  # parents first, and their children as soon as may be
         for i in range(len(members)):
             self._visit(i, ())
-        self._conditional = [i for i in self.order if self._asked[i]]
         self._parents = [i for i in self.order if self._kids[i]]
         self._middles = [middle_of(member) for member in members]
+        self._owners = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])  # [d]
         self.size = self._count()
 
     @property
@@ -81,9 +98,13 @@ class Conditions:
 
     def activity(self, x: Floats) -> Mask:
         """Return which members are active in rows whose parents are valid, x [n, d], [n, m]."""
-        active = np.ones((len(x), len(self._members)), bool)
-        for i in self._conditional:
-            active[:, i] = self._holds(i, x, active)
+        return self.activity_in_codes(len(x), self._codes(x))
+
+    def activity_in_codes(self, n: int, codes: Callable[[int], Floats]) -> Mask:
+        """Return the same, of `n` rows, where `codes(i)` returns those of member `i` (`parameters.py`), [n, w]."""
+        active = np.ones((n, len(self._members)), bool)
+        for rule in self._rules.values():
+            active[:, rule.members] = rule.holds(codes, active)[:, None]
         return active
 
     def activity_of(self, x: Floats) -> Mask:
@@ -95,9 +116,7 @@ class Conditions:
 
     def settle(self, x: Floats) -> Floats:
         """Put the coordinates of inactive members in their middle, in rows x [n, d] that are valid else, in place."""
-        active = self.activity(x)
-        for i in self._conditional:
-            x[~active[:, i], self._parts[i]] = self._middles[i]
+        np.copyto(x, self.middle, where=~self.activity(x)[:, self._owners])
         return x
 
     def encode(self, point: Mapping[str, Any], encoded: Any) -> Floats:
@@ -168,13 +187,31 @@ class Conditions:
             if kid not in before and all(parent in self.order for parent, _ in self._asked[kid]):
                 self._visit(kid, before)
 
+    @cached_property
+    def _parameters(self) -> dict[int, Any]:
+        """What codes the parents: a few numbers each, however many coordinates they have."""
+        from lamcts.spaces.parameters import Parameters
+
+        return {i: Parameters(self._members[i]) for i in self._parents}
+
+    @cached_property
+    def _rules(self) -> dict[Any, Rule]:
+        """The rules of all members that have conditions, parents first; members with the same conditions share one."""
+        rules: dict[Any, Rule] = {}
+        for i in self.order:
+            if asked := [(parent, self._parameters[parent].codes(values)) for parent, values in self._asked[i]]:
+                key = tuple((parent, values.tobytes()) for parent, values in asked)
+                rules.setdefault(key, Rule([], asked)).members.append(i)
+        return rules
+
+    def _codes(self, x: Floats) -> Callable[[int], Floats]:
+        """Return what returns the codes of parents in rows x [n, d]."""
+        return cache(lambda parent: self._parameters[parent].codes(x[:, self._parts[parent]]))
+
     def _holds(self, i: int, x: Floats, active: Mask) -> Mask:
         """Return in which rows member `i` is active, [n], where it is known of its parents."""
-        holds = np.ones(len(x), bool)
-        for parent, codes in self._asked[i]:
-            block = x[:, self._parts[parent]]  # [n, w]
-            holds &= active[:, parent] & (block[:, None] == codes).all(2).any(1)
-        return holds
+        rule = next((rule for rule in self._rules.values() if i in rule.members), Rule([], []))
+        return rule.holds(self._codes(x), active)
 
     def _where(self, i: int) -> str:
         """Return in words where member `i` is active."""

@@ -10,21 +10,26 @@ from lamcts.spaces.reorderings import reordered, reordered_each
 from lamcts.types import Floats, Rows
 
 EVERY = 32  # levels of an ordered parameter up to which all are tried; of more, those 1, 2, 4, ... steps away (untuned)
+LISTED, SOME = 256, 64  # options of a category up to which all are tried, and how many are drawn of more (untuned)
 STEPS = (0.3, 0.1, 0.03, 0.01)  # deviations of the steps of a real number, as shares of its range (untuned)
 WIDER = 2.0 ** np.arange(8)  # times the step of a number with too many levels to list, until it moves (untuned)
 ENTERED = 8  # draws of what a move makes active (untuned)
 NEAREST = 32  # rows of a table that count as neighbours where few differ in one column (untuned)
 
 
-def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator) -> Floats:
+def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator, known: Floats | None = None) -> Floats:
     """Return the codes [k, p] of all rows that differ from `z` [p] in one active parameter; of a real number, a few.
+
+    Of a category with very many options: those of the `known` codes [m, p], and some that are drawn. To a model all
+    options that it has not seen are alike.
 
     Of a table: its rows that differ in one column, and the nearest ones where those are few. Of an order: those that
     one item, a pair or a stretch out of place makes of it. What a move makes active
     takes any of its values, several times over.
     """
     active = parameters.active(z[None])[0]
-    found = [_others(parameters, int(i), z, rng) for i in np.flatnonzero(active & parameters.units)]
+    known = z[None] if known is None else known
+    found = [_others(parameters, int(i), z, known, rng) for i in np.flatnonzero(active & parameters.units)]
     near = np.repeat(z[None], sum(len(values) for _, values in found), axis=0)
     first = 0
     for part, values in found:
@@ -63,7 +68,13 @@ def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves
     return parameters.entered(result, held, rng)
 
 
-def _others(parameters: Parameters, i: int, z: Floats, rng: np.random.Generator) -> tuple[slice, Floats]:
+def is_long(parameters: Parameters, i: int) -> bool:
+    """Return whether parameter `i` is a category with too many options for `exchanges` to try all."""
+    levels = parameters.levels[i]
+    return levels is not None and bool(parameters.categorical[i]) and len(levels) > LISTED
+
+
+def _others(parameters: Parameters, i: int, z: Floats, known: Floats, rng: np.random.Generator) -> tuple[slice, Floats]:
     """Return the columns that unit `i` takes, and other values for them [k, columns], or [k, 1]."""
     for table in parameters.tables:
         if table.part.start == i:
@@ -75,6 +86,9 @@ def _others(parameters: Parameters, i: int, z: Floats, rng: np.random.Generator)
     if levels is None:
         reached = parameters.valid(i, _reflected(value + rng.standard_normal(len(STEPS)) * STEPS))
         others = np.unique(reached[reached != value])
+    elif is_long(parameters, i):
+        some = np.union1d(levels[rng.integers(0, len(levels), SOME)], known[:, i])
+        others = some[some != value]
     elif parameters.categorical[i] or len(levels) <= EVERY:
         others = levels[levels != value]
     else:

@@ -1,12 +1,13 @@
 """A space some of whose parameters are fixed: the others are searched, and points are whole."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from typing import Any
 
 import numpy as np
 
 from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import identity_of
 from lamcts.spaces.box import Box, Float
 from lamcts.spaces.conditions import under
 from lamcts.spaces.left_open import NEVER, left_of
@@ -16,6 +17,10 @@ from lamcts.spaces.wrapped import Wrapped
 from lamcts.types import Floats
 
 ROUNDING = 1e-12  # of a range: a value that went through a code and back is the same
+
+
+class OtherValue(ValueError):
+    """A point that has another value of a fixed parameter, and is valid else."""
 
 
 class Fixed(Wrapped):
@@ -47,7 +52,8 @@ class Fixed(Wrapped):
         held = {key: value for key, value in self.values.items() if not isinstance(point, Mapping) or key in point}
         for key, value in held.items():
             if not _same(self.whole, key, point[key], value):
-                raise ValueError(f"parameter {key!r}: expected {brief(value)}, which is fixed, got {brief(point[key])}")
+                got = brief(point[key])
+                raise OtherValue(f"parameter {key!r}: expected {brief(value)}, which is fixed, got {got}")
         if isinstance(point, Mapping):
             return self.inner.encode({key: point[key] for key in self.free if key in point})
         return self.inner.encode([point[key] for key in self.free])
@@ -61,6 +67,11 @@ class Fixed(Wrapped):
         free = dict(zip(self.free, found, strict=True))
         parts = [free[key] if key in free else self.values[key] for key in keys_of(self.whole)]
         return np.array(parts) if isinstance(self.whole, Box) else tuple(parts)
+
+    @property
+    def identity(self) -> Callable[[Floats], Hashable | None] | None:
+        """What tells the codes of `inner` apart, where equality does not."""
+        return identity_of(self.inner)
 
     def signature(self) -> dict[str, Any]:
         values = {str(key): plain(value) for key, value in self.values.items()}

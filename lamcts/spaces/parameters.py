@@ -4,7 +4,7 @@ Letters: n rows, d coordinates, p parameters. A row of codes z [p] holds one num
 option where it is a category, else its coordinate in [0, 1].
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.spaces.base import Space, rows_of
+from lamcts.spaces.conditions import middle_of
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.permutation import Permutation, places_of
 from lamcts.spaces.product import Space as ProductSpace
@@ -44,8 +45,10 @@ class Parameters:
     def __init__(self, space: Space) -> None:
         self.space = space
         found = list(_described(space))
-        self._masks = tuple(_masks(space))
-        self.lapsing = _lapsing(space)
+        masks = list(_masks(space))
+        self._masks = [(part, active) for part, active, _ in masks]
+        self._lapses = [(part, active) for part, active, lapsing in masks if lapsing]  # those of `when`
+        self.lapsing = bool(self._lapses)
         self._parts = [one.part for one in found]
         self._owners = [one.owner for one in found]
         self.levels: tuple[Floats | None, ...] = tuple(one.levels for one in found)
@@ -113,15 +116,12 @@ class Parameters:
 
     def active(self, z: Floats) -> Mask:
         """Return which parameters have a say in the rows of codes `z` [n, p], [n, p]: those that no space rules out."""
-        result = np.ones(z.shape, bool)
-        for part, active in self._masks:
-            result[:, part] &= np.asarray(active(z[:, part]), bool)
-        return result
+        return _both(self._masks, z)
 
     def entered(self, z: Floats, before: Mask, rng: np.random.Generator) -> Floats:
         """Return codes `z` [n, p] with drawn values for what is active there and was not `before` [n, p].
 
-        As codes of valid rows: what is no longer active is in its middle. Without `when`, the codes as they are.
+        What is no longer active is in its middle. Without `when`, the codes as they are.
         """
         if not self.lapsing:
             return z
@@ -129,7 +129,14 @@ class Parameters:
         while (new := self.active(z) & ~held).any():  # a value that is drawn may make others active
             drawn = self._any_codes(len(z), rng)
             z[new], held = drawn[new], held | new
-        return self.codes(self.rows(z))
+        np.copyto(z, self._middle, where=~_both(self._lapses, z))
+        return z
+
+    @cached_property
+    def _middle(self) -> Floats:
+        """The codes of a space all of which is inactive, [p]."""
+        middle: Floats = self.codes(middle_of(_bare(self.space))[None])[0]
+        return middle
 
     def _any_codes(self, n: int, rng: np.random.Generator) -> Floats:
         """Return codes [n, p] drawn for every parameter, as if all were active."""
@@ -177,14 +184,22 @@ def _bare(space: Any) -> Any:
     return space
 
 
-def _masks(space: Any, start: int = 0) -> Iterator[tuple[slice, Callable[[Floats], Any]]]:
-    """Yield what says which parameters are active, of a space and of all inside it, each with its parameters."""
+def _masks(space: Any, start: int = 0) -> Iterator[tuple[slice, Callable[[Floats], Any], bool]]:
+    """Yield what says which parameters are active, of a space and of all inside it: whose, how, whether by `when`."""
     space = _bare(space)
     if (active := getattr(space, "active", None)) is not None:
-        yield slice(start, start + len(list(_described(space)))), active
+        yield slice(start, start + len(list(_described(space)))), active, getattr(space, "conditions", None) is not None
     for member in space.members if isinstance(space, ProductSpace) else ():
         yield from _masks(member, start)
         start += len(list(_described(member)))
+
+
+def _both(masks: Iterable[tuple[slice, Callable[[Floats], Any]]], z: Floats) -> Mask:
+    """Return which parameters are active in codes `z` [n, p] by all masks, [n, p]."""
+    result = np.ones(z.shape, bool)
+    for part, active in masks:
+        result[:, part] &= np.asarray(active(z[:, part]), bool)
+    return result
 
 
 def _lapsing(space: Any) -> bool:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -123,35 +123,37 @@ class Space(Coded):
 
     def _active(self, z: Floats) -> Mask:
         assert self.conditions is not None
-        parameters, owners = self._owners
-        return self.conditions.activity(parameters.rows(z))[:, owners]
+        parts, owners = self._coded
+        return self.conditions.activity_in_codes(len(z), lambda i: z[:, parts[i]])[:, owners]
 
     @cached_property
-    def _owners(self) -> Any:
-        """The parameters, and of each the number of the member that it belongs to, [p]."""
+    def _coded(self) -> tuple[list[slice], NDArray[np.int64]]:
+        """The parameters that belong to each member, and the member that each parameter belongs to, [p]."""
         from lamcts.spaces.parameters import Parameters
 
-        parameters = Parameters(self)
-        return parameters, np.searchsorted([part.stop for part in self.parts], parameters.starts, side="right")
+        owners = np.searchsorted([part.stop for part in self.parts], Parameters(self).starts, side="right")
+        edges = np.searchsorted(owners, np.arange(len(self.parts) + 1))
+        return [slice(*edge) for edge in pairwise(edges.tolist())], owners
 
-    @cached_property
+    @property
     def identity(self) -> Callable[[Floats], Hashable | None] | None:
         """What tells points apart, where that of a member does not go by equality alone."""
-        own = [base.identity_of(member) for member in self.members]
-        if not any(own):
-            return None
+        return self._together if any(self._identities) else None
 
-        def together(x: Floats) -> Hashable | None:
-            keys: list[Hashable] = []
-            active = [True] * len(own) if self.conditions is None else self.conditions.activity(x[None])[0]
-            for part, identity, on in zip(self.parts, own, active, strict=True):
-                key = identity(x[part]) if identity is not None and on else (x[part] + 0.0).tobytes()
-                if key is None:
-                    return None
-                keys.append(key)
-            return tuple(keys)
+    @cached_property
+    def _identities(self) -> list[Callable[[Floats], Hashable | None] | None]:
+        return [base.identity_of(member) for member in self.members]
 
-        return together
+    def _together(self, x: Floats) -> Hashable | None:
+        keys: list[Hashable] = []
+        own = self._identities
+        active = [True] * len(own) if self.conditions is None else self.conditions.activity(x[None])[0]
+        for part, identity, on in zip(self.parts, own, active, strict=True):
+            key = identity(x[part]) if identity is not None and on else (x[part] + 0.0).tobytes()
+            if key is None:
+                return None
+            keys.append(key)
+        return tuple(keys)
 
     def rows(self) -> Floats | None:
         if self.size * self.dim > LISTED:

@@ -23,6 +23,17 @@ def real(value: Any, name: str) -> float:
     return number
 
 
+def steps_between(low: float, high: float) -> int:
+    """Return how many steps lead from one float to another, each to the next float."""
+    return _place(high) - _place(low)
+
+
+def _place(value: float) -> int:
+    """Return the place of a float among all floats, 0 that of zero."""
+    place = int(np.float64(abs(value)).view(np.int64))
+    return -place if value < 0 else place
+
+
 def flag(value: Any, name: str) -> bool:
     """Return `value` as a bool; ValueError says what `name` got instead."""
     if not isinstance(value, (bool, np.bool_)):

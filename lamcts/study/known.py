@@ -6,10 +6,14 @@ They are pairs of a point and what the function returns there (None or nan: it f
 that constraints bound; the path of a CSV file (known_table.py); or a `Result`, but for what was pruned. A run that goes
 on from its journal tells those not in it yet: the same call again tells none twice, and with more of them the run goes
 on with all; what a journal has stays there. Known results take the place of points of the initial design.
+
+With `fix=`, results with other values of the fixed parameters are left out, with a warning. A known point is stored as
+coordinates in [0, 1], so a number may come back with other last digits: 0.1 as 0.09999999999999998.
 """
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +21,7 @@ import numpy as np
 
 from lamcts.optimizer.several import taken
 from lamcts.outcomes.goals import Goals
+from lamcts.spaces.fixed import OtherValue
 from lamcts.spaces.values import brief
 from lamcts.study.bounded import Measure
 from lamcts.study.known_table import Row, parsed, rows_of_file
@@ -43,11 +48,29 @@ def known_of(given: Any, problem: Problem) -> list[Known]:
     """Return the known results, checked; ValueError says which of them does not fit, and why."""
     if given is None:
         return []
-    found = [_measured(one, problem) for one in _read(given, problem)]
+    found = [_measured(one, problem) for one in _left_free(_read(given, problem), problem)]
     for one in found:
         _checked(one, lambda one: problem.space.encode(one.point))
         _checked(one, lambda one: taken([one.value], [one.constraints], problem.goals))
     return found
+
+
+def _left_free(known: list[Known], problem: Problem) -> list[Known]:
+    """Return the results with the values that are fixed; RuntimeWarning where others are left out."""
+    kept, said = [], ""
+    for one in known:
+        try:
+            problem.space.encode(one.point)
+        except OtherValue as error:
+            said = said or f"{one.where}: {error}"
+            continue
+        except ValueError:  # what is wrong is said later
+            pass
+        kept.append(one)
+    if said:
+        text = f"known: {len(known) - len(kept)} of {len(known)} results have other values than fix= and are left out"
+        warnings.warn(f"{text}, the first {said}", RuntimeWarning, stacklevel=6)
+    return kept
 
 
 def _read(given: Any, problem: Problem) -> list[Known]:

@@ -1,14 +1,19 @@
 """The line between evaluations in other processes and the run: a report goes there, a verdict comes back.
 
-A socket, one text line (JSON) each way. Whoever reports must know the key, which travels with the trial alone. Where
-nobody can be reached, as from another machine, trials are not stopped: their reports arrive with their results. Only
-where a Dask cluster stands on other machines can those reach the run, at the address that leads to its scheduler.
+A socket, one text line each way: the key and JSON, and JSON. Whoever reports must know the key, which travels with the
+trial alone: nothing is read of a line without it. Where the run cannot be reached, as from another machine, trials are
+not stopped: their reports arrive with their results. Only where a Dask cluster has workers on other machines can those
+reach the run, at the address that leads to its scheduler; the key is then seen on that network, which is to be trusted.
+
+Not `multiprocessing.connection`: its listener asks for the key in the thread that accepts, without a time-out, where
+one silent connection holds up all others, and its client waits minutes for an address behind a firewall.
 """
 
 import json
 import socket
 import socketserver
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,8 +31,11 @@ ANSWER_SECONDS = 60.0  # the run may be busy with a model (untuned)
 TRIES = 2  # a line that was cut is made once more
 POLL_SECONDS = 0.05  # how often the end of a run is noticed (untuned)
 LONGEST = 4096  # bytes of a line
+STRANGER_SECONDS = 5.0  # for a connection to show the key: a worker does so at once (untuned)
+QUEUE = 1024  # connections that wait to be accepted, as the workers of a cluster come at once (untuned)
+STRANGERS = 32  # connections without the key at a time, of the 1,024 descriptors that a process usually has (untuned)
 
-_unreachable: set[int] = set()  # ports at which nobody answered this process
+_unreachable: set[str] = set()  # keys of runs that did not answer this process
 
 
 class Near:
@@ -66,12 +74,12 @@ class Far:
         self._line: socket.socket | None = None
 
     def __call__(self, number: int, step: int, value: float, first: bool) -> bool:
-        if self._port in _unreachable:
+        if self._key in _unreachable:
             return False
-        said = {"key": self._key, "trial": number, "step": step, "value": value, "first": first}
-        answer = self._answer(json.dumps(said).encode() + b"\n")
+        said = {"trial": number, "step": step, "value": value, "first": first}
+        answer = self._answer(f"{self._key} {json.dumps(said)}\n".encode())
         if answer is None:
-            _unreachable.add(self._port)
+            _unreachable.add(self._key)
             text = "the run that this trial belongs to cannot be reached from here: reports arrive with the result"
             warnings.warn(f"{text}, and no trial is stopped", RuntimeWarning, stacklevel=3)
             return False
@@ -120,15 +128,37 @@ def address_towards(url: str) -> str:
 
 
 class _Server(socketserver.ThreadingTCPServer):
-    """Answers reports until it is shut down, in threads that keep nobody waiting."""
+    """Answers reports until it is shut down, in threads that keep nobody waiting.
+
+    strangers: connections that have not shown the key yet, the oldest first, and since when they have been there. The
+    oldest make room for new ones, among which are workers.
+    """
 
     daemon_threads = True
     block_on_close = False
+    request_queue_size = QUEUE
 
     def __init__(self, judge: Judge, host: str) -> None:
         self.judge, self.key = judge, token_hex(32)
+        self.strangers: dict[Any, float] = {}
         super().__init__((host, 0), _Answers)
         threading.Thread(target=self.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.strangers[request] = time.monotonic()
+        super().process_request(request, client_address)
+
+    def service_actions(self) -> None:
+        """Hang up on strangers that have had their time, or are too many; called after each poll and connection."""
+        there, late = list(self.strangers.items()), time.monotonic() - STRANGER_SECONDS
+        for place, (line, since) in enumerate(there):
+            if since < late or place < len(there) - STRANGERS:
+                with suppress(OSError):  # gone already
+                    line.shutdown(socket.SHUT_RDWR)
+
+    def shutdown_request(self, request: Any) -> None:
+        self.strangers.pop(request, None)
+        super().shutdown_request(request)
 
 
 class _Answers(socketserver.StreamRequestHandler):
@@ -137,20 +167,21 @@ class _Answers(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         with suppress(OSError):  # the worker has gone
             while text := self.rfile.readline(LONGEST):
-                answer = _answer_to(text, self.server.key, self.server.judge)
-                if answer is None:
+                key, _, said = text.partition(b" ")
+                if not compare_digest(key, self.server.key.encode()):
+                    return
+                self.server.strangers.pop(self.request, None)
+                if (answer := _answer_to(said, self.server.judge)) is None:
                     return
                 self.wfile.write(json.dumps(answer).encode() + b"\n")
 
 
-def _answer_to(text: bytes, key: str, judge: Callable[..., bool]) -> dict[str, Any] | None:
-    """Return the answer to a line; None where it is of no trial of ours."""
+def _answer_to(text: bytes, judge: Callable[..., bool]) -> dict[str, Any] | None:
+    """Return the answer to a report; None where it is none."""
     try:
         said = json.loads(text)
-        if not compare_digest(str(said["key"]).encode(), key.encode()):
-            return None
         report = int(said["trial"]), int(said["step"]), float(said["value"]), bool(said["first"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
     try:
         return {"stop": bool(judge(*report))}

@@ -85,7 +85,8 @@ class Settings:
         `lamcts.pruners`, or any object with `prune(number, curves)`. A pruned trial is no failure. For one objective.
     timeout: after this long an evaluation is ended, and told failed (None: never; seconds). With `workers=n` (1 is
         enough) its process is ended and replaced, whatever it does. Without, a signal interrupts it, which waits for
-        compiled code to return, and is there on Unix and in the main thread alone.
+        compiled code to return, and is there on Unix and in the main thread alone. A value that comes later
+        than this is none.
     batch: how many points are asked for at a time (1; points).
     workers: evaluations at a time, each in a process of its own (None: one, in this process); -1: one a core;
         "threads": one a core, in threads of this process. How many there are has a say in what is proposed.

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import suppress
@@ -11,10 +12,9 @@ from typing import Any
 
 from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
 from lamcts.study.executors import Pool, Slot
-from lamcts.study.limits import POLL_SECONDS, Deadlines
+from lamcts.study.limits import GRACE_SECONDS, POLL_SECONDS, Deadlines, punctual
 from lamcts.study.sendable import sendable
-
-NUMBER_SECONDS = 10.0  # for which the end of a run waits for a worker that has not told its process yet (untuned)
+from lamcts.study.spawned import Context, Process
 
 
 class Processes(Pool):
@@ -26,7 +26,8 @@ class Processes(Pool):
     def __init__(self, f: Callable[..., Any], n: int, timeout: float | None = None) -> None:
         self._deadlines = None if timeout is None else Deadlines(timeout)
         self._f = sendable(f, f"workers={n}")
-        self._pids: dict[Executor, Future[int]] = {}
+        self._pids: dict[Executor, Future[int]] = {}  # known once the process has the function
+        self._contexts: dict[Executor, Context] = {}
         super().__init__(f, [(self._make, 1)] * n)
         self._call, self._fixed = _evaluate_installed, (takes_seed(f),)  # f is there already
         self._checked = False
@@ -38,16 +39,23 @@ class Processes(Pool):
             self._checked = True
             _came_up(*self._pids.values())
 
+    def wait(self) -> tuple[Job, Outcome]:
+        job, outcome = super().wait()
+        return job, outcome if self._deadlines is None else punctual(outcome, self._deadlines.seconds)
+
     def close(self) -> None:
-        busy = [slot.executor for slot in self._slots if slot.running and slot.executor is not None]
+        """End all processes; those that evaluate, at once, and surely after a grace: no result is wanted any more."""
+        executors = [slot.executor for slot in self._slots if slot.running and slot.executor is not None]
+        busy = [process for executor in executors for process in self._contexts[executor].started]
         super().close()
-        for executor in busy:  # no result is wanted any more, and an evaluation may take hours
-            with suppress(Exception):
-                os.kill(self._pids[executor].result(timeout=NUMBER_SECONDS), signal.SIGTERM)
+        _signal(busy, Process.terminate)
+        grace = threading.Timer(GRACE_SECONDS, _signal, (busy, Process.kill))
+        grace.start()
         for slot in self._slots:
             if slot.executor is not None:
                 slot.executor.shutdown(wait=True, cancel_futures=True)
                 slot.executor = None
+        grace.cancel()  # not reached after another Ctrl-C: the grace holds then, too
 
     def _look(self) -> float | None:
         if self._deadlines is None:
@@ -72,20 +80,25 @@ class Processes(Pool):
             self._deadlines.forget(future)
 
     def _make(self) -> Executor:
-        # "spawn": the only start method that is the same on every system and safe beside threads
-        context = multiprocessing.get_context("spawn")
+        context = Context()
         executor = ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
+        self._contexts[executor] = context
         if not self._checked:
             _came_up(executor.submit(os.getpid))
-        # A job and no argument of the initializer, which a process that dies before it has read it leaves Python to
-        # wait for, if it is above 64 KiB; done before the first evaluation: one worker, in order
+        # A job and no argument of the initializer, so that its error is known; first of all jobs: one worker, in order
         self._pids[executor] = executor.submit(_install, self._f)
         return executor
 
     def _remake(self, slot: Slot) -> None:
         if slot.executor is not None:
-            del self._pids[slot.executor]
+            del self._pids[slot.executor], self._contexts[slot.executor]
         super()._remake(slot)
+
+
+def _signal(processes: list[Process], send: Callable[[Process], None]) -> None:
+    for process in processes:
+        with suppress(Exception):  # it has just ended
+            send(process)
 
 
 def _came_up(first: "Future[int]") -> None:
@@ -119,6 +132,8 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)  # not _exit: a program that the evaluation waits for is ended first
+        time.sleep(GRACE_SECONDS)
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 def _evaluate_installed(seeded: bool, *arguments: Any) -> Outcome:

@@ -14,6 +14,7 @@ from lamcts.study.evaluation import Outcome, takes
 from lamcts.study.line import LOOPBACK, Near, address_towards
 from lamcts.study.reporting import Reporter
 from lamcts.study.workers import client_of
+from lamcts.text import safe_repr, safe_text
 
 SEVERAL = "trial.report: expected one objective, there are {}: no trial can be compared on its way; leave it out"
 
@@ -26,6 +27,7 @@ class Pruning:
         self._pruner, self._sign = make(pruner), float(goals.signs[0])
         self._refuse = SEVERAL.format(", ".join(goals.names)) if len(goals.objectives) > 1 else None
         self._wanted = takes(f, "trial")  # by the function
+        self._broken: dict[int, tuple[int, Exception]] = {}  # by trial: the step at which the rule raised, and what
         self._judge = None if self._pruner is None else Near(self.judge, _listening(executor))
         self._lock = threading.Lock()  # reports come from threads
         if self._pruner is not None and not reports(f):
@@ -52,7 +54,22 @@ class Pruning:
             if first:
                 self.curves.drop(number)
             self.curves.add(number, step, self._loss(value))
-            return bool(self._pruner.prune(number, self.curves))
+            try:
+                return bool(self._pruner.prune(number, self.curves))
+            except Exception as error:  # the evaluation fails, wherever it runs, and `check` then ends the run
+                self._broken.setdefault(number, (step, error))
+                raise
+
+    def check(self, *numbers: int) -> None:
+        """Raise RuntimeError where the rule has failed over one of these trials, or over any."""
+        found = [number for number in numbers or tuple(self._broken) if number in self._broken]
+        if found:
+            step, error = self._broken[found[0]]
+            raise RuntimeError(
+                f"pruner: expected {safe_repr(self._pruner):.60} to return whether a trial should stop, got "
+                f"{type(error).__name__}: {safe_text(error)} for trial {found[0]} at step {step}; mend it, or leave it "
+                "out: the same call goes on from the journal, where there is one"
+            ) from error
 
     def ended(self, number: int, outcome: Outcome) -> Pruned | None:
         """Take what an evaluation has reported, and return what to tell where it was stopped."""

@@ -220,6 +220,7 @@ class Study:
         """Hand a result to the optimizer, and record it."""
         trial: Trial = job.what
         held = None if outcome.held is None else [outcome.held]
+        self.pruning.check(trial.id)  # no failure of the trial, which stays pending
         pruned = self.pruning.ended(trial.id, outcome)
         value = wanted(pruned or _value(outcome), self.problem.goals, outcome.held or ())
         self.optimizer.tell([trial], [value], [outcome.seconds], constraints=held)
@@ -230,6 +231,7 @@ class Study:
         self._record(self.pruning.told(trial.id, self.optimizer.seen))
         evaluation = evaluated(self.optimizer, row, trial.point, self._done + len(self.checks))
         self._stopping.told(evaluation)
+        self.pruning.check()  # another trial may take hours
         return evaluation
 
     def _note(self, which: tuple[int, int], point: Any, outcome: Outcome) -> Evaluation:

@@ -1,6 +1,7 @@
 """`lamcts film`: from the folder of a run to a strip and a film."""
 
 import json
+import sys
 
 import pytest
 
@@ -42,3 +43,27 @@ def test_what_cannot_be_filmed_is_one_line(capsys, tmp_path, monkeypatch, conten
         (tmp_path / "here" / "result.json").write_text(content)
     code, _, err = said(capsys, "film", "here", *options)
     assert code == 2 and message in err and err.count("\n") == 1
+
+
+def test_a_file_that_names_code_is_filmed_with_trust_alone(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "a_strangers.py").write_text("open('run', 'w').close()\n")
+    policy = {"environment": "a_strangers:CartPole-v1", "w": [[0.0] * 4] * 2, "bias": [0.0] * 2}
+    policy["actions"] = {"kind": "discrete", "n": 2, "start": 0}
+    (tmp_path / "result.json").write_text(json.dumps({"policy": policy}))
+    code, _, err = said(capsys, "film", ".", "--size", "32")
+    assert code == 2 and "--trust: expected it set for an environment that imports a module" in err
+    assert err.count("\n") == 1 and not (tmp_path / "run").exists()
+    try:
+        assert said(capsys, "film", ".", "--size", "32", "--trust")[0] == 0
+    finally:
+        sys.modules.pop("a_strangers", None)
+    assert (tmp_path / "run").exists()
+
+
+def test_a_run_of_a_module_of_the_users_says_that_its_film_needs_trust(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    argv = ["run", "gym:json:CartPole-v1", "--budget", "2", "--sampler", "uniform", "--quiet", "--no-plot"]
+    code, out, _ = said(capsys, *argv, "--check", "0", "--out", "mine")
+    assert code == 0 and "lamcts film mine --trust shows it at work" in out

@@ -111,6 +111,23 @@ def test_a_function_of_an_array_takes_bounds_and_a_dimension(capsys, tmp_path):
     assert (folder / "tree.png").exists()
 
 
+@pytest.mark.parametrize("more", [[], ["--constraint", "lr <= 0.05"]])
+def test_the_same_command_goes_on_after_ctrl_c_in_the_first_evaluation(capsys, tmp_path, more):
+    (tmp_path / "slow.py").write_text(
+        "from pathlib import Path\n\n\ndef f(point):\n    if not Path('again').exists():\n"
+        "        Path('again').touch()\n        raise KeyboardInterrupt\n"
+        "    return {'value': point['lr'] + point['layers'], 'lr': point['lr']}\n"
+    )
+    argv = ["run", "slow.py:f", *PARAMS, "--objective", "value", *more, "--budget", "6", *QUICK, "--out"]
+    code, out, _ = said(capsys, *argv, "here")
+    assert code == 130 and "the same command goes on from here" in out
+    assert Journal.read("here/journal.db").n == 0
+    assert said(capsys, "show", "here")[0] == 0  # nothing evaluated, and shown
+    assert said(capsys, *argv, "here")[0] == said(capsys, *argv, "there")[0] == 0
+    resumed, whole = Journal.read("here/journal.db"), Journal.read("there/journal.db")
+    assert resumed.x.tobytes() == whole.x.tobytes() and resumed.values.tobytes() == whole.values.tobytes()
+
+
 @pytest.mark.parametrize(
     ("workers", "stop"), [("1", signal.SIGINT), ("1", signal.SIGTERM), ("2", signal.SIGINT), ("2", signal.SIGKILL)]
 )

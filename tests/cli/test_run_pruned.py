@@ -73,4 +73,4 @@ def test_a_function_that_takes_too_long_is_a_failed_trial(capsys):
     assert said(capsys, *argv)[0] == 0
     record = Journal.read("here/journal.db")
     assert (record.x[:, 0] > 0.5).tolist() == [row in record.failures for row in range(2)] and record.failures
-    assert set(record.failures.values()) == {"TimeoutError: ended after 0.2 s"}
+    assert set(record.failures.values()) == {"TimeoutError: took longer than 0.2 s"}

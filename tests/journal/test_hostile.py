@@ -1,6 +1,7 @@
 """A journal that was damaged, or made to deceive, is refused in words; what it says of itself is not trusted."""
 
 import math
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -88,3 +89,31 @@ def test_an_event_of_the_wrong_kind_is_refused_even_with_a_right_checksum(
     db.execute(*sealed("events", **event | {field: value}))
     db.close()
     refused(tmp_path / "run.db", words, opt.fingerprint())
+
+
+def test_a_journal_whose_writer_was_killed_while_it_closed_the_file_is_read(tmp_path: Path) -> None:
+    busy(tmp_path / "run.db")
+    rows, left = Journal.read(tmp_path / "run.db").n, tmp_path / "left"
+    left.mkdir()
+    db = sqlite3.connect(tmp_path / "run.db", isolation_level=None)
+    db.execute("PRAGMA cache_size = 1")  # pages are written before the transaction ends
+    db.execute("BEGIN IMMEDIATE")
+    db.executemany("INSERT INTO events VALUES (?, ?, 0, 0, 0.0, 0)", [(1000 + n, "x" * 100) for n in range(200)])
+    for name in ("run.db", "run.db-journal"):
+        shutil.copy(tmp_path / name, left / name)
+    db.close()
+    assert Journal.read(left / "run.db").n == rows  # before: attempt to write a readonly database
+    assert not (left / "run.db-journal").exists()
+
+
+def test_a_journal_that_is_refused_is_left_as_it_is(tmp_path: Path) -> None:
+    path, opt = tmp_path / "run.db", busy(tmp_path / "run.db")
+    whole = path.read_bytes()
+    with pytest.raises(JournalError, match="is of another run: seed"):
+        Journal.open(path, opt.fingerprint() | {"seed": 99})
+    assert path.read_bytes() == whole
+    at = whole.index(b"no luck")  # inside a row: its checksum is read after the file was opened
+    path.write_bytes(spoilt := whole[:at] + b"On" + whole[at + 2 :])
+    with pytest.raises(JournalError, match="is damaged"):
+        Journal.open(path, opt.fingerprint())
+    assert path.read_bytes() == spoilt and [each.name for each in tmp_path.iterdir()] == ["run.db"]

@@ -96,4 +96,4 @@ def slope_of(function: Any, at: Floats, step: float = 1e-6) -> Floats:
 
 
 def part(inputs: Inputs, rows: Any) -> Inputs:
-    return Inputs(inputs.hot[rows], inputs.numbers[rows])
+    return inputs.at(rows)

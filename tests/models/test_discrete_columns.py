@@ -5,7 +5,7 @@ import pytest
 
 import lamcts
 from lamcts.models.discrete import DiscreteModelState
-from lamcts.models.discrete_columns import DiscreteColumns, least_gain
+from lamcts.models.discrete_columns import ColumnsSurrogate, DiscreteColumns, least_gain
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.models.loss_units import plain
 from lamcts.observations import Observations
@@ -85,6 +85,17 @@ def test_points_that_break_a_constraint_are_worth_less_and_slopes_are_those_of_t
     moved = model.coding(z)
     moved.numbers[:, 0] += 1e-4
     assert (-surrogate.value(moved) - value) / 1e-4 == pytest.approx(slope[:, 0], rel=0.05, abs=1e-3)
+
+
+def test_slopes_along_all_numbers_take_one_look_at_the_processes(monkeypatch):
+    model, seen, parameters = columns()
+    surrogate, inputs = model.update(int(seen.good[0])), model.coding(parameters.codes(seen.x[:3]))
+    calls, real = [], ColumnsSurrogate.value
+    monkeypatch.setattr(ColumnsSurrogate, "value", lambda self, inputs: calls.append(len(inputs)) or real(self, inputs))
+    loss, slope = surrogate.slope(inputs)
+    assert calls == [3 * (1 + inputs.numbers.shape[1])]
+    assert np.abs(loss + real(surrogate, inputs)).max() < 1e-12
+    assert slope.shape == inputs.numbers.shape == (3, 2)
 
 
 def test_before_anything_is_feasible_the_chance_of_it_is_the_worth():

@@ -143,7 +143,7 @@ def test_slopes_are_those_of_finite_differences(name: str, failing: bool) -> Non
     for k in range(len(at)):
 
         def value(numbers: Floats, k: int = k) -> float:
-            return float(surrogate.slope(Inputs(at.hot[[k]], numbers[None]))[0][0])
+            return float(surrogate.slope(Inputs(at.options[[k]], at.orders[[k]], numbers[None]))[0][0])
 
         assert np.allclose(slope_of(value, at.numbers[k]), slope[k], rtol=1e-3, atol=1e-4)
 

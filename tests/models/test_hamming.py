@@ -37,7 +37,7 @@ def dense(posterior: HammingPosterior, kernel: Floats, cross: Floats) -> tuple[F
 @KINDS
 def test_the_kernel_is_the_product_over_categories_times_that_of_the_numbers(name: str) -> None:
     posterior, parameters, coding, z, others = standing(name)
-    kernel = posterior._correlate(coding(z), coding(others))
+    kernel = posterior._correlate(coding(others))
     assert np.abs(kernel - matrix(parameters, posterior.hyper, z, others)).max() < 1e-12
 
 
@@ -102,7 +102,7 @@ def test_slopes_are_those_of_finite_differences(name: str) -> None:
         for which, slope in ((0, by_mean), (1, by_variance)):
 
             def moment(numbers: Floats, k: int = k, which: int = which) -> float:
-                return float(posterior.moments(Inputs(at.hot[[k]], numbers[None]))[which][0])
+                return float(posterior.moments(Inputs(at.options[[k]], at.orders[[k]], numbers[None]))[which][0])
 
             assert np.abs(slope_of(moment, at.numbers[k]) - slope[k]).max() < 1e-5
 
@@ -120,9 +120,9 @@ def test_two_rows_that_differ_where_they_are_switched_off_are_one_to_the_kernel(
     z[:, 1], z[:, 2] = (0, 2, 0, 0), (0.1, 0.9, 0.5, 0.5)
     z[3, 0] = 1.0  # on: at the option and the number that stand for those switched off
     inputs, coding = Coding(parameters)(z), Coding(parameters)
-    assert np.array_equal(inputs.hot[0], inputs.hot[1])
+    assert np.array_equal(inputs.options[0], inputs.options[1])
     assert np.array_equal(inputs.numbers[0], inputs.numbers[1])
-    kernel = HammingPosterior(inputs, np.zeros(4), some_hyper(coding), coding.owner)._correlate(inputs, inputs)
+    kernel = HammingPosterior(inputs, np.zeros(4), some_hyper(coding), coding.owner)._correlate(inputs)
     assert kernel[0, 1] == pytest.approx(1.0, abs=1e-12)
     weights = some_hyper(coding).weights  # the switch, the option, the other option, whether the number is active
     assert kernel[2, 3] == pytest.approx(float(np.exp(-weights[[0, 1, 3]].sum())))
@@ -132,8 +132,8 @@ def test_what_is_active_may_be_given() -> None:
     parameters, coding, z = made("mixed", 2)
     off = np.ones(z.shape, bool)
     off[:, 1] = False
-    assert coding(z).hot[:, 0].tolist() == [0.0, 0.0]
-    assert coding(z, off).hot[:, 0].tolist() == [1.0, 1.0]
+    assert (coding(z).options[:, 0] > 0).all()
+    assert coding(z, off).options[:, 0].tolist() == [0, 0]
     assert parameters.active(z).all()
 
 

@@ -151,7 +151,10 @@ class Mine(Uniform):
 def test_parts_of_ones_own_are_named_given_again_and_compared(tmp_path: Path) -> None:
     space = Space({"a": Choice([(1, 2), (3,)]), "b": Float(0, 1)})
     opt = busy(space, sampler=Mine(), tree=None)
-    opt.save(tmp_path / "run")
+    words = r"does not hold the space and the sampler; load it by Optimizer\.load\(path, space=\.\.\., sampler=\.\.\.\)"
+    with pytest.warns(UserWarning, match=words) as told:
+        opt.save(tmp_path / "run")
+    assert told[0].filename == __file__
     with pytest.raises(ValueError, match=r"space: .* is none that a file can hold; pass load\(path, space"):
         Optimizer.load(tmp_path / "run")
     with pytest.raises(ValueError, match=r"sampler: Mine\(\) is none that a file"):

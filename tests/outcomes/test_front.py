@@ -176,3 +176,9 @@ def test_rows_that_do_not_count_are_no_knee():
     assert knee(f) == 3
     with pytest.raises(ValueError, match="expected at least one row of finite numbers"):
         knee(np.full((3, 2), np.nan))
+
+
+def test_the_knee_of_the_largest_floats_is_that_of_smaller_ones():
+    largest = np.finfo(float).max
+    f = np.array([[-largest, largest], [-0.9 * largest, -0.5 * largest], [0.5 * largest, -0.9 * largest]])
+    assert knee(f) == knee(f * 2.0**-20) == knee(f / largest) == 1  # any warning is an error

@@ -106,3 +106,10 @@ def test_a_signature_makes_the_same_goals_again():
     )
     assert Goals.from_signature(goals.signature()) == goals
     assert Goals.of().signature() == {}
+
+
+@pytest.mark.parametrize("words", ["a= <= 3", "a => 3", "a =< 3", "load> >= 1"])
+def test_a_name_that_ends_like_a_relation_is_refused_with_the_reason(words):
+    with pytest.raises(ValueError, match=r"a name cannot end with '<', '>' or '='"):
+        Goals.of(constraints=[words])
+    assert Goals.of(constraints=["p(>3) <= 0.1"]).quantities

@@ -195,3 +195,16 @@ def test_the_default_reference_gives_a_lone_point_a_volume(row):
 def test_there_is_no_default_reference_for_nothing():
     with pytest.raises(ValueError, match="give a reference"):
         default_reference(np.full((2, 2), np.nan))
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_volumes_near_the_largest_float_are_infinite_or_nothing_and_no_warning(m: int) -> None:
+    largest = np.finfo(float).max
+    f = np.full((3, m), 1.0)
+    f[0, 0], f[0, 1], f[1, 0], f[1, 1] = -largest, largest / 2, largest / 2, -largest
+    reference = default_reference(f)
+    assert np.isfinite(reference).all() and (reference >= f.max(0)).all()
+    assert hypervolume(f, np.full(m, largest)) == np.inf  # any warning is an error
+    assert not np.isnan(contributions(f, np.full(m, largest))).any()
+    gained = improvement(np.vstack([f, np.full((1, m), -largest)]), f, np.full(m, largest))
+    assert gained[:3].tolist() == [0.0, 0.0, 0.0] and gained[3] == np.inf

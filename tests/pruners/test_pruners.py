@@ -70,6 +70,13 @@ def test_hyperband_compares_within_a_bracket_alone_and_begins_with_the_first_who
     assert [number for number in range(1, 30) if Hyperband().prune(number, whole)] == stopped
 
 
+class Stepwise:
+    """A rule in the manner of another library."""
+
+    def prune(self, trial: Any) -> bool:
+        return False
+
+
 @pytest.mark.parametrize(
     ("made", "says"),
     [
@@ -79,6 +86,7 @@ def test_hyperband_compares_within_a_bracket_alone_and_begins_with_the_first_who
         (lambda: Hyperband(most=0), "most: expected None or a whole number of at least 1"),
         (lambda: pruners.make("medium"), "pruner: expected 'median', 'halving', 'hyperband'"),
         (lambda: pruners.make(Median), "got <class"),
+        (lambda: pruners.make(Stepwise()), r"an object with prune\(number, curves\)"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused(made: Any, says: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lamcts
 from lamcts import pruners
 from lamcts.pruners import Curves
 from lamcts.pruners.halving import bracket_of, brackets
@@ -61,3 +62,22 @@ def test_the_brackets_of_hyperband_are_as_wide_as_optunas() -> None:
     theirs._try_initialization(study)
     assert brackets(27, 1, 3) == tuple(theirs._trial_allocation_budgets)
     assert brackets(1, 1, 3) == (1,) and sum(bracket_of(number, (27, 12, 6, 4)) == 0 for number in range(490)) > 200
+
+
+def test_a_rule_of_optuna_is_refused_before_the_first_trial_and_ours_is_named() -> None:
+    class Mine(optuna.pruners.BasePruner):  # type: ignore[misc]
+        def prune(self, study: Any, trial: Any) -> bool:
+            return False
+
+    for theirs, ours in (
+        (optuna.pruners.MedianPruner(), r"'median' here, lamcts.pruners.Median\("),
+        (optuna.pruners.MedianPruner, r"'median' here, lamcts.pruners.Median\("),
+        (optuna.pruners.SuccessiveHalvingPruner(), r"'halving' here, lamcts.pruners.Halving\("),
+        (optuna.pruners.HyperbandPruner(), r"'hyperband' here, lamcts.pruners.Hyperband\("),
+        (optuna.pruners.PercentilePruner(25.0), "the nearest is 'median'"),
+        (optuna.pruners.NopPruner(), "leave it out"),
+        (optuna.pruners.ThresholdPruner(upper=1.0), "write one that reads curves"),
+        (Mine(), "write one that reads curves"),
+    ):
+        with pytest.raises(ValueError, match=rf"pruner: expected 'median', .*{ours}"):
+            lamcts.minimize(lambda point, trial: 0.0, lamcts.Box(0, 1, dim=2), budget=3, pruner=theirs)

@@ -130,3 +130,23 @@ def test_all_parameters_have_a_say_where_the_space_says_nothing() -> None:
     parameters = Parameters(MIXED)
     assert not parameters.conditional
     assert parameters.active(parameters.draw(5, np.random.default_rng(0))).all()
+
+
+def test_what_conditions_make_of_codes_costs_no_coordinates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A category of thousands of options has as many coordinates, and a search asks this of thousands of rows."""
+    inner = Space({"on": Bool(), "depth": Int(1, 5, when={"on": True})}, when={"name": "word 3"})
+    names = Choice([f"word {i}" for i in range(200)])
+    space = Space({"name": names, "rate": Float(0, 1, when={"name": ["word 3", "word 8"]}), "inner": inner})
+    parameters, rng = Parameters(space), np.random.default_rng(0)
+    z = parameters.draw(400, rng)
+    other = z.copy()
+    other[:, 0] = rng.choice([3.0, 8.0, 9.0], len(z))
+    before = parameters.active(z)
+    made: list[int] = []
+    real = Choice.snap
+    monkeypatch.setattr(Choice, "snap", lambda self, x: made.append(len(x)) or real(self, x))
+    entered = parameters.entered(other, before, rng)
+    assert made == []
+    assert np.array_equal(entered, parameters.codes(parameters.rows(entered)))  # which are valid, and settled
+    assert (entered[other[:, 0] == 9.0, 1:] == parameters.codes(space.middle[None])[0, 1:]).all()
+    assert np.array_equal(parameters.active(entered)[:, 1], other[:, 0] != 9.0)

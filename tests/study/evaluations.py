@@ -67,6 +67,20 @@ def endless(point: np.ndarray) -> float:
     return 0.0
 
 
+class Deaf:
+    """Ignores SIGTERM from then on, leaves the number of its process in a file, and takes a minute."""
+
+    def __init__(self, note: Path) -> None:
+        self.note = note
+
+    def __call__(self, point: np.ndarray) -> float:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        self.note.with_suffix(".draft").write_text(str(os.getpid()))
+        self.note.with_suffix(".draft").rename(self.note)
+        time.sleep(60)
+        return 0.0
+
+
 class Diary:
     """A learner whose memory is the list of all notes, and whose values depend on how many there are."""
 
@@ -136,4 +150,11 @@ def sleeping(point: np.ndarray) -> float:
     if point[0] < -0.4:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(3600)
+    return sphere(point)
+
+
+def lingering(point: np.ndarray) -> float:
+    """Takes half a second, whatever SIGTERM asks for."""
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    time.sleep(0.5)
     return sphere(point)

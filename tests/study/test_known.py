@@ -147,3 +147,18 @@ def test_a_known_result_of_a_point_that_is_out_is_its_evaluation(tmp_path: Path)
     result = lamcts.minimize(sphere, BOX, budget=8, known=known, **given)
     assert result.nfev == 8 and sorted(result.history.trial.tolist()) == list(range(8))
     assert columns(lamcts.minimize(sphere, BOX, budget=8, known=known, **given)) == columns(result)
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_results_with_other_values_than_those_fixed_are_left_out_with_a_warning(tmp_path: Path, table: bool) -> None:
+    known: Any = [({"lr": lr, "act": "relu", "n": n}, lr + n) for lr, n in ((0.1, 3), (0.2, 4), (0.3, 3), (0.4, 5))]
+    if table:
+        lines = [f"{point['lr']},relu,{point['n']},{value}" for point, value in known]
+        (tmp_path / "known.csv").write_text("\n".join(["lr,act,n,value", *lines]))
+        known = tmp_path / "known.csv"
+    with pytest.warns(RuntimeWarning, match=r"known: 2 of 4 results have other values than fix= .*expected 3") as told:
+        result = lamcts.minimize(cost, SPACE, budget=4, known=known, fix={"n": 3}, seed=0)
+    assert told[0].filename == __file__
+    assert result.history.values[:2].tolist() == [3.1, 3.3] and {point["n"] for point in result.history.points} == {3}
+    with pytest.raises(ValueError, match="lr"):  # what is wrong is refused as before
+        lamcts.minimize(cost, SPACE, budget=4, known=[({"lr": 7, "act": 1, "n": 3}, 1.0)], fix={"n": 3}, seed=0)

@@ -4,6 +4,7 @@ import math
 import re
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,32 @@ def test_a_verdict_reaches_workers(where: dict[str, Any]) -> None:
     assert result.nfev == 30 and 5 <= result.pruned < 30 and steps(result) < 0.75 * 300
     said = {row: one["message"] for row, one in enumerate(result.rows()) if result.history.pruned[row]}
     assert said == {row: f"pruned at step {max(result.history.reports[row])}" for row in said}
+
+
+class Faulty:
+    """A rule that fails at the third step of later trials."""
+
+    def prune(self, number: int, curves: Curves) -> bool:
+        return number > 5 and [1, 1][len(curves.losses[number]) - 1] < 0
+
+
+def stubborn(point: np.ndarray, trial: Reporter) -> float:
+    """`descent`, whatever a report raises."""
+    with suppress(Exception):
+        return descent(point, trial)
+    return sphere(point)
+
+
+@pytest.mark.parametrize("f", [descent, stubborn])
+@pytest.mark.parametrize("where", [{}, {"workers": 2}, {"workers": "threads"}], ids=["serial", "processes", "threads"])
+def test_a_rule_that_fails_ends_the_run_and_fails_no_trial(tmp_path: Path, where: dict[str, Any], f: Any) -> None:
+    path = tmp_path / "run.db"
+    says = r"pruner: expected .*Faulty.* to return .*, got IndexError: list index out of range for trial \d at step 2"
+    with pytest.raises(RuntimeError, match=says):
+        lamcts.minimize(f, BOX, pruner=Faulty(), journal=path, **{**OPTIONS, **where})
+    assert 3 <= Journal.read(path).n <= 6 and not lamcts.load(path).history.failed.any()
+    result = lamcts.minimize(f, BOX, pruner="median", journal=path, **OPTIONS)
+    assert result.nfev == 30 and not result.history.failed.any()
 
 
 def test_reports_of_a_trial_in_flight_count_before_it_has_ended() -> None:

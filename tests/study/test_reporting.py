@@ -1,10 +1,13 @@
 """What `trial.report` takes, and the line by which reports of other processes come."""
 
-import json
 import math
 import pickle
 import socket
+import threading
+import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 import numpy as np
@@ -86,15 +89,92 @@ def test_a_judge_that_travels_asks_at_home(near: Any) -> None:
     far.close()
 
 
-def test_a_stranger_is_not_heard(near: Any) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"hello\n",
+        b"\xff\n",
+        b"[" * 4095 + b"\n",
+        b'{"key": "KEY", "trial": 0, "step": 0, "value": 1.0, "first": true}\n',
+        b'YEK {"trial": 0, "step": 0, "value": 1.0, "first": true}\n',
+        b"KEY " + b"[" * 4000 + b"\n",
+        b"KEY []\n",
+        b'KEY {"trial": 0, "step": 1e400, "value": 1.0, "first": true}\n',
+        b'KEY {"trial": 0, "step": 0, "value": 1' + b"0" * 400 + b', "first": true}\n',
+    ],
+)
+def test_what_is_no_report_with_the_key_is_hung_up_on(near: Any, text: bytes, capfd: Any) -> None:
     made, heard = near
     _, (host, port, key) = made.__reduce__()
-    wrong = {"key": key[::-1], "trial": 0, "step": 0, "value": 1.0, "first": True}
-    for text in (b"hello\n", b"[]\n", b"\xff\n", json.dumps(wrong).encode() + b"\n"):
-        with socket.create_connection((host, port), 10) as stranger:
-            stranger.sendall(text)
-            assert stranger.recv(100) == b""
-    assert not heard
+    with socket.create_connection((host, port), 10) as stranger:
+        stranger.sendall(text.replace(b"KEY", key.encode()).replace(b"YEK", key[::-1].encode()))
+        assert hung_up(stranger)
+    assert not heard and capfd.readouterr() == ("", "")
+
+
+def hung_up(connection: socket.socket) -> bool:
+    """Return whether the other end closes; TimeoutError where it does not."""
+    try:
+        return connection.recv(100) == b""
+    except ConnectionError:  # with text of ours unread
+        return True
+
+
+def test_a_silent_connection_without_the_key_is_hung_up_on_and_a_silent_worker_is_not(
+    near: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line, "STRANGER_SECONDS", 0.2)
+    made, _ = near
+    far, (_, (host, port, key)) = pickle.loads(pickle.dumps(made)), made.__reduce__()
+    assert far(3, 0, 1.5, True)
+    with socket.create_connection((host, port), 5) as silent, socket.create_connection((host, port), 5) as slow:
+        for letter in key[:20]:
+            with suppress(OSError):
+                slow.sendall(letter.encode())
+            time.sleep(0.02)
+        assert hung_up(silent) and hung_up(slow)
+    worker = far._line
+    assert far(3, 1, 1.5, False) and far._line is worker
+    far.close()
+
+
+def test_of_many_silent_connections_the_oldest_make_room_for_workers(
+    near: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line, "STRANGERS", 3)
+    made, _ = near
+    _, (host, port, _) = made.__reduce__()
+    with ExitStack() as stack:
+        silent = [stack.enter_context(socket.create_connection((host, port), 5)) for _ in range(12)]
+        far = stack.enter_context(closing(pickle.loads(pickle.dumps(made))))
+        assert far(3, 0, 1.5, True)
+        assert all(hung_up(one) for one in silent[:8])
+
+
+def test_workers_that_come_all_at_once_are_all_answered(near: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line, "ANSWER_SECONDS", 5.0)
+    monkeypatch.setattr(line, "TRIES", 1)
+    _, (host, port, key) = near[0].__reduce__()
+    together = threading.Barrier(200)
+
+    def report(number: int) -> bool:
+        with closing(Far(host, port, key)) as far:
+            together.wait()
+            return far(number, 0, 1.5, True)
+
+    with ThreadPoolExecutor(200) as pool:
+        assert all(pool.map(report, range(200)))
+
+
+def test_a_run_that_cannot_be_reached_does_not_speak_for_the_next_one_at_its_port(
+    near: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line, "_unreachable", set())
+    _, (host, port, key) = near[0].__reduce__()
+    with pytest.warns(RuntimeWarning, match="no trial is stopped"):
+        assert not Far(host, port, "the key of an earlier run")(0, 0, 5.0, True)
+    with closing(Far(host, port, key)) as far:
+        assert far(0, 0, 5.0, True)
 
 
 def test_where_nobody_answers_no_trial_is_stopped_and_that_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """An evaluation that takes too long is ended and told failed, and others know nothing of it."""
 
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -7,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evaluations import sleeping, sphere
+from evaluations import lingering, sleeping, sphere
 from stroll import Stroll
 
 import lamcts
@@ -25,7 +26,7 @@ def test_a_late_evaluation_ends_with_its_process_and_no_other_is_lost(monkeypatc
     late = np.array([point[0] < -0.4 for point in result.history.points])
     assert result.nfev == 3 and sorted(result.history.trial) == [0, 1, 2] and late.any() and not late.all()
     assert np.array_equal(result.history.failed, late) and result.history.failures["timed out"]
-    assert {result.history.messages[row] for row in np.flatnonzero(late)} == {"TimeoutError: ended after 0.3 s"}
+    assert {result.history.messages[row] for row in np.flatnonzero(late)} == {"TimeoutError: took longer than 0.3 s"}
 
 
 def test_in_this_process_a_late_evaluation_is_interrupted_although_it_catches_exceptions() -> None:
@@ -41,6 +42,50 @@ def test_in_this_process_a_late_evaluation_is_interrupted_although_it_catches_ex
     late = np.array([point[0] < -0.4 for point in result.history.points])
     assert result.nfev == 4 and np.array_equal(result.history.failed, late) and late[0]
     assert len(result.history.reports) == 4  # what was reported before is kept
+
+
+@pytest.mark.parametrize("caught", [1, 1000])
+def test_in_this_process_an_evaluation_that_catches_the_interruption_is_late_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, caught: int
+) -> None:
+    monkeypatch.setattr(limits, "GRACE_SECONDS", 0.05)
+    seconds: list[float] = []
+
+    def retrying(point: np.ndarray) -> float:
+        start, left = time.monotonic(), caught
+        try:
+            while (now := time.monotonic()) < start + 0.5:
+                try:
+                    time.sleep(start + 0.5 - now)
+                except BaseException:
+                    left -= 1
+                    if not left:
+                        time.sleep(60)  # until it is interrupted again
+        finally:
+            seconds.append(time.monotonic() - start)
+        return sphere(point)
+
+    result = lamcts.minimize(retrying, BOX, timeout=0.05, **{**OPTIONS, "budget": 2})
+    assert set(result.history.messages.values()) == {"TimeoutError: took longer than 0.05 s"}
+    assert result.history.failed.all() and max(seconds) < 30
+
+
+def test_an_evaluation_in_a_process_that_ends_late_by_itself_is_late() -> None:
+    result = lamcts.minimize(lingering, BOX, timeout=0.2, workers=1, **{**OPTIONS, "budget": 2})
+    assert set(result.history.messages.values()) == {"TimeoutError: took longer than 0.2 s"}
+
+
+def test_after_an_evaluation_the_alarm_of_the_user_is_set_again() -> None:
+    def handler(*_: Any) -> None: ...
+
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 1000)
+    try:
+        lamcts.minimize(sphere, BOX, timeout=10, **{**OPTIONS, "budget": 3})
+        assert signal.getsignal(signal.SIGALRM) is handler and signal.getitimer(signal.ITIMER_REAL)[0] > 900
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize(

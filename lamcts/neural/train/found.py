@@ -58,12 +58,20 @@ def load_network(path: Path | str) -> "tuple[nn.Module, dict[str, Any]]":
     held = checkpoints.read(path)
     card = held.said
     try:
-        space = getattr(nas, card["space"]["kind"])(**card["space"]["settings"])
+        space = _space(card["space"]["kind"])(**card["space"]["settings"])
         net = _maker(card.get("maker", "network"))(space, card["point"], **card["build"])
-    except (KeyError, AttributeError) as error:
+    except (KeyError, AttributeError, TypeError) as error:
         raise ValueError(f"{path}: expected a network with its card, got {error} wrong or missing") from None
     net.load_state_dict(held.tensors(""))
     return net.eval(), card
+
+
+def _space(kind: str) -> type[ArchitectureSpace]:
+    """Return a space of ours by its name: a card, which may be a stranger's, names nothing else."""
+    made = getattr(nas, kind) if kind in nas.__all__ else None
+    if not (isinstance(made, type) and issubclass(made, ArchitectureSpace)):
+        raise KeyError(kind)
+    return made
 
 
 def _maker(name: str) -> "Callable[..., nn.Module]":

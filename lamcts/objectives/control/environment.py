@@ -120,7 +120,7 @@ def gym(
     cap = None if episode_steps is None else positive("episode_steps", episode_steps)
     world = World(env, tuple(sorted((options or {}).items())), cap)
     made = world.environment()
-    states = _states(made.observation_space, env)
+    states = states_of(made.observation_space, env)
     if made.spec.max_episode_steps is None:
         raise ValueError(f"episode_steps: expected a number for {env}, which has no cap of its own, got none")
     return Gym(
@@ -143,7 +143,7 @@ def _entry(env: str) -> Entry:
     return Entry(f"gym:{env}", f"{env} of gymnasium", partial(gym, env), "gymnasium", "mujoco", BUDGET)
 
 
-def _states(space: Any, env: str) -> int:
+def states_of(space: Any, env: str) -> int:
     """Return how many numbers the policy sees."""
     cure = "wrap it (gymnasium.wrappers), register that under a name of its own, and run gym:your_module:Name-v0"
     kind = type(space).__name__

@@ -13,9 +13,13 @@ from numpy.typing import NDArray
 
 from lamcts.errors import MissingExtra
 from lamcts.objectives.control import lunar
+from lamcts.objectives.control.actions import Bounded, actions_of
+from lamcts.objectives.control.environment import states_of
 from lamcts.objectives.control.gl import NoOpenGL, drawing, setting
+from lamcts.objectives.control.mujoco.names import TASKS
 from lamcts.objectives.control.network import Network
 from lamcts.objectives.control.world import World, entry_point
+from lamcts.text import safe_text, shortened
 
 __all__ = ["Film", "NoOpenGL", "film", "imageio", "movies"]
 
@@ -68,16 +72,18 @@ class Film:
         imageio().imwrite(path, self.strip(frames))
 
 
-def film(policy: dict[str, Any], *, seconds: float = 5.0, size: int = 320, seed: int = 0) -> Film:
+def film(policy: dict[str, Any], *, seconds: float = 5.0, size: int = 320, seed: int = 0, trust: bool = False) -> Film:
     """Film an episode of a saved policy, such as `json.load(open("result.json"))["policy"]`.
 
     MissingExtra without gymnasium or what the environment needs; NoOpenGL where MuJoCo cannot draw; ValueError for what
-    is no policy, and for an environment that draws no pictures.
+    is no policy, for an environment that draws no pictures, and for a policy that needs `trust`.
 
     policy: what `result.json` holds under this name.
     seconds: how long to film at most, in the environment's time (5.0).
     size: height of a frame (320; pixels); MuJoCo's are as wide as high.
     seed: of the episode's start (0).
+    trust: whether the policy may name a module, which is imported and runs its code, and options of the environment,
+        which may open files (False). Set it only for a policy of your own.
     """
     if not (np.isfinite(seconds) and seconds > 0):
         raise ValueError(f"seconds: expected a number above 0, got {seconds}")
@@ -85,9 +91,12 @@ def film(policy: dict[str, Any], *, seconds: float = 5.0, size: int = 320, seed:
         raise ValueError(f"size: expected from 32 to 2160 pixels, got {size}")
     imageio()  # asked first: what is filmed is to be kept
     env_name, options = _environment_of(policy)
-    acting, start = _acting(policy)
+    if not trust:
+        _check_harmless(env_name, options)
+    network = None if "initial_random" in policy else Network.from_json(policy)
     with ExitStack() as stack:
         env = _drawn(stack, env_name, options, size)
+        acting, start = _lander(policy) if network is None else (_fitting(network, env, env_name).action, ExitStack)
         every, step_seconds = _pace(env)
         shots = list(_played(env, acting, start, seed, round(seconds / step_seconds), every))
         frames = np.stack([_labelled(_sized(frame, size), text) for frame, text in _texts(shots, step_seconds)])
@@ -134,13 +143,40 @@ def _environment_of(policy: Any) -> tuple[str, dict[str, Any]]:
     return name, options
 
 
-def _acting(policy: dict[str, Any]) -> tuple[Any, Any]:
-    """Return what answers a state with an action, and how an episode of it begins."""
-    if "initial_random" not in policy:
-        return Network.from_json(policy).action, ExitStack
-    push = float(policy["initial_random"])
-    weights = [float(w) for w in policy["w"]]
+def _check_harmless(name: str, options: dict[str, Any]) -> None:
+    """Raise ValueError for a policy that names code, or options other than those that our own tasks write."""
+    what = None
+    if ":" in name:
+        what = f"an environment that imports a module, got none for {name!r}, whose code would run"
+    elif options and not any(name == task.env and options == task.options for task in TASKS):
+        what = f"options of the environment, got none for {shortened(safe_text(options))}, which may open files"
+    if what:
+        raise ValueError(f"trust: expected it set for {what}: set it if the policy is your own")
+
+
+def _lander(policy: dict[str, Any]) -> tuple[Any, Any]:
+    """Return what answers a state with an action by the lander's rule, and how an episode of it begins."""
+    try:
+        push, weights = float(policy["initial_random"]), lunar.weights_of(policy["w"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"expected a policy as result.json holds it, got another content ({error})") from None
+    if policy["environment"] != lunar.ENV:
+        raise ValueError(f"expected {lunar.ENV} for a policy with initial_random, got {policy['environment']}")
     return lambda state: lunar.action(weights, state), lambda: lunar.first_push(push)
+
+
+def _fitting(network: Network, env: Any, name: str) -> Network:
+    """Return a network that takes the environment's states and gives its actions; ValueError for any other."""
+    states, actions = states_of(env.observation_space, name), actions_of(env.action_space, name)
+    sizes = len(network.layers[0][0].T), len(network.layers[-1][1])
+    if sizes != (states, actions.outputs):
+        raise ValueError(
+            f"expected a policy with {states} inputs and {actions.outputs} outputs for {name}, "
+            f"got w and bias with {sizes[0]} inputs and {sizes[1]} outputs: it is of another environment or version"
+        )
+    if network.actions != actions and not (network.actions is None and isinstance(actions, Bounded)):
+        raise ValueError(f"expected the actions of {name}, {actions}, got {network.actions}")
+    return network
 
 
 def _drawn(stack: ExitStack, name: str, options: dict[str, Any], size: int) -> Any:

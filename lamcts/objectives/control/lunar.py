@@ -91,7 +91,7 @@ class Lander:
 
     def land(self, point: ArrayLike, terrains: Iterable[int]) -> Landings:
         """Run one episode on each of `terrains`."""
-        w = _weights(point)
+        w = weights_of(point)
         returns = [self._episode(w, terrain) for terrain in terrains]
         if not returns:
             raise ValueError("expected at least one terrain, got none: pass seeds such as range(50)")
@@ -99,7 +99,7 @@ class Lander:
 
     def policy(self, point: ArrayLike) -> dict[str, Any]:
         """Return all that running this rule elsewhere takes, as JSON values."""
-        return {"environment": ENV, "w": _weights(point), "initial_random": self.initial_random}
+        return {"environment": ENV, "w": weights_of(point), "initial_random": self.initial_random}
 
     def _episode(self, w: list[float], terrain: int) -> float:
         env = _environment()
@@ -181,7 +181,8 @@ def first_push(strength: float) -> Iterator[None]:
             lunar_lander.INITIAL_RANDOM = before
 
 
-def _weights(point: ArrayLike) -> list[float]:
+def weights_of(point: ArrayLike) -> list[float]:
+    """Return the weights of the rule as plain numbers [12]; ValueError for any other content."""
     w = np.asarray(point, float)
     if w.shape != (WEIGHTS,) or not np.isfinite(w).all():
         raise ValueError(

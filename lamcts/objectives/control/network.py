@@ -5,6 +5,7 @@ Letters: s numbers of a state, a outputs, h numbers of a hidden layer.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,11 @@ class Network:
             actions = None if "actions" not in held else actions_from_json(held["actions"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"expected a policy as result.json holds it, got another content ({error})") from None
-        if not rows or any(w.ndim != 2 or bias.shape != (len(w),) for w, bias in rows):
-            raise ValueError("expected layers with w [outputs, inputs] and bias [outputs], got other shapes")
+        fit = [w.ndim == 2 and bias.shape == (len(w),) for w, bias in rows]
+        if not rows or not all(fit) or any(len(w) != len(after.T) for (w, _), (after, _) in pairwise(rows)):
+            got = ", then ".join(f"{list(w.shape)} and {list(bias.shape)}" for w, bias in rows) or "none"
+            expected = "layers with w [outputs, inputs] and bias [outputs], as many inputs as the last had outputs"
+            raise ValueError(f"expected {expected}, got {got}")
         return cls(tuple(rows), actions)
 
 

@@ -7,13 +7,13 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lamcts.objectives.programs import printed, shell
+from lamcts.objectives.programs.matching import Matcher, limit
 from lamcts.objectives.programs.process import last_words, run
 from lamcts.objectives.programs.watched import Watch, check_report
 from lamcts.outcomes.goals import Goals
@@ -22,6 +22,7 @@ from lamcts.spaces.box import Float
 from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
+from lamcts.text import shortened
 
 SEED = "seed"
 
@@ -35,8 +36,10 @@ class Command:
         whole number of each trial's own, for the program's noise, and `{{` `}}` are braces. True is written `true`.
         The items of an order have commas between. A parameter that is inactive at a point takes its word with it, and
         an option before: `--momentum {momentum}`.
-        Where the program is a shell, texts are its arguments, `sh -c 'echo "$1" | wc -c' sh {name}`: pasted into
-        what it reads, they could be commands. Numbers may stand there.
+        Numbers, and texts of ASCII letters, digits and any of `@%+=:,./-_`, may stand anywhere. Other texts could be
+        commands: they have to be words of their own, `{name}` or `--name={name}`, and arguments of a shell, `sh -c
+        'echo "$1" | wc -c' sh {name}`. They are refused where a shell is known to read them (`sh -c`, `su -c`,
+        `script -c`, `ssh`, `watch`); other programs that hand words to a shell are not noticed.
     space: a `Space` with names, of numbers, choices, truth values and orders.
     timeout_seconds: after this long the program is killed, with all that it started (None: never; seconds).
     maximize: whether higher numbers are better (False).
@@ -51,7 +54,8 @@ class Command:
         a JSON object with a number for each objective and for each quantity that is bounded, but for those that
         patterns find; null for all objectives says that the point was checked and not run.
 
-    A time-out, an exit status other than 0, no number, and more output than 64 MiB raise: a failed evaluation.
+    A time-out, an exit status other than 0, no number, and more output than 64 MiB raise: a failed evaluation. So do
+    regular expressions that take longer on the output than the time-out, at least 1 and at most 10 seconds.
     Picklable; any number of them run at a time, in processes or in threads.
     """
 
@@ -132,7 +136,7 @@ class Command:
     def __call__(
         self, point: Mapping[str, Any], *, seed: int | None = None, trial: Any = None
     ) -> float | dict[str, float | None]:
-        watch = None if self.report is None or trial is None else Watch(self.report, trial)
+        watch = None if self.report is None or trial is None else Watch(self.report, trial, limit(self.timeout_seconds))
         ended = run(self.arguments(point, fresh_seed() if seed is None else seed), self.timeout_seconds, watch)
         if ended.status:
             raise RuntimeError(f"{_how(ended.status)}{last_words(ended.errors)}")
@@ -141,9 +145,10 @@ class Command:
     def read(self, output: str) -> float | dict[str, float | None]:
         """Return the value in what the program wrote to its output, or numbers by name; ValueError if there is none."""
         patterns = self.pattern if isinstance(self.pattern, Mapping) else {}
-        if len(self.names) > 1 or patterns or (self.names and self.pattern is None and printed.is_object(output)):
-            return printed.numbers(output, self.names, patterns)
-        return printed.number(output, self.pattern if isinstance(self.pattern, str) else None)
+        with Matcher(limit(self.timeout_seconds)) as matcher:
+            if len(self.names) > 1 or patterns or (self.names and self.pattern is None and printed.is_object(output)):
+                return printed.numbers(output, self.names, patterns, matcher)
+            return printed.number(output, self.pattern if isinstance(self.pattern, str) else None, matcher)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
@@ -185,15 +190,21 @@ class Command:
                 )
 
     def _check_shells(self) -> None:
-        """Refuse a text, which may hold anything, inside what a shell reads as a program."""
+        """Refuse a text that a shell could obey wherever a shell may read it."""
         members = dict(zip(self.space.names or (), self.space.members, strict=True))
-        for program in shell.programs(self.words):
-            for _, name, spec in _parts(program):
-                if name in members and not _is_number(members[name], spec):
-                    raise ValueError(
-                        f"template: expected {name!r} as a word of its own, as its options are texts, got {{{name}}} "
-                        f"inside {program!r}, which a shell reads as commands: use {shell.ADVICE.format(name)}"
-                    )
+        read, joined = shell.programs(self.words), shell.joined(self.words)
+        for word in self.words:
+            parts, reads = _parts(word), word in read or word in joined
+            for text, name, spec in parts:
+                bad = None if name not in members else _obeyed(members[name], spec)
+                if bad is None or (not reads and _alone(text, parts)):
+                    continue
+                expected = "where no shell reads it" if reads else "as a word of its own, or behind an option's ="
+                cure = "a script that quotes it" if word in joined else shell.ADVICE.format(name)
+                raise ValueError(
+                    f"template: expected {name!r} {expected}, since it may be {shortened(bad)!r}, got {{{name}}} in "
+                    f"{word!r}, which a shell {'reads' if reads else 'may read'} as commands: use {cure}"
+                )
 
 
 def _written(value: Any) -> Any:
@@ -203,10 +214,18 @@ def _written(value: Any) -> Any:
     return str(value).lower() if isinstance(value, (bool, np.bool_)) else value
 
 
-def _is_number(member: Any, spec: str) -> bool:
-    """Return whether a parameter is written as a number, or as true or false, at all of its values."""
+def _obeyed(member: Any, spec: str) -> str | None:
+    """Return a value of a parameter that a shell would not read as a plain word; None where there is none."""
     options: Sequence[Any] = getattr(member, "options", getattr(member, "items", ()))
-    return all(isinstance(option, Real) for option in options) and not spec.endswith("c")  # c: the character
+    texts = [str(_written(option)) for option in options]
+    if spec.endswith("c"):
+        return "any character"
+    return next((text for text in texts if not shell.is_plain(text)), None)
+
+
+def _alone(text: str, parts: Sequence[Any]) -> bool:
+    """Return whether the parameter behind a text is all that its word has, or stands behind an option's `=`."""
+    return len(parts) == 1 and (not text or shell.OPTION.fullmatch(text) is not None)
 
 
 def _is_option(word: str) -> bool:

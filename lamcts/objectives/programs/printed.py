@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lamcts.objectives.programs.matching import Matcher
 from lamcts.text import SHOWN
 
 # not glued to letters or other digits: no number in "v2", "3.2s", "1.2.3" or "run-3"; and one way only to match some
@@ -14,10 +15,10 @@ NUMBER = re.compile(
 )
 
 
-def number(output: str, pattern: str | None) -> float:
+def number(output: str, pattern: str | None, matcher: Matcher) -> float:
     """Return the number that a pattern finds, or the last on the last line; ValueError if there is none."""
     if pattern is not None:
-        text, wanted = _last(pattern, output), f"a match of {pattern!r} in the output"
+        text, wanted = _last(pattern, output, matcher), f"a match of {pattern!r} in the output"
     else:
         text, wanted = (NUMBER.findall(_last_line(output)) or [None])[-1], "a number on the last line of the output"
     try:
@@ -27,12 +28,14 @@ def number(output: str, pattern: str | None) -> float:
         raise ValueError(f"expected {wanted}, got {got!r}") from None
 
 
-def numbers(output: str, names: Sequence[str], patterns: Mapping[str, str]) -> dict[str, float | None]:
+def numbers(
+    output: str, names: Sequence[str], patterns: Mapping[str, str], matcher: Matcher
+) -> dict[str, float | None]:
     """Return a number for each name: by its pattern, else of the JSON object that was printed, where null is None.
 
     ValueError names the first that is missing.
     """
-    found = {name: number(output, pattern) for name, pattern in patterns.items()}
+    found = {name: number(output, pattern, matcher) for name, pattern in patterns.items()}
     rest = [name for name in names if name not in found]
     held = _object(output, rest) if rest else {}
     for name in rest:
@@ -67,10 +70,10 @@ def _float(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def _last(pattern: str, output: str) -> str | None:
+def _last(pattern: str, output: str, matcher: Matcher) -> str | None:
     """Return the last match of a pattern: its group, or all of it where it has none."""
-    found = list(re.finditer(pattern, output, re.MULTILINE))
-    return (found[-1][1] if found[-1].re.groups else found[-1][0]) if found else None
+    (found,) = matcher.matches(pattern, [min(1, re.compile(pattern).groups)], [output], most=1)
+    return found[-1][0] if found else None
 
 
 def _last_line(output: str) -> str:

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from typing import IO, Any, NamedTuple
 
 from lamcts.errors import Pruned
@@ -37,9 +37,11 @@ def run(words: Sequence[str], timeout_seconds: float | None = None, watch: Watch
     ends while a thread waits, and when the parent of a worker process ends, the whole process group is killed.
     So it is once it has written more than `MOST_BYTES`, a RuntimeError. OSError where the program cannot start.
     `watch` looks at its output as it comes, and ends it by raising; what has ended in time is looked at, and stands.
+    It is closed in the end.
     """
     # Files, not pipes: a pipe stays open as long as any stray child holds it, and the wait would last as long.
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, _stops_noticed() as stops:
+    looking = nullcontext() if watch is None else closing(watch)
+    with looking, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, _stops_noticed() as stops:
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True, env=_told(watch)
         )

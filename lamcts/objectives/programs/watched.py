@@ -4,20 +4,29 @@ import os
 import re
 from typing import IO, Any
 
+from lamcts.objectives.programs.matching import MOST_SECONDS, Matcher
+
 STEP, VALUE = "step", "value"  # groups of a pattern
 CHUNK_BYTES = 2**16  # read at a time (untuned)
 KEPT_BYTES = 2**20  # of a line that does not end: what is longer is no report (untuned)
 
 
 class Watch:
-    """Reports what a pattern finds in new lines of a file. `trial` has `report(step, value)`, which may raise."""
+    """Reports what a pattern finds in new lines of a file. `trial` has `report(step, value)`, which may raise.
 
-    def __init__(self, pattern: str, trial: Any) -> None:
-        self._pattern, self._trial = re.compile(pattern), trial
+    seconds: how long the matches of a look may take (10.0; seconds).
+    """
+
+    def __init__(self, pattern: str, trial: Any, seconds: float = MOST_SECONDS) -> None:
+        self._pattern, self._trial, self._matcher = re.compile(pattern), trial, Matcher(seconds)
         self._read, self._rest = 0, b""
 
     def look(self, file: IO[bytes], ended: bool = False) -> None:
-        """Report the lines that have been written to a file since the last look; of one that has `ended`, all."""
+        """Report the lines that have been written to a file since the last look; of one that has `ended`, all.
+
+        TimeoutError where the matches take too long.
+        """
+        self._matcher.begin()
         while new := os.pread(
             file.fileno(), CHUNK_BYTES, self._read
         ):  # no seek: the program writes where it would lead
@@ -29,20 +38,25 @@ class Watch:
     def _take(self, new: bytes) -> None:
         *lines, self._rest = (self._rest + new).split(b"\n")
         self._rest = self._rest[-KEPT_BYTES:]
-        for line in lines:
-            self._report(line.decode(errors="replace"))
+        if lines:
+            self._report([line.decode(errors="replace") for line in lines])
 
-    def _report(self, line: str) -> None:
+    def _report(self, lines: list[str]) -> None:
+        pattern = self._pattern.pattern
         places = (STEP, VALUE) if STEP in self._pattern.groupindex else (1, 2)
-        for found in self._pattern.finditer(line):
-            step, value = found.group(*places)
-            try:
-                told = int(step), float(value)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"report: expected a whole number and a number for {found.re.pattern!r}, got {step!r} and {value!r}"
-                ) from None
-            self._trial.report(*told)
+        for found in self._matcher.matches(pattern, places, lines):
+            for step, value in found:
+                try:
+                    told = int(step or ""), float(value or "")
+                except ValueError:
+                    raise ValueError(
+                        f"report: expected a whole number and a number for {pattern!r}, got {step!r} and {value!r}"
+                    ) from None
+                self._trial.report(*told)
+
+    def close(self) -> None:
+        """End the process that matches."""
+        self._matcher.close()
 
 
 def check_report(pattern: str | None) -> None:

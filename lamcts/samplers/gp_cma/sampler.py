@@ -7,7 +7,8 @@ import numpy as np
 
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
-from lamcts.samplers.gp_cma.session import GpCmaProgress, GpCmaSession
+from lamcts.samplers.gp_cma.progress import GpCmaProgress
+from lamcts.samplers.gp_cma.session import GpCmaSession
 from lamcts.samplers.parts.session import LocalSampler
 
 
@@ -24,6 +25,7 @@ class GpCma(LocalSampler):
     """
 
     relocates: ClassVar[bool] = True
+    starts_at_centre: ClassVar[bool] = True
     sigma: float = 0.3
 
     def __post_init__(self) -> None:

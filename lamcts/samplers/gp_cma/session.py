@@ -3,31 +3,24 @@
 Letters: n rows, d coordinates, k points.
 """
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from lamcts.observations import Observations
 from lamcts.outcomes.standing import FAILED
-from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.gp_cma.distribution import Distribution
-from lamcts.samplers.gp_cma.model import Fit, Model, fitted, nearest
-from lamcts.samplers.gp_cma.start import Start
+from lamcts.samplers.gp_cma.model import Model, fitted, nearest
+from lamcts.samplers.gp_cma.progress import GpCmaProgress, below, kendall, lower, lowest
 from lamcts.samplers.parts.batch import Batch, bisect_into
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.session import LocalSession
 from lamcts.types import Floats, Rows
-
-if TYPE_CHECKING:
-    from lamcts.samplers.gp_cma.sampler import GpCma
 
 FEWEST = 4  # rows that a model is fitted to
 CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (ablation)
-MINIMISE = 2.0
-REPLACE = 1
-MEAN_EVERY = 10  # evaluations, one of which is at the mean (ablation: never, always)
-GENERATION = 4.0  # times 8 + 6 ln d (Bajer et al. 2019) points in a generation; they cost no evaluation (ablation: 1, 8)
+NEAR = 2.0  # standard deviations within which the model's minimiser is looked for (ablation: 1, 4)
+MINIMISER_EVERY = 10  # evaluations, one of which is at the model's minimiser (ablation)
+GENERATION = 4.0  # times 8 + 6 ln d (Bajer et al. 2019): points of a generation, which cost no evaluation (ablation)
 OUTSIDE_COST = 0.1  # of the forecasts' spread, for each squared standard deviation outside the cube (ablation: 0, 1)
 WIDEST = 2.0  # times the first step size: most of a standard deviation (ablation)
 TRUST = 0.5  # Kendall's tau of forecasts from which on twice as many generations are played, below half of it half
@@ -42,29 +35,7 @@ LARGEST = 1e300  # most of a loss: sums and differences of losses do not overflo
 PATIENCE = 2  # times d: evaluations without progress before a close-up, and values whose mean is watched
 
 
-@dataclass
-class GpCmaProgress(Progress):
-    """Everything that the search goes on from. `distribution` is None until the start is over."""
-
-    start: Start = field(default_factory=Start)
-    distribution: Distribution | None = None
-    fit: Fit = field(default_factory=Fit)
-    trend: Distribution | None = None  # what the first close-up of this run looked at
-    generations: int = 1  # played between two batches
-    batch: int = 1  # points asked for last, with those that were out
-    since: int = 0  # evaluations since the last progress
-    best: float | None = None  # least loss of this run
-    level: float | None = None  # least mean of the last 2 d losses of this run
-    mark: int = 0  # rows there were when this scale was begun
-    born: int = 0  # rows there were when this run was begun
-    owed: int = 0  # evaluations since the mean was evaluated
-    close: bool = False  # whether this is a close-up
-    crossing: bool = False  # whether single coordinates of the best point are drawn anew
-    polished: float | None = None  # least loss when crossing began
-    memory: list[tuple[float, float, int]] = field(default_factory=list)  # forecast, loss, transform of the forecast
-
-
-class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
+class GpCmaSession(LocalSession[Any, GpCmaProgress]):
     """A point's note is its forecast and the transform that this is in, None where nothing was forecast."""
 
     scope: Scope = "space"
@@ -101,8 +72,8 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
             self._take(batch, p.start.model_steps(x, y, batch.missing, p.rng))
             return
         best = self._anchor()
-        while batch.open and (x := p.start.axis_step(best, p.batch)) is not None:
-            self._take(batch, x[None])
+        while batch.open and (step := p.start.axis_step(best, p.batch)) is not None:
+            self._take(batch, step[None])
 
     def _anchor(self) -> Floats:
         """Return the best point so far [d]; before there is one a point that is out, or the centre."""
@@ -113,7 +84,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     # A batch --------------------------------------------------------------------------------------------------------
 
     def _model_points(self, batch: Batch, rows: Rows) -> list[Any]:
-        """Fit, play generations on the model, and take the mean now and then, else minimisers of posterior samples."""
+        """Fit, play generations on the model, and take its minimiser now and then, else those of posterior samples."""
         p, d = self.progress, self._distribution
         model = self._fit(rows)
         self._look_closer(model)
@@ -121,12 +92,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         for _ in range(p.generations):
             x = d.draw(k, p.rng)
             d.update(x[np.argsort(self._cost(model, x), kind="stable")])
-        candidates = self._candidates()
-        if MINIMISE and len(candidates) > 1:
-            start = candidates[int(np.argmin(model.expect(candidates)))]
-            best = self.region.space.snap(model.minimiser(start, MINIMISE)[None].clip(0, 1))
-            if self.seen.unseen(best).all() and self.region.contains(best).all():
-                candidates = np.vstack([best, candidates[1:] if REPLACE else candidates])
+        candidates = self._candidates(model)
         picks = self._picks(model, candidates, batch.missing)
         x = candidates[picks]
         taken = batch.take(x)
@@ -147,16 +113,24 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         cost: Floats = forecast + OUTSIDE_COST * forecast.std() * outside
         return cost
 
-    def _candidates(self) -> Floats:
-        """Return the mean and draws, snapped and inside the region, of which none is known, [m, d]."""
+    def _candidates(self, model: Model) -> Floats:
+        """Return the model's minimiser and draws, snapped and inside the region, of which none is known, [m, d]."""
         p, d = self.progress, self._distribution
-        x = np.vstack([d.mean[None], d.draw(CANDIDATES, p.rng)]).clip(0, 1)
-        x = self.region.space.snap(x)
-        if self.region.steps:
-            inside = self.region.contains(x)
-            x = x[inside] if inside.any() else bisect_into(x, self._anchor(), self.region)
-            x = x[self.region.contains(x)]
+        x = self._inside(d.draw(CANDIDATES, p.rng))
+        if not len(x):
+            return x
+        best = self._inside(model.minimiser(x[np.argmin(model.expect(x))], NEAR)[None])
+        x = np.vstack([best, x])
         return x[self.seen.unseen(x)]
+
+    def _inside(self, x: Floats) -> Floats:
+        """Return points [k, d] snapped and inside the region; if none is, pulled towards the best point."""
+        x = self.region.space.snap(x.clip(0, 1))
+        if not self.region.steps:
+            return x
+        inside = self.region.contains(x)
+        x = x[inside] if inside.any() else bisect_into(x, self._anchor(), self.region)
+        return x[self.region.contains(x)]
 
     def _picks(self, model: Model, candidates: Floats, n: int) -> list[int]:
         p = self.progress
@@ -165,7 +139,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
             return []
         p.owed += n
         picks: list[int] = []
-        if p.owed >= MEAN_EVERY:
+        if p.owed >= MINIMISER_EVERY:
             p.owed, picks = 0, [0]
         out = np.array(list(self.seen.pending.values())).reshape(-1, self.seen.dim)
         for sample in model.sample(candidates, n - len(picks), out, p.rng):
@@ -209,7 +183,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         return one.x[0] if len(one.x) else self._anchor()
 
     def _look_closer(self, model: Model) -> None:
-        """Where left-out rows cannot be ordered and nothing gets better, go on at the best row, at a fourth of the scale."""
+        """Start a close-up of the best row where the model is blind and nothing gets better."""
         p, d, patience = self.progress, self._distribution, PATIENCE * self.seen.dim
         if model.skill >= BLIND or min(p.since, len(self.seen) - p.mark) < patience:
             return
@@ -230,7 +204,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         d.widest, p.close, p.mark = d.longest, True, len(self.seen)
 
     def _cross(self, batch: Batch) -> list[Any]:
-        """Take copies of the best point with one coordinate drawn anew, as far away as the trend's distribution is wide."""
+        """Take copies of the best point, one coordinate of each redrawn with the trend's standard deviation."""
         p, n = self.progress, batch.missing
         x, rows, axes = np.tile(self._anchor(), (n, 1)), np.arange(n), p.rng.integers(self.seen.dim, size=n)
         trend = p.trend or self._distribution
@@ -312,24 +286,3 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         if self.region.steps:
             x = bisect_into(x, self._anchor(), self.region)
         batch.take(x)
-
-
-def below(value: float | None, known: float | None, least: float = 0.0) -> bool:
-    """Return whether there is a value that is lower than what is known by more than `least`."""
-    return value is not None and (known is None or value < known - least)
-
-
-def lower(a: float | None, b: float | None) -> float | None:
-    return min((value for value in (a, b) if value is not None), default=None)
-
-
-def lowest(y: Floats) -> float | None:
-    """Return the least of losses [k] that are not nan, None where there is none."""
-    return float(np.nanmin(y)) if np.isfinite(y).any() else None
-
-
-def kendall(pairs: Floats) -> float:
-    """Return Kendall's tau-b of pairs [k, 2], 0 where one side is constant."""
-    a, b = (np.sign(side[:, None] - side) for side in pairs.T)  # [k, k]
-    size = float(np.sqrt(np.abs(a).sum() * np.abs(b).sum()))
-    return float((a * b).sum()) / size if size > 0 else 0.0

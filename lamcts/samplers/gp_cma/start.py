@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lamcts.models.gp import factor
-from lamcts.samplers.gp_cma.model import standard
+from lamcts.models.lbfgsb import Limits, lowest
+from lamcts.samplers.gp_cma.model import DESCENT_STEPS, standard
+from lamcts.samplers.gp_cma.process import factor
 from lamcts.types import Floats
 
 STEP, BATCH_STEP = 1 / 6, 0.3  # first step, of the cube; NGOpt's COBYLA takes 1/6, which is worse in batches (ablation)
@@ -101,11 +102,9 @@ def least_norm_quadratic(u: Floats, z: Floats) -> tuple[Floats, Floats]:
 
 def minimiser(slope: Floats, curvature: Floats, low: Floats, high: Floats) -> Floats:
     """Return a local minimiser [d] of a quadratic in the box from `low` to `high` [d], from 0."""
-    from scipy.optimize import minimize
 
     def value(v: Floats) -> tuple[float, Floats]:
         turned = curvature @ v
         return float(slope @ v + v @ turned / 2), slope + turned
 
-    result: Floats = minimize(value, np.zeros(len(slope)), jac=True, method="L-BFGS-B", bounds=list(zip(low, high))).x
-    return result
+    return lowest(value, np.zeros(len(slope)), low, high, Limits(DESCENT_STEPS))[0]

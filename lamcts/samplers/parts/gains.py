@@ -5,6 +5,7 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import improvement
+from lamcts.samplers.parts.bounded_columns import bounded
 from lamcts.types import Floats, Rows
 
 MARGIN = 0.1  # of the front's range, between its worst and the reference that gains are measured from (untuned)
@@ -30,7 +31,9 @@ def gains(seen: Observations, before: int | None, told: list[list[int]]) -> Floa
     low, extent = front.min(0), np.ptp(front, axis=0)
     extent = np.where(extent > 0, extent, np.where(low == 0, 1.0, np.abs(low)))
     scaled, reference = (front - low) / extent, np.full(front.shape[1], 1 + MARGIN)
-    return np.array([_added((f - low) / extent, scaled, reference) for f in found])
+    with np.errstate(over="ignore"):  # of a quotient, which is cut
+        far = [bounded((f - low) / extent) for f in found]
+    return np.array([_added(f, scaled, reference) for f in far])
 
 
 def _first(seen: Observations, before: int | None, rows: Rows) -> float:

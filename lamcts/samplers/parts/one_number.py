@@ -10,6 +10,7 @@ import numpy as np
 
 from lamcts.observations import Observations
 from lamcts.outcomes.standing import feasible, placed
+from lamcts.samplers.parts.bounded_columns import bounded
 from lamcts.types import Floats, Rows
 
 UNKNOWN = 1e12  # excess in units that stands for one that was not measured, and the largest there is
@@ -31,9 +32,11 @@ class Scale:
         Feasible rows lie in (-1, 1) by the augmented weighted Chebyshev distance of their losses, infeasible ones in
         [2, 3) by the sum of their excesses.
         """
-        weighted = np.array(self.weights) * ((f - self.low) / self.spread)  # [n, m]
+        with np.errstate(over="ignore"):  # of a quotient, which is cut
+            lost, excess = bounded((f - self.low) / self.spread), np.minimum(g / self.unit, UNKNOWN)
+        weighted = np.array(self.weights) * lost  # [n, m]
         far = weighted.max(1) + SUM_SHARE * weighted.sum(1)
-        over = np.maximum(np.where(np.isnan(g), UNKNOWN, np.minimum(g / self.unit, UNKNOWN)), 0.0).sum(1)
+        over = np.maximum(np.where(np.isnan(g), UNKNOWN, excess), 0.0).sum(1)
         number = np.where(feasible(g, kind), far / (1 + np.abs(far)), 2 + over / (1 + over))
         return np.where(placed(g, kind), number, np.nan)
 
@@ -64,6 +67,8 @@ class OneNumber(Observations):
         self._number = np.empty(0)  # of the first rows
 
     def __getattr__(self, name: str) -> object:
+        if name == "_seen":  # a copy that is being made
+            raise AttributeError(name)
         return getattr(self._seen, name)  # the columns, the pending points, and what they are made of
 
     @property

@@ -231,7 +231,9 @@ class ColumnsSession(BoxSession):
             result[new] = ~dominated(f[new], front)
         else:
             volume = Volume(front)
-            result[new] = -volume.of(f[new]) > GROWN * np.prod(volume.reference - front.min(0))
+            with np.errstate(over="ignore", invalid="ignore"):  # a volume beyond all floats grows by no share of it
+                least = GROWN * np.prod(volume.reference - front.min(0))
+            result[new] = -volume.of(f[new]) > least
         return result.tolist()
 
     def _lost(self, rows: Rows) -> Floats:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from lamcts.cli import main
 from lamcts.objectives.control import gl
 from lamcts.objectives.control.environment import gym
 from lamcts.objectives.control.film import Film, NoOpenGL, film, movies
+from lamcts.objectives.control.mujoco.names import TASKS
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
 imageio = pytest.importorskip("imageio.v2", reason="imageio is not installed: pip install 'lamcts[mujoco]'")
@@ -130,13 +132,49 @@ def test_what_cannot_draw_is_not_taken_and_what_hangs_neither(monkeypatch):
         ({"environment": 3}, "with its environment"),
         ({"environment": "CartPool-v1"}, "did you mean CartPole-v1"),
         ({"w": "x"}, "as result.json holds it"),
-        ({"w": [[1.0]], "bias": [0.0, 0.0]}, "got other shapes"),
+        ({"w": [[1.0]], "bias": [0.0, 0.0]}, r"got \[1, 1\] and \[2\]"),
+        ({"w": [[0.0] * 3] * 2}, "4 inputs and 2 outputs for CartPole-v1, got w and bias with 3 inputs and 2 outputs"),
+        ({"w": [[0.0] * 4] * 3, "bias": [0.0] * 3}, "got w and bias with 4 inputs and 3 outputs"),
+        (
+            {"layers": [{"w": [[0.0] * 4], "bias": [0.0]}, {"w": [[0.0] * 2] * 2, "bias": [0.0] * 2}]},
+            r"got \[1, 4\] and \[1\], then \[2, 2\] and \[2\]",
+        ),
+        ({"actions": {"kind": "discrete", "n": 2, "start": 7}}, "expected the actions of CartPole-v1"),
+        ({"initial_random": 1.0}, "expected 12 finite weights"),
+        ({"initial_random": 1.0, "w": [0.5] * 12}, "expected LunarLander-v3"),
+        ({"initial_random": None}, "as result.json holds it"),
         ({"actions": {"kind": "box"}}, "as result.json holds it"),
     ],
 )
 def test_what_is_no_policy_is_refused(pole, change, message):
     with pytest.raises(ValueError, match=message):
         film(pole | change, seconds=0.1, size=32)
+
+
+def test_a_policy_runs_no_code_and_sets_no_options_unless_it_is_trusted(pole, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "stranger_module.py").write_text("open('run', 'w').close()\n")
+    named = pole | {"environment": "stranger_module:CartPole-v1"}
+    opened = {"environment": "GymV26Environment-v0", "options": {"env_id": "stranger_module:CartPole-v1"}}
+    for policy in (named, pole | opened, pole | {"options": {"sutton_barto_reward": True}}):
+        with pytest.raises(ValueError, match="trust: expected it set for"):
+            film(policy, seconds=0.1, size=32)
+    assert not (tmp_path / "run").exists()
+    try:
+        film(named, seconds=0.1, size=32, trust=True)
+    finally:
+        sys.modules.pop("stranger_module", None)
+    assert (tmp_path / "run").exists()
+    assert film(pole | {"options": {"sutton_barto_reward": True}}, seconds=0.1, size=32, trust=True).total == 0
+
+
+def test_the_options_that_our_own_tasks_write_need_no_trust():
+    for task in TASKS:
+        with pytest.raises(ValueError, match=r"as result\.json"):  # it has no w
+            film({"environment": task.env, "options": task.options})
+    with pytest.raises(ValueError, match="trust"):
+        film({"environment": "Ant-v4", "options": {"use_contact_forces": "/etc/passwd"}})
 
 
 @pytest.mark.parametrize(("settings", "message"), [({"seconds": 0}, "above 0"), ({"size": 8}, "from 32 to 2160")])

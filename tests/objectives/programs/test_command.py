@@ -1,4 +1,5 @@
 import pickle
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts import Bool, Box, Choice, Float, Int, Space
+from lamcts import Bool, Box, Choice, Float, Int, Permutation, Space
 from lamcts.errors import JournalError
 from lamcts.objectives import Command
 from lamcts.objectives.programs import process
@@ -170,6 +171,12 @@ TEXTS = Space({"act": Choice(("relu", "x; touch pwned")), "size": Choice((1, 2.5
         "env A=1 zsh -c -e '{act}' {size} {on} {x}",
         "ksh +e -c 'echo {act}' {size} {on} {x}",
         "sh -c 'echo {size:c} {on} {x}' {act}",
+        "su root -c 'echo {act}' {size} {on} {x}",
+        "su root -c {act} {size} {on} {x}",
+        "sudo su --command={act} root {size} {on} {x}",
+        "runuser -u me --session-command {act} {size} {on} {x}",
+        "script -qc 'echo {act}' /dev/null {size} {on} {x}",
+        "flock lock -c {act} {size} {on} {x}",
     ],
 )
 def test_a_text_inside_what_a_shell_reads_is_refused(template):
@@ -178,9 +185,44 @@ def test_a_text_inside_what_a_shell_reads_is_refused(template):
 
 
 @pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("doas 'echo {act}' {size} {on} {x}", "may read as commands: use sh -c"),
+        ("unknown --do 'echo {act}' {size} {on} {x}", "may read as commands: use sh -c"),
+        ("prog --file=conf/{act} {size} {on} {x}", "may read as commands"),
+        ("prog --both={act},{size} {on} {x}", "may read as commands"),
+        ("prog {act}.yaml {size} {on} {x}", "since it may be 'x; touch pwned', got {act} in '{act}.yaml'"),
+        ("watch -n1 'echo {act}' {size} {on} {x}", "reads as commands: use a script that quotes it"),
+        ("nice watch echo {act} {size} {on} {x}", "reads as commands: use a script that quotes it"),
+        ("ssh host prog --act={act} {size} {on} {x}", "reads as commands: use a script that quotes it"),
+    ],
+)
+def test_a_text_that_a_shell_could_obey_is_a_word_of_its_own(template, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        Command(template, TEXTS)
+
+
+def test_texts_that_no_shell_obeys_may_stand_anywhere():
+    plain = Space({"act": Choice(("relu", "conf/a-b_1.yaml", "k=v:w,@%+")), "order": Permutation(["a", "b"])})
+    for template in ("sh -c 'echo {act}.yaml {order}'", "ssh host prog {act} {order}", "su -c '{act} {order}'"):
+        Command(template, plain)
+
+
+@pytest.mark.parametrize("bad", ["", "a b", "$x", "`x`", "a'b", "~", "*", "x\ny", "a\\b", "\u20ac", "{a,b}", "!1", "#"])
+def test_a_text_of_signs_that_shells_know_is_taken_whole_or_behind_an_option(bad):
+    for member in (Choice(("relu", bad)), Permutation(["a", bad])):
+        space = Space({"act": member})
+        with pytest.raises(ValueError, match="as a word of its own"):
+            Command("prog x{act}", space)
+        Command("prog {act} --act={act} act={act} model.act={act} +act={act} {act:>9}", space)
+
+
+@pytest.mark.parametrize(
     "template",
     [
         "sh -c 'echo {size} {on} {x:.3g} {seed}' sh {act}",
+        "su root -c 'echo {size} {on} {x:.3g} {seed}' -- {act}",
+        "script -qc 'echo {size} {on} {x}' {act}",
         "bash run.sh -c {act} {size} {on} {x}",
         "python -c {act} {size} {on} {x}",
         "sh -- run.sh -c {act} {size} {on} {x}",

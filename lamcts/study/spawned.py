@@ -1,0 +1,54 @@
+"""Worker processes by "spawn", the only start method that is the same on every system and safe next to threads.
+
+Python's own waits for ever for a process that dies before it has read a start message longer than a pipe holds
+(64 KiB): the parent keeps the read end open while it writes (CPython issue 118981). The message holds `sys.argv` and
+`sys.path`, which the main module may read while it is imported there, so that they cannot be left out.
+"""
+
+import os
+import sys
+from contextlib import suppress
+from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import Any
+
+if sys.platform == "win32":
+    Process = SpawnProcess
+else:
+    from multiprocessing.popen_spawn_posix import Popen
+
+    class _Popen(Popen):
+        """Leaves the read end of the start message to the child, so that it is closed where the child has died."""
+
+        @property
+        def pid(self) -> int:
+            return self._pid
+
+        @pid.setter
+        def pid(self, pid: int) -> None:
+            """Take note of the child, which has its own copies of both ends that it was given."""
+            self._pid = pid
+            read, write = self._fds[-2:]  # type: ignore[attr-defined]
+            os.dup2(write, read, inheritable=False)  # closes `read`, and leaves a number that CPython can close later
+
+        def _launch(self, process: Any) -> None:
+            with suppress(BrokenPipeError):  # it has died: its sentinel says so
+                super()._launch(process)  # type: ignore[misc]
+
+    class Process(SpawnProcess):
+        """A process whose death at the start is noticed as any other, however long its start message is."""
+
+        @staticmethod
+        def _Popen(process: Any) -> _Popen:
+            return _Popen(process)
+
+
+class Context(SpawnContext):
+    """Starts processes of this module, and keeps them in `started`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: list[Process] = []
+
+    def Process(self, *arguments: Any, **words: Any) -> Process:  # type: ignore[override]
+        self.started.append(Process(*arguments, **words))
+        return self.started[-1]

@@ -1,0 +1,126 @@
+"""Processes of our own: how they start, and that they end."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluations import Deaf
+
+from lamcts.study import processes
+from lamcts.study.evaluation import Job
+from lamcts.study.processes import Processes
+
+HERE = Path(__file__).parent
+
+
+def with_path(folder: Path) -> dict[str, str]:
+    """Return the environment with a folder that Python imports from first."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])}
+
+
+DYING = """
+import os, sys
+if "--multiprocessing-fork" in sys.orig_argv:
+    os._exit(3)
+"""
+GUARDED = """
+import lamcts
+
+def f(point):
+    return float(point[0])
+
+if __name__ == "__main__":
+    lamcts.minimize(f, [(-1, 1)] * 2, budget=4, seed=0, workers=2)
+"""
+
+
+def test_workers_that_die_before_they_have_read_a_long_command_line_are_an_error_and_no_hang(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(DYING)
+    (tmp_path / "script.py").write_text(GUARDED)
+    command = [sys.executable, "script.py", "x" * 100_000]  # it goes to each worker, and a pipe holds 65,536
+    options: dict[str, Any] = {"env": with_path(tmp_path), "capture_output": True, "text": True}
+    run = subprocess.run(command, cwd=tmp_path, timeout=60, **options)
+    assert run.returncode == 1 and "RuntimeError: the worker processes cannot start" in run.stderr
+
+
+ARGUMENTS = """
+import sys
+import lamcts
+
+shift = len(sys.argv[1])  # read where a worker imports this file, too
+
+def f(point):
+    return float(shift)
+
+if __name__ == "__main__":
+    print(lamcts.minimize(f, [(-1, 1)] * 2, budget=4, seed=0, workers=2, progress=False).fun)
+"""
+
+
+def test_workers_see_a_long_command_line_whole(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(ARGUMENTS)
+    command = [sys.executable, "script.py", "x" * 100_000]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert run.stdout == "100000.0\n"
+
+
+def until(holds: Any, seconds: float = 60.0) -> bool:
+    """Return whether something holds soon."""
+    end = time.monotonic() + seconds
+    while not (found := holds()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return bool(found)
+
+
+def test_the_end_of_a_run_does_not_wait_for_an_evaluation_that_ignores_sigterm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "GRACE_SECONDS", 0.2)
+    pool = Processes(Deaf(tmp_path / "pid"), 2)
+    for number in range(2):
+        pool.start(Job(number, np.zeros(2), 0))
+    assert until((tmp_path / "pid").exists)
+    start = time.monotonic()
+    pool.close()
+    assert time.monotonic() - start < 30  # of the minute
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+ORPHANED = """
+import os
+from pathlib import Path
+import numpy as np
+from evaluations import Deaf
+from lamcts.study.evaluation import Job
+from lamcts.study.processes import Processes
+
+if __name__ == "__main__":
+    pool = Processes(Deaf(Path("pid")), 1)
+    pool.start(Job(0, np.zeros(2), 0))
+    while not Path("pid").exists():
+        pass
+    os._exit(0)  # as killed
+"""
+
+
+def test_an_evaluation_that_ignores_sigterm_does_not_outlive_a_run_that_was_killed(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(ORPHANED)
+    start = time.monotonic()
+    options: dict[str, Any] = {"env": with_path(HERE), "capture_output": True}
+    subprocess.run([sys.executable, "script.py"], cwd=tmp_path, check=True, timeout=120, **options)
+    assert until(lambda: gone(int((tmp_path / "pid").read_text()))) and time.monotonic() - start < 50
+
+
+def gone(pid: int) -> bool:
+    """Return whether a process has ended, though nobody may have asked how."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return True
