@@ -72,8 +72,8 @@ def warn_of_small_budget(budget: int, optimizer: "Optimizer") -> None:
     least = min(d + 2, optimizer.space.size) - len(optimizer.seen)
     if budget < least:
         text = (
-            f"budget: expected at least {least:.0f} evaluations, to model {d} parameters, got {budget}: the run is "
-            "hardly better than a random search; raise the budget, or keep some parameters by fix="
+            f"budget: expected at least {least:.0f} evaluations, got {budget}: a model of {d} parameters needs d + 2; "
+            "raise the budget, or give some parameters one value (fix=)"
         )
         warnings.warn(text, UserWarning, stacklevel=2)
 

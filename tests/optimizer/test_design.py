@@ -1,7 +1,8 @@
 """The initial design: its size and its evenness, both by parameters and not by coordinates."""
 
 from collections import Counter
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ from lamcts import Optimizer
 from lamcts.optimizer.design import DRAWS, Design, default_size
 from lamcts.regions.sobol import sobol
 from lamcts.rng import Purpose, stream
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Space
+from lamcts.samplers.uniform import Uniform
+from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Space, Valid
 from lamcts.spaces.base import Space as AnySpace
 
 WORDS = Choice(list("abcd"))
+CUBE = Box(0, 1, dim=3)
 
 
 def words(count: int) -> Space:
@@ -99,6 +102,66 @@ def test_one_number_of_the_sequence_chooses_an_option() -> None:
     x = Design(space, "sobol", 8, [], 0).rows(0, 8)
     assert np.array_equal(x[:, [0, 5]], u[:, [0, 2]])
     assert x[:, 1:5].argmax(1).tolist() == np.floor(4 * u[:, 1]).astype(int).tolist()
+
+
+# The centre ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Centred(Uniform):
+    """A sampler that needs no other points than a first guess."""
+
+    starts_at_centre: ClassVar[bool] = True
+
+
+def first(count: int, space: AnySpace = CUBE, **options: Any) -> list[Any]:
+    """Return the first points that a centred sampler's optimizer proposes."""
+    opt = Optimizer(space, sampler=Centred(), seed=3, **options)
+    return [trial.x.tolist() for trial in opt.ask(count)]
+
+
+def test_a_sampler_that_starts_at_the_centre_has_that_point_for_its_design_unless_others_are_given() -> None:
+    assert Optimizer(CUBE, sampler=Centred()).n_init == 1 and first(1) == [[0.5, 0.5, 0.5]]
+    guesses = [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]
+    assert first(1, x0=guesses[0]) == guesses[:1] and first(2, x0=guesses) == guesses
+    assert Optimizer(CUBE, sampler=Centred(), x0=guesses).n_init == 2
+
+
+def test_points_beyond_the_first_guess_are_those_of_a_sobol_sequence_and_none_is_none() -> None:
+    sequence = sobol(4, 3, stream(3, Purpose.DESIGN)).tolist()
+    assert first(5, n_init=5) == [[0.5] * 3, *sequence]
+    assert first(5, n_init=5, x0=[0.1] * 3) == [[0.1] * 3, *sequence]
+    assert Optimizer(CUBE, sampler=Centred(), n_init=0).n_init == 0 and [0.5] * 3 not in first(4, n_init=0)
+
+
+@pytest.mark.parametrize("columns", [{"objectives": 2}, {"constraints": 1}])
+def test_with_several_columns_the_design_is_the_usual_one(columns: Any) -> None:
+    opt, other = (Optimizer(CUBE, sampler=sampler, seed=3, **columns) for sampler in (Centred(), Uniform()))
+    assert opt.n_init == other.n_init > 1
+    assert np.array_equal(opt.design.rows(0, 99), other.design.rows(0, 99))
+
+
+def test_the_centre_is_snapped_and_one_that_is_not_valid_gives_way_to_a_sobol_point() -> None:
+    steps = Space([Float(0, 1), Int(0, 3), Choice(["a", "b"])])
+    assert first(1, steps) == steps.snap(np.full((1, 4), 0.5)).tolist()
+    hole = Valid(CUBE, lambda point: abs(point - 0.5).max() > 0.1)
+    assert first(1, hole) == hole.spread(sobol(1, 3, stream(3, Purpose.DESIGN))).tolist() != [[0.5] * 3]
+
+
+def test_known_rows_take_the_place_of_the_centre() -> None:
+    opt = Optimizer(CUBE, sampler=Centred(), seed=3)
+    opt.tell_point([0.2, 0.2, 0.2], 1.0)
+    assert opt.ask(1)[0].x.tolist() != [0.5, 0.5, 0.5]
+
+
+def test_a_loaded_optimizer_begins_at_the_centre_as_well(tmp_path: Any) -> None:
+    Optimizer(CUBE, sampler="gp_cma", seed=3, n_init=4).save(tmp_path / "run.npz")
+    loaded, whole = Optimizer.load(tmp_path / "run.npz"), Optimizer(CUBE, sampler="gp_cma", seed=3, n_init=4)
+    assert [trial.x.tolist() for trial in loaded.ask(4)] == [trial.x.tolist() for trial in whole.ask(4)]
+    assert loaded.seen.pending_x()[0].tolist() == [0.5, 0.5, 0.5]
+
+
+# In parts -----------------------------------------------------------------------------------------------------------
 
 
 def test_rows_come_in_parts_as_well_as_at_once() -> None:

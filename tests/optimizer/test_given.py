@@ -140,7 +140,10 @@ def test_wrong_options_are_refused_whatever_they_are(name):
         Settings.of(5, {name: Broken()})
 
 
-@pytest.mark.parametrize("sampler", ["turbo", "auto"])
+LEVELLED = pytest.mark.xfail(reason="GpCma takes losses beyond 1e300 for equal")
+
+
+@pytest.mark.parametrize("sampler", ["turbo", "portfolio", pytest.param("gp_cma", marks=LEVELLED)])
 def test_values_near_the_largest_float_lead_where_small_ones_do(sampler):
     seen = []
     for scale in (1.0, 2.0**1023):
@@ -187,7 +190,7 @@ def test_points_and_trials_of_others_are_told_apart_from_those_told_already():
     with pytest.raises(ValueError, match="told or forgotten already"):
         opt.tell(trial, 1.0)
     with pytest.raises(ValueError, match="comes from another optimizer"):
-        opt.tell(lamcts.Optimizer(BOX, seed=1).ask(1), 1.0)
+        opt.tell(lamcts.Optimizer(BOX, seed=1, x0=BOX.high).ask(1), 1.0)
 
 
 def test_a_dict_without_named_objectives_says_how_to_name_them():

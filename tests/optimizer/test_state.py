@@ -71,8 +71,8 @@ def test_what_is_no_state_is_refused_by_name(state: Any) -> None:
         (("columns", "y", 0), math.inf),
         (("pending", 0, "x"), [-1.0, 0.0, 0.0]),
         (("pending", 0, "id"), 3),
-        (("searches", "0", "session", "lineages", 0, "incumbent"), 999),
-        (("searches", "0", "session", "lineages", 0, "incumbent"), "a"),
+        (("searches", "0", "session", "incumbent"), 999),
+        (("searches", "0", "session", "incumbent"), "a"),
     ],
     ids=str,
 )

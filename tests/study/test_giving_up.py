@@ -37,14 +37,14 @@ def broken(call: int) -> Exception:
     return OSError(f"cannot open run-{call}.lock after {call / 7} s at {object()}")
 
 
-@pytest.mark.filterwarnings("ignore:the first 4 evaluations all failed")
+@pytest.mark.filterwarnings("ignore:the first 5 evaluations all failed")
 def test_failures_that_are_alike_but_for_numbers_end_the_run_and_say_so() -> None:
     result = lamcts.minimize(Fails(broken), BOX, budget=12, give_up=6, **OPTIONS)
     assert (result.status, result.nfev, result.success) == ("failing", 6, False)
     assert "the first 6 evaluations failed alike" in result.message and "run-1.lock" in result.message
 
 
-@pytest.mark.filterwarnings("ignore:the first 4 evaluations all failed")
+@pytest.mark.filterwarnings("ignore:the first 5 evaluations all failed")
 def test_other_runs_go_on() -> None:
     assert ended(broken, give_up=None) == ("budget", 12)
     assert ended(lambda call: None if call == 3 else broken(call)) == ("budget", 12)

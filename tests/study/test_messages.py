@@ -64,7 +64,7 @@ def test_the_warning_that_nothing_works_shows_escape_sequences():
         raise RuntimeError("\x1b[31mred")
 
     with pytest.warns(RuntimeWarning, match=r"all failed with: RuntimeError: \\x1b\[31mred; the run goes on"):
-        lamcts.minimize(coloured, BOX, budget=4, seed=0, n_init=3, sampler="uniform", progress=False)
+        lamcts.minimize(coloured, BOX, budget=6, seed=0, n_init=3, sampler="uniform", progress=False)
 
 
 def test_a_pool_of_the_users_hands_over_any_text():
