@@ -77,7 +77,7 @@ def test_it_needs_about_as_many_evaluations_as_the_library_cma() -> None:
         found = run(Distribution.at(np.full(d, 0.4), 0.1, WIDE), loss, 400, seed)
         ours.append(int(np.argmax(np.array(found) < 1e-8)))
         library = library_run(d * [0.4], 0.1, seed)
-        for generation in range(400):
+        for generation in range(400):  # noqa: B007
             points = library.ask()
             library.tell(points, loss(np.array(points)).tolist())
             if loss(library.mean[None])[0] < 1e-8:
