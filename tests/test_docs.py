@@ -38,7 +38,6 @@ from lamcts.objectives.problem import Problem
 from lamcts.objectives.synthetic import synthetic
 from lamcts.samplers import REGISTRY
 from lamcts.samplers.auto import Auto
-from lamcts.samplers.lineages import Lineages
 from lamcts.samplers.parts.nevergrad_method import kept_globals
 from lamcts.searches import lanas
 from lamcts.searches.alphax import AlphaX, Assign, BuildCells, Ridge
@@ -86,7 +85,6 @@ NAS = [
 ]
 SETTINGS = [
     Auto,
-    Lineages,
     *SAMPLERS,
     *PARTS,
     lamcts.Optimizer,

@@ -13,7 +13,6 @@ from lamcts.cli.checked import rows_of
 from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.follow import follow
 from lamcts.cli.given import option
-from lamcts.cli.led import led_by
 from lamcts.cli.pictures import EFFECTS, Course, effects_of, episodes_of, figure_of, reference_of
 from lamcts.cli.screen import SCREEN, evaluation_of, front_text, number, pairs, say, span, table
 from lamcts.optimizer.placement import tree_share
@@ -83,7 +82,7 @@ def show(args: argparse.Namespace) -> int:
         rows.append(["the tree", tree_share(record.core.placements)])
     if (known := np.isfinite(record.seconds)).any():
         rows.append(["evaluating", span(sum(record.seconds[known].tolist()))])
-    rows += _found(record) + led_by(record) + rows_of(record)
+    rows += _found(record) + rows_of(record)
     messages = list(dict.fromkeys(record.failures.values()))
     rows += [["failure", message] for message in messages[:MOST_FAILURES]]
     if len(messages) > MOST_FAILURES:

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -59,29 +58,19 @@ def _first(args: argparse.Namespace, given: Given, own: int) -> int | None:
 
     A run that goes on began with as many as it did, whatever its budget is by now.
     """
+    from lamcts.journal import begun_with
+
     budget = given.budget if args.budget is None else args.budget
     if args.first is not None:
         if args.first < 1 or args.first >= budget:
             raise ValueError(f"--first: expected from 1 to below the budget of {budget}, got {args.first}")
         return int(args.first)
-    begun = _begun_with(journal_of(args, given))
+    _, begun = begun_with(journal_of(args, given))
     if begun is not None or own <= budget / FIRST_SHARE:
         return begun
     first = max(1, budget // FIRST_SHARE)
     say(f"{args.search} begins with {first} random networks, a fifth of the budget, not {own} (or give --first)")
     return first
-
-
-def _begun_with(journal: Path) -> int | None:
-    """Return how many points the design of a recorded run has, None where there is no run."""
-    from lamcts.journal import Journal
-    from lamcts.journal.place import inspect_header
-
-    if not inspect_header(str(journal)):
-        return None
-    design = Journal.read(journal).fingerprint.get("design")
-    found = design.get("n_init") if isinstance(design, dict) else None
-    return found if isinstance(found, int) else None
 
 
 class Search(NamedTuple):

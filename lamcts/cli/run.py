@@ -12,7 +12,7 @@ from lamcts import samplers
 from lamcts.cli import INTERRUPTED
 from lamcts.cli.checked import check, start
 from lamcts.cli.found import leave
-from lamcts.cli.given import FILES, Given, given
+from lamcts.cli.given import FILES, GOALS, Given, given
 from lamcts.cli.parameters import fixed_of
 from lamcts.cli.screen import front_text, number, pairs, say
 from lamcts.errors import JournalError
@@ -32,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--check: expected a number of episodes of at least 0, got {args.check}; 0 leaves it out")
     wanted = given(args)
     space, fix = wanted.objective.space, fixed_of(args.fix, wanted.objective.space)
-    sampler = samplers.make(args.sampler, space if fix is None else fixed(space, fix))
+    goals = Goals.of(False, *(getattr(wanted.objective, name, None) for name in GOALS))
+    sampler = samplers.make(args.sampler, space if fix is None else fixed(space, fix), goals)
     return carry_out(args, wanted, {"sampler": sampler, "tree": None if args.no_tree else "auto"}, _report)
 
 

@@ -186,13 +186,15 @@ class Journal:
                 raise
 
 
-def seed_of(path: str | os.PathLike[str]) -> int | None:
-    """Return the seed of the run that a journal holds, or None where there is no journal yet."""
+def begun_with(path: str | os.PathLike[str]) -> tuple[int | None, int | None]:
+    """Return the seed and the size of the initial design of the run that a journal holds; None without a journal."""
     path = named(path)
     if path == MEMORY or not inspect_header(path):
-        return None
-    seed = Journal.read(path).fingerprint.get("seed")
-    return seed if isinstance(seed, int) else None
+        return None, None
+    held = Journal.read(path).fingerprint
+    seed, design = held.get("seed"), held.get("design")
+    n_init = design.get("n_init") if isinstance(design, dict) else None
+    return seed if isinstance(seed, int) else None, n_init if isinstance(n_init, int) else None
 
 
 def _meta(fingerprint: dict[str, Any], about: dict[str, Any] | None) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from lamcts import samplers
 from lamcts.foreign import hint_stepwise
+from lamcts.outcomes.goals import Goals
 from lamcts.rng import fresh_seed
 from lamcts.spaces.values import brief
 from lamcts.tree import LatentTree
@@ -52,8 +54,10 @@ def checked_seed(seed: int | None) -> int:
     return int(seed)
 
 
-def checked_sampler(sampler: Any) -> Any:
-    """Return `sampler` if it is an object with what the protocol asks for."""
+def checked_sampler(sampler: Any, space: Any, goals: Goals) -> Any:
+    """Return the sampler of a name, or `sampler` itself if it is an object with what the protocol asks for."""
+    if isinstance(sampler, str):
+        return samplers.make(sampler, space, goals)
     missing = [name for name in ("start", "restore", "resumable") if not hasattr(sampler, name)]
     if missing or isinstance(sampler, type):
         what = f"the class {sampler.__name__}" if isinstance(sampler, type) else brief(sampler)
@@ -78,7 +82,7 @@ def _plain_number(value: Any) -> Any:
 
 
 def checked_tree(tree: LatentTree | str | None, sampler: Any) -> LatentTree | None:
-    """Return the settings of the tree, None for no tree; "auto" is a map beside a sampler that leaves its valleys."""
+    """Return the settings of the tree, None for no tree; "auto" is a map beside a sampler that relocates."""
     if isinstance(tree, str) and tree == "auto":
         return LatentTree(chooses=not getattr(sampler, "relocates", False))
     if tree is None or isinstance(tree, LatentTree):

@@ -29,14 +29,18 @@ def uniform(n: int, dim: int, rng: np.random.Generator) -> Floats:
 DRAWS: dict[str, Draw] = {"sobol": sobol, "lhs": latin_hypercube, "uniform": uniform}
 
 
-def default_size(space: Space, goals: Goals | None = None) -> int:
+def default_size(space: Space, goals: Goals | None = None, centred: bool = False) -> int:
     """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within bounds.
 
+    centred: whether the search starts at the centre: that one point is the design then.
+
     d counts parameters, not coordinates. Where half of them or more are discrete, d + 2 will do: their model learns
-    from few; and so where it leads (`samplers.choose`), of one loss without constraints. Of one loss under constraints
+    from few; and so where it leads (`samplers.default`), of one loss without constraints. Of one loss under constraints
     d + 1 tell the trends, and so where they are kept: Ackley in ten dimensions is feasible after 22 evaluations, not
     27.5 (medians of seeds 100 to 109). goals: None is one loss without constraints.
     """
+    if centred:
+        return 1
     parameters = Parameters(space)
     d = parameters.count
     if parameters.mostly_discrete or ((goals is None or goals.plain) and parameters.partly_discrete):
@@ -44,8 +48,17 @@ def default_size(space: Space, goals: Goals | None = None) -> int:
     return min(d + 1, MOST) if goals is not None and goals.bounded else min(max(2 * d, FEWEST), MOST)
 
 
+def centred(sampler: Any) -> bool:
+    """Return whether a sampler needs no other points than a first guess (`starts_at_centre`)."""
+    return bool(getattr(sampler, "starts_at_centre", False))
+
+
 class Design:
-    """A fixed list of `n` starting points: the `given` codes [d] first, then points that fill the space evenly."""
+    """A fixed list of `n` starting points: the `given` codes [d] first, then points that fill the space evenly.
+
+    centred: whether the sampler starts at the centre: for one objective without constraints it is first then, unless
+        points are given.
+    """
 
     def __init__(
         self,
@@ -55,11 +68,13 @@ class Design:
         given: list[Floats],
         seed: int,
         goals: Goals | None = None,
+        centred: bool = False,
     ) -> None:
+        self.centred = centred and (goals is None or goals.plain)
         if not isinstance(kind, str) or kind not in DRAWS:
             raise ValueError(f"design: expected one of {', '.join(DRAWS)}, got {brief(kind)}")
         if n is None:
-            n = max(default_size(space, goals), len(given))
+            n = max(default_size(space, goals, self.centred), len(given))
         self.kind, self.given, self.n = kind, given, max(whole_number(n, "n_init", least=0), len(given))
         self._space, self._seed = space, seed
         self._rows: Floats | None = None
@@ -68,10 +83,16 @@ class Design:
         """Return the points numbered `start` to `stop` (fewer at the end), [k, d], valid and encoded."""
         if self._rows is None:
             rng = stream(self._seed, Purpose.DESIGN)
-            n, dim = self.n - len(self.given), self._space.dim
+            dim = self._space.dim
+            first = np.array(self.given or self._centre()).reshape(-1, dim)
+            n = self.n - len(first)
             filled = self._space.spread(self._drawn(n, rng)) if n else np.empty((0, dim))
-            self._rows = np.vstack([np.array(self.given).reshape(-1, dim), filled])
+            self._rows = np.vstack([first, filled])
         return self._rows[start:stop]
+
+    def limit(self, n: int) -> None:
+        """Leave at most `n` points, but all that were given."""
+        self.n, self._rows = max(min(self.n, n), len(self.given)), None
 
     def fresh(self, seen: Observations, used: int, n: int) -> tuple[Floats, int]:
         """Return at most `n` points that are not known, [k, d], and how many are used up then; `used` are by now.
@@ -85,6 +106,14 @@ class Design:
             if len(x := x[seen.unseen(x)]):
                 return x, used
         return np.empty((0, self._space.dim)), used
+
+    def _centre(self) -> list[Floats]:
+        """Return the centre of the space where the design begins with it, unless a rule or a key refuses it."""
+        if not (self.centred and self.n):
+            return []
+        x: Floats = self._space.snap(np.full((1, self._space.dim), 0.5))[0]
+        identity = identity_of(self._space)
+        return [x] if identity is None or identity(x) is not None else []
 
     def _drawn(self, n: int, rng: np.random.Generator) -> Floats:
         """Return points of the cube [n, d] that are even in each parameter: all its coordinates are the same."""

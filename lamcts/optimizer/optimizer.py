@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from lamcts import samplers
 from lamcts.errors import Exhausted
 from lamcts.observations import Observations
 from lamcts.optimizer import arguments, records, saved
-from lamcts.optimizer.design import Design, Kind, encoded
+from lamcts.optimizer.design import Design, Kind, centred, encoded
 from lamcts.optimizer.placement import REASONS, place
 from lamcts.optimizer.records import Best
 from lamcts.optimizer.sessions import LocalSearches
@@ -36,11 +35,11 @@ class Optimizer:
     space: the points to choose from, such as `Box(-5, 10, dim=20)`.
     maximize: whether higher values are better (False).
     sampler: the local search inside the region that the tree selects: a name or a `Sampler` ("auto": see
-        `samplers.auto`; ours); paper: TuRBO-1.
+        `samplers.default`; ours); paper: TuRBO-1.
     tree: how the space is split: a `LatentTree`, or None ("auto": one; beside the default for reals it is but a map).
     seed: one number governs every draw (None: a fresh one, kept in `self.seed`).
-    n_init: size of the initial design (None: of d parameters 2 d as TuRBO, 10 to 100 of them; where half are discrete,
-        or some of at most 20, d + 2, between 8 and 12; of one objective under constraints d + 1; points); paper: 30.
+    n_init: size of the initial design (None: 1, the centre, for `GpCma`; else 2 d as TuRBO, 10 to 100, of d parameters;
+        d + 2, 8 to 12, if half, or some of at most 20, are discrete; d + 1 under constraints; points); paper: 30.
     design: its kind ("sobol"; or "lhs", "uniform"); untuned; paper: TuRBO's is "lhs".
     x0: a point, or several, to evaluate first; they count in `n_init` (None; points of the space).
     repeat: whether points may be proposed again, which is useful only under noise (False).
@@ -72,9 +71,9 @@ class Optimizer:
         self.goals = Goals.of(self.maximize, objectives, constraints, reference)
         self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
         self.seed = arguments.checked_seed(seed)
-        self.sampler = samplers.make(sampler, space) if isinstance(sampler, str) else arguments.checked_sampler(sampler)
+        self.sampler = arguments.checked_sampler(sampler, space, self.goals)
         self.tree = arguments.checked_tree(tree, self.sampler)
-        self.design = Design(space, design, n_init, encoded(space, x0), self.seed, self.goals)
+        self.design = Design(space, design, n_init, encoded(space, x0), self.seed, self.goals, centred(self.sampler))
         self._begin()
 
     def _begin(self) -> None:
@@ -93,8 +92,7 @@ class Optimizer:
     @one_blas_thread()
     def ask(self, n: int = 1) -> list[Trial]:
         """Return `n` new trials to evaluate, all distinct; fewer, then `Exhausted`, when a finite space runs out."""
-        n = whole_number(n, "ask")
-        trials: list[Trial] = []
+        n, trials = whole_number(n, "ask"), list[Trial]()
         while len(trials) < n:
             try:
                 (x, notes), search = self._designed_points(n - len(trials)) or self._search(n - len(trials))
@@ -229,8 +227,7 @@ class Optimizer:
         if len(self.seen) or self._trials.issued or self._designed:
             raise RuntimeError("expected a fresh optimizer, this one was used; make a new one")
         arguments.check_fingerprint(state.fingerprint, self.fingerprint())
-        state = state.widened(self.space.dim)
-        check_consistent(state, self.design.n, REASONS)
+        check_consistent(state := state.widened(self.space.dim), self.design.n, REASONS)
         try:
             self._load(state)
         except Exception as error:  # of a sampler of anybody's
@@ -252,7 +249,7 @@ class Optimizer:
         arguments.refuse_unknown(parts, PARTS, "Optimizer.load")
         settings, state = saved.read(path)
         opt = cls(**arguments_of(settings, parts))
-        opt.design = design_of(settings, opt.space)
+        opt.design = design_of(settings, opt.space, opt.design.centred)
         opt.load_state_dict(state)
         return opt
 

@@ -14,7 +14,6 @@ from lamcts.spaces.described import built, described
 # above this part, which imports them only where a file has them.
 MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
     "Auto": "lamcts.samplers.auto",
-    "Lineages": "lamcts.samplers.lineages",
     "LatentTree": "lamcts.tree.grow",
     "KMeansSvm": "lamcts.tree.splits",
     "Linear": "lamcts.tree.linear",
@@ -58,10 +57,10 @@ def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, A
     return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals
 
 
-def design_of(settings: dict[str, Any], space: Any) -> Design:
+def design_of(settings: dict[str, Any], space: Any, centred: bool) -> Design:
     """Return the initial design, its x0 code by code: decoded and encoded again it might lose a last bit."""
     kind, n, x0 = (settings["design"][name] for name in ("kind", "n_init", "x0"))
-    return Design(space, kind, n, [np.array(x, float) for x in x0], settings["seed"])
+    return Design(space, kind, n, [np.array(x, float) for x in x0], settings["seed"], centred=centred)
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The default: several local searches round one incumbent, and a bandit that says how many points each may propose.
+"""The portfolio: several local searches round one incumbent, and a bandit that says how many points each may propose.
 
 No local method is first everywhere: trust-region Gaussian processes cross rough ground, descent on a quadratic model is
 far quicker down a smooth valley, a search along the parameters where they hardly interact. Here the tree picks the
@@ -185,12 +185,6 @@ class _AutoSession(LocalSession[Auto, _Progress]):
                 self._collect(a)
         for a in range(len(self.arms)):
             self._share_incumbent(a)
-
-    @property
-    def leapt(self) -> float:
-        """How many results ago an arm last gained along whole parameters that hardly interact; infinity: none does."""
-        arms = zip(self.progress.idle, self.arms, strict=True)
-        return min((idle for idle, arm in arms if getattr(arm, "separable", False) and not arm.done), default=np.inf)
 
     def proposer(self, note: Any) -> str:
         """Return the name of the arm that a point's note is of."""

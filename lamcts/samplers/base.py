@@ -66,6 +66,8 @@ class Sampler(Protocol):
     """Frozen settings of a kind of local search. A dataclass of plain values; its `repr` is its signature.
 
     One that begins elsewhere by itself says `relocates = True`: by default no tree tells it where to search then.
+    One that needs no other points than a first guess says `starts_at_centre = True`: by default the initial design
+    is then `x0`, or the centre of the space, for one objective without constraints.
     """
 
     @property

@@ -97,11 +97,6 @@ class _CoordinateSession(LocalSession[Coordinate, _Progress]):
     def done(self) -> bool:
         return self.progress.idle >= self._patience
 
-    @property
-    def separable(self) -> bool:
-        """Whether parameters hardly interact, as far as it knows: what each gains alone, several gain together."""
-        return self.progress.fails <= 1 and self.progress.most > 2
-
     def ask(self, n: int) -> Proposal:
         batch, moves = Batch(self.region, self.seen, n), list[Move]()
         if (base := self._base()) is not None:

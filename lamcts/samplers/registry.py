@@ -5,11 +5,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lamcts.outcomes.goals import Goals
     from lamcts.samplers.base import Sampler
     from lamcts.spaces.base import Space
 
 # name -> (module, class, one line for `lamcts list`). A new sampler is one file and one row.
 REGISTRY = {
+    "gp_cma": (
+        "lamcts.samplers.gp_cma",
+        "GpCma",
+        "CMA-ES on a Gaussian-process surrogate, for real parameters and one objective",
+    ),
     "turbo": ("lamcts.samplers.turbo", "Turbo", "trust-region Bayesian optimisation with Thompson sampling"),
     "exchange": (
         "lamcts.samplers.exchange",
@@ -25,11 +31,6 @@ REGISTRY = {
         "lamcts.samplers.coordinate",
         "Coordinate",
         "one parameter at a time by expected improvement, then what helped together",
-    ),
-    "population": (
-        "lamcts.samplers.population",
-        "Population",
-        "a mean that steps by recombination, across ripples: CMA-ES as an arm, without a library",
     ),
     "bo": (
         "lamcts.samplers.bo",
@@ -57,17 +58,20 @@ LEAD = 100  # rows that exchanges lead for where some parameters are discrete (b
 def names() -> dict[str, str]:
     """Return every sampler's name with one line about it."""
     lines = {
-        AUTO: "the default: exchange where most is discrete; else portfolio, of reals begun again elsewhere",
+        AUTO: "the default: gp_cma for reals and one objective, exchange where most is discrete, else portfolio",
         PORTFOLIO: "turbo, quadratic and coordinate round one best point, shares by gain (exchange with discrete ones)",
     }
     return lines | {name: line for name, (_, _, line) in REGISTRY.items()}
 
 
-def make(name: str, space: "Space") -> "Sampler":
-    """Return the sampler of a name, with default settings; `nevergrad:OnePlusOne` names one of Nevergrad's."""
+def make(name: str, space: "Space", goals: "Goals | None" = None) -> "Sampler":
+    """Return the sampler of a name, with default settings; `nevergrad:OnePlusOne` names one of Nevergrad's.
+
+    goals: what `default` takes (None: one objective without constraints).
+    """
     kind, _, detail = name.partition(":")
     if kind == AUTO and not detail:
-        return choose(space)
+        return default(space, goals)
     if kind == PORTFOLIO and not detail:
         return portfolio(space)
     if kind not in REGISTRY or (detail and kind != "nevergrad"):
@@ -79,15 +83,23 @@ def make(name: str, space: "Space") -> "Sampler":
     return sampler
 
 
-def choose(space: "Space") -> "Sampler":
-    """Return the sampler for a space when the user names none."""
+def default(space: "Space", goals: "Goals | None" = None) -> "Sampler":
+    """Return the sampler that `sampler="auto"` stands for.
+
+    `GpCma` for real parameters and one objective without constraints; `Exchange` where half of the parameters or more
+    are discrete; else the portfolio, `Auto`.
+
+    space: the parameters.
+    goals: objectives and constraints (None: one objective without constraints).
+    """
     from lamcts.samplers.exchange import Exchange
+    from lamcts.samplers.gp_cma import GpCma
     from lamcts.spaces.parameters import Parameters
 
     if Parameters(space).mostly_discrete:
         return Exchange()
-    search = portfolio(space)
-    return leaving(search) if space.continuous.all() else search
+    plain = goals is None or goals.plain
+    return GpCma() if plain and space.continuous.all() else portfolio(space)
 
 
 def portfolio(space: "Space") -> "Sampler":
@@ -106,18 +118,3 @@ def portfolio(space: "Space") -> "Sampler":
     if space.continuous.all():
         return Auto(tuple(arms))
     return Auto((*arms, Exchange()), lead=LEAD if Parameters(space).partly_discrete else 0)
-
-
-def leaving(search: "Sampler") -> "Sampler":
-    """Return a search of reals as the first of lineages: the others are portfolios, in a small box each."""
-    from lamcts.samplers.auto import Auto
-    from lamcts.samplers.coordinate import Coordinate
-    from lamcts.samplers.lineages import Lineages
-    from lamcts.samplers.quadratic import Quadratic
-    from lamcts.samplers.turbo import Turbo
-
-    near, rough = (
-        Auto((Turbo(length=box, length_min=2**-7, n_start=1, descent_share=1.0), Quadratic(length=box), Coordinate()))
-        for box in (Lineages.box, Lineages.rough_box)
-    )
-    return Lineages(search, near, rough)

@@ -1,4 +1,4 @@
-"""A search that knows one number, where there are several columns: every lineage has weights of its own."""
+"""A search that knows one number, where there are several columns: every search has weights of its own."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from lamcts.samplers.base import Proposal, Sampler, Scope, Session
 from lamcts.samplers.parts.one_number import OneNumber, Scale, scale_of
 from lamcts.types import Floats, Rows
 
-CORNERS = 0.25  # chance that a lineage looks at one objective alone: the ends of a front (untuned)
+CORNERS = 0.25  # chance that a search looks at one objective alone: the ends of a front (untuned)
 
 
 def fitting(sampler: Sampler, seen: Observations) -> Sampler:
@@ -39,11 +39,11 @@ class Scalarised:
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
         scale = scale_of(seen, _weights(seen.f.shape[1], child(rng)))
-        return _Lineage(self.inner.start(region, OneNumber(seen, scale), rng), scale)
+        return _Scalarised(self.inner.start(region, OneNumber(seen, scale), rng), scale)
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Session:
         scale = Scale(**state["scale"])
-        return _Lineage(self.inner.restore(state["inner"], log, region, OneNumber(seen, scale)), scale)
+        return _Scalarised(self.inner.restore(state["inner"], log, region, OneNumber(seen, scale)), scale)
 
 
 def _weights(m: int, rng: np.random.Generator) -> Floats:
@@ -52,7 +52,7 @@ def _weights(m: int, rng: np.random.Generator) -> Floats:
     return weights
 
 
-class _Lineage:
+class _Scalarised:
     """A session that goes on as the inner one does; its state holds the scale too."""
 
     def __init__(self, inner: Session, scale: Scale) -> None:

@@ -5,10 +5,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lamcts.errors import JournalError
 from lamcts.journal.recorded import Recorded
 from lamcts.journal.tables import Check
 from lamcts.outcomes.goals import Goals
+from lamcts.spaces.parameters import Parameters
 from lamcts.study.learned import Memory
 from lamcts.study.options import Settings
 from lamcts.study.problem import Problem
@@ -16,6 +19,8 @@ from lamcts.study.problem import Problem
 if TYPE_CHECKING:
     from lamcts.journal import Journal
     from lamcts.optimizer.optimizer import Optimizer
+
+BLIND = 0.25  # of the budget, at most, goes into a design that is not asked for by size (untuned)
 
 
 @dataclass
@@ -34,27 +39,43 @@ def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
     """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal."""
     from lamcts.optimizer.optimizer import Optimizer
 
-    seed = settings.seed
-    if seed is None and settings.journal is not None:
-        from lamcts.journal import seed_of
+    seed, n_init = settings.seed, settings.n_init
+    if settings.journal is not None and None in (seed, n_init):
+        from lamcts.journal import begun_with
 
-        seed = seed_of(settings.journal)
+        known, begun = begun_with(settings.journal)
+        seed, n_init = known if seed is None else seed, begun if n_init is None else n_init
     optimizer = Optimizer(
         problem.space,
         maximize=problem.maximize,
         sampler=settings.sampler,
         tree=settings.tree,
         seed=seed,
-        n_init=settings.n_init,
+        n_init=n_init,
         design=settings.design,
         x0=problem.x0,
         repeat=settings.repeat,
         **_words(problem.goals),
     )
+    if n_init is None:
+        optimizer.design.limit(max(1, int(settings.budget * BLIND)))
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:
         start.memory = Memory.of(problem.f)
     return start
+
+
+def warn_of_small_budget(budget: int, optimizer: "Optimizer") -> None:
+    """Warn where a fresh run ends before a model of all parameters can be made."""
+    parameters = Parameters(optimizer.space)
+    d = int(np.count_nonzero(parameters.movable))
+    least = min(d + 2, optimizer.space.size) - len(optimizer.seen)
+    if budget < least:
+        text = (
+            f"budget: expected at least {least:.0f} evaluations, to model {d} parameters, got {budget}: the run is "
+            "hardly better than a random search; raise the budget, or keep some parameters by fix="
+        )
+        warnings.warn(text, UserWarning, stacklevel=2)
 
 
 def _words(goals: Goals) -> dict[str, Any]:

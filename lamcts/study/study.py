@@ -21,7 +21,7 @@ from lamcts.study.options import Options, Settings, without_sense
 from lamcts.study.problem import Problem, problem_of, wanted
 from lamcts.study.pruning import Pruning
 from lamcts.study.result import Evaluation, Result
-from lamcts.study.resume import begin
+from lamcts.study.resume import begin, warn_of_small_budget
 from lamcts.study.signature import with_options
 from lamcts.study.stopping import MESSAGES, Stopping
 from lamcts.study.summary import evaluated, evaluated_again, summarise
@@ -72,6 +72,9 @@ def run(
     yielded is in the journal already.
     """
     return Study(f, space, maximize, budget, **options).evaluations()
+
+
+FAILURES = 5  # in the same way from the first on, at least, before a bug is thought likely (untuned)
 
 
 class Study:
@@ -181,6 +184,8 @@ class Study:
             self._record()
         self._queue.extend(self.optimizer.pending)  # of an earlier session: the first to be evaluated
         self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
+        if not self._done:
+            warn_of_small_budget(settings.budget, self.optimizer)
         self._stopping = Stopping(settings, self.problem.goals)
         done, several = self._done + len(self.checks), len(self.problem.goals.objectives) > 1
         log.begun(self.problem.name, settings.budget, self._done, told, self.optimizer.seed)
@@ -262,9 +267,9 @@ class Study:
             return "callback"
 
     def _warn_if_nothing_works(self) -> None:
-        """Warn once, after the initial design, if every evaluation has failed in the same way: a bug is likely."""
+        """Warn once, after the first evaluations, if every one has failed in the same way: a bug is likely."""
         failures, n = self.optimizer.failures, len(self.optimizer.seen)
-        if n == self.optimizer.n_init == len(failures) and len(set(failures.values())) == 1:
+        if n == max(self.optimizer.n_init, FAILURES) == len(failures) and len(set(failures.values())) == 1:
             text = f"the first {n} evaluations all failed with: {visible(failures[0])}; the run goes on"
             warnings.warn(text, RuntimeWarning, stacklevel=2)
 

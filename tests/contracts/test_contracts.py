@@ -15,7 +15,7 @@ from lamcts.testing.splitters import Splitter
 from lamcts.tree import KMeansSvm, Linear
 
 SAMPLERS = ["auto", "uniform", "turbo", "exchange", "mutate", "hillclimb", "quadratic", "coordinate", "bo", "cma"]
-SAMPLERS += ["population", "nevergrad:TwoPointsDE", "nevergrad:CMA"]
+SAMPLERS += ["gp_cma", "nevergrad:TwoPointsDE", "nevergrad:CMA"]
 
 SPACES: list[AnySpace] = [
     Box(-5.0, 10.0, dim=3),

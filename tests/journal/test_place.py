@@ -12,7 +12,7 @@ import pytest
 from test_journal import busy, fresh
 
 from lamcts.errors import JournalError
-from lamcts.journal import Journal, seed_of
+from lamcts.journal import Journal, begun_with
 from lamcts.journal.place import inspect_header
 from lamcts.journal.table import checksum
 
@@ -44,7 +44,7 @@ def test_what_is_no_ordinary_file_is_refused_and_left_as_it_is(tmp_path: Path) -
     (tmp_path / "folder").mkdir()
     before = {path.name: path.lstat().st_mode for path in tmp_path.iterdir()}
     for kind in ("pipe", "socket", "folder"):
-        for use in (lambda p: Journal.open(p, fresh().fingerprint()), Journal.read, seed_of):
+        for use in (lambda p: Journal.open(p, fresh().fingerprint()), Journal.read, begun_with):
             with pytest.raises(JournalError, match=f"cannot be opened: it is a {kind}; give the path of a file"):
                 use(tmp_path / kind)
     assert {path.name: path.lstat().st_mode for path in tmp_path.iterdir()} == before
@@ -54,7 +54,7 @@ def test_what_is_no_ordinary_file_is_refused_and_left_as_it_is(tmp_path: Path) -
 def test_an_empty_device_is_not_as_good_as_no_file(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/dev/null")
     for path in ("/dev/null", tmp_path / "link"):
-        for look in (Journal.read, seed_of, inspect_header):  # not open: were this broken, it would replace the device
+        for look in (Journal.read, begun_with, inspect_header):  # not open: it might replace the device
             with pytest.raises(JournalError, match="cannot be opened: it is a device"):
                 look(str(path))
 
@@ -85,7 +85,7 @@ def test_a_path_that_names_nothing_is_refused_before_anything_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for use in (lambda p: Journal.open(p, fresh().fingerprint()), Journal.read, seed_of):
+    for use in (lambda p: Journal.open(p, fresh().fingerprint()), Journal.read, begun_with):
         with pytest.raises(ValueError, match="journal: expected the path of a file, got '"):
             use(path)
     assert not names(tmp_path)
@@ -97,7 +97,7 @@ def test_a_path_of_bytes_is_a_path(tmp_path: Path) -> None:
             return os.fsencode(tmp_path / "r\u00fcn.db")
 
     path: Any = Bytes()
-    assert len(busy(path, 3).seen) == Journal.read(path).n == 3 and seed_of(path) == 0
+    assert len(busy(path, 3).seen) == Journal.read(path).n == 3 and begun_with(path) == (0, 4)
     assert names(tmp_path) == ["r\u00fcn.db"]
 
 

@@ -22,7 +22,7 @@ def unordered(point: Any) -> Any:
 PAIRS = Keyed(Space([Int(0, 5), Int(0, 5)]), unordered)  # 36 points, 15 keys
 BESIDE = Space({"pair": PAIRS, "skip": Bool()})  # 30 keys
 SAMPLERS = ["auto", "exchange", "turbo", "uniform", "coordinate", "bo", "quadratic", "mutate", "hillclimb"]
-SAMPLERS += ["population"]
+SAMPLERS += ["gp_cma"]
 
 
 def beside(point: Any) -> Any:

@@ -7,11 +7,12 @@ from arms import AUTO, BRIEF, CUBE, FAST, arms, best, failures, of, part, tell
 from lamcts import Optimizer, samplers
 from lamcts.models.local import ModelBudget
 from lamcts.observations import Floats
+from lamcts.outcomes.goals import Goals
 from lamcts.regions.region import Region, Step
 from lamcts.samplers.auto import GOOD, Auto
 from lamcts.samplers.coordinate import Coordinate
 from lamcts.samplers.exchange import Exchange
-from lamcts.samplers.lineages import Lineages
+from lamcts.samplers.gp_cma import GpCma
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
@@ -25,21 +26,23 @@ DEFAULT = Auto((Turbo(length_min=2**-7, descent_share=1.0), Quadratic(), Coordin
 # The default --------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_the_first_search_of_the_default_where_there_is_something_to_descend_on() -> None:
+def test_reals_with_one_objective_are_searched_by_gp_cma_and_with_more_columns_by_the_portfolio() -> None:
     assert samplers.make("portfolio", CUBE) == DEFAULT
-    default = samplers.choose(CUBE)
-    assert isinstance(default, Lineages)
-    assert default.inner == DEFAULT
-    assert Optimizer(CUBE).sampler == samplers.make("auto", CUBE) == default
+    assert Optimizer(CUBE).sampler == samplers.make("auto", CUBE) == samplers.default(CUBE) == GpCma()
+    for columns in ({"objectives": 2}, {"constraints": ["g <= 0"]}):
+        goals = Goals.of(False, **columns)
+        assert Optimizer(CUBE, **columns).sampler == samplers.default(CUBE, goals) == DEFAULT
+    with pytest.raises(ValueError, match="expected one of"):
+        samplers.make("portfolio:three", CUBE)
 
 
 def test_exchanges_are_the_default_where_half_of_the_parameters_are_discrete_and_an_arm_where_fewer_are() -> None:
     rate, kind = Float(1e-4, 1.0, log=True), Choice(("a", "b"))
-    assert samplers.choose(Space({"lr": rate, "act": kind})) == Exchange()
-    assert samplers.choose(Space({"layers": Int(1, 9), "skip": Bool()})) == Exchange()
-    assert samplers.choose(Finite(np.random.default_rng(0).random((9, 2)))) == Exchange()
-    assert samplers.choose(Space([rate, rate, kind])) == Auto((*DEFAULT.arms, Exchange()), lead=100)
-    assert samplers.choose(Space([*[rate] * 20, kind])) == Auto((*DEFAULT.arms, Exchange()))  # too many to lead in
+    assert samplers.default(Space({"lr": rate, "act": kind})) == Exchange()
+    assert samplers.default(Space({"layers": Int(1, 9), "skip": Bool()})) == Exchange()
+    assert samplers.default(Finite(np.random.default_rng(0).random((9, 2)))) == Exchange()
+    assert samplers.default(Space([rate, rate, kind])) == Auto((*DEFAULT.arms, Exchange()), lead=100)
+    assert samplers.default(Space([*[rate] * 20, kind])) == Auto((*DEFAULT.arms, Exchange()))  # too many to lead in
 
 
 def test_a_smooth_bowl_goes_far_quicker_than_by_turbo_alone_and_a_rugged_one_no_worse_than_chance() -> None:

@@ -23,7 +23,7 @@ from exchange_cases import (
 
 import lamcts
 from lamcts.errors import Exhausted
-from lamcts.samplers import choose
+from lamcts.samplers import default
 from lamcts.samplers.exchange import Exchange, _Looked
 from lamcts.spaces import Bool, Choice, Finite, Float, Int, Keyed, Space
 from lamcts.spaces.base import Space as AnySpace
@@ -204,8 +204,8 @@ def test_it_holds_the_contract_in_spaces_of_other_kinds(space: AnySpace) -> None
 
 def test_as_an_arm_of_the_default_it_holds_the_contract() -> None:
     space = Space([Float(1e-4, 1, log=True), Float(0, 1), Choice(list("abc"))])
-    assert Exchange() in choose(space).arms  # type: ignore[attr-defined]
-    check_sampler(choose(space), space)
+    assert Exchange() in default(space).arms  # type: ignore[attr-defined]
+    check_sampler(default(space), space)
 
 
 @pytest.mark.parametrize(("space", "start"), [(Space([Bool()]), 8), (BITS, 12), (Space([Bool()] * 7), 9)])

@@ -73,9 +73,12 @@ class LocalSampler:
 
     `several`: whether its searches look at several columns themselves, or compare rows by their standing alone:
     always, or "constraints": beside one objective. Else they are shown one number (scalarised.py).
+    relocates, starts_at_centre: see `lamcts.samplers.base.Sampler`.
     """
 
     several: ClassVar[Several] = False
+    relocates: ClassVar[bool] = False
+    starts_at_centre: ClassVar[bool] = False
 
     @property
     def resumable(self) -> bool:
