@@ -11,6 +11,7 @@ MA-BBOB 101 to 124; for claims alone: BBOB 86 to 88 and MA-BBOB 301 to 330. The 
 `aocc` is the mean over evaluations of the share of the targets 1e2 to 1e-8 (on a log scale) that is reached.
 """
 
+import importlib.util
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Sequence
@@ -39,6 +40,9 @@ def main() -> None:
     sheet = Sheet(arguments.out, KEY, COLUMNS)
     if arguments.table:
         print(tables(arguments, sheet.rows()))
+        return
+    if importlib.util.find_spec("ioh") is None:
+        print("left for later: ioh is not installed: pip install 'lamcts[peers]'")
         return
     todo = [case for case in cases(arguments) if sheet.wants(case)]
     print(f"{len(todo)} runs to do", flush=True)

@@ -29,7 +29,7 @@ class HillClimb(LocalSampler):
 
     patience: evaluations in a row without gain after which the search has converged too (None: no limit where the
         neighbours can all be tried, else two for each parameter, at least 20; evaluations); untuned; paper: none, its
-        spaces have no numbers.
+        spaces have no numbers. The neighbours of a category with more than 256 options are drawn, not all tried.
     scope: where it looks once it has found its place ("space"; of three). "space": at all neighbours; a split of the
         tree, fitted to few rows, would hide some, and the search would converge where it only met the split.
         "incumbent": at those in the tree's region round the best point. "selected": the tree selects its region, and so

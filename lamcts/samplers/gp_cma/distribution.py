@@ -108,12 +108,22 @@ class Distribution:
 
     def _decompose(self) -> None:
         """Keep the axes of C, as columns [d, d] (None: diagonal), and its standard deviations along them, [d]."""
+        values = self._variances()
+        least = FLATTEST * float(values.max())
+        if values.min() < least:
+            lift = 2 * least - float(values.min())  # to twice the limit: a state read back is not lifted again
+            self.covariance = self.covariance + (lift if self.axes is None else lift * np.eye(len(values)))
+            values = self._variances()
+        self.scales: Floats = np.sqrt(values)
+
+    def _variances(self) -> Floats:
+        """Keep the axes of C, and return its variances along them, [d]."""
         self.axes: Floats | None = None
-        values = self.covariance
-        if self.covariance.ndim == 2:
-            self.covariance = (self.covariance + self.covariance.T) / 2
-            values, self.axes = np.linalg.eigh(self.covariance)
-        self.scales: Floats = np.sqrt(np.maximum(values, values.max() * FLATTEST))
+        if self.covariance.ndim == 1:
+            return self.covariance
+        self.covariance = (self.covariance + self.covariance.T) / 2
+        values, self.axes = np.linalg.eigh(self.covariance)
+        return values
 
     def _rotated(self, x: Floats) -> Floats:
         return x if self.axes is None else x @ self.axes

@@ -48,7 +48,7 @@ def lowest(y: Floats) -> float | None:
 
 
 def kendall(pairs: Floats) -> float:
-    """Return Kendall's tau-b of pairs [k, 2], 0 where one side is constant."""
-    a, b = (np.sign(side[:, None] - side) for side in pairs.T)  # [k, k]
+    """Return Kendall's tau-b of pairs [k, 2] of any size, 0 where one side is constant."""
+    a, b = ((side[:, None] > side) * 1.0 - (side[:, None] < side) for side in pairs.T)  # [k, k]
     size = float(np.sqrt(np.abs(a).sum() * np.abs(b).sum()))
     return float((a * b).sum()) / size if size > 0 else 0.0

@@ -1,0 +1,144 @@
+"""A saved `GpCma` goes on bit for bit from every phase: start, search, close-up, crossing."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lamcts
+from lamcts.samplers.gp_cma import GpCma
+from lamcts.spaces import Box
+from lamcts.testing.search import Search
+from lamcts.types import Floats
+
+PHASES = ["start", "search", "close-up", "crossing"]
+RIPPLED = Box(-5.0, 5.0, dim=3)
+
+
+def rastrigin(x: Floats) -> float:
+    """Return the loss of a point of the cube: a minimum at 0.53, and others all round it."""
+    z = 10 * (x - 0.53)
+    return float(np.sum(z * z - 10 * np.cos(2 * np.pi * z) + 10))
+
+
+def phase(search: Search) -> str:
+    progress: Any = search.session.progress  # type: ignore[attr-defined]
+    if progress.distribution is None:
+        return "start"
+    return "crossing" if progress.crossing else "close-up" if progress.close else "search"
+
+
+def entries(search: Search, rounds: int, batch: int) -> Iterator[str]:
+    """Go on, and yield the phase each time that it has just changed."""
+    last = None
+    for _ in range(rounds):
+        search.go(1, batch)
+        if phase(search) != last:
+            last = phase(search)
+            yield last
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize("failing", [False, True], ids=["all succeed", "some fail"])
+def test_a_saved_search_goes_on_bit_for_bit_from_every_phase(batch: int, failing: bool) -> None:
+    search = Search(GpCma(), RIPPLED, 0, given=1, loss=failing_sometimes if failing else rastrigin)
+    met = set()
+    for now in entries(search, 240 // batch, batch):
+        met.add(now)
+        copy = search.resumed()
+        assert copy.saved() == search.saved()
+        out = search.ask(3)
+        assert out == copy.ask(3)
+        search.forget(out[:1])
+        copy.forget(out[:1])
+        assert copy.saved() == search.saved()
+        late = search.resumed()  # with points out
+        for one in (search, copy, late):
+            one.tell(out[2:0:-1])
+        points = [one.go(3, batch) for one in (search, copy, late)]
+        assert np.array_equal(points[0], points[1]) and np.array_equal(points[0], points[2])
+        assert copy.saved() == search.saved() == late.saved()
+    assert met == set(PHASES)
+
+
+def failing_sometimes(x: Floats) -> float:
+    return math.nan if x[0] > 0.6 else rastrigin(x)
+
+
+def test_the_same_through_the_state_of_an_optimizer() -> None:
+    def fresh() -> lamcts.Optimizer:
+        return lamcts.Optimizer(RIPPLED, sampler=GpCma(), tree=None, n_init=1, x0=np.zeros(3), seed=4)
+
+    def step(opt: lamcts.Optimizer) -> Floats:
+        trials = opt.ask(2)
+        opt.tell(trials, [rastrigin((np.asarray(trial.point) + 5) / 10) for trial in trials])
+        return np.array([trial.point for trial in trials])
+
+    opt = fresh()
+    for k in range(60):
+        if k % 6 == 0:
+            copy = fresh()
+            copy.load_state_dict(opt.state_dict())
+            for _ in range(3):
+                assert np.array_equal(step(opt), step(copy))
+        step(opt)
+
+
+def test_the_distribution_of_a_diagonal_covariance_is_saved_too() -> None:
+    search = Search(GpCma(), Box(0.0, 1.0, dim=201), 0, given=400)
+    search.go(2, 5)
+    assert len(search.session.state()["distribution"]["covariance"]) == 201
+    copy = search.resumed()
+    assert np.array_equal(search.go(3, 5), copy.go(3, 5))
+    assert search.saved() == copy.saved()
+
+
+def test_a_state_stays_small() -> None:
+    """Rows are not in it: a journal writes it again and again."""
+    search = Search(GpCma(), Box(0.0, 1.0, dim=5), 0, given=1)
+    sizes = [len(search.saved()) for _ in range(2) if len(search.go(60, 2))]
+    assert max(sizes) < 6000
+
+
+# Phases -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_close_up_is_a_fourth_as_wide_round_the_best_row_and_grows_no_wider() -> None:
+    search = Search(GpCma(), RIPPLED, 0, given=1, loss=rastrigin)
+    met, before = 0, math.inf
+    for _ in range(160):
+        was = phase(search)
+        numbers = search.ask(1)
+        own: Any = search.session.progress  # type: ignore[attr-defined]
+        if phase(search) == "close-up" and was == "search":
+            met += 1
+            assert own.distribution.longest < before / 2
+            assert own.distribution.widest >= own.distribution.longest
+            assert own.trend.longest <= 2 * before
+        search.tell(numbers)
+        if own.distribution is not None:
+            before = own.distribution.longest
+            assert before <= own.distribution.widest * (1 + 1e-9)
+    assert met > 0
+
+
+def test_a_crossing_changes_one_coordinate_of_the_best_point() -> None:
+    search, met = Search(GpCma(), RIPPLED, 0, given=1, loss=rastrigin), 0
+    for _ in range(160):
+        numbers = search.ask(1)
+        if phase(search) == "crossing":
+            met += 1
+            best = search.seen.x[search.session.incumbent]
+            assert np.count_nonzero(search.seen.pending[numbers[0]] != best) == 1
+        search.tell(numbers)
+    assert met > 5
+
+
+def test_a_run_that_has_come_to_its_end_begins_anew_elsewhere() -> None:
+    search = Search(GpCma(), Box(0.0, 1.0, dim=2), 0, given=1)  # its bowl is solved in some dozens of points
+    search.go(60, 1)
+    x = search.go(60, 1)
+    assert np.abs(x - 0.3).max(1).max() > 0.2
+    assert search.session.progress.born > 0  # type: ignore[attr-defined]
