@@ -99,7 +99,7 @@ def offence(module: str, imported: str) -> str | None:
         return f"{theirs} stands above {mine}"
     if mine in ONLY_BASE and theirs == "objectives" and not imported.startswith("lamcts.objectives.base."):
         return "of the objectives only lamcts.objectives.base"
-    others = SAMPLERS - {f"lamcts.{module}"}
+    others = {one for one in SAMPLERS if not f"lamcts.{module}.".startswith(f"{one}.")}  # a sampler may be a folder
     if mine == "samplers" and module != "samplers.registry" and any(f"{imported}.".startswith(f"{s}.") for s in others):
         return "samplers never import each other"
     return None

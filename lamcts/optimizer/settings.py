@@ -69,8 +69,8 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if value is None or type(value) in (bool, int, float, str):
         return value
-    name = type(value).__name__
-    if not is_dataclass(value) or MODULES.get(name) != type(value).__module__:
+    name, module = type(value).__name__, type(value).__module__
+    if not is_dataclass(value) or name not in MODULES or not f"{module}.".startswith(f"{MODULES[name]}."):
         raise TypeError(f"expected settings of lamcts, got {name}")
     return {"class": name} | {field.name: plain(getattr(value, field.name)) for field in fields(value)}
 

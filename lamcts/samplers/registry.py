@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # name -> (module, class, one line for `lamcts list`). A new sampler is one file and one row.
 REGISTRY = {
     "gp_cma": (
-        "lamcts.samplers.gp_cma.sampler",
+        "lamcts.samplers.gp_cma",
         "GpCma",
         "CMA-ES on a Gaussian-process surrogate, for real parameters and one objective",
     ),

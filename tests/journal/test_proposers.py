@@ -1,4 +1,4 @@
-"""A journal says which part of the default search proposed a row, and is read without it too."""
+"""A journal says which part of the portfolio proposed a row, and is read without it too."""
 
 import sqlite3
 
@@ -16,10 +16,10 @@ def sphere(x):
 
 
 def run(path, budget=40, **options):
-    return lamcts.minimize(sphere, BOX, budget=budget, seed=0, batch=4, n_init=8, journal=path, **options)
+    return lamcts.minimize(sphere, BOX, budget=budget, seed=0, batch=4, n_init=8, journal=path, **{"sampler": "portfolio", **options})
 
 
-def test_every_row_of_the_default_after_the_design_has_its_arm(tmp_path):
+def test_every_row_of_the_portfolio_after_the_design_has_its_arm(tmp_path):
     run(tmp_path / "run.db", 20)
     run(tmp_path / "run.db", 40)  # goes on
     record = Journal.read(tmp_path / "run.db")

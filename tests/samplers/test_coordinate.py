@@ -24,19 +24,6 @@ def test_a_rippled_sum_is_solved_where_turbo_with_as_many_evaluations_is_not(see
     assert best(search) < 0.01 < 0.1 < best(other)
 
 
-def test_it_knows_mostly_whether_parameters_interact() -> None:
-    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((10, 10)))[0]
-    narrow = lambda x: float(np.square(turn @ (x - 0.4) * np.logspace(0, 2, 10)).sum())  # noqa: E731
-    said = {rippled: 0, narrow: 0}
-    for loss in said:
-        for seed in range(4):
-            search = Search(Coordinate(), Box(0.0, 1.0, dim=10), seed, given=20, loss=loss)
-            for _ in range(30):
-                search.go(1, 5)
-                said[loss] += search.session.separable  # type: ignore[attr-defined]
-    assert said[rippled] > 110 and said[narrow] < 0.75 * said[rippled]
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_a_mixed_space_is_solved_in_all_its_parameters(seed: int) -> None:
     search = Search(Coordinate(), MIXED, seed, given=6, loss=mixed)
