@@ -11,7 +11,7 @@ space     it has scope "space", or there is no tree, or    the whole space      
 restart   a search has converged in the selected region,   the whole space              never: it stays  when it has
           and none lives there                                                          in the leaf      converged
 
-The paper is LA-MCTS (thesis 5.3), the portfolio `sampler="portfolio"`. The default on reals leaves its valleys by
+The paper is LA-MCTS (thesis 5.3), the portfolio `sampler="portfolio"`. The default on reals, `GpCma`, relocates by
 itself and has a tree that chooses nothing: "space" throughout. A search is the newest's own business: of several that
 live, the one that began last says where to search, and the one with the best incumbent in that region goes on there.
 """

@@ -26,7 +26,7 @@ class Turbo(LocalSampler):
 
     The paper is Eriksson et al. 2019 (arXiv 1910.01739), with its authors' code. Lengths are shares of the cube, and
     that of the box is the geometric mean of its sides. "Tuned": on seeds 0 to 9, as benchmarks/README.md tells. The
-    default search takes `Turbo(length_min=2**-7, descent_share=1.0)` for its base (`registry.py`).
+    portfolio takes `Turbo(length_min=2**-7, descent_share=1.0)` for its base (`registry.py`).
 
     With constraints one model of the loss and of all excesses is drawn from (SCBO, Eriksson and Poloczek 2021, arXiv
     2002.08526): among candidates drawn feasible the best, else the one least broken. With several objectives a draw is

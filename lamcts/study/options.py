@@ -64,7 +64,8 @@ class Settings:
     """How a run goes.
 
     budget: evaluations in all, failed ones included.
-    seed, sampler, tree, x0, n_init, design, repeat: as in `Optimizer`.
+    seed, sampler, tree, x0, n_init, design, repeat: as in `Optimizer`; but without `n_init` the design takes at most a
+        quarter of the budget, and a run that goes on keeps that of its journal.
     objectives, constraints, reference: as in `Optimizer` (None: those of the objective, where it has such attributes;
         `constraints` come beside its own). With several columns the function returns a dict by name, in which other
         names are ignored, or numbers in order: the objectives, then what constraints bound. None for all objectives,

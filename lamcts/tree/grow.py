@@ -50,7 +50,7 @@ class LatentTree:
     room: rows that the region round a search of scope "incumbent" keeps (4; rows for each dimension): a tighter one
         would cut its trust region; untuned; paper: none, the search stays in its leaf.
     chooses: whether it says where to search (True); else it is a map of what was seen, to be looked at, and searches
-        have the whole space; beside the default search of reals choosing gained nothing (benchmarks/README.md).
+        have the whole space; the default for real parameters needs none that chooses.
     """
 
     leaf_size: int = 20

@@ -16,7 +16,8 @@ def sphere(x):
 
 
 def run(path, budget=40, **options):
-    return lamcts.minimize(sphere, BOX, budget=budget, seed=0, batch=4, n_init=8, journal=path, **{"sampler": "portfolio", **options})
+    options = {"sampler": "portfolio", **options}
+    return lamcts.minimize(sphere, BOX, budget=budget, seed=0, batch=4, n_init=8, journal=path, **options)
 
 
 def test_every_row_of_the_portfolio_after_the_design_has_its_arm(tmp_path):
