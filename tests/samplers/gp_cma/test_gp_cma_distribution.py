@@ -119,24 +119,26 @@ def test_rates_keep_c_positive_whatever_the_size(d: int, size: int) -> None:
     assert lost <= 1 - own.one - own.many + 1e-12
 
 
-def test_one_update_is_that_of_the_tutorial() -> None:
+@pytest.mark.parametrize("generation, size", [(0, 0.5), (0, 1.0), (0, 2.0), (4, 0.3), (4, 2.0), (99, 1.0), (99, 30.0)])
+def test_one_update_is_that_of_the_tutorial(generation: int, size: float) -> None:
     """An oracle that takes the matrices of the tutorial literally: C^-1/2, and no axes."""
-    d, size = 3, 9
+    d, k = 3, 9
     own, rng = skewed(d), np.random.default_rng(1)
-    own.path, own.step_path, own.generation = rng.standard_normal(d), rng.standard_normal(d) * 0.3, 4
+    own.path, own.step_path, own.generation = rng.standard_normal(d), np.full(d, size), generation
     mean, sigma, c, path, step_path = own.mean, own.sigma, own.covariance, own.path, own.step_path
-    rates, x = Rates.of(d, size), own.draw(size, rng)
+    rates, x = Rates.of(d, k), own.draw(k, rng)
     values, axes = np.linalg.eigh(c)
     inverse_root = axes @ np.diag(values**-0.5) @ axes.T
 
     y = (x - mean) / sigma
     y *= np.minimum(1, (math.sqrt(d) + 2 * d / (d + 2)) / np.linalg.norm(y @ inverse_root, axis=1))[:, None]
-    w, mass, mu = rates.weights, rates.mass, size // 2
+    w, mass, mu = rates.weights, rates.mass, k // 2
     step = w[:mu] @ y[:mu]
     cs, cc = rates.step_path, rates.path
     step_path = (1 - cs) * step_path + math.sqrt(cs * (2 - cs) * mass) * inverse_root @ step
     length = float(np.linalg.norm(step_path))
-    steady = length / math.sqrt(1 - (1 - cs) ** (2 * 5)) < (1.4 + 2 / (d + 1)) * rates.usual_length
+    share = math.sqrt(1 - (1 - cs) ** (2 * (generation + 1)))
+    steady = length / share < (1.4 + 2 / (d + 1)) * rates.usual_length
     path = (1 - cc) * path + steady * math.sqrt(cc * (2 - cc) * mass) * step
     active = [
         one if one >= 0 else one * d / float(np.sum((inverse_root @ v) ** 2)) for one, v in zip(w, y, strict=True)
@@ -144,13 +146,23 @@ def test_one_update_is_that_of_the_tutorial() -> None:
     many = sum(one * np.outer(v, v) for one, v in zip(active, y, strict=True))
     lost = (1 - steady) * rates.one * cc * (2 - cc)
     new = (1 + lost - rates.one - rates.many * w.sum()) * c + rates.one * np.outer(path, path) + rates.many * many
+    growth = min(1.0, cs / rates.damping * (length / rates.usual_length - 1))  # the library's: at most e a generation
 
     own.update(x)
     np.testing.assert_allclose(own.mean, mean + sigma * step, rtol=1e-12)
     np.testing.assert_allclose(own.step_path, step_path, rtol=1e-10)
     np.testing.assert_allclose(own.path, path, rtol=1e-10)
     np.testing.assert_allclose(own.covariance, new, rtol=1e-10)
-    assert own.sigma == pytest.approx(sigma * math.exp(cs / rates.damping * (length / rates.usual_length - 1)))
+    assert own.sigma == pytest.approx(sigma * math.exp(growth))
+
+
+@pytest.mark.parametrize("size", [20, 500])
+def test_a_diagonal_learns_faster_as_ros_and_hansen_have_it(size: int) -> None:
+    d = DIAGONAL_ABOVE + 1
+    own, factor = Rates.of(d, size), (d + 2) / 3
+    one = 2 / ((d + 1.3) ** 2 + own.mass)
+    many = 2 * (0.25 + own.mass + 1 / own.mass - 2) / ((d + 2) ** 2 + own.mass)
+    assert (own.one, own.many) == (pytest.approx(one * factor), pytest.approx(min(0.5, many * factor)))
 
 
 @pytest.mark.parametrize("length, waits", [(0.5, False), (4.0, True)], ids=["short", "long"])
