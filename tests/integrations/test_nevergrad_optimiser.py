@@ -106,7 +106,7 @@ def test_the_same_generator_gives_the_same_points_and_what_the_user_began_with_i
     def points(seed):
         optimizer = seeded(ng.p.Array(init=[3.0, -1.0]), seed, budget=20)
         asked = []
-        for _ in range(8):
+        for _ in range(20):
             asked.append(optimizer.ask())
             optimizer.tell(asked[-1], float((asked[-1].value ** 2).sum()))
         return np.array([one.value for one in asked])

@@ -158,7 +158,7 @@ def test_journals_with_little_in_them_have_a_page(capsys):
     def fails(point):
         raise ValueError(EVIL)
 
-    journal("failed.db", fails, budget=5)
+    journal("failed.db", fails, budget=4)
     _, page = written(capsys, "failed.db")
     shown = " ".join(page.shown)
     assert "No evaluation has succeeded yet." in shown and EVIL in shown
