@@ -109,7 +109,7 @@ class Session:
         for trial in trials:
             self._issued(trial, before)
         if len(trials) < n:
-            expect(len(before) >= self.space.size and not self.repeat, f"{n} trials", f"{len(trials)}")
+            expect(len(before) >= spaces.size(self.space) and not self.repeat, f"{n} trials", f"{len(trials)}")
 
     def _issued(self, trial: Any, taken: set[bytes]) -> None:
         x = np.asarray(trial.x)

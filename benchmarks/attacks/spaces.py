@@ -1,12 +1,15 @@
 """Random spaces of all kinds: narrow, wide, logarithmic, discrete, tables, nested."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 import lamcts
 from benchmarks.attacks.verdict import pick
+from lamcts.spaces.values import steps_between
 
+FEW = 1000  # values: a range of more is not used up by a session
 MANY = 300  # coordinates of the largest boxes
 
 
@@ -14,6 +17,21 @@ def drawn(rng: np.random.Generator, most: int = MANY) -> Any:
     """Return a space of about 1 to `most` coordinates, small ones more often."""
     draw = pick(rng, (_box, _box, _product, _product, _named, _finite, _single))
     return draw(rng, _width(rng, most))
+
+
+def size(space: Any) -> float:
+    """Return how many points a space has at most; a range of few floats has as many values as floats."""
+    if isinstance(space, lamcts.Float) and math.isinf(space.size):
+        return _values(space.low, space.high)
+    if isinstance(space, lamcts.Box):
+        return math.prod(_values(*side) for side in zip(space.low.tolist(), space.high.tolist(), strict=True))
+    members = getattr(space, "members", None)
+    return space.size if members is None or not math.isinf(space.size) else math.prod(map(size, members))
+
+
+def _values(low: float, high: float) -> float:
+    steps = steps_between(low, high)
+    return steps + 1.0 if steps < FEW else math.inf
 
 
 def _width(rng: np.random.Generator, most: int) -> int:

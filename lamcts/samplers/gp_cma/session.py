@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.outcomes.standing import FAILED
+from lamcts.models.success import Success, success_near
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.model import Model, fitted, nearest
 from lamcts.samplers.gp_cma.progress import GpCmaProgress, below, kendall, lower, lowest
+from lamcts.samplers.gp_cma.start import STEP
 from lamcts.samplers.parts.batch import Batch, bisect_into
 from lamcts.samplers.parts.session import LocalSession
 from lamcts.types import Floats, Rows
@@ -27,6 +28,7 @@ TRUST = 0.5  # Kendall's tau of forecasts from which on twice as many generation
 WINDOW = 20  # forecasts that tau is taken over (Hansen 2019: max(15, 0.75 population))
 STALL = 5.0  # evaluations without progress, times d, after which a run ends (ablation: 10 is level)
 FINEST = 1e-9  # of the cube: a run whose axes are all shorter ends (Hansen 2016: TolX)
+BEYOND = 1e6  # by what a point that is likely to fail is worse than any other: losses of the model are near 1
 BLIND = 0.4  # rank correlation on rows left out below which this scale has no more to say (ablation)
 CLOSER = 4.0  # the factor of a close-up (untuned)
 REACH = 3.0  # standard deviations times sqrt(d) within which a close-up's rows lie (Bajer et al. 2019: 4)
@@ -39,6 +41,7 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
     """A point's note is its forecast and the transform that this is in, None where nothing was forecast."""
 
     scope: Scope = "space"
+    _success: Success | None = None  # where evaluations fail, as of the latest ask
 
     def ask(self, n: int) -> Proposal:
         p, batch = self.progress, Batch(self.region, self.seen, n)
@@ -61,7 +64,7 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
         p, d = self.progress, self.seen.dim
         if not p.start.over(len(rows), d, p.batch) or len(rows) < FEWEST or p.incumbent is None:
             return False
-        led = p.start.axes > 0 or p.start.was_long is not None
+        led = p.start.axes > 0 or p.start.radius != STEP
         self._begin(self.seen.x[p.incumbent], min(p.start.radius, self.settings.sigma) if led else self.settings.sigma)
         return True
 
@@ -92,8 +95,8 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
         for _ in range(p.generations):
             x = d.draw(k, p.rng)
             d.update(x[np.argsort(self._cost(model, x), kind="stable")])
-        candidates = self._candidates(model)
-        picks = self._picks(model, candidates, batch.missing)
+        candidates, led = self._candidates(model)
+        picks = self._picks(model, candidates, led, batch.missing)
         x = candidates[picks]
         taken = batch.take(x)
         forecasts = model.expect(x[taken])
@@ -101,27 +104,35 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
 
     def _fit(self, rows: Rows) -> Model:
         p, d = self.progress, self._distribution
-        x, y = self._with_failures(rows)
-        near = nearest(d, x, REACH if p.close else None)
-        return fitted(d, x[near], y[near], p.fit)
+        near = nearest(d, self.seen.x[rows], REACH if p.close else None)
+        self._success = success_near(self.seen, d.mean.clip(0, 1))
+        return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), p.fit)
 
     def _cost(self, model: Model, x: Floats) -> Floats:
         """Return what draws [k, d] are ranked by: forecasts within the cube, and how far outside they lie."""
         inside = x.clip(0, 1)
         forecast = model.expect(inside)
         outside = np.square((x - inside) / self._distribution.deviations).sum(1)
-        cost: Floats = forecast + OUTSIDE_COST * forecast.std() * outside
+        cost: Floats = forecast + OUTSIDE_COST * forecast.std() * outside + self._failing(inside)
         return cost
 
-    def _candidates(self, model: Model) -> Floats:
-        """Return the model's minimiser and draws, snapped and inside the region, of which none is known, [m, d]."""
+    def _failing(self, x: Floats) -> Floats:
+        """Return what puts points [m, d] that are likely to fail behind all others, [m]."""
+        if self._success is None:
+            return np.zeros(len(x))
+        short = self._success.shortfall(x)
+        return np.where(short > 0, BEYOND + short, 0.0)
+
+    def _candidates(self, model: Model) -> tuple[Floats, bool]:
+        """Return unknown points inside the region, snapped, [m, d], and whether the first is the model's minimiser."""
         p, d = self.progress, self._distribution
         x = self._inside(d.draw(CANDIDATES, p.rng))
         if not len(x):
-            return x
+            return x, False
         best = self._inside(model.minimiser(x[np.argmin(model.expect(x))], NEAR)[None])
-        x = np.vstack([best, x])
-        return x[self.seen.unseen(x)]
+        led = len(best) > 0 and bool(self.seen.unseen(best).all()) and not self._failing(best).any()
+        x = np.vstack([best[:led], x])
+        return x[self.seen.unseen(x)], led
 
     def _inside(self, x: Floats) -> Floats:
         """Return points [k, d] snapped and inside the region; if none is, pulled towards the best point."""
@@ -132,17 +143,17 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
         x = x[inside] if inside.any() else bisect_into(x, self._anchor(), self.region)
         return x[self.region.contains(x)]
 
-    def _picks(self, model: Model, candidates: Floats, n: int) -> list[int]:
+    def _picks(self, model: Model, candidates: Floats, led: bool, n: int) -> list[int]:
         p = self.progress
         n = min(n, len(candidates))
         if not n:
             return []
         p.owed += n
         picks: list[int] = []
-        if p.owed >= MINIMISER_EVERY:
+        if p.owed >= MINIMISER_EVERY and led:
             p.owed, picks = 0, [0]
         out = np.array(list(self.seen.pending.values())).reshape(-1, self.seen.dim)
-        for sample in model.sample(candidates, n - len(picks), out, p.rng):
+        for sample in model.sample(candidates, n - len(picks), out, p.rng) + self._failing(candidates):
             sample[picks] = np.inf
             picks.append(int(np.argmin(sample)))
         return picks
@@ -261,14 +272,6 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
     def _rows(self) -> Rows:
         """Return the rows that may be modelled: those that succeeded, inside the region."""
         return self.region.rows if self.region.steps else self.seen.good
-
-    def _with_failures(self, rows: Rows) -> tuple[Floats, Floats]:
-        """Return points and losses of rows; evaluations that failed count as the worst loss."""
-        failed = np.flatnonzero(self.seen.kind == FAILED)
-        x, y = self.seen.x[rows], self._losses(rows)
-        if not len(failed):
-            return x, y
-        return np.vstack([x, self.seen.x[failed]]), np.concatenate([y, np.full(len(failed), y.max())])
 
     def _losses(self, rows: Rows) -> Floats:
         return np.clip(self.seen.y[rows], -LARGEST, LARGEST)

@@ -77,13 +77,14 @@ class Start:
         return np.array(points)
 
     def told(self, improved: bool) -> None:
-        """Resize the region by what came of the last step of the quadratic."""
+        """Resize the region, once for each step of the quadratic, by its first results."""
         if self.was_long is None:
             return
         if not improved:
             self.radius *= SHRINK
         elif self.was_long:
             self.radius = min(LARGEST, GROW * self.radius)
+        self.was_long = None
 
 
 def least_norm_quadratic(u: Floats, z: Floats) -> tuple[Floats, Floats]:
