@@ -63,10 +63,14 @@ def measured(times: int) -> dict[str, Numbers]:
 def sampler_files() -> dict[str, list[Path]]:
     """Return the files that count as samplers: those of the registry and of the default, and all of their folder."""
     modules = {module for module, *_ in samplers.REGISTRY.values()} | {samplers.Auto.__module__}
-    named = [Path(str(import_module(module).__file__)) for module in sorted(modules)]
-    folder = Path(str(samplers.__file__)).parent
-    whole = [path for path in sorted(folder.rglob("*.py")) if path.name != "__init__.py"]
-    return {"samplers": named, "samplers with shared parts": whole}
+    files = [Path(str(import_module(module).__file__)) for module in sorted(modules)]
+    named = [path for file in files for path in (_inside(file.parent) if file.name == "__init__.py" else [file])]
+    return {"samplers": named, "samplers with shared parts": _inside(Path(str(samplers.__file__)).parent)}
+
+
+def _inside(folder: Path) -> list[Path]:
+    """Return the files of a folder, and of those in it, but for those that only export names."""
+    return [path for path in sorted(folder.rglob("*.py")) if path.name != "__init__.py"]
 
 
 def imports(times: int) -> dict[str, Numbers]:

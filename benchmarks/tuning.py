@@ -1,4 +1,4 @@
-"""What do the default's settings change? Each one at a lower and a higher value, and each arm left out, d = 20.
+"""What do the portfolio's settings change? Each one at a lower and a higher value, and each arm left out, d = 20.
 
     python -m benchmarks.tuning [--seeds 0-2] [--choices default "auto least=0.02"] [--problems ackley rosenbrock]
 

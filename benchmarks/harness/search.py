@@ -120,8 +120,11 @@ class Search:
         return lamcts.Optimizer(self.objective.space, seed=self.seed, x0=given, **settings)
 
     def initial(self, n: int | None = None) -> Floats:
-        """Return the initial design [n, d]: x0 first, then scrambled Sobol points; None: as many as ours takes."""
-        opt = self.optimizer(n_init=n)
+        """Return the initial design [n, d]: x0 first, then scrambled Sobol points; None: as many as our samplers take.
+
+        Those that start at the centre excepted.
+        """
+        opt = self.optimizer(n_init=n, sampler="uniform")
         return np.array([trial.x for trial in opt.ask(min(opt.n_init, self.budget))])
 
     def start(self) -> Floats:

@@ -72,7 +72,7 @@ def test_a_peer_keeps_the_rules(name):
     assert len(go(name)[0].asked) == 24  # without a start of its own
 
 
-@pytest.mark.parametrize("name", ["sobol", "cma", "voo", "differential evolution", "powell", "lamcts"])
+@pytest.mark.parametrize("name", ["sobol", "cma", "voo", "differential evolution", "powell", "lamcts portfolio, tree"])
 def test_methods_that_take_given_points_start_from_the_same(name):
     if package := peers.missing(name):
         pytest.skip(f"{package} is not installed")

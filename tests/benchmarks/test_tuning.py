@@ -49,7 +49,7 @@ def test_a_choice_differs_from_the_default_in_one_setting_or_lacks_one_arm():
 def test_the_row_of_the_default_is_that_of_the_default_and_an_arm_left_out_is_missed():
     case = Case(DEFAULT, "ackley-3", 10, 2, 60)
     told, _ = tuning.measure(**case._asdict())
-    usual, _ = measure(method="lamcts", problem="ackley-3", batch=10, seed=2, budget=60)
+    usual, _ = measure(method="lamcts portfolio, tree", problem="ackley-3", batch=10, seed=2, budget=60)
     assert told["best"] == usual["best"] and float(told["score"]) == round(math.log10(float(usual["best"])), 4)
     other, _ = tuning.measure(**case._replace(choice="without quadratic")._asdict())
     assert other["best"] != told["best"]
