@@ -143,7 +143,7 @@ def tables(arguments: Namespace, rows: list[dict[str, str]]) -> str:
     found: dict[str, dict[tuple[str, str], dict[str, str]]] = defaultdict(dict)
     for row in rows:
         name = row["method"]
-        if row["problem"] not in asked or row["seed"] not in seeds or int(row["budget"]) < arguments.budget:
+        if row["problem"] not in asked or row["seed"] not in seeds or row["budget"] != str(arguments.budget):
             continue
         if row["batch"] == str(_batch(name, arguments.batch)):
             found[name][row["problem"], row["seed"]] = row
