@@ -122,8 +122,10 @@ class Search:
     def initial(self, n: int | None = None) -> Floats:
         """Return the initial design [n, d]: x0 first, then scrambled Sobol points; None: as many as our samplers take.
 
-        Those that start at the centre excepted.
+        Those that start at the centre excepted. Of an objective with `x0_alone`, None is x0 alone.
         """
+        if n is None and getattr(self.objective, "x0_alone", False):
+            n = 1
         opt = self.optimizer(n_init=n, sampler="uniform")
         return np.array([trial.x for trial in opt.ask(min(opt.n_init, self.budget))])
 
