@@ -98,6 +98,7 @@ def begin_writing(connection: sqlite3.Connection) -> None:
 
 
 def _checked(path: str, readonly: bool) -> sqlite3.Connection:
+    _check_log(path)
     connection = _opened(path, readonly)
     try:
         _check(connection, path, {FORMAT, *(OLD if readonly else ())})
@@ -105,6 +106,16 @@ def _checked(path: str, readonly: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _check_log(path: str) -> None:
+    """Raise JournalError where changes lie in a log that the file's header denies: SQLite would read them too late."""
+    log = Path(path + "-wal")
+    if not log.exists() or not log.stat().st_size:
+        return
+    with open(path, "rb") as file:
+        if file.read(20)[18:] != b"\2\2":  # the versions for writing and reading: 2 stands for a log
+            raise damaged(path, f"its header does not know of the changes in {log.name}")
 
 
 def _opened(path: str, readonly: bool) -> sqlite3.Connection:

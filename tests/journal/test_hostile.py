@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from test_journal import busy, edit, sealed
 
+import lamcts
 from lamcts.errors import JournalError
 from lamcts.journal import Journal
 from lamcts.journal.tables import Check
@@ -117,3 +118,25 @@ def test_a_journal_that_is_refused_is_left_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="is damaged"):
         Journal.open(path, opt.fingerprint())
     assert path.read_bytes() == spoilt and [each.name for each in tmp_path.iterdir()] == ["run.db"]
+
+
+def test_a_log_of_changes_that_the_header_denies_is_refused(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+
+    def crash(result: Any) -> None:
+        if result.nfev == 5:
+            for name in ("run.db", "run.db-wal"):
+                shutil.copy(tmp_path / name, kept / name)
+
+    def go(path: Path, **more: Any) -> None:
+        given = {"budget": 8, "seed": 0, "sampler": "uniform"} | more
+        lamcts.minimize(lambda x: float(x[0]), lamcts.Box(0, 1, dim=2), journal=path, **given)
+
+    go(tmp_path / "run.db", callback=crash)
+    whole = (kept / "run.db").read_bytes()
+    (kept / "run.db").write_bytes(whole[:18] + b"\1\1" + whole[20:])
+    with pytest.raises(JournalError, match="does not know of the changes in"):
+        go(kept / "run.db")
+    (kept / "run.db").write_bytes(whole)
+    assert len(lamcts.load(kept / "run.db").history) == 5
