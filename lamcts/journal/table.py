@@ -14,6 +14,7 @@ from lamcts.errors import JournalError
 from lamcts.types import Floats
 
 NUMBER = np.dtype("<f8")  # in the file; numpy turns it into the machine's own order
+KINDS = {"TEXT": str, "BLOB": bytes}  # what a column must hold, by its declared type
 Row = tuple[Any, ...]
 
 
@@ -49,8 +50,11 @@ class Table:
     def read(self, db: sqlite3.Connection, path: str) -> list[Row]:
         """Return all rows without their checksums, which are right."""
         found = db.execute(f"SELECT * FROM {self.name} ORDER BY {self.by}").fetchall()
+        kinds = [KINDS.get(column.split()[1], object) for column in self.columns.split(",")]
         for row in found:
-            if checksum(*row[:-1]) != row[-1]:
+            # equal bytes have equal checksums, and a flipped bit turns text into bytes
+            mistyped = any(not isinstance(v, kind) for v, kind in zip(row, kinds, strict=False) if v is not None)
+            if mistyped or checksum(*row[:-1]) != row[-1]:
                 raise damaged(path, f"{self.name}: number {row[0]} fails its checksum")
         return [row[:-1] for row in found]
 

@@ -140,3 +140,10 @@ def test_a_log_of_changes_that_the_header_denies_is_refused(tmp_path: Path) -> N
         go(kept / "run.db")
     (kept / "run.db").write_bytes(whole)
     assert len(lamcts.load(kept / "run.db").history) == 5
+
+
+def test_text_that_a_flipped_bit_made_bytes_is_refused(tmp_path: Path) -> None:
+    busy(tmp_path / "run.db")
+    edit(tmp_path / "run.db", "UPDATE events SET kind = CAST(kind AS BLOB) WHERE n = 4")  # its checksum stays right
+    with pytest.raises(JournalError, match="events: number 4 fails its checksum"):
+        Journal.read(tmp_path / "run.db")
