@@ -18,21 +18,25 @@ from lamcts.samplers.parts.session import LocalSession
 from lamcts.types import Floats, Rows
 
 FEWEST = 4  # rows that a model is fitted to
-CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (ablation)
-NEAR = 2.0  # standard deviations within which the model's minimiser is looked for (ablation: 1, 4)
-MINIMISER_EVERY = 10  # evaluations, one of which is at the model's minimiser (ablation)
-GENERATION = 4.0  # times 8 + 6 ln d (Bajer et al. 2019): points of a generation, which cost no evaluation (ablation)
-OUTSIDE_COST = 0.1  # of the forecasts' spread, for each squared standard deviation outside the cube (ablation: 0, 1)
-WIDEST = 2.0  # times the first step size: most of a standard deviation (ablation)
+CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (development runs)
+NEAR = 2.0  # standard deviations within which the model's minimiser is looked for (development runs: 1, 4)
+MINIMISER_EVERY = 10  # evaluations, one of which is at the model's minimiser (development runs)
+GENERATION = (
+    4.0  # times 8 + 6 ln d (Bajer et al. 2019): points of a generation, which cost no evaluation (development runs)
+)
+OUTSIDE_COST = (
+    0.1  # of the forecasts' spread, for each squared standard deviation outside the cube (development runs: 0, 1)
+)
+WIDEST = 2.0  # times the first step size: most of a standard deviation (development runs)
 TRUST = 0.5  # Kendall's tau of forecasts from which on twice as many generations are played, below half of it half
 WINDOW = 20  # forecasts that tau is taken over (Hansen 2019: max(15, 0.75 population))
-STALL = 5.0  # evaluations without progress, times d, after which a run ends (ablation: 10 is level)
+STALL = 5.0  # evaluations without progress, times d, after which a run ends (development runs: 10 is level)
 FINEST = 1e-9  # of the cube: a run whose axes are all shorter ends (Hansen 2016: TolX)
 BEYOND = 1e6  # by what a point that is likely to fail is worse than any other: losses of the model are near 1
-BLIND = 0.4  # rank correlation on rows left out below which this scale has no more to say (ablation)
+BLIND = 0.4  # rank correlation on rows left out below which this scale has no more to say (development runs)
 CLOSER = 4.0  # the factor of a close-up (untuned)
 REACH = 3.0  # standard deviations times sqrt(d) within which a close-up's rows lie (Bajer et al. 2019: 4)
-WORTH = 1e-3  # of the spread of all losses: less is no progress of a close-up (ablation: 0)
+WORTH = 1e-3  # of the spread of all losses: less is no progress of a close-up (development runs: 0)
 LARGEST = 1e300  # most of a loss: sums and differences of losses do not overflow
 PATIENCE = 2  # times d: evaluations without progress before a close-up, and values whose mean is watched
 
