@@ -82,7 +82,7 @@ def _plain_number(value: Any) -> Any:
 
 
 def checked_tree(tree: LatentTree | str | None, sampler: Any) -> LatentTree | None:
-    """Return the settings of the tree, None for no tree; "auto" is a map beside a sampler that relocates."""
+    """Return the settings of the tree, None for no tree; "auto" is a map with a sampler that relocates."""
     if isinstance(tree, str) and tree == "auto":
         return LatentTree(chooses=not getattr(sampler, "relocates", False))
     if tree is None or isinstance(tree, LatentTree):

@@ -128,7 +128,7 @@ def address_towards(url: str) -> str:
 
 
 class _Server(socketserver.ThreadingTCPServer):
-    """Answers reports until it is shut down, in threads that keep nobody waiting.
+    """Answers reports until it is shut down, in a thread for each connection.
 
     strangers: connections that have not shown the key yet, the oldest first, and since when they have been there. The
     oldest make room for new ones, among which are workers.

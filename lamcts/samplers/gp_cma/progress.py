@@ -28,7 +28,7 @@ class GpCmaProgress(Progress):
     born: int = 0  # rows there were when this run was begun
     owed: int = 0  # evaluations since the model's minimiser was evaluated
     close: bool = False  # whether this is a close-up
-    crossing: bool = False  # whether single coordinates of the best point are drawn anew
+    crossing: bool = False  # whether single coordinates of the best point are redrawn
     polished: float | None = None  # least loss when crossing began
     memory: list[tuple[float, float, int]] = field(default_factory=list)  # forecast, loss, transform of the forecast
 

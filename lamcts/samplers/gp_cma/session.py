@@ -21,12 +21,8 @@ FEWEST = 4  # rows that a model is fitted to
 CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (development runs)
 NEAR = 2.0  # standard deviations within which the model's minimiser is looked for (development runs: 1, 4)
 MINIMISER_EVERY = 10  # evaluations, one of which is at the model's minimiser (development runs)
-GENERATION = (
-    4.0  # times 8 + 6 ln d (Bajer et al. 2019): points of a generation, which cost no evaluation (development runs)
-)
-OUTSIDE_COST = (
-    0.1  # of the forecasts' spread, for each squared standard deviation outside the cube (development runs: 0, 1)
-)
+GENERATION = 4.0  # times 8 + 6 ln d (Bajer et al. 2019): points of a generation (development runs)
+OUTSIDE_COST = 0.1  # of the forecasts' spread, for each squared deviation outside the cube (development runs: 0, 1)
 WIDEST = 2.0  # times the first step size: most of a standard deviation (development runs)
 TRUST = 0.5  # Kendall's tau of forecasts from which on twice as many generations are played, below half of it half
 WINDOW = 20  # forecasts that tau is taken over (Hansen 2019: max(15, 0.75 population))

@@ -16,7 +16,7 @@ from lamcts.types import Floats
 STEP, BATCH_STEP = (
     1 / 6,
     0.3,
-)  # first step, of the cube; NGOpt's COBYLA takes 1/6, which is worse in batches (development runs)
+)  # first step, of the cube; NGOpt's COBYLA takes 1/6, worse in batches (development runs)
 MODEL_STEPS = 4.0  # steps of the quadratic, times d over the batch size (development runs: 2, 4, 9)
 GROW, SHRINK = 1.5, 0.7  # of the region (development runs: 1 to 2; 0.5 to 0.85)
 SMALLEST, LARGEST = 0.01, 0.5  # half widths of the region, of the cube (untuned)
