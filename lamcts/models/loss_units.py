@@ -22,9 +22,13 @@ def rank_correlation(a: Floats, b: Floats) -> float:
     return float(one @ other) / size if size > 0 else 0.0
 
 
+def ranks(a: Floats) -> Floats:
+    """Return the ranks of `a` [n] from 0 on; equal values share their mean."""
+    _, place, counts = np.unique(a, return_inverse=True, return_counts=True)
+    result: Floats = (np.cumsum(counts) - (counts + 1) / 2)[place]
+    return result
+
+
 def _deviations(a: Floats) -> Floats:
     """Return the ranks of `a` [n] less their mean."""
-    _, place, counts = np.unique(a, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - (counts - 1) / 2
-    result: Floats = middle[place] - (len(a) + 1) / 2
-    return result
+    return ranks(a) - (len(a) - 1) / 2

@@ -5,12 +5,13 @@ scaled or rotated. Losses enter by one of three transforms, that whose leave-one
 the rows best. Letters: n rows, m points, d coordinates.
 """
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from lamcts.models.lbfgsb import Limits, lowest
+from lamcts.models.loss_units import rank_correlation, ranks
 from lamcts.models.scale import Scale
 from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.process import Hyper, Process
@@ -22,32 +23,52 @@ LENGTHS = tuple(0.5 * 2.0 ** (k / 2) for k in range(9))  # times sqrt(d), the us
 NOISES = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1)  # of the Matern part's variance
 QUADRATICS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)  # of the Matern part's variance
 GRID_STEPS, GRID_STEPS_FEW, FEW = 2, 6, 100  # neighbours tried at each fit; of fewer rows than the last, more
-KEEP = 0.02  # rank correlation by which another transform must be better (untuned)
+SWITCH = 0.8  # of the transform's 1 - rank correlation, which another must be below (development runs)
 DESCENT_STEPS = 50  # of L-BFGS down the posterior mean (untuned)
 
 
 @dataclass
-class Fit:
-    """What the next fit begins with: places in LENGTHS, NOISES and QUADRATICS, the transform, and whose turn it is."""
+class Place:
+    """A place on the grid of hyper-parameters: indices into LENGTHS, NOISES and QUADRATICS, and the next neighbour."""
 
     length: int = 4
     noise: int = 2
     quadratic: int = 2
-    transform: int = 1
     turn: int = 0
 
     def hyper(self, dim: int) -> Hyper:
-        """Return the hyper-parameters at this place of the grid."""
+        """Return the hyper-parameters at this place."""
         return Hyper(LENGTHS[self.length] * dim**0.5, NOISES[self.noise], QUADRATICS[self.quadratic])
 
-    def neighbour(self) -> "Fit | None":
-        """Return the neighbour on the grid whose turn it is, None beyond the edge; the turn goes on."""
+    def neighbour(self) -> "Place | None":
+        """Return the next neighbour on the grid, None beyond the edge, and advance the turn."""
         axis, step = divmod(self.turn, 2)
         self.turn = (self.turn + 1) % 6
         place = [self.length, self.noise, self.quadratic]
         place[axis] += 1 - 2 * step
         inside = 0 <= place[axis] < (len(LENGTHS), len(NOISES), len(QUADRATICS))[axis]
-        return Fit(*place, *astuple(self)[3:]) if inside else None
+        return Place(place[0], place[1], place[2], self.turn) if inside else None
+
+
+@dataclass
+class Fit:
+    """Where the next fit begins: the transform in use, the place of each transform, and the number of fits so far."""
+
+    transform: int = 1
+    count: int = 0
+    places: list[Place] = field(default_factory=lambda: [Place() for _ in range(3)])
+
+    def climb(self, transform: int, u: Floats, z: Floats) -> Process:
+        """Return a process of rows `u` [n, d], `z` [n] after a few steps of hill climbing on the likelihood."""
+        n, d = u.shape
+        best = Process(u, z, self.places[transform].hyper(d))
+        for _ in range(GRID_STEPS_FEW if n < FEW else GRID_STEPS):
+            if (tried := self.places[transform].neighbour()) is None:
+                continue
+            new = Process(u, z, tried.hyper(d))
+            if new.misfit < best.misfit:
+                best, self.places[transform] = new, tried
+        return best
 
 
 class Frame(NamedTuple):
@@ -101,34 +122,24 @@ class Model(NamedTuple):
 
 
 def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit) -> Model:
-    """Return the model of rows `x` [n, d], `y` [n]; `fit` takes a few steps on its grid by likelihood."""
-    n, d = x.shape
+    """Return the model of rows `x` [n, d], `y` [n], after a step of `fit`: the transform in use against another."""
     u = distribution.whiten(x)
-    stretch = max(1.0, float(np.sqrt(np.median(np.square(u).sum(1)) / d)))
+    stretch = max(1.0, float(np.sqrt(np.median(np.square(u).sum(1)) / x.shape[1])))
     u /= stretch
     z = transforms(y)
-    best = Process(u, z[fit.transform], fit.hyper(d))
-    for _ in range(GRID_STEPS_FEW if n < FEW else GRID_STEPS):
-        if (tried := fit.neighbour()) is None:
-            continue
-        new = Process(u, z[fit.transform], tried.hyper(d))
-        if new.misfit < best.misfit:
-            best, fit.length, fit.noise, fit.quadratic = new, tried.length, tried.noise, tried.quadratic
-    skill = choose_transform(best, z, y, fit)
-    return Model(Frame.of(distribution, stretch), best, skill)
+    rival = (fit.transform + 1 + fit.count % 2) % 3
+    fit.count += 1
+    process, other = fit.climb(fit.transform, u, z[fit.transform]), fit.climb(rival, u, z[rival])
+    skill, better = forecast_skill(process, y), forecast_skill(other, y)
+    if 1 - better < SWITCH * (1 - skill):
+        process, skill, fit.transform = other, better, rival
+    return Model(Frame.of(distribution, stretch), process, skill)
 
 
-def choose_transform(process: Process, z: list[Floats], y: Floats, fit: Fit) -> float:
-    """Fit the transform that forecasts best, note it in `fit`, and return its rank correlation."""
+def forecast_skill(process: Process, y: Floats) -> float:
+    """Return the rank correlation of losses [n] with leave-one-out forecasts, over the better half of the rows."""
     half = np.argsort(y, kind="stable")[: max(10, len(y) // 2)]
-    truth = ranks(y[half])
-    skills = []
-    for k, values in enumerate(z):
-        process.refit(values)
-        skills.append(correlation(ranks(process.left_out()[half]), truth) + KEEP * (k == fit.transform))
-    fit.transform = int(np.argmax(skills))
-    process.refit(z[fit.transform])
-    return skills[fit.transform]
+    return rank_correlation(process.left_out()[half], y[half])
 
 
 def transforms(y: Floats) -> list[Floats]:
@@ -143,20 +154,6 @@ def transforms(y: Floats) -> list[Floats]:
 def standard(z: Floats) -> Floats:
     """Return numbers [n] in standard units."""
     return Scale.of(z).down(z)
-
-
-def ranks(y: Floats) -> Floats:
-    """Return the ranks of numbers [n] from 0 on; equal ones share their mean."""
-    _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
-    result: Floats = (np.cumsum(counts) - (counts + 1) / 2)[place]
-    return result
-
-
-def correlation(a: Floats, b: Floats) -> float:
-    """Return the correlation of two lists of numbers [n], -1 where one is constant."""
-    a, b = a - a.mean(), b - b.mean()
-    size = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / size if size > 0 else -1.0
 
 
 def nearest(distribution: Distribution, x: Floats, reach: float | None) -> Rows:

@@ -3,6 +3,7 @@
 Letters: n rows, d coordinates, k points.
 """
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,35 +11,49 @@ import numpy as np
 from lamcts.models.success import Success, success_near
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.gp_cma.distribution import Distribution
-from lamcts.samplers.gp_cma.model import Model, fitted, nearest
-from lamcts.samplers.gp_cma.progress import GpCmaProgress, below, kendall, lower, lowest
-from lamcts.samplers.gp_cma.start import STEP
+from lamcts.samplers.gp_cma.model import Fit, Model, fitted, nearest
+from lamcts.samplers.gp_cma.start import Start
 from lamcts.samplers.parts.batch import Batch, bisect_into
-from lamcts.samplers.parts.session import LocalSession
+from lamcts.samplers.parts.session import LocalSession, Progress
 from lamcts.types import Floats, Rows
 
 FEWEST = 4  # rows that a model is fitted to
 CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (development runs)
 NEAR = 2.0  # standard deviations within which the model's minimiser is looked for (development runs: 1, 4)
 MINIMISER_EVERY = 10  # evaluations, one of which is at the model's minimiser (development runs)
+GENERATIONS = 0.3  # played for each evaluation (development runs: 1 contracts too early)
 GENERATION = 4.0  # times 8 + 6 ln d (Bajer et al. 2019): points of a generation (development runs)
 OUTSIDE_COST = 0.1  # of the forecasts' spread, for each squared deviation outside the cube (development runs: 0, 1)
 WIDEST = 2.0  # times the first step size: most of a standard deviation (development runs)
-TRUST = 0.5  # Kendall's tau of forecasts from which on twice as many generations are played, below half of it half
-WINDOW = 20  # forecasts that tau is taken over (Hansen 2019: max(15, 0.75 population))
 STALL = 5.0  # evaluations without progress, times d, after which a run ends (development runs: 10 is level)
 FINEST = 1e-9  # of the cube: a run whose axes are all shorter ends (Hansen 2016: TolX)
 BEYOND = 1e6  # by what a point that is likely to fail is worse than any other: losses of the model are near 1
 BLIND = 0.4  # rank correlation on rows left out below which this scale has no more to say (development runs)
 CLOSER = 4.0  # the factor of a close-up (untuned)
 REACH = 3.0  # standard deviations times sqrt(d) within which a close-up's rows lie (Bajer et al. 2019: 4)
-WORTH = 1e-3  # of the spread of all losses: less is no progress of a close-up (development runs: 0)
 LARGEST = 1e300  # most of a loss: sums and differences of losses do not overflow
 PATIENCE = 2  # times d: evaluations without progress before a close-up, and values whose mean is watched
 
 
+@dataclass
+class GpCmaProgress(Progress):
+    """Everything that the search goes on from. `distribution` is None until the start is over."""
+
+    start: Start = field(default_factory=Start)
+    distribution: Distribution | None = None
+    fit: Fit = field(default_factory=Fit)
+    due: float = 1.0  # generations to play before the next batch
+    batch: int = 1  # points asked for last, with those that were out
+    since: int = 0  # evaluations since the last progress
+    best: float | None = None  # least loss of this run
+    level: float | None = None  # least mean of the last 2 d losses of this run
+    mark: int = 0  # rows there were when this scale was begun
+    owed: int = 0  # evaluations since the model's minimiser was evaluated
+    close: bool = False  # whether this is a close-up
+
+
 class GpCmaSession(LocalSession[Any, GpCmaProgress]):
-    """A point's note is its forecast and the transform that this is in, None where nothing was forecast."""
+    """A point needs no note: results act through the model of all rows."""
 
     scope: Scope = "space"
     _success: Success | None = None  # where evaluations fail, as of the latest ask
@@ -48,14 +63,13 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
         rows = self._rows()
         p.incumbent = self.seen.best_row(rows, p.incumbent)
         p.batch = n + len(self.seen.pending)
-        notes: list[Any] = []
         if p.distribution is None and not self._started(rows):
             self._first_points(batch, rows)
         elif len(rows) >= FEWEST:
             self._next_run()
-            notes = self._cross(batch) if p.crossing else self._model_points(batch, rows)
+            self._model_points(batch, rows)
         batch.fill(p.rng)
-        return Proposal(batch.x, notes + [None] * (len(batch.x) - len(notes)))
+        return Proposal(batch.x, [None] * len(batch.x))
 
     # The start ------------------------------------------------------------------------------------------------------
 
@@ -64,8 +78,7 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
         p, d = self.progress, self.seen.dim
         if not p.start.over(len(rows), d, p.batch) or len(rows) < FEWEST or p.incumbent is None:
             return False
-        led = p.start.axes > 0 or p.start.radius != STEP
-        self._begin(self.seen.x[p.incumbent], min(p.start.radius, self.settings.sigma) if led else self.settings.sigma)
+        self._begin(self.seen.x[p.incumbent], min(p.start.radius, self.settings.sigma))
         return True
 
     def _first_points(self, batch: Batch, rows: Rows) -> None:
@@ -75,7 +88,7 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
             self._take(batch, p.start.model_steps(x, y, batch.missing, p.rng))
             return
         best = self._anchor()
-        while batch.open and (step := p.start.axis_step(best, p.batch)) is not None:
+        while batch.open and (step := p.start.axis_step(best)) is not None:
             self._take(batch, step[None])
 
     def _anchor(self) -> Floats:
@@ -86,21 +99,18 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
 
     # A batch --------------------------------------------------------------------------------------------------------
 
-    def _model_points(self, batch: Batch, rows: Rows) -> list[Any]:
+    def _model_points(self, batch: Batch, rows: Rows) -> None:
         """Fit, play generations on the model, and take its minimiser now and then, else those of posterior samples."""
         p, d = self.progress, self._distribution
         model = self._fit(rows)
         self._look_closer(model)
         k = int(GENERATION * (8 + 6 * np.log(self.seen.dim)))
-        for _ in range(p.generations):
+        for _ in range(int(p.due)):
             x = d.draw(k, p.rng)
             d.update(x[np.argsort(self._cost(model, x), kind="stable")])
+        p.due += GENERATIONS * batch.missing - int(p.due)
         candidates, led = self._candidates(model)
-        picks = self._picks(model, candidates, led, batch.missing)
-        x = candidates[picks]
-        taken = batch.take(x)
-        forecasts = model.expect(x[taken])
-        return [[forecast, p.fit.transform] for forecast in forecasts.tolist()]
+        batch.take(candidates[self._picks(model, candidates, led, batch.missing)])
 
     def _fit(self, rows: Rows) -> Model:
         p, d = self.progress, self._distribution
@@ -161,32 +171,17 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
     # Runs and scales ------------------------------------------------------------------------------------------------
 
     def _next_run(self) -> None:
-        """Begin another run where this one has ended, or look at single coordinates of what a close-up found."""
-        p, d = self.progress, self._distribution
-        stalled = p.since > STALL * self.seen.dim
-        best = np.array(self.seen.x[p.incumbent])
-        if p.crossing and stalled:
-            found = below(self._least(), p.polished, self._worth())
-            trend = p.trend or d
-            if found:
-                self._begin(best, trend.sigma / CLOSER**2, trend.covariance)
-                self._close_up()
-            else:
-                self._begin(trend.mean, trend.sigma, trend.covariance)
-        elif not p.crossing and (stalled or d.longest < FINEST):
-            if p.close:
-                p.crossing, p.since, p.best, p.polished = True, 0, self._least(), self._least()
-            else:
-                self._begin(self._anywhere(), self.settings.sigma)
-
-    def _begin(self, mean: Floats, sigma: float, covariance: Floats | None = None) -> None:
+        """Restart from a uniform point if the run has stalled or converged."""
         p = self.progress
-        p.born = 0 if p.distribution is None else len(self.seen)
-        covariance = None if covariance is None else covariance.copy()
-        p.distribution = Distribution.at(np.array(mean), sigma, WIDEST * self.settings.sigma, covariance)
-        p.generations, p.since, p.owed, p.memory = 1, 0, 0, []
+        if p.since > STALL * self.seen.dim or self._distribution.longest < FINEST:
+            self._begin(self._anywhere(), self.settings.sigma)
+
+    def _begin(self, mean: Floats, sigma: float) -> None:
+        p = self.progress
+        p.distribution = Distribution.at(np.array(mean), sigma, WIDEST * self.settings.sigma)
+        p.due, p.since, p.owed = 1.0, 0, 0
         p.best = p.level = None
-        p.close, p.crossing, p.mark = False, False, len(self.seen)
+        p.close, p.mark = False, len(self.seen)
 
     def _anywhere(self) -> Floats:
         one = Batch(self.region, self.seen, 1)
@@ -202,26 +197,9 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
         inner = rows[np.square(d.whiten(self.seen.x[rows])).sum(1) <= REACH**2 * self.seen.dim]
         if len(inner) < patience:
             return
-        if not p.close:
-            p.trend = Distribution.at(d.mean.copy(), d.sigma, d.widest, d.covariance.copy())
-        own = inner[inner >= p.born]
-        own = own if len(own) else inner
-        d.mean = np.array(self.seen.x[own[np.argmin(self.seen.y[own])]])
+        d.mean = np.array(self.seen.x[inner[np.argmin(self.seen.y[inner])]])
         d.sigma, d.step_path = d.sigma / CLOSER, d.step_path * 0
-        self._close_up()
-
-    def _close_up(self) -> None:
-        p, d = self.progress, self._distribution
         d.widest, p.close, p.mark = d.longest, True, len(self.seen)
-
-    def _cross(self, batch: Batch) -> list[Any]:
-        """Take copies of the best point, one coordinate of each redrawn with the trend's standard deviation."""
-        p, n = self.progress, batch.missing
-        x, rows, axes = np.tile(self._anchor(), (n, 1)), np.arange(n), p.rng.integers(self.seen.dim, size=n)
-        trend = p.trend or self._distribution
-        x[rows, axes] += trend.deviations[axes] * p.rng.standard_normal(n)
-        self._take(batch, x)
-        return []
 
     # Results --------------------------------------------------------------------------------------------------------
 
@@ -233,33 +211,16 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
             p.start.told(below(lowest(y), before))
             return
         self._note_progress(y)
-        pairs = [(*note, loss) for note, loss in zip(notes, y.tolist(), strict=True) if note is not None]
-        p.memory += [(forecast, loss, unit) for forecast, unit, loss in pairs if np.isfinite(loss)]
-        p.memory = p.memory[-max(WINDOW, p.batch) :]
-        if pairs:
-            self._adapt()
 
     def _note_progress(self, y: Floats) -> None:
         """Count evaluations since a new best of this run, or a new low of the mean of the last 2 d losses."""
         p, window = self.progress, PATIENCE * self.seen.dim
-        least = self._worth() if p.close else 0.0
-        ready = not p.crossing and len(self.seen) - p.mark >= window
+        ready = len(self.seen) - p.mark >= window
         level = float(self._losses(self.seen.good[-window:]).mean()) if ready else None
-        if below(lowest(y), p.best, least) or below(level, p.level, least):
+        if below(lowest(y), p.best) or below(level, p.level):
             p.since, p.best, p.level = 0, lower(p.best, lowest(y)), lower(p.level, level)
         else:
             p.since += len(y)
-
-    def _adapt(self) -> None:
-        """Play more generations on a model whose forecasts come true, fewer on one whose do not."""
-        p = self.progress
-        pairs = np.array([(forecast, loss) for forecast, loss, unit in p.memory if unit == p.fit.transform])
-        tau = kendall(pairs) if len(pairs) >= FEWEST else 0.0
-        if tau >= TRUST:
-            p.generations *= 2
-        elif tau < TRUST / 2:
-            p.generations //= 2
-        p.generations = min(max(p.generations, 1), p.batch)
 
     # Helpers --------------------------------------------------------------------------------------------------------
 
@@ -279,13 +240,23 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
     def _least(self) -> float | None:
         return None if self.progress.incumbent is None else float(self.seen.y[self.progress.incumbent])
 
-    def _worth(self) -> float:
-        y = self._losses(self._rows())
-        return WORTH * float(np.median(y) - y.min())
-
     def _take(self, batch: Batch, x: Floats) -> None:
         """Take points [k, d] into the batch, pulled towards the best point where the region ends before them."""
         x = self.region.space.snap(x.clip(0, 1))
         if self.region.steps:
             x = bisect_into(x, self._anchor(), self.region)
         batch.take(x)
+
+
+def below(value: float | None, known: float | None) -> bool:
+    """Return whether there is a value, and it is lower than the one known."""
+    return value is not None and (known is None or value < known)
+
+
+def lower(a: float | None, b: float | None) -> float | None:
+    return min((value for value in (a, b) if value is not None), default=None)
+
+
+def lowest(y: Floats) -> float | None:
+    """Return the least of losses [k] that are not nan, None where there is none."""
+    return float(np.nanmin(y)) if np.isfinite(y).any() else None

@@ -13,10 +13,7 @@ from lamcts.samplers.gp_cma.model import DESCENT_STEPS, standard
 from lamcts.samplers.gp_cma.process import factor
 from lamcts.types import Floats
 
-STEP, BATCH_STEP = (
-    1 / 6,
-    0.3,
-)  # first step, of the cube; NGOpt's COBYLA takes 1/6, worse in batches (development runs)
+STEP = 0.25  # first step, of the cube (development runs: 1/6, which NGOpt's COBYLA takes, is worse from d = 20 on)
 MODEL_STEPS = 4.0  # steps of the quadratic, times d over the batch size (development runs: 2, 4, 9)
 GROW, SHRINK = 1.5, 0.7  # of the region (development runs: 1 to 2; 0.5 to 0.85)
 SMALLEST, LARGEST = 0.01, 0.5  # half widths of the region, of the cube (untuned)
@@ -29,12 +26,13 @@ TILT = 0.5  # of the slope's length: how other points of a batch see the model (
 
 @dataclass
 class Start:
-    """Progress of the first evaluations: axis steps proposed, half width of the region, and the last step.
+    """Progress of the first evaluations: axis steps and steps of the quadratic proposed, half width of the region.
 
     `was_long` says whether the last step of the quadratic went to the rim of its region; None: it was an axis step.
     """
 
     axes: int = 0
+    steps: int = 0
     radius: float = STEP
     was_long: bool | None = None
 
@@ -42,15 +40,15 @@ class Start:
         """Return whether the search distribution takes over, `rows` being known and `batch` points asked for."""
         if rows <= dim:
             return self.axes >= 2 * dim  # evaluations failed, or none has come back yet
-        return rows >= dim + MODEL_STEPS * dim / batch or self.radius < SMALLEST
+        enough = rows >= dim + MODEL_STEPS * dim / batch and (self.steps > 0 or self.axes == 0)
+        return enough or self.radius < SMALLEST
 
-    def axis_step(self, best: Floats, batch: int) -> Floats | None:
+    def axis_step(self, best: Floats) -> Floats | None:
         """Return `best` [d] moved along the next axis, inwards at a bound; None once both directions are used up."""
         d = len(best)
         if self.axes >= 2 * d:
             return None
-        step = STEP if batch == 1 else BATCH_STEP
-        step, axis = (step if self.axes < d else -step), self.axes % d
+        step, axis = (STEP if self.axes < d else -STEP), self.axes % d
         x = best.copy()
         x[axis] += step if 0 <= x[axis] + step <= 1 else -step
         self.axes += 1
@@ -77,6 +75,7 @@ class Start:
             if j == 0:
                 self.was_long = bool(np.abs(v).max() > LONG_STEP)
             points.append(best + self.radius * v)
+        self.steps += k
         return np.array(points)
 
     def told(self, improved: bool) -> None:

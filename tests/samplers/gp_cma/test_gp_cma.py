@@ -85,9 +85,9 @@ def test_one_dimension_is_enough(batch: int) -> None:
 
 def test_in_two_hundred_and_fifty_dimensions_it_goes_down_from_the_first_steps_on_and_in_batches() -> None:
     alone = losses(optimizer(-5, 5, 250), sphere, 30)
-    assert alone.min() < 0.97 * alone[0]
-    batches = losses(optimizer(-5, 5, 250), sphere, 600, 100)
-    assert batches.min() < 0.7 * batches[0]
+    assert alone.min() < 0.99 * alone[0]
+    batches = losses(optimizer(-5, 5, 250), sphere, 1500, 100)
+    assert batches.min() < 0.2 * batches[0]
 
 
 def test_minimize_takes_it_as_a_sampler() -> None:
@@ -158,7 +158,7 @@ def test_a_third_of_the_evaluations_may_fail(batch: int) -> None:
 def test_it_mostly_stays_out_of_a_half_space_that_fails_and_goes_on(batch: int, seed: int) -> None:
     """The bottom lies in there, 0.8 behind the border: the least loss outside is 0.64."""
     found = losses(optimizer(-5, 5, 4, seed), lambda x: math.nan if x[0] > 0.5 else sphere(x), 150, batch)
-    assert 0 < np.isnan(found[75:]).mean() < 0.35
+    assert 0 < np.isnan(found[75:]).mean() < 0.4
     assert np.nanmin(found) < 1.5
 
 

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from lamcts.samplers.gp_cma.start import (
-    BATCH_STEP,
     CONSTANT,
     GROW,
     LARGEST,
@@ -35,25 +34,23 @@ def values(u: Floats, slope: Floats, matrix: Floats) -> Floats:
 # Axis steps ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("batch, step", [(1, STEP), (4, BATCH_STEP)])
-def test_axis_steps_go_along_each_axis_in_turn_then_the_other_way_and_then_end(batch: int, step: float) -> None:
+def test_axis_steps_go_along_each_axis_in_turn_then_the_other_way_and_then_end() -> None:
     start = Start()
     for sign in (1, -1):
         for axis in range(3):
-            x = start.axis_step(CENTRE, batch)
+            x = start.axis_step(CENTRE)
             assert x is not None
-            np.testing.assert_allclose(x - CENTRE, sign * step * np.eye(3)[axis], atol=1e-15)
-    assert start.axis_step(CENTRE, batch) is None
+            np.testing.assert_allclose(x - CENTRE, sign * STEP * np.eye(3)[axis], atol=1e-15)
+    assert start.axis_step(CENTRE) is None
     assert start.axes == 6
 
 
-@pytest.mark.parametrize("batch", [1, 4])
-def test_axis_steps_begin_at_the_best_point_and_go_inwards_at_a_bound(batch: int) -> None:
+def test_axis_steps_begin_at_the_best_point_and_go_inwards_at_a_bound() -> None:
     rng, start = np.random.default_rng(0), Start()
     for k in range(10):
         best = rng.integers(0, 2, 5).astype(float)
         kept = best.copy()
-        x = start.axis_step(best, batch)
+        x = start.axis_step(best)
         assert x is not None
         assert np.flatnonzero(x != best).tolist() == [k % 5]
         assert (x >= 0).all() and (x <= 1).all()
@@ -68,6 +65,8 @@ def test_one_by_one_the_start_takes_d_axis_steps_and_four_d_of_the_quadratic(row
 def test_in_batches_it_takes_less_and_it_is_over_where_the_region_is_small_or_all_directions_are_used_up() -> None:
     assert not Start().over(7, 5, 7)
     assert Start().over(8, 5, 7)
+    assert not Start(axes=5).over(8, 5, 7)  # a step of the quadratic follows the axis steps
+    assert Start(axes=5, steps=7).over(15, 5, 7)
     assert Start(radius=SMALLEST / 2).over(6, 5, 1)
     assert not Start(radius=SMALLEST / 2).over(5, 5, 1)  # too few rows for a quadratic, and directions left
     assert Start(axes=10).over(0, 5, 1)
@@ -206,6 +205,6 @@ def test_the_region_grows_to_half_the_cube_at_most_and_an_axis_step_leaves_it_as
     start = Start(radius=0.45, was_long=True)
     start.told(True)
     assert start.radius == LARGEST
-    start.axis_step(CENTRE, 1)
+    start.axis_step(CENTRE)
     start.told(False)
     assert start.radius == LARGEST
