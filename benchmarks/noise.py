@@ -93,7 +93,7 @@ def lamcts_noisy(f: Noisy, dim: int, run: Run) -> Any:
 def pycma(f: Noisy, dim: int, run: Run) -> Any:
     import cma
 
-    options = {"bounds": [0, 1], "maxfevals": run.budget, "seed": run.seed + 1, "verbose": -9}
+    options = {"bounds": [0, 1], "maxfevals": run.budget, "seed": run.seed + 1, "verbose": -9, "verb_log": 0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _, strategy = cma.fmin2(f, np.full(dim, 0.5), 0.3, options, noise_handler=cma.NoiseHandler(dim))

@@ -165,11 +165,14 @@ def test_the_line_of_layers_in_contributing_is_made_of_this_list() -> None:
     assert lines in (PACKAGE.parent / "CONTRIBUTING.md").read_text()
 
 
-def test_the_map_in_the_readme_names_every_part() -> None:
-    text = (PACKAGE.parent / "README.md").read_text()
-    shown = text[text.index("## Map") : text.index("## Add a sampler")]
+def test_the_map_in_contributing_names_every_part() -> None:
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text()
+    shown = text[text.index("## Map") : text.index("## Who may import whom")]
     parts = {path.stem for path in PACKAGE.iterdir() if not path.stem.startswith("_") and path.suffix in ("", ".py")}
     assert [part for part in sorted(parts - {"py"}) if part not in shown] == []
+    named = [name for line in shown.splitlines()[2:-2] for name in line.split("  ")[0].split()]
+    roots = (PACKAGE.parent, PACKAGE)
+    assert [name for name in named if not any((root / name).exists() for root in roots)] == []
 
 
 def test_torch_is_imported_in_few_places() -> None:

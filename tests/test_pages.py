@@ -9,7 +9,13 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 LIBRARIES = "optuna|cma|lightgbm|ray|ax|dask|distributed|ConfigSpace|botorch|gymnasium|matplotlib|pandas|nevergrad"
-WHOLE = ("index", "which", "coming-from-")  # pages whose every block is a program; others show pieces of some
+WHOLE = (
+    "index",
+    "which",
+    "coming-from-",
+    "constraints",
+    "write-a-sampler",
+)  # pages of whole programs; others show pieces
 FENCED = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCKS = [(page.stem, i, block) for page in PAGES for i, block in enumerate(FENCED.findall(page.read_text()))]
 PROGRAMS = [pytest.param(block, id=f"{page}-{i}") for page, i, block in BLOCKS if page.startswith(WHOLE)]

@@ -17,7 +17,7 @@ from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.process import Hyper, Process
 from lamcts.types import Floats, Rows
 
-MOST_ROWS = 300  # the cost of a factor (development runs: 150 is level)
+MOST_ROWS = 300  # the cost of a factor (development runs: 150 is worse, 600 is level)
 ROWS_PER_DIM, FEWEST_ROWS = 20, 50  # Bajer, Pitra and Holena 2019 (DTS-CMA-ES): 20 d
 LENGTHS = tuple(0.5 * 2.0 ** (k / 2) for k in range(9))  # times sqrt(d), the usual distance of a draw from the mean
 NOISES = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1)  # of the Matern part's variance
