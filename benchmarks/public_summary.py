@@ -79,7 +79,8 @@ def table(rows: Rows) -> str:
         for dim in DIMS:
             for name, own in ranks(rows, suite, dim).items():
                 cells[name].append(f"{np.mean(own):.2f}")
-    return markdown(("d", *map(str, DIMS), *map(str, DIMS)), [(METHODS[name], *own) for name, own in cells.items()])
+    header = ("", *(f"{title} {dim}" for title in ("BBOB", "MA") for dim in DIMS))
+    return markdown(header, [(METHODS[name], *own) for name, own in cells.items()])
 
 
 def figure(rows: Rows, path: Path) -> None:

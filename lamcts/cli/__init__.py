@@ -70,7 +70,7 @@ def _joined(argv: Sequence[str]) -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    root = _Parser(prog="lamcts", description="Black-box optimisation that learns where to search.", allow_abbrev=False)
+    root = _Parser(prog="lamcts", description="Black-box optimisation of expensive functions.", allow_abbrev=False)
     root.add_argument("--version", action="version", version=f"lamcts {__version__}")
     commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
     for add in (_run, _nas, _memory, _list, _show, _plot, _film, _report):
