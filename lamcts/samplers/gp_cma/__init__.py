@@ -17,10 +17,10 @@ __all__ = ["GpCma"]
 class GpCma(LocalSampler):
     """Covariance matrix adaptation on a Gaussian-process surrogate, with Thompson sampling.
 
-    One normal distribution is the search's belief, its trust region and the metric of its model. Between two batches
-    the model ranks generations of CMA-ES, as many as its forecasts deserve; then a batch is drawn from the
-    distribution by Thompson sampling. Closest relatives: DTS-CMA-ES (Bajer, Pitra and Holena 2019) and lq-CMA-ES
-    (Hansen 2019). For real parameters and one loss.
+    One normal distribution is the search's belief, its trust region and the metric of its model. The model ranks
+    generations of CMA-ES, three for ten evaluations; then a batch is drawn from the distribution by Thompson sampling.
+    Closest relatives: DTS-CMA-ES (Bajer, Pitra and Holena 2019) and lq-CMA-ES (Hansen 2019). For real parameters and
+    one loss.
 
     sigma: first step size (0.3; share of the cube); Hansen 2016 (arXiv 1604.00772, appendix B.1).
     """
