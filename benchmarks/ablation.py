@@ -132,7 +132,7 @@ def table(rows: list[dict[str, str]], peers: list[dict[str, str]]) -> str:
         for title, setting in SETTINGS.items():
             scores = score(found, label(part), *setting)
             cells += cell(scores, None if part == WHOLE else base[title])
-        lines.append((part if part == WHOLE else f"no {part}", *cells))
+        lines.append((part if part == WHOLE else f"without {part}", *cells))
     header = ("", *(f"{kind}, d = {dim}" for dim, _, _ in SETTINGS.values() for kind in ("rank", "area", "p")))
     return markdown(header, lines)
 

@@ -65,7 +65,7 @@ def test_the_table_has_ranks_among_the_peers_and_changes_from_the_whole() -> Non
         ours += rows(ablation.label("close-ups"), 0.25, dim, batch, budget)
     lines = ablation.table(ours, peers).splitlines()
     assert [cell.strip() for cell in lines[2].split("|")[2:-1]] == ["1.00", "0.900", "", "1.00", "0.900", ""]
-    (without,) = (line for line in lines if line.startswith("| no close-ups"))
+    (without,) = (line for line in lines if line.startswith("| without close-ups"))
     cells = [cell.strip() for cell in without.split("|")[2:-1]]
     assert cells[:2] == ["+1.00", "-0.150"] == cells[3:5]
     assert float(cells[2]) < 1e-5

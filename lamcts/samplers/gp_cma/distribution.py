@@ -34,11 +34,10 @@ class Distribution:
         self._decompose()
 
     @classmethod
-    def at(cls, mean: Floats, sigma: float, widest: float, covariance: Floats | None = None) -> "Distribution":
-        """Return the distribution of a new run, with C = I unless it is given."""
+    def at(cls, mean: Floats, sigma: float, widest: float) -> "Distribution":
+        """Return the distribution of a new run: C = I."""
         d = len(mean)
-        if covariance is None:
-            covariance = np.ones(d) if d > DIAGONAL_ABOVE else np.eye(d)
+        covariance = np.ones(d) if d > DIAGONAL_ABOVE else np.eye(d)
         return cls(mean, sigma, covariance, widest, np.zeros(d), np.zeros(d))
 
     @property

@@ -43,7 +43,6 @@ class GpCmaProgress(Progress):
     distribution: Distribution | None = None
     fit: Fit = field(default_factory=Fit)
     due: float = 1.0  # generations to play before the next batch
-    batch: int = 1  # points asked for last, with those that were out
     since: int = 0  # evaluations since the last progress
     best: float | None = None  # least loss of this run
     level: float | None = None  # least mean of the last 2 d losses of this run
@@ -62,8 +61,7 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
         p, batch = self.progress, Batch(self.region, self.seen, n)
         rows = self._rows()
         p.incumbent = self.seen.best_row(rows, p.incumbent)
-        p.batch = n + len(self.seen.pending)
-        if p.distribution is None and not self._started(rows):
+        if p.distribution is None and not self._started(rows, n + len(self.seen.pending)):
             self._first_points(batch, rows)
         elif len(rows) >= FEWEST:
             self._next_run()
@@ -73,10 +71,10 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
 
     # The start ------------------------------------------------------------------------------------------------------
 
-    def _started(self, rows: Rows) -> bool:
-        """Return whether the start is over; if so the first run begins at the best row."""
+    def _started(self, rows: Rows, batch: int) -> bool:
+        """Return whether the start is over, `batch` points being out or asked for; if so the first run begins."""
         p, d = self.progress, self.seen.dim
-        if not p.start.over(len(rows), d, p.batch) or len(rows) < FEWEST or p.incumbent is None:
+        if not p.start.over(len(rows), d, batch) or len(rows) < FEWEST or p.incumbent is None:
             return False
         self._begin(self.seen.x[p.incumbent], min(p.start.radius, self.settings.sigma))
         return True

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def run(own: Distribution, loss: Losses, generations: int, seed: int = 0, size: 
 def skewed(d: int, seed: int = 0) -> Distribution:
     """Return a distribution with a covariance that is no multiple of the identity, away from every bound."""
     factor = np.random.default_rng(seed).standard_normal((d, 2 * d))
-    return Distribution.at(np.linspace(0.4, 0.6, d), 0.01, WIDE, factor @ factor.T / d)
+    return replace(Distribution.at(np.linspace(0.4, 0.6, d), 0.01, WIDE), covariance=factor @ factor.T / d)
 
 
 @pytest.mark.parametrize("condition, generations", [(1.0, 180), (1e4, 500)], ids=["sphere", "ellipsoid"])
@@ -194,7 +195,7 @@ def test_a_turned_problem_gives_turned_results() -> None:
 def test_whitened_draws_are_the_normal_numbers_that_made_them(d: int) -> None:
     factor = np.random.default_rng(0).standard_normal((d, d + 2))
     covariance = factor @ factor.T if d <= DIAGONAL_ABOVE else np.square(factor[:, 0]) + 0.1
-    own = Distribution.at(np.full(d, 0.5), 0.02, WIDE, covariance)
+    own = replace(Distribution.at(np.full(d, 0.5), 0.02, WIDE), covariance=covariance)
     z = np.random.default_rng(7).standard_normal((5, d))
     white = own.whiten(own.draw(5, np.random.default_rng(7)))
     np.testing.assert_allclose(white, z, rtol=1e-8, atol=1e-8)
@@ -247,8 +248,8 @@ def test_a_diagonal_update_is_the_diagonal_of_the_full_one() -> None:
     """Paths, weights and rates being equal, which they are as long as C is diagonal: in the first update."""
     d, rng = 5, np.random.default_rng(0)
     variances = rng.random(d) + 0.5
-    full = Distribution.at(np.full(d, 0.5), 0.01, WIDE, np.diag(variances))
-    flat = Distribution.at(np.full(d, 0.5), 0.01, WIDE, variances)
+    full = replace(Distribution.at(np.full(d, 0.5), 0.01, WIDE), covariance=np.diag(variances))
+    flat = replace(Distribution.at(np.full(d, 0.5), 0.01, WIDE), covariance=variances)
     x = full.draw(8, rng)
     full.update(x)
     flat.update(x)
@@ -271,13 +272,15 @@ def test_a_point_that_no_draw_would_reach_counts_as_one_at_the_rim() -> None:
 
 @pytest.mark.parametrize("diagonal", [False, True], ids=["full", "diagonal"])
 def test_axes_that_collapse_stay_within_what_double_precision_can_invert(diagonal: bool) -> None:
-    own = Distribution.at(np.full(2, 0.5), 0.1, WIDE, np.ones(2) if diagonal else np.eye(2))
+    own = replace(Distribution.at(np.full(2, 0.5), 0.1, WIDE), covariance=np.ones(2) if diagonal else np.eye(2))
     rng, weights = np.random.default_rng(0), np.array([1.0, 1e30])
     for _ in range(400):
         x = own.draw(8, rng)
         own.update(x[np.argsort(np.square(x - 0.5) @ weights)])
         assert np.isfinite(own.whiten(x)).all()
         assert (own.deviations > 0).all()
-        again = Distribution.at(own.mean, own.sigma, WIDE, own.covariance.copy())  # as from a saved state
+        again = replace(
+            Distribution.at(own.mean, own.sigma, WIDE), covariance=own.covariance.copy()
+        )  # as from a saved state
         assert np.array_equal(again.covariance, own.covariance) and np.array_equal(again.scales, own.scales)
     assert 1e6 < own.scales.max() / own.scales.min() <= 1.01e7

@@ -1,5 +1,5 @@
 from copy import deepcopy
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from itertools import product
 
 import numpy as np
@@ -29,7 +29,7 @@ BEST_ROOT = 2  # place of the roots among the transforms
 
 def skewed(d: int = 3, sigma: float = 0.05) -> Distribution:
     factor = np.random.default_rng(1).standard_normal((d, 2 * d))
-    return Distribution.at(np.linspace(0.3, 0.7, d), sigma, 1.0, factor @ factor.T / d)
+    return replace(Distribution.at(np.linspace(0.3, 0.7, d), sigma, 1.0), covariance=factor @ factor.T / d)
 
 
 def rough(x: Floats) -> Floats:
@@ -94,7 +94,11 @@ def test_equal_and_extreme_losses_are_transformed_to_finite_numbers(y: Floats) -
 @pytest.mark.parametrize("diagonal", [False, True], ids=["full", "diagonal"])
 @pytest.mark.parametrize("stretch", [1.0, 3.0])
 def test_a_frame_is_the_distributions_coordinates_and_back_leads_back(diagonal: bool, stretch: float) -> None:
-    own = Distribution.at(np.full(3, 0.5), 0.1, 1.0, np.array([1.0, 4.0, 0.1])) if diagonal else skewed()
+    own = (
+        replace(Distribution.at(np.full(3, 0.5), 0.1, 1.0), covariance=np.array([1.0, 4.0, 0.1]))
+        if diagonal
+        else skewed()
+    )
     x = np.random.default_rng(0).random((6, 3))
     frame = Frame.of(own, stretch)
     np.testing.assert_allclose(frame(x), own.whiten(x) / stretch, rtol=1e-10)
@@ -115,7 +119,7 @@ def test_the_model_is_the_same_in_a_turned_and_scaled_cube() -> None:
     d = 3
     own, x, y = rows()
     turn = np.linalg.qr(np.random.default_rng(5).standard_normal((d, d)))[0]
-    other = Distribution.at(turn @ own.mean, own.sigma / 4, 1.0, turn @ own.covariance @ turn.T)
+    other = replace(Distribution.at(turn @ own.mean, own.sigma / 4, 1.0), covariance=turn @ own.covariance @ turn.T)
     far = other.mean + (x - own.mean) @ turn.T / 4
     one, two = fitted(own, x, y, Fit()), fitted(other, far, y, Fit())
     np.testing.assert_allclose(one.expect(x[:5] + 0.01), two.expect(far[:5] + 0.01 * turn.sum(1) / 4), rtol=1e-6)
