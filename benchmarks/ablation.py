@@ -31,7 +31,7 @@ METHOD = "lamcts gp_cma, no tree"
 PACKAGE = "lamcts.samplers.gp_cma."
 PARTS: dict[str, dict[str, Any]] = {  # name -> what is patched: module, attribute and value
     "close-ups": {"session.BLIND": -2.0},
-    "the model's minimiser": {"session.MINIMISER_EVERY": 10**9},
+    "the model's minimiser among the candidates": {"model.Model.minimiser": lambda self, x, width: x},
     "the quadratic part": {"model.QUADRATICS": (0.0,) * 6},
     "the slow rate of generations (ten for ten evaluations)": {"session.GENERATIONS": 1.0},
     "Thompson sampling (the mean instead)": {
@@ -41,7 +41,6 @@ PARTS: dict[str, dict[str, Any]] = {  # name -> what is patched: module, attribu
     "transforms (ranks alone)": {"model.transforms": lambda y: [transforms(y)[1]] * 3},
     "the mean outside the box": {"distribution.OUTSIDE": 0.0},
     "the cost of draws outside the box": {"session.OUTSIDE_COST": 0.0},
-    "the bound on the widest axis": {"session.WIDEST": 100.0},
     "least-norm quadratics in the start": {"start.MODEL_STEPS": 0.0},
     "axis steps in the start (uniform points instead)": {"start.Start.axis_step": lambda self, best: None},
 }

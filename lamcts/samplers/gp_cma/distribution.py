@@ -19,26 +19,27 @@ FLATTEST = 1e-14  # least eigenvalue of C, as a share of the largest: the limit 
 class Distribution:
     """N(mean, sigma^2 C) over the unit cube, with the evolution paths of C and of the step size.
 
-    `covariance` is C: [d, d], or [d] where it is diagonal. `widest` bounds the standard deviation along any axis.
+    `covariance` is C: [d, d], or [d] where it is diagonal. `widest` bounds the standard deviation along any axis; it is
+    None outside a close-up.
     """
 
     mean: Floats
     sigma: float
     covariance: Floats
-    widest: float
     path: Floats
     step_path: Floats
     generation: int = 0
+    widest: float | None = None
 
     def __post_init__(self) -> None:
         self._decompose()
 
     @classmethod
-    def at(cls, mean: Floats, sigma: float, widest: float) -> "Distribution":
+    def at(cls, mean: Floats, sigma: float) -> "Distribution":
         """Return the distribution of a new run: C = I."""
         d = len(mean)
         covariance = np.ones(d) if d > DIAGONAL_ABOVE else np.eye(d)
-        return cls(mean, sigma, covariance, widest, np.zeros(d), np.zeros(d))
+        return cls(mean, sigma, covariance, np.zeros(d), np.zeros(d))
 
     @property
     def deviations(self) -> Floats:
@@ -76,7 +77,8 @@ class Distribution:
         self._update_covariance(rates, y, z, self._steady(rates, length))
         self.sigma *= math.exp(min(1.0, (length - 1) * rates.step_path / rates.damping))
         self._decompose()
-        self.sigma = min(self.sigma, self.widest / float(self.scales.max()))
+        if self.widest is not None:
+            self.sigma = min(self.sigma, self.widest / float(self.scales.max()))
 
     def _move(self, step: Floats) -> None:
         rim = OUTSIDE * self.deviations

@@ -23,6 +23,7 @@ LENGTHS = tuple(0.5 * 2.0 ** (k / 2) for k in range(9))  # times sqrt(d), the us
 NOISES = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1)  # of the Matern part's variance
 QUADRATICS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)  # of the Matern part's variance
 GRID_STEPS, GRID_STEPS_FEW, FEW = 2, 6, 100  # neighbours tried at each fit; of fewer rows than the last, more
+TRY_EVERY = 3  # evaluations, after which another transform is tried (development runs: 1 is level)
 SWITCH = 0.8  # of the transform's 1 - rank correlation, which another must be below (development runs)
 DESCENT_STEPS = 50  # of L-BFGS down the posterior mean (untuned)
 
@@ -52,10 +53,14 @@ class Place:
 
 @dataclass
 class Fit:
-    """Where the next fit begins: the transform in use, the place of each transform, and the number of fits so far."""
+    """Where the next fit begins: the transform in use, the place of each, and which other is tried next.
+
+    tried: evaluations there were when another transform was last tried.
+    """
 
     transform: int = 1
-    count: int = 0
+    turn: int = 0
+    tried: int = 0
     places: list[Place] = field(default_factory=lambda: [Place() for _ in range(3)])
 
     def climb(self, transform: int, u: Floats, z: Floats) -> Process:
@@ -121,18 +126,21 @@ class Model(NamedTuple):
         return process.sample(self.frame(x), n, rng)
 
 
-def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit) -> Model:
-    """Return the model of rows `x` [n, d], `y` [n], after a step of `fit`: the transform in use against another."""
+def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit, told: int) -> Model:
+    """Return the model of rows `x` [n, d], `y` [n], after a step of `fit`, `told` evaluations being known in all."""
     u = distribution.whiten(x)
     stretch = max(1.0, float(np.sqrt(np.median(np.square(u).sum(1)) / x.shape[1])))
     u /= stretch
     z = transforms(y)
-    rival = (fit.transform + 1 + fit.count % 2) % 3
-    fit.count += 1
-    process, other = fit.climb(fit.transform, u, z[fit.transform]), fit.climb(rival, u, z[rival])
-    skill, better = forecast_skill(process, y), forecast_skill(other, y)
-    if 1 - better < SWITCH * (1 - skill):
-        process, skill, fit.transform = other, better, rival
+    process = fit.climb(fit.transform, u, z[fit.transform])
+    skill = forecast_skill(process, y)
+    if told - fit.tried >= TRY_EVERY:
+        rival = (fit.transform + 1 + fit.turn % 2) % 3
+        fit.turn, fit.tried = fit.turn + 1, told
+        other = fit.climb(rival, u, z[rival])
+        better = forecast_skill(other, y)
+        if 1 - better < SWITCH * (1 - skill):
+            process, skill, fit.transform = other, better, rival
     return Model(Frame.of(distribution, stretch), process, skill)
 
 

@@ -39,7 +39,10 @@ class Process:
         """Return the covariances of `a` [n, d] and `b` [m, d] in units of the signal, [n, m]."""
         k = matern(a / self.hyper.length, b / self.hyper.length)
         if self.hyper.quadratic:
-            k += self.hyper.quadratic * (np.square(1 + a @ b.T / a.shape[1]) - 1)
+            inner = a @ (b.T / a.shape[1])
+            inner *= inner + 2  # (1 + inner)^2 - 1
+            inner *= self.hyper.quadratic
+            k += inner
         return k
 
     def refit(self, z: Floats) -> None:
@@ -82,10 +85,10 @@ class Process:
 
     def left_out(self) -> Floats:
         """Return the forecast of each row from all others, [n] (Rasmussen and Williams 2006, eq. 5.12)."""
-        from scipy.linalg.lapack import dpotri
+        from scipy.linalg.lapack import dtrtri
 
-        inverse, _ = dpotri(self.root, lower=1)
-        result: Floats = self.z - self.weights / inverse.diagonal()
+        inverse, _ = dtrtri(self.root, lower=1)  # of L; K^-1 = L^-T L^-1
+        result: Floats = self.z - self.weights / np.einsum("ij,ij->j", inverse, inverse)
         return result
 
     def believing(self, u: Floats) -> "Process":

@@ -20,11 +20,9 @@ from lamcts.types import Floats, Rows
 FEWEST = 4  # rows that a model is fitted to
 CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (development runs)
 NEAR = 2.0  # standard deviations within which the model's minimiser is looked for (development runs: 1, 4)
-MINIMISER_EVERY = 10  # evaluations, one of which is at the model's minimiser (development runs)
 GENERATIONS = 0.3  # played for each evaluation (development runs: 1 contracts too early)
 GENERATION = 4.0  # times 8 + 6 ln d (Bajer et al. 2019): points of a generation (development runs)
 OUTSIDE_COST = 0.1  # of the forecasts' spread, for each squared deviation outside the cube (development runs: 0, 1)
-WIDEST = 2.0  # times the first step size: most of a standard deviation (development runs)
 STALL = 5.0  # evaluations without progress, times d, after which a run ends (development runs: 10 is level)
 FINEST = 1e-9  # of the cube: a run whose axes are all shorter ends (Hansen 2016: TolX)
 BEYOND = 1e6  # by what a point that is likely to fail is worse than any other: losses of the model are near 1
@@ -47,7 +45,6 @@ class GpCmaProgress(Progress):
     best: float | None = None  # least loss of this run
     level: float | None = None  # least mean of the last 2 d losses of this run
     mark: int = 0  # rows there were when this scale was begun
-    owed: int = 0  # evaluations since the model's minimiser was evaluated
     close: bool = False  # whether this is a close-up
 
 
@@ -98,7 +95,7 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
     # A batch --------------------------------------------------------------------------------------------------------
 
     def _model_points(self, batch: Batch, rows: Rows) -> None:
-        """Fit, play generations on the model, and take its minimiser now and then, else those of posterior samples."""
+        """Fit, play generations on the model, and take the minimisers of posterior samples."""
         p, d = self.progress, self._distribution
         model = self._fit(rows)
         self._look_closer(model)
@@ -107,14 +104,14 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
             x = d.draw(k, p.rng)
             d.update(x[np.argsort(self._cost(model, x), kind="stable")])
         p.due += GENERATIONS * batch.missing - int(p.due)
-        candidates, led = self._candidates(model)
-        batch.take(candidates[self._picks(model, candidates, led, batch.missing)])
+        candidates = self._candidates(model)
+        batch.take(candidates[self._picks(model, candidates, batch.missing)])
 
     def _fit(self, rows: Rows) -> Model:
         p, d = self.progress, self._distribution
         near = nearest(d, self.seen.x[rows], REACH if p.close else None)
         self._success = success_near(self.seen, d.mean.clip(0, 1))
-        return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), p.fit)
+        return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), p.fit, len(rows))
 
     def _cost(self, model: Model, x: Floats) -> Floats:
         """Return what draws [k, d] are ranked by: forecasts within the cube, and how far outside they lie."""
@@ -131,16 +128,12 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
         short = self._success.shortfall(x)
         return np.where(short > 0, BEYOND + short, 0.0)
 
-    def _candidates(self, model: Model) -> tuple[Floats, bool]:
-        """Return unknown points inside the region, snapped, [m, d], and whether the first is the model's minimiser."""
-        p, d = self.progress, self._distribution
-        x = self._inside(d.draw(CANDIDATES, p.rng))
-        if not len(x):
-            return x, False
-        best = self._inside(model.minimiser(x[np.argmin(model.expect(x))], NEAR)[None])
-        led = len(best) > 0 and bool(self.seen.unseen(best).all()) and not self._failing(best).any()
-        x = np.vstack([best[:led], x])
-        return x[self.seen.unseen(x)], led
+    def _candidates(self, model: Model) -> Floats:
+        """Return unknown points inside the region, snapped, [m, d]: draws, and the model's minimiser near the best."""
+        x = self._inside(self._distribution.draw(CANDIDATES, self.progress.rng))
+        if len(x):
+            x = np.vstack([x, self._inside(model.minimiser(x[np.argmin(model.expect(x))], NEAR)[None])])
+        return x[self.seen.unseen(x)]
 
     def _inside(self, x: Floats) -> Floats:
         """Return points [k, d] snapped and inside the region; if none is, pulled towards the best point."""
@@ -151,17 +144,14 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
         x = x[inside] if inside.any() else bisect_into(x, self._anchor(), self.region)
         return x[self.region.contains(x)]
 
-    def _picks(self, model: Model, candidates: Floats, led: bool, n: int) -> list[int]:
-        p = self.progress
+    def _picks(self, model: Model, candidates: Floats, n: int) -> list[int]:
+        """Return the indices of at most `n` candidates [m, d], those where posterior samples are least."""
         n = min(n, len(candidates))
         if not n:
             return []
-        p.owed += n
-        picks: list[int] = []
-        if p.owed >= MINIMISER_EVERY and led:
-            p.owed, picks = 0, [0]
         out = np.array(list(self.seen.pending.values())).reshape(-1, self.seen.dim)
-        for sample in model.sample(candidates, n - len(picks), out, p.rng) + self._failing(candidates):
+        picks: list[int] = []
+        for sample in model.sample(candidates, n, out, self.progress.rng) + self._failing(candidates):
             sample[picks] = np.inf
             picks.append(int(np.argmin(sample)))
         return picks
@@ -176,8 +166,8 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
 
     def _begin(self, mean: Floats, sigma: float) -> None:
         p = self.progress
-        p.distribution = Distribution.at(np.array(mean), sigma, WIDEST * self.settings.sigma)
-        p.due, p.since, p.owed = 1.0, 0, 0
+        p.distribution = Distribution.at(np.array(mean), sigma)
+        p.due, p.since = 1.0, 0
         p.best = p.level = None
         p.close, p.mark = False, len(self.seen)
 

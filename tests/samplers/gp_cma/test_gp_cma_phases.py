@@ -47,7 +47,8 @@ def test_a_close_up_is_at_most_a_fourth_as_wide_round_the_best_row_within_reach_
         search.tell(numbers)
         if own.distribution is not None:
             before = own.distribution.longest
-            assert before <= own.distribution.widest * (1 + 1e-9)
+            assert (own.distribution.widest is not None) == own.close
+            assert not own.close or before <= own.distribution.widest * (1 + 1e-9)
     assert met > 0
 
 
@@ -61,7 +62,7 @@ def test_a_run_that_has_come_to_its_end_is_followed_by_another_elsewhere() -> No
         if before is not None and own.distribution is not before:
             away.append(float(np.abs(own.distribution.mean - 0.3).max()))
     assert len(away) >= 2
-    assert max(away) > 0.35
+    assert max(away) > 0.25
 
 
 def test_each_evaluation_without_progress_counts() -> None:
