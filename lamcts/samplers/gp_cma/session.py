@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.models.success import Success, success_near
 from lamcts.samplers.base import Proposal, Scope
@@ -34,34 +35,43 @@ PATIENCE = 2  # times d: evaluations without progress before a close-up, and val
 
 
 @dataclass
-class GpCmaProgress(Progress):
-    """Everything that the search goes on from. `distribution` is None until the start is over."""
+class Run:
+    """One run: a start, then the search distribution, on a model of its own evaluations alone."""
 
+    first: int = 0  # rows there were when it began
+    after: int = -1  # the last trial that was issued before it
+    origin: Floats | None = None  # where it begins, [d]; None: at the initial design
     start: Start = field(default_factory=Start)
-    distribution: Distribution | None = None
+    distribution: Distribution | None = None  # None until the start is over
     fit: Fit = field(default_factory=Fit)
     due: float = 1.0  # generations to play before the next batch
     since: int = 0  # evaluations since the last progress
-    best: float | None = None  # least loss of this run
-    level: float | None = None  # least mean of the last 2 d losses of this run
+    best: float | None = None  # least loss
+    level: float | None = None  # least mean of the last 2 d losses
     mark: int = 0  # rows there were when this scale was begun
     close: bool = False  # whether this is a close-up
 
 
+@dataclass
+class GpCmaProgress(Progress):
+    run: Run = field(default_factory=Run)
+
+
 class GpCmaSession(LocalSession[Any, GpCmaProgress]):
-    """A point needs no note: results act through the model of all rows."""
+    """A point needs no note: results act through the model of the run's rows."""
 
     scope: Scope = "space"
     _success: Success | None = None  # where evaluations fail, as of the latest ask
 
     def ask(self, n: int) -> Proposal:
         p, batch = self.progress, Batch(self.region, self.seen, n)
+        p.incumbent = self.seen.best_row(self._usable(), p.incumbent)
+        if self._ended():
+            self._restart()
         rows = self._rows()
-        p.incumbent = self.seen.best_row(rows, p.incumbent)
-        if p.distribution is None and not self._started(rows, n + len(self.seen.pending)):
+        if p.run.distribution is None and not self._started(rows, n + len(self.seen.pending)):
             self._first_points(batch, rows)
         elif len(rows) >= FEWEST:
-            self._next_run()
             self._model_points(batch, rows)
         batch.fill(p.rng)
         return Proposal(batch.x, [None] * len(batch.x))
@@ -69,49 +79,55 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
     # The start ------------------------------------------------------------------------------------------------------
 
     def _started(self, rows: Rows, batch: int) -> bool:
-        """Return whether the start is over, `batch` points being out or asked for; if so the first run begins."""
-        p, d = self.progress, self.seen.dim
-        if not p.start.over(len(rows), d, batch) or len(rows) < FEWEST or p.incumbent is None:
+        """Return whether the start is over, `batch` points being out or asked for; if so the search begins."""
+        run = self.progress.run
+        if not run.start.over(len(rows), self.seen.dim, batch) or len(rows) < FEWEST:
             return False
-        self._begin(self.seen.x[p.incumbent], min(p.start.radius, self.settings.sigma))
+        run.distribution = Distribution.at(self._anchor(), min(run.start.radius, self.settings.sigma))
+        run.mark = len(self.seen)
         return True
 
     def _first_points(self, batch: Batch, rows: Rows) -> None:
-        p = self.progress
+        run = self.progress.run
         if len(rows) > self.seen.dim:
             x, y = self.seen.x[rows], self._losses(rows)
-            self._take(batch, p.start.model_steps(x, y, batch.missing, p.rng))
+            self._take(batch, run.start.model_steps(x, y, batch.missing, self.progress.rng))
             return
         best = self._anchor()
-        while batch.open and (step := p.start.axis_step(best)) is not None:
+        if run.origin is not None and not len(rows):
+            self._take(batch, run.origin[None])
+        while batch.open and (step := run.start.axis_step(best)) is not None:
             self._take(batch, step[None])
 
     def _anchor(self) -> Floats:
-        """Return the best point so far [d]; before there is one a point that is out, or the centre."""
-        if self.progress.incumbent is not None:
-            return np.array(self.seen.x[self.progress.incumbent])
+        """Return the best point of this run [d]; before there is one its origin, a point that is out, or the centre."""
+        best, origin = self.seen.best_row(self._rows()), self.progress.run.origin
+        if best is not None:
+            return np.array(self.seen.x[best])
+        if origin is not None:
+            return origin
         return np.array(next(iter(self.seen.pending.values()), np.full(self.seen.dim, 0.5)))
 
     # A batch --------------------------------------------------------------------------------------------------------
 
     def _model_points(self, batch: Batch, rows: Rows) -> None:
         """Fit, play generations on the model, and take the minimisers of posterior samples."""
-        p, d = self.progress, self._distribution
+        run, d, rng = self.progress.run, self._distribution, self.progress.rng
         model = self._fit(rows)
         self._look_closer(model)
         k = int(GENERATION * (8 + 6 * np.log(self.seen.dim)))
-        for _ in range(int(p.due)):
-            x = d.draw(k, p.rng)
+        for _ in range(int(run.due)):
+            x = d.draw(k, rng)
             d.update(x[np.argsort(self._cost(model, x), kind="stable")])
-        p.due += GENERATIONS * batch.missing - int(p.due)
+        run.due += GENERATIONS * batch.missing - int(run.due)
         candidates = self._candidates(model)
         batch.take(candidates[self._picks(model, candidates, batch.missing)])
 
     def _fit(self, rows: Rows) -> Model:
-        p, d = self.progress, self._distribution
-        near = nearest(d, self.seen.x[rows], REACH if p.close else None)
+        run, d = self.progress.run, self._distribution
+        near = nearest(d, self.seen.x[rows], REACH if run.close else None)
         self._success = success_near(self.seen, d.mean.clip(0, 1))
-        return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), p.fit, len(rows))
+        return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), run.fit, len(rows))
 
     def _cost(self, model: Model, x: Floats) -> Floats:
         """Return what draws [k, d] are ranked by: forecasts within the cube, and how far outside they lie."""
@@ -158,18 +174,15 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
 
     # Runs and scales ------------------------------------------------------------------------------------------------
 
-    def _next_run(self) -> None:
-        """Restart from a uniform point if the run has stalled or converged."""
-        p = self.progress
-        if p.since > STALL * self.seen.dim or self._distribution.longest < FINEST:
-            self._begin(self._anywhere(), self.settings.sigma)
+    def _ended(self) -> bool:
+        """Return whether the run has stalled or converged."""
+        run = self.progress.run
+        return run.distribution is not None and (run.since > STALL * self.seen.dim or run.distribution.longest < FINEST)
 
-    def _begin(self, mean: Floats, sigma: float) -> None:
-        p = self.progress
-        p.distribution = Distribution.at(np.array(mean), sigma)
-        p.due, p.since = 1.0, 0
-        p.best = p.level = None
-        p.close, p.mark = False, len(self.seen)
+    def _restart(self) -> None:
+        """Begin another run at a uniform point; points that are out belong to none."""
+        issued = [*self.seen.pending, int(self.seen.trial.max())]
+        self.progress.run = Run(len(self.seen), max(issued), self._anywhere())
 
     def _anywhere(self) -> Floats:
         one = Batch(self.region, self.seen, 1)
@@ -178,8 +191,8 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
 
     def _look_closer(self, model: Model) -> None:
         """Start a close-up of the best row where the model is blind and nothing gets better."""
-        p, d, patience = self.progress, self._distribution, PATIENCE * self.seen.dim
-        if model.skill >= BLIND or min(p.since, len(self.seen) - p.mark) < patience:
+        run, d, patience = self.progress.run, self._distribution, PATIENCE * self.seen.dim
+        if model.skill >= BLIND or min(run.since, len(self.seen) - run.mark) < patience:
             return
         rows = self._rows()
         inner = rows[np.square(d.whiten(self.seen.x[rows])).sum(1) <= REACH**2 * self.seen.dim]
@@ -187,46 +200,55 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
             return
         d.mean = np.array(self.seen.x[inner[np.argmin(self.seen.y[inner])]])
         d.sigma, d.step_path = d.sigma / CLOSER, d.step_path * 0
-        d.widest, p.close, p.mark = d.longest, True, len(self.seen)
+        d.widest, run.close, run.mark = d.longest, True, len(self.seen)
 
     # Results --------------------------------------------------------------------------------------------------------
 
     def tell(self, notes: list[Any], rows: Rows) -> None:
-        p, before = self.progress, self._least()
         super().tell(notes, rows)
-        y = self.seen.y[rows]
-        if p.distribution is None:
-            p.start.told(below(lowest(y), before))
-            return
-        self._note_progress(y)
+        run, own = self.progress.run, rows[self._belongs(rows)]
+        if run.distribution is not None:
+            self._note_progress(own)
+        elif len(own):
+            before = lowest(self.seen.y[np.setdiff1d(self._rows(), own)])
+            run.start.told(below(lowest(self.seen.y[own]), before))
 
-    def _note_progress(self, y: Floats) -> None:
+    def _note_progress(self, rows: Rows) -> None:
         """Count evaluations since a new best of this run, or a new low of the mean of the last 2 d losses."""
-        p, window = self.progress, PATIENCE * self.seen.dim
-        ready = len(self.seen) - p.mark >= window
-        level = float(self._losses(self.seen.good[-window:]).mean()) if ready else None
-        if below(lowest(y), p.best) or below(level, p.level):
-            p.since, p.best, p.level = 0, lower(p.best, lowest(y)), lower(p.level, level)
+        run, window = self.progress.run, PATIENCE * self.seen.dim
+        best = lowest(self.seen.y[rows])
+        ready = len(self.seen) - run.mark >= window
+        level = float(self._losses(self._rows()[-window:]).mean()) if ready else None
+        if below(best, run.best) or below(level, run.level):
+            run.since, run.best, run.level = 0, lower(run.best, best), lower(run.level, level)
         else:
-            p.since += len(y)
+            run.since += len(rows)
 
     # Helpers --------------------------------------------------------------------------------------------------------
 
     @property
     def _distribution(self) -> Distribution:
-        if self.progress.distribution is None:
+        if self.progress.run.distribution is None:
             raise RuntimeError("the search distribution is used before the start is over")
-        return self.progress.distribution
+        return self.progress.run.distribution
 
-    def _rows(self) -> Rows:
+    def _usable(self) -> Rows:
         """Return the rows that may be modelled: those that succeeded, inside the region."""
         return self.region.rows if self.region.steps else self.seen.good
 
+    def _rows(self) -> Rows:
+        """Return the usable rows of this run, in order of arrival."""
+        rows = self._usable()
+        return rows[self._belongs(rows)]
+
+    def _belongs(self, rows: Rows) -> NDArray[np.bool_]:
+        """Return which rows [k] this run asked for, or came unasked since it began, [k]."""
+        run, trial = self.progress.run, self.seen.trial[rows]
+        belongs: NDArray[np.bool_] = (rows >= run.first) & ((trial > run.after) | (trial < 0))
+        return belongs
+
     def _losses(self, rows: Rows) -> Floats:
         return np.clip(self.seen.y[rows], -LARGEST, LARGEST)
-
-    def _least(self) -> float | None:
-        return None if self.progress.incumbent is None else float(self.seen.y[self.progress.incumbent])
 
     def _take(self, batch: Batch, x: Floats) -> None:
         """Take points [k, d] into the batch, pulled towards the best point where the region ends before them."""

@@ -158,7 +158,7 @@ def test_a_third_of_the_evaluations_may_fail(batch: int) -> None:
 def test_it_mostly_stays_out_of_a_half_space_that_fails_and_goes_on(batch: int, seed: int) -> None:
     """The bottom lies in there, 0.8 behind the border: the least loss outside is 0.64."""
     found = losses(optimizer(-5, 5, 4, seed), lambda x: math.nan if x[0] > 0.5 else sphere(x), 150, batch)
-    assert 0 < np.isnan(found[75:]).mean() < 0.4
+    assert 0 < np.isnan(found[75:]).mean() < 0.5
     assert np.nanmin(found) < 1.5
 
 

@@ -25,7 +25,7 @@ def rastrigin(x: Floats) -> float:
 
 
 def phase(search: Search) -> str:
-    progress: Any = search.session.progress  # type: ignore[attr-defined]
+    progress: Any = search.session.progress.run  # type: ignore[attr-defined]
     if progress.distribution is None:
         return "start"
     return "close-up" if progress.close else "search"
@@ -34,16 +34,16 @@ def phase(search: Search) -> str:
 def test_a_close_up_is_at_most_a_fourth_as_wide_round_the_best_row_within_reach_and_grows_no_wider() -> None:
     search = Search(GpCma(), RIPPLED, 0, given=1, loss=rastrigin)
     met, before = 0, math.inf
-    for _ in range(160):
+    for _ in range(100):
         was = phase(search)
-        numbers = search.ask(1)
-        own: Any = search.session.progress  # type: ignore[attr-defined]
+        numbers = search.ask(4)
+        own: Any = search.session.progress.run  # type: ignore[attr-defined]
         if phase(search) == "close-up" and was == "search":
             met += 1
             assert own.distribution.longest < before / 2
             assert own.distribution.widest >= own.distribution.longest
             best = search.seen.x[[search.session.incumbent]]
-            assert np.linalg.norm(own.distribution.whiten(best)) < 3
+            assert np.linalg.norm(own.distribution.whiten(best)) < 10  # one generation later
         search.tell(numbers)
         if own.distribution is not None:
             before = own.distribution.longest
@@ -52,28 +52,50 @@ def test_a_close_up_is_at_most_a_fourth_as_wide_round_the_best_row_within_reach_
     assert met > 0
 
 
-def test_a_run_that_has_come_to_its_end_is_followed_by_another_elsewhere() -> None:
+def runs(search: Search, rounds: int, batch: int) -> list[Any]:
+    """Go on, and return the runs of the search, as they ended."""
+    found = [search.session.progress.run]  # type: ignore[attr-defined]
+    for _ in range(rounds):
+        search.go(1, batch)
+        if (run := search.session.progress.run) is not found[-1]:  # type: ignore[attr-defined]
+            found.append(run)
+    return found
+
+
+def test_a_run_that_has_converged_is_followed_by_another_elsewhere_that_starts_from_its_own_evaluations() -> None:
     search = Search(GpCma(), Box(0.0, 1.0, dim=6), 0, given=1)  # its bowl is solved in some dozens of points
-    own: Any = search.session.progress  # type: ignore[attr-defined]
-    away = list[float]()
-    for _ in range(300):
-        before = own.distribution
-        search.go(1, 1)
-        if before is not None and own.distribution is not before:
-            away.append(float(np.abs(own.distribution.mean - 0.3).max()))
-    assert len(away) >= 2
-    assert max(away) > 0.25
+    first, second, *_ = runs(search, 300, 1)
+    assert first.origin is None and first.since > 30
+    assert np.abs(second.origin - 0.3).max() > 0.1
+    assert np.array_equal(search.seen.x[second.first], second.origin)
+    best = search.seen.x[search.session.incumbent]
+    steps = search.seen.x[second.first + 1 : second.first + 4]
+    assert (np.abs(steps - best).max(1) > 0.1).all()  # round its origin, not round the best point of the first run
+
+
+def test_points_that_are_out_when_a_run_begins_do_not_belong_to_it() -> None:
+    search = Search(GpCma(), Box(0.0, 1.0, dim=4), 0, given=1)
+    first = search.session.progress.run  # type: ignore[attr-defined]
+    out = search.ask(2)
+    while (run := search.session.progress.run) is first:  # type: ignore[attr-defined]
+        late, out = out, [*out[1:], *search.ask(1)]
+        search.tell(late[:1])
+    search.go(2, 1)
+    search.tell(out)
+    trial = search.seen.trial
+    belongs = search.session._belongs(np.arange(len(trial)))  # type: ignore[attr-defined]
+    assert np.array_equal(belongs, trial > run.after)
+    assert (~belongs[run.first :]).sum() == 2  # those that were out
 
 
 def test_each_evaluation_without_progress_counts() -> None:
     search = Search(GpCma(), RIPPLED, 0, given=10, loss=lambda x: 1.0)
-    own: Any = search.session.progress  # type: ignore[attr-defined]
     counts = list[int]()
     for _ in range(20):
         search.go(1, 7)
-        counts.append(own.since)
+        counts.append(search.session.progress.run.since)  # type: ignore[attr-defined]
     assert {b - a for a, b in pairwise(counts) if b > a} == {7}
-    assert counts.count(0) > 1  # another run, another scale
+    assert counts.count(0) > 1  # another run
 
 
 # Saved searches -------------------------------------------------------------------------------------------------------
@@ -94,7 +116,7 @@ def entries(search: Search, rounds: int, batch: int) -> Iterator[str]:
 def test_a_saved_search_goes_on_bit_for_bit_from_every_phase(batch: int, failing: bool) -> None:
     search = Search(GpCma(), RIPPLED, 0, given=1, loss=failing_sometimes if failing else rastrigin)
     met = set()
-    for now in entries(search, 240 // batch, batch):
+    for now in entries(search, 480 // batch, batch):
         met.add(now)
         copy = search.resumed()
         assert copy.saved() == search.saved()
@@ -109,7 +131,7 @@ def test_a_saved_search_goes_on_bit_for_bit_from_every_phase(batch: int, failing
         points = [one.go(3, batch) for one in (search, copy, late)]
         assert np.array_equal(points[0], points[1]) and np.array_equal(points[0], points[2])
         assert copy.saved() == search.saved() == late.saved()
-    assert met == set(PHASES)
+    assert met >= set(PHASES if batch > 1 else PHASES[:2])  # one by one a run may end before it is blind
 
 
 def failing_sometimes(x: Floats) -> float:
@@ -138,7 +160,7 @@ def test_the_same_through_the_state_of_an_optimizer() -> None:
 def test_the_distribution_of_a_diagonal_covariance_is_saved_too() -> None:
     search = Search(GpCma(), Box(0.0, 1.0, dim=201), 0, given=400)
     search.go(2, 5)
-    assert len(search.session.state()["distribution"]["covariance"]) == 201
+    assert len(search.session.state()["run"]["distribution"]["covariance"]) == 201
     copy = search.resumed()
     assert np.array_equal(search.go(3, 5), copy.go(3, 5))
     assert search.saved() == copy.saved()
@@ -154,7 +176,7 @@ def test_a_state_stays_small() -> None:
 @pytest.mark.parametrize("batch", [1, 4, 10])
 def test_three_generations_are_played_for_ten_evaluations(batch: int) -> None:
     search = Search(GpCma(), Box(0.0, 1.0, dim=8), 0, given=1)
-    own: Any = search.session.progress  # type: ignore[attr-defined]
+    own: Any = search.session.progress.run  # type: ignore[attr-defined]
     while own.distribution is None:
         search.go(1, batch)
     first, before = own.distribution, own.distribution.generation
