@@ -19,6 +19,7 @@ class GpCma(LocalSampler):
 
     One normal distribution is the search's belief, its trust region and the metric of its model. The model ranks
     generations of CMA-ES, three for ten evaluations; then a batch is drawn from the distribution by Thompson sampling.
+    A run that stalls or converges is followed by another from a uniform point, which models its own evaluations.
     Closest relatives: DTS-CMA-ES (Bajer, Pitra and Holena 2019) and lq-CMA-ES (Hansen 2019). For real parameters and
     one loss.
 
