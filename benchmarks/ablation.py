@@ -33,7 +33,7 @@ PARTS: dict[str, dict[str, Any]] = {  # name -> what is patched: module, attribu
     "close-ups": {"session.BLIND": -2.0},
     "the model's minimiser among the candidates": {"model.Model.minimiser": lambda self, x, width: x},
     "the quadratic part": {"model.QUADRATICS": (0.0,) * 6},
-    "the slow rate of generations (ten for ten evaluations)": {"session.GENERATIONS": 1.0},
+    "the slow rate of generations (1 an evaluation)": {"session.GENERATIONS": 1.0},
     "Thompson sampling (the mean instead)": {
         "model.Model.sample": lambda self, x, n, *_: np.tile(self.expect(x), (n, 1)),
     },
