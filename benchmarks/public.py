@@ -77,14 +77,15 @@ def cases(arguments: Namespace) -> list[Case]:
     """Return the runs that are asked for, problem by problem."""
     called = {arguments.label or method: method for method in arguments.methods}
     return [
-        Case(called_as, name, _batch(called_as, arguments.batch), seed, arguments.budget, method)
+        Case(called_as, name, batch_size(called_as, arguments.batch), seed, arguments.budget, method)
         for name in names(arguments)
         for seed in arguments.seeds
         for called_as, method in called.items()
     ]
 
 
-def _batch(method: str, batch: int) -> int:
+def batch_size(method: str, batch: int) -> int:
+    """Return the batch size that a method is run with: 1 unless it takes batches."""
     return batch if method.startswith(BATCHED) else 1
 
 
@@ -145,7 +146,7 @@ def tables(arguments: Namespace, rows: list[dict[str, str]]) -> str:
         name = row["method"]
         if row["problem"] not in asked or row["seed"] not in seeds or row["budget"] != str(arguments.budget):
             continue
-        if row["batch"] == str(_batch(name, arguments.batch)):
+        if row["batch"] == str(batch_size(name, arguments.batch)):
             found[name][row["problem"], row["seed"]] = row
     order = [name for name in (arguments.methods if len(arguments.methods) > 1 else found) if name in found]
     parts = []

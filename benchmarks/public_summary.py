@@ -85,7 +85,7 @@ def gaps(rows: Rows, setting: Setting, suite: str, dim: int) -> dict[str, dict[s
     found: dict[str, dict[str, list[float]]] = {name: {} for name in setting.methods}
     for row in rows:
         name, problem = row["method"], row["problem"]
-        batch = setting.batch if name in public.BATCHED else 1
+        batch = public.batch_size(name, setting.batch)
         if problem in wanted and name in found and (row["budget"], row["batch"]) == (str(setting.budget), str(batch)):
             found[name][problem] = [max(float(row[f"gap_{m}"]), public.SMALLEST) for m in setting.marks]
     shared = set.intersection(*(set(own) for own in found.values()))

@@ -55,7 +55,7 @@ class Place:
 class Fit:
     """Where the next fit begins: the transform in use, the place of each, and which other is tried next.
 
-    tried: evaluations there were when another transform was last tried.
+    tried: rows of the run when another transform was last tried.
     """
 
     transform: int = 1
@@ -127,7 +127,7 @@ class Model(NamedTuple):
 
 
 def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit, told: int) -> Model:
-    """Return the model of rows `x` [n, d], `y` [n], after a step of `fit`, `told` evaluations being known in all."""
+    """Return the model of rows `x` [n, d], `y` [n], after a step of `fit`, the run having `told` rows."""
     u = distribution.whiten(x)
     stretch = max(1.0, float(np.sqrt(np.median(np.square(u).sum(1)) / x.shape[1])))
     u /= stretch

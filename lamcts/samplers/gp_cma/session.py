@@ -39,7 +39,7 @@ class Run:
     """One run: a start, then the search distribution, on a model of its own evaluations alone."""
 
     first: int = 0  # rows there were when it began
-    after: int = -1  # the last trial that was issued before it
+    after: int = -1  # number of the last trial issued before it
     origin: Floats | None = None  # where it begins, [d]; None: at the initial design
     start: Start = field(default_factory=Start)
     distribution: Distribution | None = None  # None until the start is over
