@@ -4,9 +4,10 @@
     python -m benchmarks.ablation --parts "close-ups"     one part
     python -m benchmarks.ablation --table                 the table of the rows that are there, runs nothing
 
-Two settings: d = 5, one point at a time, 200 evaluations; and d = 20, batches of 10, 2000 evaluations. Problems: the 24
-BBOB functions (instance 76) and MA-BBOB 101 to 112. The table gives the mean rank among the peers of results/public.csv
-and the mean area under the convergence curve, as changes from the whole default. The suites need the package ioh.
+Three settings: 200 evaluations one at a time at d = 5 and at d = 20; 2000 evaluations in batches of 10 at d = 20.
+Problems: the 24 BBOB functions (instance 76) and MA-BBOB 101 to 112. The table gives the mean rank among the peers of
+results/public.csv and the mean area under the convergence curve, as changes from the whole default. The suites need
+the package ioh.
 """
 
 import importlib
@@ -44,7 +45,7 @@ PARTS: dict[str, dict[str, Any]] = {  # name -> what is patched: module, attribu
     "least-norm quadratics in the start": {"start.MODEL_STEPS": 0.0},
     "axis steps in the start (uniform points instead)": {"start.Start.axis_step": lambda self, best: None},
 }
-SETTINGS = {"d = 5, sequential, 200": (5, 1, 200), "d = 20, batches of 10, 2000": (20, 10, 2000)}
+SETTINGS = {"d = 5": (5, 1, 200), "d = 20": (20, 1, 200), "d = 20 in batches": (20, 10, 2000)}
 SUITES = {"bbob": ["76"], "mabbob": ["101-112"]}
 PEERS = {1: ("cobyla", "cobyqa", "cma lq", "cma bipop", "optuna cma", "optuna tpe"),
          10: ("cobyqa", "cma lq", "cma bipop", "optuna cma")}  # fmt: skip
@@ -123,7 +124,7 @@ def problems(dim: int) -> list[str]:
 
 def table(rows: list[dict[str, str]], peers: list[dict[str, str]]) -> str:
     """Return the rank and the area of the whole default, and how they change without each part."""
-    found = {(row["method"], row["problem"], row["batch"]): row for row in [*peers, *rows]}
+    found = {(row["method"], row["problem"], row["batch"], row["budget"]): row for row in [*peers, *rows]}
     base = {title: score(found, WHOLE, *setting) for title, setting in SETTINGS.items()}
     lines = []
     for part in [WHOLE, *PARTS]:
@@ -132,7 +133,7 @@ def table(rows: list[dict[str, str]], peers: list[dict[str, str]]) -> str:
             scores = score(found, label(part), *setting)
             cells += cell(scores, None if part == WHOLE else base[title])
         lines.append((part if part == WHOLE else f"without {part}", *cells))
-    header = ("", *(f"{kind}, d = {dim}" for dim, _, _ in SETTINGS.values() for kind in ("rank", "area", "p")))
+    header = ("", *(f"{kind}, {title}" for title in SETTINGS for kind in ("rank", "area (p)")))
     return markdown(header, lines)
 
 
@@ -146,27 +147,27 @@ def score(found: dict[Any, dict[str, str]], method: str, dim: int, batch: int, b
     gaps: dict[str, list[list[float]]] = {}
     marks = [mark for mark in public.MARKS if mark <= budget]
     for name, own in keys:
-        rows = [found.get((name, problem, own)) for problem in names]
+        rows = [found.get((name, problem, own, str(budget))) for problem in names]
         if any(row is None for row in rows):
             return None
         gaps[name] = [[max(float(row[f"gap_{m}"]), public.SMALLEST) for m in marks] for row in rows if row is not None]
     ranks = [
         stats.ranks({name: [row[k] for row in own] for name, own in gaps.items()})[method] for k in range(len(marks))
     ]
-    areas = np.array([float(found[method, problem, str(batch)]["aocc"]) for problem in names])
+    areas = np.array([float(found[method, problem, str(batch), str(budget)]["aocc"]) for problem in names])
     return float(np.mean(ranks)), areas
 
 
-def cell(own: Score | None, base: Score | None) -> tuple[str, str, str]:
-    """Return rank, area and the p of Wilcoxon's test; of a part's absence, as changes."""
+def cell(own: Score | None, base: Score | None) -> tuple[str, str]:
+    """Return the rank, and the area with the p of Wilcoxon's test; of a part's absence, as changes."""
     from scipy.stats import wilcoxon
 
     if own is None:
-        return "", "", ""
+        return "", ""
     if base is None:
-        return f"{own[0]:.2f}", f"{own[1].mean():.3f}", ""
+        return f"{own[0]:.2f}", f"{own[1].mean():.3f}"
     p = wilcoxon(own[1], base[1]).pvalue if (own[1] != base[1]).any() else 1.0
-    return f"{own[0] - base[0]:+.2f}", f"{own[1].mean() - base[1].mean():+.3f}", f"{p:.2g}"
+    return f"{own[0] - base[0]:+.2f}", f"{own[1].mean() - base[1].mean():+.3f} ({p:.2g})"
 
 
 if __name__ == "__main__":
