@@ -1,4 +1,4 @@
-"""Values that come one by one: whole numbers (Int), truth values (Bool), options (Choice).
+"""Discrete parameters: Int, Bool, Choice.
 
 A parameter with one value is a constant: it takes one coordinate, which is always 0.
 """
@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.coded import Coded, text_of
-from lamcts.spaces.conditions import read_when
-from lamcts.spaces.values import Lookup, brief, flag, is_list, plain, scalar, whole
+from lamcts.spaces.base import EncodedSpace, text_of
+from lamcts.spaces.values import Lookup, brief, flag, is_list, plain, read_when, scalar, whole
 from lamcts.types import Floats
 
 HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
@@ -26,12 +25,31 @@ LARGEST = 2**63  # largest log Int: bounds the error of exp above, and holds eve
 
 
 @dataclass(frozen=True, eq=False)
-class Int(Coded):
-    """A whole number, `low <= value <= high`, both ends included; with `log`, equal factors are equally far apart.
+class Int(EncodedSpace):
+    """A whole number between bounds.
 
-    One coordinate cannot tell apart all of a huge range: where `high - low` exceeds 2**50, 2**50 + 1 evenly
-    spaced values stand for all of them; with `log`, values above 2**40 are kept to 40 significant bits (and
-    `low` is at most 2**39). `size` still counts every integer. when: as of `Float`.
+    Parameters
+    ----------
+    low, high : int
+        Bounds, both included.
+    log : bool, default False
+        Equal factors are equally far apart; `1 <= low <= 2**39` and `high <= 2**63`.
+    when : mapping of str to value or list of values, optional
+        The parameter exists only where other parameters of the same `Space` have these values.
+
+    Notes
+    -----
+    One coordinate cannot represent every integer of a very large range. Where `high - low` exceeds 2**50, 2**50 + 1
+    evenly spaced values are used; with `log`, values above 2**40 are rounded to 40 significant bits. `size` still
+    counts every integer.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> lamcts.Int(1, 5).encode(2)
+    array([0.25])
+    >>> lamcts.Int(1, 1024, log=True).encode(32)
+    array([0.5])
     """
 
     low: int
@@ -86,7 +104,10 @@ class Int(Coded):
         return _step(x, self._steps) / max(self._steps, 1)
 
     def spread(self, u: Floats) -> Floats:
-        """Map `u` [n, 1] to integers equally likely; with `log`, each v as likely as log(v + 1/2) - log(v - 1/2)."""
+        """Map `u` [n, 1] to integers equally likely.
+
+        With `log`, the weight of v is log(v + 1/2) - log(v - 1/2).
+        """
         if self.log:
             low, high = self.low - 0.5, self.high + 0.5
             return self._x(self._rounded(low * np.exp(u * math.log(high / low))))
@@ -132,9 +153,9 @@ class Int(Coded):
         return self._with_ends(np.rint(value / step) * step)
 
     def _with_ends(self, value: Floats) -> Floats:
-        """Return `value`, rounded before, with the bounds in place of all beyond them.
+        """Return rounded values, clipped to the bounds.
 
-        `high` also replaces what lies within half a step of it: closer than that, the two could share a coordinate.
+        `high` also replaces values within half a step of it, which could share its coordinate.
         """
         high = float(self.high)
         reach = _step_size(np.array(high)) / 2
@@ -142,8 +163,20 @@ class Int(Coded):
 
 
 @dataclass(frozen=True, eq=False)
-class Bool(Coded):
-    """True or False: one coordinate, 1 or 0. when: as of `Float`."""
+class Bool(EncodedSpace):
+    """True or False, encoded as 1 or 0.
+
+    Parameters
+    ----------
+    when : mapping of str to value or list of values, optional
+        The parameter exists only where other parameters of the same `Space` have these values.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> lamcts.Bool().encode(True)
+    array([1.])
+    """
 
     when: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
@@ -176,13 +209,28 @@ class Bool(Coded):
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(Coded):
-    """One of the given options, which may be any values that differ from each other.
+class Choice(EncodedSpace):
+    """One of the given options.
 
-    An option takes a coordinate of its own (one-hot, two options are at distance 1). With `ordered=True` the
-    options are steps from first to last on a single coordinate. Options are found by equality, `True` apart
-    from `1`, and a list equals a tuple of the same content; decoding hands out the very option that was given.
-    when: as of `Float`.
+    Parameters
+    ----------
+    options : sequence
+        Distinct values of any kind. Options are found by equality, `True` is not `1`, and a list equals a tuple of the
+        same content; decoding returns the option itself.
+    ordered : bool, default False
+        Options are steps from first to last on one coordinate. Otherwise each option has its own coordinate (one-hot),
+        and two options have distance 1.
+    when : mapping of str to value or list of values, optional
+        The parameter exists only where other parameters of the same `Space` have these values.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Choice(["relu", "gelu", "tanh"])
+    >>> space.dim, space.decode(space.encode("gelu"))
+    (3, 'gelu')
+    >>> lamcts.Choice(["S", "M", "L"], ordered=True).encode("M")
+    array([0.5])
     """
 
     options: tuple[Any, ...]
@@ -214,7 +262,7 @@ class Choice(Coded):
 
     @property
     def middle(self) -> Floats:
-        """All options alike."""
+        """Equal coordinates for all options, [dim]."""
         wide = self.dim > 1
         return np.full(self.dim, HOT / self.dim) if wide else super().middle
 
@@ -275,7 +323,7 @@ def _nearest(top: int, bottom: int) -> int:
 
 
 def _step_size(value: Floats) -> Floats:
-    """Return the distance between numbers of BITS significant bits up to `value`, 1 up to 2**BITS."""
+    """Return the distance of numbers with BITS significant bits near `value`."""
     _, exponent = np.frexp(np.nextafter(value, 0.0))
     step: Floats = np.ldexp(1.0, np.maximum(exponent - BITS, 0))
     return step

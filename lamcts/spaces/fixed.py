@@ -1,4 +1,4 @@
-"""A space some of whose parameters are fixed: the others are searched, and points are whole."""
+"""Spaces in which some parameters have fixed values; points stay complete."""
 
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
@@ -6,29 +6,29 @@ from typing import Any
 
 import numpy as np
 
+from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.base import Space as AnySpace
-from lamcts.spaces.base import identity_of
-from lamcts.spaces.box import Box, Float
+from lamcts.spaces.base import identity_of, when_of
+from lamcts.spaces.box import Box
 from lamcts.spaces.conditions import under
-from lamcts.spaces.left_open import NEVER, left_of
+from lamcts.spaces.float import Float
 from lamcts.spaces.product import Space
-from lamcts.spaces.values import brief, plain
-from lamcts.spaces.wrapped import Wrapped
+from lamcts.spaces.values import When, brief, plain
 from lamcts.types import Floats
 
 ROUNDING = 1e-12  # of a range: a value that went through a code and back is the same
+NEVER: Any = object()  # in place of conditions that cannot hold
 
 
 class OtherValue(ValueError):
-    """A point that has another value of a fixed parameter, and is valid else."""
+    """A valid point that has another value of a fixed parameter."""
 
 
-class Fixed(Wrapped):
+class Fixed(SpaceAdapter):
     """The points of a `Space` or a `Box` in which some parameters have given values.
 
-    space: what points are of. values: by name, or by number from 0 on where points are tuples or arrays.
-
-    The codes are those of the other parameters alone, `inner`.
+    space: the space of the points. values: by name, or by number from 0 where points are tuples or arrays.
+    The encoding is that of the other parameters, `inner`.
     """
 
     def __init__(self, space: Any, values: Mapping[Any, Any]) -> None:
@@ -44,10 +44,10 @@ class Fixed(Wrapped):
         if not self.free:
             raise ValueError("fix: expected at least one parameter that is left to search, got values for all of them")
         super().__init__(_others(space, self.free, whens))
-        self.when = getattr(space, "when", None)
+        self.when = when_of(space) or None
 
     def encode(self, point: Any) -> Floats:
-        """Return the code of a whole point; ValueError where one of the fixed parameters has another value."""
+        """Return the encoding of a complete point; ValueError if a fixed parameter differs."""
         self.whole.encode(point)  # says what is wrong with it
         held = {key: value for key, value in self.values.items() if not isinstance(point, Mapping) or key in point}
         for key, value in held.items():
@@ -70,7 +70,7 @@ class Fixed(Wrapped):
 
     @property
     def identity(self) -> Callable[[Floats], Hashable | None] | None:
-        """What tells the codes of `inner` apart, where equality does not."""
+        """The identity of the points of `inner`, None if equality of encodings decides."""
         return identity_of(self.inner)
 
     def signature(self) -> dict[str, Any]:
@@ -82,11 +82,11 @@ class Fixed(Wrapped):
 
 
 def fixed(space: Any, values: Mapping[Any, Any]) -> Any:
-    """Return a space with some parameters fixed, under the rules and keys that the space has round it.
+    """Return a space with some parameters fixed, inside its rules and keys.
 
-    ValueError where it is none of named or numbered parameters.
+    ValueError if its parameters have neither names nor numbers.
     """
-    if not isinstance(space, Wrapped) or isinstance(space, Fixed):
+    if not isinstance(space, SpaceAdapter) or isinstance(space, Fixed):
         return Fixed(space, values)
     made = copy(space)
     made.inner = fixed(space.inner, values)
@@ -95,7 +95,7 @@ def fixed(space: Any, values: Mapping[Any, Any]) -> Any:
 
 
 def keys_of(space: Any) -> list[Any]:
-    """Return what the parameters of a space go by: names, or numbers from 0 on."""
+    """Return the names of the parameters of a space, or their numbers from 0."""
     if isinstance(space, Space):
         return [*(space.names or range(len(space.members)))]
     if isinstance(space, Box):
@@ -130,3 +130,43 @@ def _others(space: Any, free: list[Any], whens: Mapping[Any, Any]) -> AnySpace:
         return Box(space.low[free], space.high[free])
     members = {key: under(_member(space, key), whens.get(key) or None) for key in free}
     return Space(members if space.names is not None else [*members.values()])
+
+
+def left_of(space: Any, values: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Simplify the `when` conditions of each member once `values` are fixed.
+
+    NEVER marks members that cannot be active; a space without conditions returns {}. The conditions of a fixed parent
+    pass to its children. ValueError if a fixed parameter can never be active.
+    """
+    conditions = space.conditions if isinstance(space, Space) else None
+    if conditions is None:
+        return {}
+    members, found = dict(zip(space.names, space.members, strict=True)), dict[Any, Any]()
+    for name in (space.names[i] for i in conditions.order):
+        open_ = found[name] = _open(when_of(members[name]), values, members, found)
+        if open_ is NEVER and name in values:
+            raise ValueError(f"fix: parameter {name!r}: expected one that can be active, got {brief(values[name])} "
+                             "where the other fixed values rule it out; leave it out")  # fmt: skip
+    return found
+
+
+def _open(when: When, values: Mapping[Any, Any], members: Mapping[Any, Any], found: Mapping[Any, Any]) -> Any:
+    """Return the remaining conditions of one member, given those of its parents."""
+    left: dict[Any, tuple[Any, ...]] = {}
+    for parent, allowed in when.items():
+        asked: Any = {parent: allowed}
+        if parent in values:
+            asked = found[parent] if _shared(members[parent], allowed, (values[parent],)) else NEVER
+        if asked is NEVER or found[parent] is NEVER:
+            return NEVER
+        for name, some in asked.items():
+            left[name] = _shared(members[name], left.get(name, some), some)
+            if not left[name]:
+                return NEVER
+    return left
+
+
+def _shared(member: Any, first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the values of `first` that are also in `second`."""
+    codes = [member.encode(value) for value in second]
+    return tuple(value for value in first if any(np.array_equal(member.encode(value), code) for code in codes))

@@ -1,27 +1,44 @@
-"""Spaces made of spaces: several parameters in one point, by name or by position."""
+"""Products of spaces: several parameters in one point, by name or by position."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lamcts.spaces import base
-from lamcts.spaces.coded import LISTED, Coded
-from lamcts.spaces.conditions import Conditions, Mask, conditions_of, middle_of, read_when
-from lamcts.spaces.values import brief, is_list
+from lamcts.spaces.base import LISTED, EncodedSpace, Identity, Mask, identity_of, middle_of, rows_of
+from lamcts.spaces.conditions import Conditions, conditions_of
+from lamcts.spaces.values import brief, is_list, read_when
 from lamcts.types import Floats
 
 
-class Space(Coded):
-    """All combinations of the members' points.
+class Space(EncodedSpace):
+    """All combinations of the points of several spaces.
 
-    `Space({"lr": Float(1e-5, 1e-1, log=True), "act": Choice(["relu", "gelu"])})` has dicts as points,
-    `Space([Float(0, 1), Bool()])` has tuples. Members may be any spaces, products too; their encodings
-    stand side by side, in the order given. Members with names may depend on each other: `when`, as of `Float`.
+    Parameters
+    ----------
+    members : mapping of str to Space, or sequence of Space
+        With names, points are dicts; otherwise they are tuples. Members may be products too. The encodings of the
+        members are concatenated in this order.
+    when : mapping of str to value or list of values, optional
+        The parameter exists only where other parameters of the same `Space` have these values.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Space({
+    ...     "solver": lamcts.Choice(["sgd", "adam"]),
+    ...     "momentum": lamcts.Float(0, 1, when={"solver": "sgd"}),
+    ... })
+    >>> space.decode(space.encode({"solver": "sgd", "momentum": 0.75}))
+    {'solver': 'sgd', 'momentum': 0.75}
+    >>> space.decode(space.encode({"solver": "adam"}))
+    {'solver': 'adam'}
+    >>> lamcts.Space([lamcts.Int(0, 3), lamcts.Bool()]).size
+    8.0
     """
 
     def __init__(
@@ -73,7 +90,7 @@ class Space(Coded):
         )
 
     @property
-    def continuous(self) -> NDArray[np.bool_]:
+    def continuous(self) -> Mask:
         return np.concatenate([member.continuous for member in self.members])
 
     def encode(self, point: Any) -> Floats:
@@ -114,35 +131,13 @@ class Space(Coded):
         return result if self.conditions is None else self.conditions.settle(result)
 
     @property
-    def active(self) -> Callable[[Floats], Mask] | None:
-        """What says of codes [n, p] (`parameters.py`) which parameters are active, [n, p]; None where all always are.
-
-        The members say it of their own parameters.
-        """
-        return None if self.conditions is None else self._active
-
-    def _active(self, z: Floats) -> Mask:
-        assert self.conditions is not None
-        parts, owners = self._coded
-        return self.conditions.activity_in_codes(len(z), lambda i: z[:, parts[i]])[:, owners]
-
-    @cached_property
-    def _coded(self) -> tuple[list[slice], NDArray[np.int64]]:
-        """The parameters that belong to each member, and the member that each parameter belongs to, [p]."""
-        from lamcts.spaces.parameters import Parameters
-
-        owners = np.searchsorted([part.stop for part in self.parts], Parameters(self).starts, side="right")
-        edges = np.searchsorted(owners, np.arange(len(self.parts) + 1))
-        return [slice(*edge) for edge in pairwise(edges.tolist())], owners
-
-    @property
-    def identity(self) -> Callable[[Floats], Hashable | None] | None:
-        """What tells points apart, where that of a member does not go by equality alone."""
+    def identity(self) -> Identity | None:
+        """The identity of points; None if equality of encodings decides for all members."""
         return self._together if any(self._identities) else None
 
     @cached_property
-    def _identities(self) -> list[Callable[[Floats], Hashable | None] | None]:
-        return [base.identity_of(member) for member in self.members]
+    def _identities(self) -> list[Identity | None]:
+        return [identity_of(member) for member in self.members]
 
     def _together(self, x: Floats) -> Hashable | None:
         keys: list[Hashable] = []
@@ -158,7 +153,7 @@ class Space(Coded):
     def rows(self) -> Floats | None:
         if self.size * self.dim > LISTED:
             return None
-        members = [base.rows_of(member) for member in self.members]
+        members = [rows_of(member) for member in self.members]
         if any(rows is None for rows in members):
             return None
         listed = [rows for rows in members if rows is not None]
@@ -199,10 +194,3 @@ class Space(Coded):
 
     def _label(self, i: int) -> str:
         return f"member {i}" if self.names is None else f"parameter {self.names[i]!r}"
-
-
-class Product(Space):
-    """`Product(a, b, ...)`: all combinations of the members' points, as tuples. The same as `Space([a, b, ...])`."""
-
-    def __init__(self, *members: base.Space, when: Mapping[str, Any] | None = None) -> None:
-        super().__init__(members, when=when)

@@ -1,30 +1,30 @@
-"""The parameters of a recorded space by name, with their values in the user's units, for whoever draws them.
+"""The parameters of a recorded space by name, with values in the user's units, for figures.
 
-A journal holds a space's signature. Of some kinds that is all there is to them; of the others (tables, kinds of the
-user's own) the coordinates are shown as they are encoded, in [0, 1].
-Letters: n rows, d coordinates, p parameters.
+A journal holds a space's signature. Some kinds can be rebuilt from it; of others (tables, kinds of the user's own) the
+encoded coordinates in [0, 1] are shown. Letters: n rows, d coordinates, p parameters.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lamcts.spaces.box import Box, Float
-from lamcts.spaces.discrete import Bool
+from lamcts.spaces.box import Box
+from lamcts.spaces.discrete import Bool, Int
 from lamcts.spaces.fixed import Fixed, keys_of
+from lamcts.spaces.float import Float
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
-from lamcts.spaces.recalled import recalled
+from lamcts.spaces.serialization import from_signature
 from lamcts.spaces.values import plain
 from lamcts.types import Floats
 
 
 @dataclass(frozen=True)
-class Named:
-    """One parameter: its name, which coordinates are its own, and whether it has numbers that lie evenly in their log.
+class NamedParameter:
+    """One parameter: its name, its coordinates, and whether its numbers are logarithmic.
 
-    options: the values of a category, in order; None where it is a number; none of an order, whose values are texts.
-    space: what its values are points of.
+    options: the values of a category, in order; None for a number; empty for a permutation, whose values are texts.
+    space: the space of its values.
     """
 
     name: str
@@ -34,8 +34,8 @@ class Named:
     space: Any = None
 
 
-class NamedSpace:
-    """The parameters of the space that `signature` tells of, in rows of `dim` coordinates."""
+class NamedParameters:
+    """The parameters of the space with this `signature`, in rows of `dim` coordinates."""
 
     def __init__(self, signature: Any, dim: int) -> None:
         self._space, self.parameters = _read(signature, dim)
@@ -46,7 +46,10 @@ class NamedSpace:
         return [parameter.name for parameter in self.parameters]
 
     def values(self, x: Floats) -> list[list[Any]]:
-        """Return the values of each parameter in rows `x` [n, d]: p lists of n; None where a point has none."""
+        """Return the values of each parameter in rows `x` [n, d]: p lists of n.
+
+        None where the parameter is inactive.
+        """
         if self._space is None:
             return [x[:, one.part.start].tolist() for one in self.parameters]
         whole = {one.name for one in self.parameters if isinstance(one.space, Permutation)}
@@ -54,29 +57,32 @@ class NamedSpace:
         return [[_shown(leaf.get(one.name), one) for leaf in leaves] for one in self.parameters]
 
     def along(self, i: int, coordinates: Floats) -> list[Any]:
-        """Return the values of parameter `i` at its own coordinates [g, w], whatever the others are."""
+        """Return the values of parameter `i` at its own coordinates [g, w]."""
         one = self.parameters[i]
         if one.space is None:
             return [*coordinates[:, 0].tolist()]
         return [_shown(plain(one.space.decode(row)), one) for row in coordinates]
 
 
-def _shown(value: Any, parameter: Named) -> Any:
+def _shown(value: Any, parameter: NamedParameter) -> Any:
     return str(value) if parameter.options is not None and value is not None else value
 
 
-def _read(signature: Any, dim: int) -> tuple[Any, list[Named]]:
-    """Return the space and its parameters; None and a parameter a coordinate where it cannot be told or is damaged."""
-    space = recalled(signature)
+def _read(signature: Any, dim: int) -> tuple[Any, list[NamedParameter]]:
+    """Return the space and its parameters.
+
+    None and one parameter a coordinate if the signature is damaged or does not determine the space.
+    """
+    space = from_signature(signature)
     found = [] if space is None or space.dim != dim else list(_parameters(space, "", 0))
     names = [one.name for one in found]
     if not found or len({*names}) < len(names):
-        return None, [Named(f"x{i + 1} (encoded)", slice(i, i + 1)) for i in range(dim)]
+        return None, [NamedParameter(f"x{i + 1} (encoded)", slice(i, i + 1)) for i in range(dim)]
     return space, found
 
 
-def _parameters(space: Any, name: str, start: int) -> Iterator[Named]:
-    """Yield the parameters of a space in the order of their coordinates, without those that are fixed."""
+def _parameters(space: Any, name: str, start: int) -> Iterator[NamedParameter]:
+    """Yield the free parameters of a space in the order of their coordinates."""
     if isinstance(space, Fixed):
         whole = dict(zip(keys_of(space.whole), _names(space.whole, name), strict=True))
         yield from _of(space.inner, [whole[key] for key in space.free], start)
@@ -84,23 +90,25 @@ def _parameters(space: Any, name: str, start: int) -> Iterator[Named]:
         yield from _of(space, _names(space, name), start)
 
 
-def _of(space: Any, names: list[str], start: int) -> Iterator[Named]:
-    """Yield the parameters of a space whose members go by `names`."""
+def _of(space: Any, names: list[str], start: int) -> Iterator[NamedParameter]:
+    """Yield the parameters of a space whose members have these names."""
     if isinstance(space, Space):
         for own, member, part in zip(names, space.members, space.parts, strict=True):
             yield from _parameters(member, own, start + part.start)
     elif isinstance(space, Box):
         for i, own in enumerate(names):
-            yield Named(own, slice(start + i, start + i + 1), space=Float(space.low[i], space.high[i]))
+            yield NamedParameter(own, slice(start + i, start + i + 1), space=Float(space.low[i], space.high[i]))
     else:
         options = (False, True) if isinstance(space, Bool) else getattr(space, "options", None)
         options = () if isinstance(space, Permutation) else options
         words = None if options is None else tuple(map(str, options))
-        yield Named(names[0], slice(start, start + space.dim), bool(getattr(space, "log", False)), words, space)
+        yield NamedParameter(
+            names[0], slice(start, start + space.dim), isinstance(space, (Float, Int)) and space.log, words, space
+        )
 
 
 def _names(space: Any, name: str) -> list[str]:
-    """Return what the members of a space called `name` go by in full."""
+    """Return the full names of the members of a space called `name`."""
     if isinstance(space, Space):
         members = space.names or [i if name else f"x{i}" for i in range(1, len(space.members) + 1)]
         return [_joined(name, own) for own in members]
@@ -110,9 +118,9 @@ def _names(space: Any, name: str) -> list[str]:
 
 
 def _leaves(point: Any, name: str, whole: Collection[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the value of each parameter of a point of plain values, as `_parameters` names them.
+    """Yield the name and the value of each parameter of a point, named as in `_parameters`.
 
-    whole: the names of those whose values are lists.
+    whole: the names of parameters whose values are lists.
     """
     if (name or "x") in whole:
         yield name or "x", point

@@ -1,4 +1,4 @@
-"""Our own spaces as JSON values, and back: what a file has to hold so that it can be read without the program."""
+"""Spaces as JSON values, and spaces from JSON values or signatures."""
 
 import math
 from typing import Any
@@ -6,23 +6,28 @@ from typing import Any
 import numpy as np
 
 from lamcts.spaces.base import Space as AnySpace
-from lamcts.spaces.box import Box, Float
+from lamcts.spaces.box import Box
 from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.finite import Finite
+from lamcts.spaces.fixed import Fixed, keys_of
+from lamcts.spaces.float import Float
 from lamcts.spaces.permutation import Permutation
-from lamcts.spaces.product import Product, Space
+from lamcts.spaces.product import Space
 from lamcts.spaces.values import plain
 
 PLAIN = (str, int, float, bool, type(None))  # exactly these types, finite: they come back from JSON as they were
 
 
-def described(space: AnySpace) -> dict[str, Any] | None:
-    """Return JSON values of which `built` makes an equal space; None where it is not one of ours all through."""
+def to_json(space: AnySpace) -> dict[str, Any] | None:
+    """Return JSON values from which `from_json` makes an equal space.
+
+    None if a part of the space is not one of the package's kinds.
+    """
     kind = type(space)
     if kind is Finite:
         return _table(space)
-    if kind in (Space, Product):
-        members = [described(member) for member in space.members]  # type: ignore[attr-defined]
+    if kind is Space:
+        members = [to_json(member) for member in space.members]
         return None if None in members else {**space.signature(), "members": members}
     values: Any = getattr(space, "options", None) or getattr(space, "items", ())
     if kind in (Choice, Permutation) and not all(map(_comes_back, values)):
@@ -30,11 +35,11 @@ def described(space: AnySpace) -> dict[str, Any] | None:
     return space.signature() if kind in (Box, Float, Int, Bool, Choice, Permutation) else None
 
 
-def built(description: dict[str, Any]) -> Any:
-    """Return the space of a description; KeyError, TypeError or ValueError where it is none."""
+def from_json(description: dict[str, Any]) -> Any:
+    """Return the space of a description; KeyError, TypeError or ValueError if invalid."""
     kind, given = description["kind"], {name: value for name, value in description.items() if name != "kind"}
     if kind == "product":
-        members = [built(member) for member in given["members"]]
+        members = [from_json(member) for member in given["members"]]
         return space_of(given["names"], members, given.get("when"))
     if kind == "finite":
         points = given["points"] if given["dtype"] is None else np.array(given["points"], given["dtype"])
@@ -42,6 +47,40 @@ def built(description: dict[str, Any]) -> Any:
     return {"box": Box, "float": Float, "int": Int, "bool": Bool, "choice": Choice, "permutation": Permutation}[kind](
         **given
     )
+
+
+def from_signature(signature: Any) -> Any:
+    """Return the space of a signature without its rules and keys, which are functions.
+
+    None if the signature does not determine the space: it holds a table's checksum, and options that are not plain
+    values as text.
+    """
+    try:
+        return _recalled(signature)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _recalled(signature: dict[str, Any]) -> Any:
+    kind = signature["kind"]
+    if kind in ("canonical", "valid"):  # the same points with the same codes
+        return _recalled(signature["inner"])
+    if kind == "fixed":
+        whole, values = _recalled(signature["whole"]), signature["values"]
+        return _same(Fixed(whole, {key: values[str(key)] for key in keys_of(whole) if str(key) in values}), signature)
+    if kind == "product":
+        members = [_recalled(member) for member in signature["members"]]
+        return space_of(signature["names"], members, signature.get("when"))
+    values = signature.get("options") or signature.get("items") or ()
+    if kind in ("choice", "permutation") and not all(type(value) in PLAIN for value in values):
+        raise ValueError("expected options that JSON can say")
+    return _same(from_json(signature), signature)
+
+
+def _same(made: Any, signature: dict[str, Any]) -> Any:
+    if made.signature() != signature:
+        raise ValueError("expected the signature of a space")
+    return made
 
 
 def space_of(names: list[str] | None, members: list[Any], when: Any) -> Space:
