@@ -39,9 +39,9 @@ class Int(EncodedSpace):
 
     Notes
     -----
-    One coordinate cannot represent every integer of a very large range. Where `high - low` exceeds 2**50, 2**50 + 1
-    evenly spaced values are used; with `log`, values above 2**40 are rounded to 40 significant bits. `size` still
-    counts every integer.
+    One coordinate cannot represent every integer of a very large range. Where `high - low` exceeds `2**50`,
+    `2**50 + 1` evenly spaced values are used; with `log`, values above `2**40` are rounded to 40 significant bits.
+    `size` still counts every integer.
 
     Examples
     --------

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts.spaces.base import Activity, EncodedSpace, Mask, Space, is_conditional, middle_of, rows_of, unwrapped
+from lamcts.spaces.base import Activity, EncodedSpace, Space, is_conditional, middle_of, rows_of, unwrapped
+from lamcts.spaces.base import Mask as Mask
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.permutation import Permutation, places_of
 from lamcts.types import Floats

@@ -133,13 +133,13 @@ class Space(EncodedSpace):
     @property
     def identity(self) -> Identity | None:
         """The identity of points; None if equality of encodings decides for all members."""
-        return self._together if any(self._identities) else None
+        return self._keys_of_members if any(self._identities) else None
 
     @cached_property
     def _identities(self) -> list[Identity | None]:
         return [identity_of(member) for member in self.members]
 
-    def _together(self, x: Floats) -> Hashable | None:
+    def _keys_of_members(self, x: Floats) -> Hashable | None:
         keys: list[Hashable] = []
         own = self._identities
         active = [True] * len(own) if self.conditions is None else self.conditions.activity(x[None])[0]

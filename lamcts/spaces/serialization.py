@@ -26,7 +26,7 @@ def to_json(space: AnySpace) -> dict[str, Any] | None:
     kind = type(space)
     if kind is Finite:
         return _table(space)
-    if kind is Space:
+    if isinstance(space, Space) and kind is Space:
         members = [to_json(member) for member in space.members]
         return None if None in members else {**space.signature(), "members": members}
     values: Any = getattr(space, "options", None) or getattr(space, "items", ())
@@ -56,20 +56,20 @@ def from_signature(signature: Any) -> Any:
     values as text.
     """
     try:
-        return _recalled(signature)
+        return _from_signature(signature)
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
 
 
-def _recalled(signature: dict[str, Any]) -> Any:
+def _from_signature(signature: dict[str, Any]) -> Any:
     kind = signature["kind"]
     if kind in ("canonical", "valid"):  # the same points with the same codes
-        return _recalled(signature["inner"])
+        return _from_signature(signature["inner"])
     if kind == "fixed":
-        whole, values = _recalled(signature["whole"]), signature["values"]
+        whole, values = _from_signature(signature["whole"]), signature["values"]
         return _same(Fixed(whole, {key: values[str(key)] for key in keys_of(whole) if str(key) in values}), signature)
     if kind == "product":
-        members = [_recalled(member) for member in signature["members"]]
+        members = [_from_signature(member) for member in signature["members"]]
         return space_of(signature["names"], members, signature.get("when"))
     values = signature.get("options") or signature.get("items") or ()
     if kind in ("choice", "permutation") and not all(type(value) in PLAIN for value in values):
