@@ -1,9 +1,7 @@
 """Adapters: spaces with the points and the encoding of another one."""
 
-from typing import Any
-
 from lamcts.spaces.base import EncodedSpace, Mask, Space, middle_of, rows_of, when_of
-from lamcts.types import Floats
+from lamcts.types import Floats, Point
 
 
 class SpaceAdapter(EncodedSpace):
@@ -38,10 +36,10 @@ class SpaceAdapter(EncodedSpace):
     def middle(self) -> Floats:
         return middle_of(self.inner)
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         return self.inner.encode(point)
 
-    def decode(self, x: Floats) -> Any:
+    def decode(self, x: Floats) -> Point:
         return self.inner.decode(x)
 
     def snap(self, x: Floats) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.spaces.values import plain
-from lamcts.types import Floats
+from lamcts.types import Floats, Json, Point
 
 LISTED = 2_000_000  # numbers in a list of all rows of a space: 16 MB
 Mask = NDArray[np.bool_]
@@ -39,14 +39,14 @@ class Space(Protocol):
     def continuous(self) -> Mask:
         """Which coordinates may take every value of [0, 1], [dim]; the others jump between valid values."""
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         """Return the encoding x [dim] of a point.
 
         `decode(encode(point))` gives the point again: exactly where it is discrete, up to rounding where it is
         continuous. Equal points have equal encodings, bit for bit. ValueError names what does not fit.
         """
 
-    def decode(self, x: Floats) -> Any:
+    def decode(self, x: Floats) -> Point:
         """Return the point of `x` [dim] in the user's units: plain Python values, arrays for boxes."""
 
     def snap(self, x: Floats) -> Floats:
@@ -61,7 +61,7 @@ class Space(Protocol):
     def sample(self, n: int, rng: np.random.Generator) -> Floats:
         """Return `n` valid rows drawn uniformly, [n, dim]."""
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         """Return JSON values that two equal spaces share and two different ones do not."""
 
 
@@ -80,7 +80,7 @@ class EncodedSpace:
     """
 
     dim: int
-    when: Mapping[str, Any] | None = None  # conditions on other parameters of the same product
+    when: Mapping[str, object] | None = None  # conditions on other parameters of the same product
     members: tuple[Space, ...] = ()  # of a product
     parts: tuple[slice, ...] = ()  # the coordinates of each member
     conditions: Activity | None = None  # of a product; None: all members are always active
@@ -111,10 +111,10 @@ class EncodedSpace:
         """Whether the space contains a product with conditions (`when`)."""
         return self.conditions is not None or any(map(is_conditional, self.members)) or is_conditional(self.inner)
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         raise NotImplementedError
 
-    def decode(self, x: Floats) -> Any:
+    def decode(self, x: Floats) -> Point:
         raise NotImplementedError
 
     def snap(self, x: Floats) -> Floats:
@@ -123,7 +123,7 @@ class EncodedSpace:
     def spread(self, u: Floats) -> Floats:
         raise NotImplementedError
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         raise NotImplementedError
 
     def rows(self) -> Floats | None:
@@ -134,7 +134,7 @@ class EncodedSpace:
         """Return `n` valid rows drawn uniformly over the points, [n, dim]."""
         return self.spread(rng.random((n, self.dim)))
 
-    def encode_many(self, points: Iterable[Any]) -> Floats:
+    def encode_many(self, points: Iterable[Point]) -> Floats:
         """Return the encodings of `points`, [n, dim]; ValueError gives the number of a point that does not fit."""
         rows = []
         for i, point in enumerate(points):
@@ -148,7 +148,7 @@ class EncodedSpace:
         """Return the points of the rows of `x` [n, dim], in order: a list, for boxes an array [n, dim]."""
         return [self.decode(row) for row in x]
 
-    def _condition(self) -> dict[str, Any]:
+    def _condition(self) -> Json:
         """Return the part of a signature that holds `when`; empty without conditions."""
         return {"when": plain(self.when)} if self.when else {}
 
@@ -201,16 +201,15 @@ def middle_of(space: Space) -> Floats:
     return space.middle if isinstance(space, EncodedSpace) else np.full(space.dim, 0.5)
 
 
-def is_conditional(space: Any) -> bool:
+def is_conditional(space: Space | None) -> bool:
     """Return whether a space contains a product with conditions (`when`)."""
     return isinstance(space, EncodedSpace) and space.conditional
 
 
-def unwrapped(space: Any) -> Any:
+def unwrapped(space: Space) -> Space:
     """Return the space inside all adapters, such as keys and rules."""
-    while isinstance(space, EncodedSpace) and space.inner is not None:
-        space = space.inner
-    return space
+    inner = space.inner if isinstance(space, EncodedSpace) else None
+    return space if inner is None else unwrapped(inner)
 
 
 def distance(x: Floats, z: Floats) -> Floats:

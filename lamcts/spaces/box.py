@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from lamcts.spaces.base import EncodedSpace, Identity, Mask
 from lamcts.spaces.float import COARSE, refuse_bounds
 from lamcts.spaces.values import brief, read_when, steps_between, whole
-from lamcts.types import Floats, array_of
+from lamcts.types import Floats, Json, Point, array_of
 
 SIDES_SHOWN = 4  # bounds of a side in a text: a line holds them
 
@@ -46,7 +46,7 @@ class Box(EncodedSpace):
     size = math.inf
 
     def __init__(
-        self, low: ArrayLike, high: ArrayLike, dim: int | None = None, *, when: Mapping[str, Any] | None = None
+        self, low: ArrayLike, high: ArrayLike, dim: int | None = None, *, when: Mapping[str, object] | None = None
     ) -> None:
         self.when = read_when(when)
         sides = [_sides(low, "low"), _sides(high, "high")]
@@ -80,14 +80,14 @@ class Box(EncodedSpace):
     def continuous(self) -> Mask:
         return np.ones(self.dim, bool)
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         """Return the x [dim] of an array of numbers, or a list of them."""
         values = _numbers(point, f"{self.dim} numbers")
         if values.shape != (self.dim,):
             raise ValueError(f"expected an array of shape ({self.dim},), got shape {values.shape}; pass one point")
         return self._encode(values)
 
-    def encode_many(self, points: Iterable[Any]) -> Floats:
+    def encode_many(self, points: Iterable[Point]) -> Floats:
         values = _numbers(points if isinstance(points, np.ndarray) else list(points), f"rows of {self.dim} numbers")
         if not values.size:
             return np.empty((0, self.dim))
@@ -135,7 +135,7 @@ class Box(EncodedSpace):
     def spread(self, u: Floats) -> Floats:
         return np.clip(u, 0.0, 1.0)
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "box", "low": self.low.tolist(), "high": self.high.tolist()} | self._condition()
 
     def __repr__(self) -> str:

@@ -5,9 +5,9 @@ from typing import Any
 
 from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.base import Space
-from lamcts.types import Floats
+from lamcts.types import Floats, Json, Point
 
-Key = Callable[[Any], Hashable | None]
+Key = Callable[[Point], Hashable | None]
 
 
 class Canonical(SpaceAdapter):
@@ -55,7 +55,7 @@ class Canonical(SpaceAdapter):
             ) from None
         return None if key is None else (key,)
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "canonical", "key": self.name, "inner": self.inner.signature()}
 
     def __repr__(self) -> str:

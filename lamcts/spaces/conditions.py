@@ -15,12 +15,12 @@ import numpy as np
 from lamcts.spaces.base import EncodedSpace, Mask, Space, middle_of, when_of
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import When, brief
-from lamcts.types import Floats
+from lamcts.types import Floats, Json
 
 MOST_STATES = 20_000  # of a count of the points; beyond, an upper bound has to do (untuned)
 
 
-def under(space: Any, when: When | None) -> Any:
+def under(space: Space, when: When | None) -> Space:
     """Return the same space under other conditions."""
     made = copy(space)
     object.__setattr__(made, "when", when)
@@ -101,7 +101,7 @@ class Conditions:
         np.copyto(x, self.middle, where=~self.activity(x)[:, self._owners])
         return x
 
-    def encode(self, point: Mapping[str, Any], encoded: Any) -> Floats:
+    def encode(self, point: Mapping[str, Any], encoded: Callable[[int, Any], Floats]) -> Floats:
         """Return the x [d] of a point; `encoded(i, value)` returns the part of member i."""
         x, active = self.middle[None], np.ones((1, len(self._members)), bool)
         for i in self.order:
@@ -119,7 +119,7 @@ class Conditions:
         result: Floats = x[0]
         return result
 
-    def reduced(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def reduced(self, values: Mapping[str, Any]) -> Json:
         """Return the values of the active parameters; `values` must contain all of them."""
         x, active = self.middle[None], np.ones((1, len(self._members)), bool)
         for i in self.order:
@@ -175,12 +175,12 @@ class Conditions:
         return {i: Parameters(self._members[i]) for i in self._parents}
 
     @cached_property
-    def _rules(self) -> dict[Any, Rule]:
+    def _rules(self) -> dict[tuple[tuple[int, bytes], ...], Rule]:
         """The rules of all conditional members, parents first.
 
         Members with the same conditions share a rule.
         """
-        rules: dict[Any, Rule] = {}
+        rules: dict[tuple[tuple[int, bytes], ...], Rule] = {}
         for i in self.order:
             if asked := [(parent, self._parameters[parent].codes(values)) for parent, values in self._asked[i]]:
                 key = tuple((parent, values.tobytes()) for parent, values in asked)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.spaces.base import EncodedSpace, text_of
-from lamcts.spaces.values import Lookup, brief, flag, is_list, plain, read_when, scalar, whole
-from lamcts.types import Floats
+from lamcts.spaces.values import Lookup, brief, flag, is_list, items_of, plain, read_when, whole
+from lamcts.types import Floats, Json, Point
 
 HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
 FINEST = 2**50  # the most steps s for which rint((k / s) * s) == k is sure in float64: the product is off by < k 2^-51
@@ -55,7 +55,7 @@ class Int(EncodedSpace):
     low: int
     high: int
     log: bool = False
-    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    when: Mapping[str, object] | None = field(default=None, kw_only=True)
 
     dim = 1
     __repr__ = text_of
@@ -79,7 +79,7 @@ class Int(EncodedSpace):
     def size(self) -> float:
         return float(self.high - self.low + 1)
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         value = whole(point, "value")
         if not self.low <= value <= self.high:
             raise ValueError(
@@ -120,7 +120,7 @@ class Int(EncodedSpace):
             return self._x(self._rounded(np.arange(self.low, self.high + 1, dtype=np.float64)[:, None]))
         return np.arange(self.high - self.low + 1)[:, None] / max(self._steps, 1)
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "int", "low": self.low, "high": self.high, "log": bool(self.log)} | self._condition()
 
     @cached_property
@@ -178,7 +178,7 @@ class Bool(EncodedSpace):
     array([1.])
     """
 
-    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    when: Mapping[str, object] | None = field(default=None, kw_only=True)
 
     dim = 1
     size = 2.0
@@ -187,7 +187,7 @@ class Bool(EncodedSpace):
     def __post_init__(self) -> None:
         object.__setattr__(self, "when", read_when(self.when))
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         if not isinstance(point, (bool, np.bool_)):
             raise ValueError(f"expected True or False, got {brief(point)}; pass bool(value)")
         return np.array([float(point)])
@@ -204,7 +204,7 @@ class Bool(EncodedSpace):
     def rows(self) -> Floats:
         return np.array([[0.0], [1.0]])
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "bool"} | self._condition()
 
 
@@ -235,18 +235,17 @@ class Choice(EncodedSpace):
 
     options: tuple[Any, ...]
     ordered: bool = False
-    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    when: Mapping[str, object] | None = field(default=None, kw_only=True)
     _lookup: Lookup = field(init=False, repr=False)
 
     __repr__ = text_of
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "when", read_when(self.when))
-        given: Any = self.options
+        given: object = self.options
         if not is_list(given):
             raise ValueError(f"expected a list of options, got {brief(given)}; pass Choice([...])")
-        # a point holds Python's values, not numpy's
-        options = tuple(given.tolist() if isinstance(given, np.ndarray) else map(scalar, given))
+        options = items_of(given)
         if not options:
             raise ValueError("expected at least one option, got none; add one, or leave the parameter out")
         object.__setattr__(self, "options", options)
@@ -266,7 +265,7 @@ class Choice(EncodedSpace):
         wide = self.dim > 1
         return np.full(self.dim, HOT / self.dim) if wide else super().middle
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         place = self._lookup.find(point)
         if place is None:
             raise ValueError(
@@ -275,7 +274,7 @@ class Choice(EncodedSpace):
         x: Floats = self._rows(np.array([place]))[0]
         return x
 
-    def decode(self, x: Floats) -> Any:
+    def decode(self, x: Floats) -> Point:
         return self.options[int(self._places(np.asarray(x)[None])[0])]
 
     def snap(self, x: Floats) -> Floats:
@@ -287,7 +286,7 @@ class Choice(EncodedSpace):
     def rows(self) -> Floats | None:
         return self._rows(np.arange(len(self.options)))
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "choice", "options": plain(self.options), "ordered": bool(self.ordered)} | self._condition()
 
     def _places(self, x: Floats) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamcts.spaces.base import EncodedSpace
 from lamcts.spaces.values import Lookup, brief, freeze, is_list, plain, read_when
-from lamcts.types import Floats, array_of
+from lamcts.types import Floats, Json, Point, array_of
 
 FEW_COLUMNS = 12  # up to here a k-d tree beat brute force at N = 10,000 and 400,000 uniform rows (2000 queries)
 CHUNK = 2000  # rows of the table, or queries, at a time: a block of distances takes 32 MB
@@ -45,7 +45,7 @@ class Finite(EncodedSpace):
         points: Sequence[Any] | NDArray[Any],
         features: ArrayLike | None = None,
         *,
-        when: Mapping[str, Any] | None = None,
+        when: Mapping[str, object] | None = None,
     ) -> None:
         self.when = read_when(when)
         if not is_list(points):
@@ -77,7 +77,7 @@ class Finite(EncodedSpace):
     def rows(self) -> Floats:
         return self.x
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         try:
             place = self._places.find(point)
         except Exception:  # whatever reading it raises: no row of numbers, where the table's points are
@@ -87,7 +87,7 @@ class Finite(EncodedSpace):
         x: Floats = self.x[place].copy()
         return x
 
-    def decode(self, x: Floats) -> Any:
+    def decode(self, x: Floats) -> Point:
         point = self.points[int(self.nearest(np.asarray(x)[None])[0])]
         return point.copy() if isinstance(point, np.ndarray) else point
 
@@ -122,7 +122,7 @@ class Finite(EncodedSpace):
     def _half_norms(self) -> Floats:
         return np.asarray(np.einsum("nk,nk->n", self.x, self.x) / 2, np.float64)
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         own = {"kind": "finite", "size": len(self.points), "dim": self.dim, "sha256": self._digest}
         return own | self._condition()
 

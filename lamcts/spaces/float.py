@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from lamcts.spaces.base import EncodedSpace, Identity, Mask, text_of
 from lamcts.spaces.discrete import FINEST, Int
 from lamcts.spaces.values import flag, read_when, real, steps_between
-from lamcts.types import Floats
+from lamcts.types import Floats, Json, Point
 
 COARSE = 2**40  # steps from float to float in a range below which different x may well be the same value (untuned)
 NEAR = 1e-6  # of a step: by so little a value may miss its step, as sums of floats do (untuned)
@@ -81,7 +80,7 @@ class Float(EncodedSpace):
     high: float
     log: bool = False
     step: float | None = field(default=None, kw_only=True)
-    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    when: Mapping[str, object] | None = field(default=None, kw_only=True)
     _steps: StepGrid | None = field(default=None, init=False, repr=False)
 
     dim = 1
@@ -119,7 +118,7 @@ class Float(EncodedSpace):
     def continuous(self) -> Mask:
         return np.array([self._steps is None])
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         value = real(point, "value")
         if self._steps is not None:
             return self._steps.grid.encode(self._steps.number(value))
@@ -160,7 +159,7 @@ class Float(EncodedSpace):
     def rows(self) -> Floats | None:
         return None if self._steps is None else self._steps.grid.rows()
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         own = {"kind": "float", "low": self.low, "high": self.high, "log": bool(self.log)}
         return own | ({} if self.step is None else {"step": self.step}) | self._condition()
 

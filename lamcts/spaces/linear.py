@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.spaces.base import Space
-from lamcts.types import Floats
+from lamcts.types import Floats, Point
 
 ROUNDING = 1e-9  # of a bound, or of 1: sums of floats that are equal on paper differ by less
 STRAIGHT = 1e-12  # of the largest coordinate: by so much rounding lets a space that is no more than scaled seem bent
@@ -22,7 +22,7 @@ class Within:
     low: tuple[float, ...]
     high: tuple[float, ...]
 
-    def __call__(self, point: Any) -> bool:
+    def __call__(self, point: Point) -> bool:
         matrix, low, high = self._roomy
         values = matrix @ np.asarray(point, float).ravel()
         return bool((values >= low).all() and (values <= high).all())

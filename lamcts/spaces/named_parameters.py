@@ -6,17 +6,17 @@ encoded coordinates in [0, 1] are shown. Letters: n rows, d coordinates, p param
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from lamcts.spaces.base import Space as AnySpace
 from lamcts.spaces.box import Box
-from lamcts.spaces.discrete import Bool, Int
+from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.fixed import Fixed, keys_of
 from lamcts.spaces.float import Float
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 from lamcts.spaces.serialization import from_signature
 from lamcts.spaces.values import plain
-from lamcts.types import Floats
+from lamcts.types import Floats, Point
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class NamedParameter:
     part: slice
     log: bool = False
     options: tuple[str, ...] | None = None
-    space: Any = None
+    space: AnySpace | None = None
 
 
 class NamedParameters:
     """The parameters of the space with this `signature`, in rows of `dim` coordinates."""
 
-    def __init__(self, signature: Any, dim: int) -> None:
+    def __init__(self, signature: object, dim: int) -> None:
         self._space, self.parameters = _read(signature, dim)
         self.known = self._space is not None  # else coordinates stand for parameters
 
@@ -45,7 +45,7 @@ class NamedParameters:
     def names(self) -> list[str]:
         return [parameter.name for parameter in self.parameters]
 
-    def values(self, x: Floats) -> list[list[Any]]:
+    def values(self, x: Floats) -> list[list[object]]:
         """Return the values of each parameter in rows `x` [n, d]: p lists of n.
 
         None where the parameter is inactive.
@@ -56,7 +56,7 @@ class NamedParameters:
         leaves = [dict(_leaves(plain(self._space.decode(row)), "", whole)) for row in x]
         return [[_shown(leaf.get(one.name), one) for leaf in leaves] for one in self.parameters]
 
-    def along(self, i: int, coordinates: Floats) -> list[Any]:
+    def along(self, i: int, coordinates: Floats) -> list[object]:
         """Return the values of parameter `i` at its own coordinates [g, w]."""
         one = self.parameters[i]
         if one.space is None:
@@ -64,11 +64,11 @@ class NamedParameters:
         return [_shown(plain(one.space.decode(row)), one) for row in coordinates]
 
 
-def _shown(value: Any, parameter: NamedParameter) -> Any:
+def _shown(value: object, parameter: NamedParameter) -> object:
     return str(value) if parameter.options is not None and value is not None else value
 
 
-def _read(signature: Any, dim: int) -> tuple[Any, list[NamedParameter]]:
+def _read(signature: object, dim: int) -> tuple[AnySpace | None, list[NamedParameter]]:
     """Return the space and its parameters.
 
     None and one parameter a coordinate if the signature is damaged or does not determine the space.
@@ -81,7 +81,7 @@ def _read(signature: Any, dim: int) -> tuple[Any, list[NamedParameter]]:
     return space, found
 
 
-def _parameters(space: Any, name: str, start: int) -> Iterator[NamedParameter]:
+def _parameters(space: AnySpace, name: str, start: int) -> Iterator[NamedParameter]:
     """Yield the free parameters of a space in the order of their coordinates."""
     if isinstance(space, Fixed):
         whole = dict(zip(keys_of(space.whole), _names(space.whole, name), strict=True))
@@ -90,7 +90,7 @@ def _parameters(space: Any, name: str, start: int) -> Iterator[NamedParameter]:
         yield from _of(space, _names(space, name), start)
 
 
-def _of(space: Any, names: list[str], start: int) -> Iterator[NamedParameter]:
+def _of(space: AnySpace, names: list[str], start: int) -> Iterator[NamedParameter]:
     """Yield the parameters of a space whose members have these names."""
     if isinstance(space, Space):
         for own, member, part in zip(names, space.members, space.parts, strict=True):
@@ -99,15 +99,18 @@ def _of(space: Any, names: list[str], start: int) -> Iterator[NamedParameter]:
         for i, own in enumerate(names):
             yield NamedParameter(own, slice(start + i, start + i + 1), space=Float(space.low[i], space.high[i]))
     else:
-        options = (False, True) if isinstance(space, Bool) else getattr(space, "options", None)
-        options = () if isinstance(space, Permutation) else options
-        words = None if options is None else tuple(map(str, options))
-        yield NamedParameter(
-            names[0], slice(start, start + space.dim), isinstance(space, (Float, Int)) and space.log, words, space
-        )
+        log = isinstance(space, (Float, Int)) and space.log
+        yield NamedParameter(names[0], slice(start, start + space.dim), log, _options(space), space)
 
 
-def _names(space: Any, name: str) -> list[str]:
+def _options(space: AnySpace) -> tuple[str, ...] | None:
+    """Return the options of a category as text; none of a permutation, None for numbers."""
+    if isinstance(space, Choice):
+        return tuple(map(str, space.options))
+    return ("False", "True") if isinstance(space, Bool) else () if isinstance(space, Permutation) else None
+
+
+def _names(space: AnySpace, name: str) -> list[str]:
     """Return the full names of the members of a space called `name`."""
     if isinstance(space, Space):
         members = space.names or [i if name else f"x{i}" for i in range(1, len(space.members) + 1)]
@@ -117,7 +120,7 @@ def _names(space: Any, name: str) -> list[str]:
     return [name or "x"]
 
 
-def _leaves(point: Any, name: str, whole: Collection[str]) -> Iterator[tuple[str, Any]]:
+def _leaves(point: Point, name: str, whole: Collection[str]) -> Iterator[tuple[str, object]]:
     """Yield the name and the value of each parameter of a point, named as in `_parameters`.
 
     whole: the names of parameters whose values are lists.
@@ -134,5 +137,5 @@ def _leaves(point: Any, name: str, whole: Collection[str]) -> Iterator[tuple[str
         yield name or "x", point
 
 
-def _joined(name: str, own: Any) -> str:
+def _joined(name: str, own: object) -> str:
     return f"{name}.{own}" if name else str(own)

@@ -6,7 +6,7 @@ of a category, the coordinate in [0, 1] of any other parameter.
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -227,7 +227,7 @@ def _all_active(rules: Iterable[_Activity], z: Floats) -> Mask:
     return result
 
 
-def _read(space: Any) -> tuple[list[_Parameter], list[_Activity]]:
+def _read(space: Space) -> tuple[list[_Parameter], list[_Activity]]:
     """Return the parameters of a space in encoding order, and the rules of their activity."""
     space = unwrapped(space)
     if isinstance(space, EncodedSpace) and space.members:
@@ -263,7 +263,7 @@ def _shifted(part: slice, by: int) -> slice:
     return slice(part.start + by, part.stop + by)
 
 
-def _single(space: Any) -> Iterator[_Parameter]:
+def _single(space: Space) -> Iterator[_Parameter]:
     """Yield the parameters of a space without members."""
     if isinstance(space, Finite):
         for column in range(space.dim):

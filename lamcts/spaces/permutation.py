@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.spaces.base import LISTED, EncodedSpace, text_of
-from lamcts.spaces.values import Lookup, brief, is_list, plain, read_when, scalar
-from lamcts.types import Floats
+from lamcts.spaces.values import Lookup, brief, is_list, items_of, plain, read_when, scalar
+from lamcts.types import Floats, Json, Point
 
 LARGEST = 170  # items whose orders a float can count
 MOST_NEIGHBOURS = 600  # of an order; of more, some drawn at random (untuned: the neighbours of 18 items)
@@ -49,17 +49,17 @@ class Permutation(EncodedSpace):
     """
 
     items: tuple[Any, ...]
-    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    when: Mapping[str, object] | None = field(default=None, kw_only=True)
     _lookup: Lookup = field(init=False, repr=False)
 
     __repr__ = text_of
 
-    def __init__(self, items: int | Sequence[Any], *, when: Mapping[str, Any] | None = None) -> None:
-        given: Any = scalar(items)
+    def __init__(self, items: int | Sequence[Any], *, when: Mapping[str, object] | None = None) -> None:
+        given: object = scalar(items)
         given = range(given) if isinstance(given, int) and not isinstance(given, bool) else given
         if not is_list(given):
             raise ValueError(f"expected a list of items, or their number, got {brief(given)}; pass Permutation([...])")
-        kept = tuple(given.tolist() if isinstance(given, np.ndarray) else map(scalar, given))
+        kept = items_of(given)
         if not kept:
             raise ValueError("expected at least one item, got none; add some, or leave the parameter out")
         for name, value in (("items", kept), ("when", read_when(when)), ("_lookup", Lookup(kept))):
@@ -73,7 +73,7 @@ class Permutation(EncodedSpace):
     def size(self) -> float:
         return float(math.factorial(self.dim)) if self.dim <= LARGEST else math.inf
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         n = self.dim
         if not is_list(point) or len(point) != n:
             raise ValueError(f"expected a list of {n} items, got {brief(point)}; pass each of them once")
@@ -100,7 +100,7 @@ class Permutation(EncodedSpace):
             return None
         return places_of(np.array(list(permutations(range(self.dim)))))
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "permutation", "items": plain(self.items)} | self._condition()
 
     @cached_property

@@ -12,7 +12,7 @@ from lamcts.spaces import base
 from lamcts.spaces.base import LISTED, EncodedSpace, Identity, Mask, identity_of, middle_of, rows_of
 from lamcts.spaces.conditions import Conditions, conditions_of
 from lamcts.spaces.values import brief, is_list, read_when
-from lamcts.types import Floats
+from lamcts.types import Floats, Json, Point
 
 
 class Space(EncodedSpace):
@@ -45,7 +45,7 @@ class Space(EncodedSpace):
         self,
         members: Mapping[str, base.Space] | Sequence[base.Space],
         *,
-        when: Mapping[str, Any] | None = None,
+        when: Mapping[str, object] | None = None,
     ) -> None:
         self.when = read_when(when)
         given: Any = members
@@ -93,7 +93,7 @@ class Space(EncodedSpace):
     def continuous(self) -> Mask:
         return np.concatenate([member.continuous for member in self.members])
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         values = self._values(point)
         if self.conditions is not None:
             return self.conditions.encode(point, self._encoded)
@@ -109,7 +109,7 @@ class Space(EncodedSpace):
         except ValueError as error:
             raise ValueError(f"{self._label(i)}: {error}") from None
 
-    def decode(self, x: Floats) -> Any:
+    def decode(self, x: Floats) -> Point:
         if self.conditions is not None and self.names is not None:
             active = self.conditions.activity_of(np.asarray(x, np.float64)[None])[0]
             there = zip(self.names, self.members, self.parts, active, strict=True)
@@ -162,7 +162,7 @@ class Space(EncodedSpace):
         places = np.indices([len(rows) for rows in listed]).reshape(len(members), -1)
         return np.hstack([rows[i] for rows, i in zip(listed, places, strict=True)])
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         names = None if self.names is None else list(self.names)
         members = [member.signature() for member in self.members]
         return {"kind": "product", "names": names, "members": members} | self._condition()
@@ -173,7 +173,7 @@ class Space(EncodedSpace):
         pairs = zip(self.names, self.members, strict=True)
         return f"Space({{{', '.join(f'{name!r}: {member!r}' for name, member in pairs)}}}{self._ending()})"
 
-    def _values(self, point: Any) -> list[Any]:
+    def _values(self, point: Point) -> list[Any]:
         """Return the members' points, in order."""
         if self.names is not None:
             if not isinstance(point, Mapping):

@@ -1,6 +1,7 @@
 """Spaces as JSON values, and spaces from JSON values or signatures."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,28 +15,37 @@ from lamcts.spaces.float import Float
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 from lamcts.spaces.values import plain
+from lamcts.types import Json
 
+KINDS: dict[str, Callable[..., AnySpace]] = {
+    "box": Box,
+    "float": Float,
+    "int": Int,
+    "bool": Bool,
+    "choice": Choice,
+    "permutation": Permutation,
+}
 PLAIN = (str, int, float, bool, type(None))  # exactly these types, finite: they come back from JSON as they were
 
 
-def to_json(space: AnySpace) -> dict[str, Any] | None:
+def to_json(space: AnySpace) -> Json | None:
     """Return JSON values from which `from_json` makes an equal space.
 
     None if a part of the space is not one of the package's kinds.
     """
     kind = type(space)
-    if kind is Finite:
+    if isinstance(space, Finite) and kind is Finite:
         return _table(space)
     if isinstance(space, Space) and kind is Space:
         members = [to_json(member) for member in space.members]
         return None if None in members else {**space.signature(), "members": members}
-    values: Any = getattr(space, "options", None) or getattr(space, "items", ())
-    if kind in (Choice, Permutation) and not all(map(_comes_back, values)):
+    values = space.options if isinstance(space, Choice) else space.items if isinstance(space, Permutation) else ()
+    if not all(map(_comes_back, values)):
         return None
     return space.signature() if kind in (Box, Float, Int, Bool, Choice, Permutation) else None
 
 
-def from_json(description: dict[str, Any]) -> Any:
+def from_json(description: Json) -> AnySpace:
     """Return the space of a description; KeyError, TypeError or ValueError if invalid."""
     kind, given = description["kind"], {name: value for name, value in description.items() if name != "kind"}
     if kind == "product":
@@ -44,12 +54,10 @@ def from_json(description: dict[str, Any]) -> Any:
     if kind == "finite":
         points = given["points"] if given["dtype"] is None else np.array(given["points"], given["dtype"])
         return Finite(points, features=given["features"], when=given.get("when"))
-    return {"box": Box, "float": Float, "int": Int, "bool": Bool, "choice": Choice, "permutation": Permutation}[kind](
-        **given
-    )
+    return KINDS[kind](**given)
 
 
-def from_signature(signature: Any) -> Any:
+def from_signature(signature: Any) -> AnySpace | None:
     """Return the space of a signature without its rules and keys, which are functions.
 
     None if the signature does not determine the space: it holds a table's checksum, and options that are not plain
@@ -61,7 +69,7 @@ def from_signature(signature: Any) -> Any:
         return None
 
 
-def _from_signature(signature: dict[str, Any]) -> Any:
+def _from_signature(signature: Json) -> AnySpace:
     kind = signature["kind"]
     if kind in ("canonical", "valid"):  # the same points with the same codes
         return _from_signature(signature["inner"])
@@ -77,18 +85,18 @@ def _from_signature(signature: dict[str, Any]) -> Any:
     return _same(from_json(signature), signature)
 
 
-def _same(made: Any, signature: dict[str, Any]) -> Any:
+def _same(made: AnySpace, signature: Json) -> AnySpace:
     if made.signature() != signature:
         raise ValueError("expected the signature of a space")
     return made
 
 
-def space_of(names: list[str] | None, members: list[Any], when: Any) -> Space:
+def space_of(names: list[str] | None, members: list[AnySpace], when: Json | None) -> Space:
     """Return the `Space` of members, by name where they have names."""
     return Space(members if names is None else dict(zip(names, members, strict=True)), when=when)
 
 
-def _table(space: Any) -> dict[str, Any] | None:
+def _table(space: Finite) -> Json | None:
     points, dtype = space.points, None
     if isinstance(points, np.ndarray):
         if points.dtype.kind not in "iufb" or not np.isfinite(points).all():
@@ -101,5 +109,5 @@ def _table(space: Any) -> dict[str, Any] | None:
     )
 
 
-def _comes_back(value: Any) -> bool:
+def _comes_back(value: object) -> bool:
     return type(value) in PLAIN and (not isinstance(value, float) or math.isfinite(value))

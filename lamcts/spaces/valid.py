@@ -11,9 +11,9 @@ from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.base import Space, identity_of, rows_of
 from lamcts.spaces.hit_and_run import HitAndRun
 from lamcts.spaces.linear import Polytope, Within, polytope
-from lamcts.types import Floats
+from lamcts.types import Floats, Json, Point
 
-Rule = Callable[[Any], Any]
+Rule = Callable[[Point], object]
 DRAWS, FIRST_DRAWS = 20_000, 64  # looks for a valid point: one in two thousand is then found all but surely (untuned)
 TRIES = 64  # draws in place of one that is not valid: enough where one in twenty is, and a millisecond (untuned)
 FEW = 20  # valid ones among so many draws, or less: walks, some hundred looks a point, are cheaper then
@@ -55,7 +55,7 @@ class Valid(SpaceAdapter):
     """
 
     def __init__(
-        self, inner: Space, rule: Rule | Iterable[Rule], name: str | None = None, known: Iterable[Any] = ()
+        self, inner: Space, rule: Rule | Iterable[Rule], name: str | None = None, known: Iterable[Point] = ()
     ) -> None:
         super().__init__(inner)
         rules = (rule,) if callable(rule) else tuple(rule) if isinstance(rule, Iterable) else ()
@@ -66,7 +66,7 @@ class Valid(SpaceAdapter):
         self.name = name or ", ".join(_name(each) for each in rules)
         self._given = np.array([inner.encode(point) for point in known]).reshape(-1, inner.dim)
 
-    def holds(self, point: Any) -> bool:
+    def holds(self, point: Point) -> bool:
         """Return whether a point is valid."""
         return all(bool(rule(point)) for rule in self.rules)
 
@@ -193,7 +193,7 @@ class Valid(SpaceAdapter):
                     return np.asarray(x)[None]
         return np.empty((0, self.dim))
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "valid", "rule": self.name, "inner": self.inner.signature()}
 
     def __repr__(self) -> str:

@@ -5,16 +5,18 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import Enum
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, SupportsFloat, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.text import safe_repr, shortened
 
-When = Mapping[str, tuple[Any, ...]]
+When = Mapping[str, tuple[Any, ...]]  # the allowed values of other parameters, by name
+List = Sequence[Any] | NDArray[Any]
 
 
-def real(value: Any, name: str) -> float:
+def real(value: object, name: str) -> float:
     """Return `value` as a finite float; ValueError reports what `name` got instead."""
     value = scalar(value)
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -36,14 +38,14 @@ def _place(value: float) -> int:
     return -place if value < 0 else place
 
 
-def flag(value: Any, name: str) -> bool:
+def flag(value: object, name: str) -> bool:
     """Return `value` as a bool; ValueError reports what `name` got instead."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name}: expected True or False, got {brief(value)}")
     return bool(value)
 
 
-def whole(value: Any, name: str, cure: str = "pass an int, or use Float for fractions") -> int:
+def whole(value: object, name: str, cure: str = "pass an int, or use Float for fractions") -> int:
     """Return `value` as an int, also if it is a float such as 32.0.
 
     ValueError reports what `name` got instead.
@@ -57,7 +59,7 @@ def whole(value: Any, name: str, cure: str = "pass an int, or use Float for frac
     raise ValueError(f"{name}: expected a whole number, got {brief(value)}; {cure}")
 
 
-def _float(value: Any) -> float:
+def _float(value: SupportsFloat) -> float:
     """Return a real number as a float, nan if it cannot be converted."""
     try:
         return float(value)
@@ -65,14 +67,19 @@ def _float(value: Any) -> float:
         return math.nan
 
 
-def is_list(value: Any) -> bool:
+def is_list(value: object) -> TypeGuard[List]:
     """Return whether `value` is an ordered collection: list, tuple, range, array."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
-def read_when(given: Any) -> When | None:
+def items_of(values: List) -> tuple[Any, ...]:
+    """Return the items of a list as values of Python; those of numpy become ints, floats and texts."""
+    return tuple(values.tolist() if isinstance(values, np.ndarray) else map(scalar, values))
+
+
+def read_when(given: object) -> When | None:
     """Return conditions as tuples of allowed values by name; ValueError if invalid."""
     if given is None:
         return None
@@ -85,18 +92,16 @@ def read_when(given: Any) -> When | None:
     return found
 
 
-def _values(given: Any) -> tuple[Any, ...]:
-    if not is_list(given):
-        return (scalar(given),)
-    return tuple(given.tolist() if isinstance(given, np.ndarray) else map(scalar, given))
+def _values(given: object) -> tuple[Any, ...]:
+    return items_of(given) if is_list(given) else (scalar(given),)
 
 
-def brief(value: Any) -> str:
+def brief(value: object) -> str:
     """Return the repr of `value`, cut to a length that fits into a message."""
     return shortened(re.sub(r"\s+", " ", safe_repr(value)))
 
 
-def freeze(value: Any) -> Hashable:
+def freeze(value: object) -> Hashable:
     """Return a key that equal values share.
 
     Unlike `==` it distinguishes True from 1; a list equals a tuple or an array. TypeError if the value, or a part of
@@ -118,7 +123,7 @@ def freeze(value: Any) -> Hashable:
     return key
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return `value` as JSON; other values become a text that is the same in every process."""
     value = scalar(value)
     if value is None or (isinstance(value, (bool, int, str)) and not isinstance(value, Enum)):
@@ -140,11 +145,11 @@ class Lookup:
     Items that cannot be hashed are compared one by one.
     """
 
-    def __init__(self, items: Sequence[Any], key: Callable[[Any], Hashable] = freeze) -> None:
+    def __init__(self, items: Sequence[object], key: Callable[[Any], Hashable] = freeze) -> None:
         """Index the items; ValueError names the first item that occurs twice."""
         self._key = key
         self._places: dict[Hashable, int] = {}
-        self._rest: list[tuple[int, Any]] = []
+        self._rest: list[tuple[int, object]] = []
         for i, item in enumerate(items):
             first = self.find(item)
             if first is not None:
@@ -156,7 +161,7 @@ class Lookup:
             except TypeError:
                 self._rest.append((i, item))
 
-    def find(self, item: Any) -> int | None:
+    def find(self, item: object) -> int | None:
         """Return the position of the equal item, or None."""
         try:
             return self._places.get(self._key(item))
@@ -164,7 +169,7 @@ class Lookup:
             return next((i for i, other in self._rest if item is other or _equal(item, other)), None)
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: object, b: object) -> bool:
     return type(a) is type(b) and bool(np.all(a == b))
 
 
