@@ -103,7 +103,7 @@ ALLOWED_WORDS: dict[str, str] = {
     "leader": ". study",
     "learner": "study",
     "led": "samplers",
-    "mapped": "integrations neural",
+    "mapped": "neural",
     "nobody": "objectives",
     "on_the_way": "journal report study",
     "one_number": "samplers",

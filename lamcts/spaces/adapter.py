@@ -15,7 +15,7 @@ class SpaceAdapter(EncodedSpace):
     def __init__(self, inner: Space) -> None:
         if not isinstance(inner, Space) or isinstance(inner, type):
             own, got = type(self).__name__, type(inner).__name__
-            raise ValueError(f"{own}: expected a space, got {got}; pass Space({{...}}) or such")
+            raise ValueError(f"{own}: expected a space, got {got}; pass Space({{...}}), for example")
         self.inner, self.dim = inner, inner.dim
         self.when = when_of(inner) or None
 

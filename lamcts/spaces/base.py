@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lamcts.spaces.values import plain
 from lamcts.types import Floats, Json, Point
 
-LISTED = 2_000_000  # numbers in a list of all rows of a space: 16 MB
+LISTED = 2_000_000  # numbers in the list of all rows of a space, 16 MB
 Mask = NDArray[np.bool_]
 Identity = Callable[[Floats], Hashable | None]
 

@@ -66,11 +66,9 @@ def _name(key: Key, given: Any) -> str:
     """Return the name of a key; ValueError if two different keys could share it."""
     if given is not None:
         if not isinstance(given, str) or not given:
-            raise ValueError(
-                f"Canonical: expected a name of at least one letter, got {given!r}; pass name='cell' or such"
-            )
+            raise ValueError(f"Canonical: expected a name of at least one letter, got {given!r}; pass name='cell'")
         return given
     name: str = getattr(key, "__qualname__", "<none>")
     if name.endswith(">"):  # a lambda's, or none at all
-        raise ValueError(f"Canonical: expected a name for {key!r}, which has none of its own; pass name='cell' or such")
+        raise ValueError(f"Canonical: expected a function with a name, got {key!r}; pass name='cell'")
     return name

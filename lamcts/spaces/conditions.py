@@ -17,7 +17,7 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import When, brief
 from lamcts.types import Floats, Json
 
-MOST_STATES = 20_000  # of a count of the points; beyond, an upper bound has to do (untuned)
+MOST_STATES = 20_000  # in the count of the points; with more, `size` is an upper bound (untuned)
 
 
 def under(space: Space, when: When | None) -> Space:

@@ -18,10 +18,10 @@ from lamcts.types import Floats, Json, Point
 
 HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
 FINEST = 2**50  # the most steps s for which rint((k / s) * s) == k is sure in float64: the product is off by < k 2^-51
-HELD = 2**1000  # largest bound of an Int: a float holds it, and sums and differences of two
+HELD = 2**1000  # largest bound of an Int: floats hold it, and sums and differences of two bounds
 BITS = 40  # significant bits of a log Int: exp(log(v)) is off by < 44 roundings, far below half of 2^-40
-LISTED_VALUES = 20_000  # of an integer, most that are listed (untuned)
-LARGEST = 2**63  # largest log Int: bounds the error of exp above, and holds every integer of SQLite and numpy
+LISTED_VALUES = 20_000  # of an integer, to list all (untuned)
+LARGEST_LOG = 2**63  # of a log Int: bounds the error of exp above, and holds every integer of SQLite and numpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Int(EncodedSpace):
         bounds = f"low={self.low}, high={self.high}"
         if self.low > self.high:
             raise ValueError(f"expected low <= high, got {bounds}; swap the bounds")
-        if self.log and not (1 <= self.low <= 2 ** (BITS - 1) and self.high <= LARGEST):
+        if self.log and not (1 <= self.low <= 2 ** (BITS - 1) and self.high <= LARGEST_LOG):
             raise ValueError(
                 f"expected 1 <= low <= 2**39, high <= 2**63 where log=True, got {bounds}; leave log out, or use Float"
             )

@@ -9,12 +9,12 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.permutation import neighbours_of, random_neighbours
 from lamcts.types import Floats, Rows
 
-EVERY = 32  # levels of an ordered parameter up to which all are tried; of more, those 1, 2, 4, ... steps away (untuned)
-LISTED, SOME = 256, 64  # options of a category up to which all are tried, and how many are drawn of more (untuned)
-STEPS = (0.3, 0.1, 0.03, 0.01)  # deviations of the steps of a real number, as shares of its range (untuned)
-WIDER = 2.0 ** np.arange(8)  # times the step of a number with too many levels to list, until it moves (untuned)
-ENTERED = 8  # draws of what a move makes active (untuned)
-NEAREST = 32  # rows of a table that count as neighbours where few differ in one column (untuned)
+EVERY = 32  # levels of an ordered parameter to try all; with more, those 1, 2, 4, ... steps away (untuned)
+MOST_OPTIONS, DRAWN_OPTIONS = 256, 64  # options of a category to try all; random options of larger ones (untuned)
+STEPS = (0.3, 0.1, 0.03, 0.01)  # standard deviations of steps of a real number, as shares of its range (untuned)
+WIDER = 2.0 ** np.arange(8)  # factors of the step of a number with too many levels, until it changes (untuned)
+ENTERED = 8  # random values of parameters that a move activates (untuned)
+NEAREST = 32  # neighbours of a table's row, filled up with near rows (untuned)
 
 
 def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator, known: Floats | None = None) -> Floats:
@@ -70,7 +70,7 @@ def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves
 def is_long(parameters: Parameters, i: int) -> bool:
     """Return whether parameter `i` is a category with too many options to try all."""
     levels = parameters.levels[i]
-    return levels is not None and bool(parameters.categorical[i]) and len(levels) > LISTED
+    return levels is not None and bool(parameters.categorical[i]) and len(levels) > MOST_OPTIONS
 
 
 def _others(parameters: Parameters, i: int, z: Floats, known: Floats, rng: np.random.Generator) -> tuple[slice, Floats]:
@@ -86,7 +86,7 @@ def _others(parameters: Parameters, i: int, z: Floats, known: Floats, rng: np.ra
         reached = parameters.valid(i, _reflected(value + rng.standard_normal(len(STEPS)) * STEPS))
         others = np.unique(reached[reached != value])
     elif is_long(parameters, i):
-        some = np.union1d(levels[rng.integers(0, len(levels), SOME)], known[:, i])
+        some = np.union1d(levels[rng.integers(0, len(levels), DRAWN_OPTIONS)], known[:, i])
         others = some[some != value]
     elif parameters.categorical[i] or len(levels) <= EVERY:
         others = levels[levels != value]

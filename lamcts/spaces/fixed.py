@@ -16,7 +16,7 @@ from lamcts.spaces.product import Space
 from lamcts.spaces.values import When, brief, plain
 from lamcts.types import Floats, Json, Point
 
-ROUNDING = 1e-12  # of a range: a value that went through a code and back is the same
+ROUNDING = 1e-12  # of a range: the tolerance of a value that was encoded and decoded
 Key = str | int  # the name of a parameter, or its number from 0
 Whole = Space | Box
 

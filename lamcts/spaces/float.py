@@ -13,8 +13,8 @@ from lamcts.spaces.discrete import FINEST, Int
 from lamcts.spaces.values import flag, read_when, real, steps_between
 from lamcts.types import Floats, Json, Point
 
-COARSE = 2**40  # steps from float to float in a range below which different x may well be the same value (untuned)
-NEAR = 1e-6  # of a step: by so little a value may miss its step, as sums of floats do (untuned)
+COARSE = 2**40  # floats in a range; with fewer, different x may decode to the same value (untuned)
+NEAR = 1e-6  # of a step: the tolerance of a value on the grid, for sums of floats (untuned)
 
 
 class StepGrid:

@@ -13,11 +13,11 @@ import numpy as np
 from lamcts.spaces.base import Space
 from lamcts.types import Floats
 
-KNOWN = 64  # points that others are reached from (untuned)
-SWEEPS = 60  # moves of each of them before any is drawn: from one point along a band of 1e-4 takes some 40
-MOVES = 8  # from one of them to a draw (untuned)
-CUTS = 60  # of one line: by then it is some 2^-60 long, and the walk stays where it is
-ALONG, JUMP = 0.5, 0.3  # chance that a line is that of two others; that a move gives one discrete parameter any value
+KNOWN = 64  # points inside that walks start from (untuned)
+SWEEPS = 60  # moves of each of these points before any draw; one along a band of width 1e-4 needs some 40
+MOVES = 8  # from such a point to a draw (untuned)
+CUTS = 60  # of a line, whose length is then some 2^-60; the walk stays
+ALONG, JUMP = 0.5, 0.3  # chance of a difference of two points as direction; of a random value of a discrete parameter
 
 
 class HitAndRun:

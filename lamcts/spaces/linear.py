@@ -10,8 +10,8 @@ import numpy as np
 from lamcts.spaces.base import Space
 from lamcts.types import Floats, Point
 
-ROUNDING = 1e-9  # of a bound, or of 1: sums of floats that are equal on paper differ by less
-STRAIGHT = 1e-12  # of the largest coordinate: by so much rounding lets a space that is no more than scaled seem bent
+TOLERANCE = 1e-9  # of a bound, or of 1: the difference of sums of floats that are equal on paper
+STRAIGHT = 1e-12  # of the largest coordinate: the error of a linear encoding by rounding
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Within:
     def _roomy(self) -> tuple[Floats, Floats, Floats]:
         """The matrix, and the bounds with a tolerance for rounding."""
         low, high = np.array(self.low), np.array(self.high)
-        room = ROUNDING * np.maximum(1.0, np.abs(np.where(np.isfinite(low), low, high)))
+        room = TOLERANCE * np.maximum(1.0, np.abs(np.where(np.isfinite(low), low, high)))
         return np.array(self.matrix), low - room, high + room
 
 
@@ -62,7 +62,7 @@ def polytope(space: Space, rules: Sequence[Within]) -> Polytope | None:
     back = np.linalg.pinv(matrix[equal])  # the programme keeps equalities to 1e-7 only
     centre = np.clip(centre - back @ (matrix[equal] @ centre - low[equal]), 0.0, 1.0)
     _, size, axes = np.linalg.svd(np.vstack([matrix[equal], np.zeros((1, space.dim))]))
-    rank = np.count_nonzero(size > ROUNDING * size.max(initial=0.0))
+    rank = np.count_nonzero(size > TOLERANCE * size.max(initial=0.0))
     return Polytope(centre, axes[rank:].T)
 
 

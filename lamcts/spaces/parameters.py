@@ -16,7 +16,7 @@ from lamcts.spaces.finite import Finite
 from lamcts.spaces.permutation import Permutation, places_of
 from lamcts.types import Floats
 
-FEW = 20  # parameters, constants apart (untuned: 12 were looked at; in many more dimensions trust regions do better)
+FEW_PARAMETERS = 20  # non-constant (untuned: measured with 12; with many more, trust regions are better)
 
 
 class TableColumns(NamedTuple):
@@ -111,8 +111,8 @@ class Parameters:
 
     @property
     def partly_discrete(self) -> bool:
-        """Whether at most FEW parameters vary, and some but not most are discrete."""
-        few = int(np.count_nonzero(self.non_constant)) <= FEW
+        """Whether at most FEW_PARAMETERS parameters vary, and some but not most are discrete."""
+        few = int(np.count_nonzero(self.non_constant)) <= FEW_PARAMETERS
         return few and not self.mostly_discrete and bool((~self.continuous & self.non_constant).any())
 
     def codes(self, x: Floats) -> Floats:

@@ -17,8 +17,8 @@ from lamcts.spaces.base import LISTED, EncodedSpace, text_of
 from lamcts.spaces.values import Lookup, brief, is_list, items_of, plain, read_when, scalar
 from lamcts.types import Floats, Json, Point
 
-LARGEST = 170  # items whose orders a float can count
-MOST_NEIGHBOURS = 600  # of an order; of more, some drawn at random (untuned: the neighbours of 18 items)
+MOST_COUNTED = 170  # items whose permutations a float can count
+MOST_NEIGHBOURS = 600  # of a permutation; of more, a random subset (untuned: the neighbours of 18 items)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Permutation(EncodedSpace):
 
     @property
     def size(self) -> float:
-        return float(math.factorial(self.dim)) if self.dim <= LARGEST else math.inf
+        return float(math.factorial(self.dim)) if self.dim <= MOST_COUNTED else math.inf
 
     def encode(self, point: Point) -> Floats:
         n = self.dim

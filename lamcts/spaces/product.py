@@ -63,7 +63,7 @@ class Space(EncodedSpace):
         for i, member in enumerate(self.members):
             if not isinstance(member, base.Space) or isinstance(member, type):
                 raise ValueError(
-                    f"{self._label(i)}: expected a space, got {brief(member)}; pass Float(low, high) or such"
+                    f"{self._label(i)}: expected a space, got {brief(member)}; pass Float(low, high), for example"
                 )
         ends = list(accumulate(member.dim for member in self.members))
         self.dim = ends[-1]

@@ -25,7 +25,7 @@ KINDS: dict[str, Callable[..., AnySpace]] = {
     "choice": Choice,
     "permutation": Permutation,
 }
-PLAIN = (str, int, float, bool, type(None))  # exactly these types, finite: they come back from JSON as they were
+PLAIN = (str, int, float, bool, type(None))  # exactly these types, finite, are unchanged by JSON
 
 
 def to_json(space: AnySpace) -> Json | None:

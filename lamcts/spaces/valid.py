@@ -14,12 +14,12 @@ from lamcts.spaces.linear import Polytope, Within, polytope
 from lamcts.types import Floats, Json, Point
 
 Rule = Callable[[Point], object]
-DRAWS, FIRST_DRAWS = 20_000, 64  # looks for a valid point: one in two thousand is then found all but surely (untuned)
-TRIES = 64  # draws in place of one that is not valid: enough where one in twenty is, and a millisecond (untuned)
-FEW = 20  # valid ones among so many draws, or less: walks, some hundred looks a point, are cheaper then
-MOST_DRAWS = 200_000  # looks for a first point to walk from: some seconds, once (untuned)
-LEVEL = 500  # points that keep some of the rules, of which one is to keep the next too (untuned)
-LONGEST = 200  # characters of a rule that stand in journals as they are
+DRAWS, FIRST_DRAWS = 20_000, 64  # to find a valid point: one in two thousand is almost surely met (untuned)
+TRIES = 64  # draws to replace an invalid one: enough if one in twenty is valid; they take a millisecond (untuned)
+FEW_VALID = 20  # valid draws or fewer: walks, some hundred rule calls a point, are then cheaper
+MOST_DRAWS = 200_000  # to find a first point of a walk: some seconds, once (untuned)
+LEVEL = 500  # points that satisfy the rules so far, of which one must satisfy the next rule too (untuned)
+LONGEST = 200  # characters of a rule in a signature; of longer rules, a checksum
 
 
 class Valid(SpaceAdapter):
@@ -61,7 +61,7 @@ class Valid(SpaceAdapter):
         rules = (rule,) if callable(rule) else tuple(rule) if isinstance(rule, Iterable) else ()
         if not rules or not all(map(callable, rules)):
             got = type(rule).__name__
-            raise ValueError(f"valid: expected a function of a point that says whether it is valid, got {got}")
+            raise ValueError(f"valid: expected a function that returns whether a point is valid, got {got}")
         self.rules = rules
         self.name = name or ", ".join(_name(each) for each in rules)
         self._given = np.array([inner.encode(point) for point in known]).reshape(-1, inner.dim)
@@ -113,11 +113,11 @@ class Valid(SpaceAdapter):
         if self._rare is not None and len(self._starts):
             return self._reached(rng, self._starts[0])
         raise ValueError(
-            f"valid: expected some valid points, got none among {looked} drawn, nor by other ways (the rule: "
-            f"{self.name}); is the rule the right way round? where valid points are rare, give one as x0 (or known=)"
+            f"valid: expected some valid points, got none among {looked} draws, nor by other methods (rule: "
+            f"{self.name}); check that the rule is not inverted, or pass a valid point as x0 (or known=)"
         )
 
-    # Where valid points are too rare for draws ---------------------------------------------------------------------
+    # Valid points that are too rare for draws ---------------------------------------------------------------------
 
     @cached_property
     def _rare(self) -> Floats | None:
@@ -127,7 +127,7 @@ class Valid(SpaceAdapter):
         while looked < DRAWS:
             x = self.inner.sample(draws, rng)
             found = np.vstack([found, x[[self._is_valid(each) for each in x]]])
-            if len(found) > FEW:
+            if len(found) > FEW_VALID:
                 return None
             looked, draws = looked + draws, min(2 * draws, DRAWS - looked - draws)
         return found

@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_refused_in_words(arguments: Any, message: str) -> 
 
 @pytest.mark.parametrize("key", [lambda point: point["a"], partial(first)])
 def test_a_function_without_a_name_of_its_own_needs_one(key: Any) -> None:
-    with pytest.raises(ValueError, match=r"Canonical: expected a name for .*; pass name=.cell"):
+    with pytest.raises(ValueError, match=r"Canonical: expected a function with a name, got .*; pass name=.cell"):
         Canonical(INNER, key)
     assert Canonical(INNER, key, "a alone").name == "a alone"
 

@@ -112,7 +112,7 @@ def _drawn(u: np.ndarray, share: float) -> np.ndarray:
 
 def test_linear_rules_that_leave_nothing_have_no_centre() -> None:
     assert polytope(CUBE, [Within(ONES, (11.0,), (np.inf,))]) is None
-    with pytest.raises(ValueError, match=r"got none among .* drawn, nor by other ways"):
+    with pytest.raises(ValueError, match=r"got none among .* draws, nor by other methods"):
         Valid(CUBE, Within(ONES, (11.0,), (np.inf,))).find(np.random.default_rng(0))
 
 

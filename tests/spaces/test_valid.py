@@ -58,10 +58,10 @@ def test_an_equality_of_whole_numbers_holds_in_spite_of_rounding() -> None:
     ("build", "words"),
     [
         (lambda: Valid([(0, 1)], left), "Valid: expected a space, got list"),  # type: ignore[arg-type]
-        (lambda: Valid(BOX, None), "valid: expected a function of a point that says whether"),  # type: ignore[arg-type]
-        (lambda: Valid(BOX, [left, 3]), "valid: expected a function of a point that says"),  # type: ignore[list-item]
-        (lambda: Valid(BOX, []), "valid: expected a function of a point that says"),
-        (lambda: Valid(BOX, lambda point: False).find(np.random.default_rng(0)), "got none among .* drawn"),
+        (lambda: Valid(BOX, None), "valid: expected a function that returns whether a point"),  # type: ignore[arg-type]
+        (lambda: Valid(BOX, [left, 3]), "valid: expected a function that returns"),  # type: ignore[list-item]
+        (lambda: Valid(BOX, []), "valid: expected a function that returns"),
+        (lambda: Valid(BOX, lambda point: False).find(np.random.default_rng(0)), "got none among .* draws"),
     ],
 )
 def test_mistakes_say_what_was_expected(build: object, words: str) -> None:
