@@ -122,7 +122,7 @@ class Box(EncodedSpace):
 
     @property
     def identity(self) -> Identity | None:
-        """What tells points apart where a side has few floats: their values. None elsewhere."""
+        """The values of a point if a side has few floats; None otherwise."""
         sides = zip(self.low.tolist(), self.high.tolist(), strict=True)
         return self._values if any(steps_between(*side) < COARSE for side in sides) else None
 

@@ -26,7 +26,7 @@ class Finite(EncodedSpace):
         Distinct values of any kind, found by equality as in `Choice`.
     features : array_like of shape (N, k), optional
         Numbers that tell which points are similar, scaled to the unit cube column by column; by default the points
-        themselves. A row x of the encoding stands for the point with the nearest features.
+        themselves. A row x decodes to the point with the nearest features.
     when : mapping of str to value or list of values, optional
         The parameter exists only where other parameters of the same `Space` have these values.
 

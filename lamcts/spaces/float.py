@@ -147,7 +147,7 @@ class Float(EncodedSpace):
 
     @property
     def identity(self) -> Identity | None:
-        """The value itself where floats in the range are few; None elsewhere."""
+        """The value itself if the range has few floats; None otherwise."""
         return self.decode if self._steps is None and steps_between(self.low, self.high) < COARSE else None
 
     def snap(self, x: Floats) -> Floats:
