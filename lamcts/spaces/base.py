@@ -25,7 +25,7 @@ class Space(Protocol):
 
     @property
     def dim(self) -> int:
-        """Width of the encoding: a number takes one coordinate, a category of k values takes k."""
+        """Width of the encoding: 1 for a number, k for a category of k values."""
 
     @property
     def size(self) -> float:
@@ -33,11 +33,11 @@ class Space(Protocol):
 
     @property
     def blocks(self) -> tuple[slice, ...]:
-        """Coordinates that belong together, one slice per parameter, in encoding order: they cover 0 to dim."""
+        """The coordinates of each parameter, in order; the slices cover 0 to dim."""
 
     @property
     def continuous(self) -> Mask:
-        """Which coordinates may take every value of [0, 1], [dim]; the others jump between valid values."""
+        """Coordinates that may take every value of [0, 1], as booleans [dim]."""
 
     def encode(self, point: Point) -> Floats:
         """Return the encoding x [dim] of a point.
@@ -47,13 +47,16 @@ class Space(Protocol):
         """
 
     def decode(self, x: Floats) -> Point:
-        """Return the point of `x` [dim] in the user's units: plain Python values, arrays for boxes."""
+        """Return the point of `x` [dim] in the user's units."""
 
     def snap(self, x: Floats) -> Floats:
-        """Return for each row of `x` [n, dim] the nearest valid one, [n, dim]; valid rows are unchanged."""
+        """Return the valid row nearest to each row of `x` [n, dim], [n, dim].
+
+        Valid rows are unchanged.
+        """
 
     def spread(self, u: Floats) -> Floats:
-        """Map `u` [n, dim], uniform in the cube, to valid rows [n, dim] uniform over the points.
+        """Map uniform rows `u` [n, dim] to valid rows [n, dim], uniform over the points.
 
         Log parameters are uniform over their logarithms.
         """
@@ -69,7 +72,7 @@ class Activity(Protocol):
     """Conditions that say which members of a product are active (`conditions.py`)."""
 
     def activity_in_codes(self, n: int, codes: Callable[[int], Floats]) -> Mask:
-        """Return which members are active, [n, m], where `codes(i)` returns the codes of member `i`, [n, w]."""
+        """Return the active members, [n, m]; `codes(i)` returns those of member `i`, [n, w]."""
 
 
 class EncodedSpace:
@@ -92,7 +95,7 @@ class EncodedSpace:
 
     @property
     def blocks(self) -> tuple[slice, ...]:
-        """One parameter that takes all coordinates; kinds with several parameters override it."""
+        """One parameter with all coordinates, unless a kind overrides it."""
         return (slice(0, self.dim),)
 
     @property
@@ -102,7 +105,7 @@ class EncodedSpace:
 
     @property
     def middle(self) -> Floats:
-        """The coordinates of an inactive parameter, [dim]; those of a constant do not change."""
+        """The coordinates of an inactive parameter, [dim]; a constant keeps its own."""
         half = np.full(self.dim, 0.5)
         return np.asarray(self.snap(half[None])[0]) if self.size == 1 else half
 
@@ -135,7 +138,7 @@ class EncodedSpace:
         return self.spread(rng.random((n, self.dim)))
 
     def encode_many(self, points: Iterable[Point]) -> Floats:
-        """Return the encodings of `points`, [n, dim]; ValueError gives the number of a point that does not fit."""
+        """Return the encodings of `points`, [n, dim]; ValueError numbers an invalid point."""
         rows = []
         for i, point in enumerate(points):
             try:
@@ -145,7 +148,7 @@ class EncodedSpace:
         return np.array(rows).reshape(len(rows), self.dim)
 
     def decode_many(self, x: Floats) -> Any:
-        """Return the points of the rows of `x` [n, dim], in order: a list, for boxes an array [n, dim]."""
+        """Return the points of the rows of `x` [n, dim], as a list; a box returns an array."""
         return [self.decode(row) for row in x]
 
     def _condition(self) -> Json:

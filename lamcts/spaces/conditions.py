@@ -30,7 +30,7 @@ def under(space: Space, when: When | None) -> Space:
 
 
 class Rule(NamedTuple):
-    """Members that share their conditions: every parent active, with one of its values [k, w]."""
+    """Members with equal conditions: each parent is active and has an allowed value."""
 
     members: list[int]
     asked: list[tuple[int, Floats]]

@@ -18,7 +18,7 @@ NEAREST = 32  # neighbours of a table's row, filled up with near rows (untuned)
 
 
 def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator, known: Floats | None = None) -> Floats:
-    """Return the codes [k, p] of the neighbours of `z` [p], which differ in one active parameter.
+    """Return the neighbours [k, p] of codes `z` [p], with one active parameter changed.
 
     Of a real number, a few Gaussian steps. Of a category with very many options, those of the `known` codes [m, p] and
     some random ones: options without evaluations are equal to a model. Of a table, rows that differ in one column, and
@@ -40,7 +40,7 @@ def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator, known
 
 
 def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves: float = 1.0) -> Floats:
-    """Return the rows of codes `z` [n, p] with at least one active parameter changed in each.
+    """Return codes `z` [n, p] with at least one active parameter changed in each row.
 
     Each further parameter changes with a probability that makes `moves` changes on average. A category, and a number
     with few levels, takes any other of its values; a real number makes a Gaussian step; a table's row changes to a near
@@ -74,7 +74,7 @@ def is_long(parameters: Parameters, i: int) -> bool:
 
 
 def _others(parameters: Parameters, i: int, z: Floats, known: Floats, rng: np.random.Generator) -> tuple[slice, Floats]:
-    """Return the columns of move unit `i`, and other values for them, [k, columns] or [k, 1]."""
+    """Return the columns of move unit `i`, and other values for them, [k, columns]."""
     for table in parameters.tables:
         if table.part.start == i:
             return table.part, _in_table(table.rows, z[table.part])

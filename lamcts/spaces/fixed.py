@@ -49,7 +49,7 @@ class Fixed(SpaceAdapter):
         self.when = when_of(space) or None
 
     def encode(self, point: Point) -> Floats:
-        """Return the encoding of a complete point; ValueError if a fixed parameter differs."""
+        """Return the encoding of a whole point; ValueError if a fixed parameter differs."""
         self.whole.encode(point)  # says what is wrong with it
         held = {key: value for key, value in self.values.items() if not isinstance(point, Mapping) or key in point}
         for key, value in held.items():
@@ -154,7 +154,7 @@ def remaining_conditions(space: Whole, values: Mapping[Key, object]) -> dict[Key
 def _remaining(
     when: When, values: Mapping[Key, object], members: Mapping[str, AnySpace], found: Mapping[Key, When | None]
 ) -> When | None:
-    """Return the remaining conditions of one member, given those of its parents; None if they cannot hold."""
+    """Return the remaining conditions of a member; None if they cannot hold."""
     remaining: dict[str, tuple[object, ...]] = {}
     for parent, allowed in when.items():
         asked = found[parent]

@@ -1,4 +1,4 @@
-"""The parameters of a recorded space by name, with values in the user's units, for figures.
+"""The named parameters of a recorded space, in the user's units, for figures.
 
 A journal holds a space's signature. Some kinds can be rebuilt from it; of others (tables, kinds of the user's own) the
 encoded coordinates in [0, 1] are shown. Letters: n rows, d coordinates, p parameters.
@@ -21,7 +21,7 @@ from lamcts.types import Floats, Point
 
 @dataclass(frozen=True)
 class NamedParameter:
-    """One parameter: its name, its coordinates, and whether its numbers are logarithmic.
+    """A parameter: its name, its coordinates, and whether it is logarithmic.
 
     options: the values of a category, in order; None for a number; empty for a permutation, whose values are texts.
     space: the space of its values.
@@ -104,7 +104,7 @@ def _of(space: AnySpace, names: list[str], start: int) -> Iterator[NamedParamete
 
 
 def _options(space: AnySpace) -> tuple[str, ...] | None:
-    """Return the options of a category as text; none of a permutation, None for numbers."""
+    """Return the options of a category as text; None for numbers."""
     if isinstance(space, Choice):
         return tuple(map(str, space.options))
     return ("False", "True") if isinstance(space, Bool) else () if isinstance(space, Permutation) else None

@@ -111,7 +111,7 @@ class Parameters:
 
     @property
     def partly_discrete(self) -> bool:
-        """Whether at most FEW_PARAMETERS parameters vary, and some but not most are discrete."""
+        """Whether few parameters vary, and some but not most of these are discrete."""
         few = int(np.count_nonzero(self.non_constant)) <= FEW_PARAMETERS
         return few and not self.mostly_discrete and bool((~self.continuous & self.non_constant).any())
 
@@ -172,7 +172,7 @@ class Parameters:
         return z
 
     def valid(self, i: int, values: Floats) -> Floats:
-        """Return the valid codes nearest to `values` in [0, 1] of a parameter without levels."""
+        """Return the valid codes nearest to `values` of a parameter without levels."""
         owner = self._owners[i]
         return values if owner is None else np.asarray(owner.snap(values[:, None])[:, 0], np.float64)
 
@@ -201,7 +201,7 @@ class _Parameter(NamedTuple):
 
 
 class _Activity(NamedTuple):
-    """A function from codes to the active parameters; by_conditions: `when` is its source."""
+    """A function from codes to active parameters; by_conditions: from `when`."""
 
     part: slice
     active: Callable[[Floats], Mask]
@@ -228,7 +228,7 @@ def _all_active(rules: Iterable[_Activity], z: Floats) -> Mask:
 
 
 def _read(space: Space) -> tuple[list[_Parameter], list[_Activity]]:
-    """Return the parameters of a space in encoding order, and the rules of their activity."""
+    """Return the parameters of a space in order, and the rules of their activity."""
     space = unwrapped(space)
     if isinstance(space, EncodedSpace) and space.members:
         parameters, rules = _of_members(space)

@@ -124,7 +124,7 @@ class Space(EncodedSpace):
         return result if self.conditions is None else self.conditions.settle(result)
 
     def spread(self, u: Floats) -> Floats:
-        """Map `u` [n, dim] to valid rows: each parameter uniform over its values where it is active."""
+        """Map `u` [n, dim] to valid rows, in which active parameters are uniform."""
         result = np.empty(u.shape)
         for member, part in zip(self.members, self.parts, strict=True):
             result[:, part] = member.spread(u[:, part])

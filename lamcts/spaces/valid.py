@@ -23,7 +23,7 @@ LONGEST = 200  # characters of a rule in a signature; of longer rules, a checksu
 
 
 class Valid(SpaceAdapter):
-    """The points of another space that satisfy some rules; the others are never proposed.
+    """The points of another space that satisfy some rules.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Valid(SpaceAdapter):
         return all(bool(rule(point)) for rule in self.rules)
 
     def spread(self, u: Floats) -> Floats:
-        """Map `u` [n, dim] to valid rows; a row stays invalid if no valid one is found for it."""
+        """Map `u` [n, dim] to valid rows; a row stays invalid if none is found for it."""
         x = np.array(self.inner.spread(u))
         for i, row in enumerate(x):
             if not self._is_valid(row):

@@ -75,7 +75,7 @@ def is_list(value: object) -> TypeGuard[List]:
 
 
 def items_of(values: List) -> tuple[Any, ...]:
-    """Return the items of a list as values of Python; those of numpy become ints, floats and texts."""
+    """Return the items of a list; numpy scalars become Python values."""
     return tuple(values.tolist() if isinstance(values, np.ndarray) else map(scalar, values))
 
 
@@ -124,7 +124,7 @@ def freeze(value: object) -> Hashable:
 
 
 def plain(value: object) -> Any:
-    """Return `value` as JSON; other values become a text that is the same in every process."""
+    """Return `value` as JSON; other values become text, equal in every process."""
     value = scalar(value)
     if value is None or (isinstance(value, (bool, int, str)) and not isinstance(value, Enum)):
         return value
