@@ -33,7 +33,7 @@ from benchmarks.peers import native
 from lamcts.nas import Digits4096
 from lamcts.nas.base import Point
 from lamcts.nas.cells import reachable
-from lamcts.spaces import Keyed
+from lamcts.spaces import Canonical
 
 LOOKUPS = 200  # networks that a method asks a supernet for: a tenth of those that differ
 TRAINED = (1, 3, 10)  # networks that are trained in the end
@@ -131,7 +131,7 @@ class Asked:
     """An objective that remembers what it was asked for."""
 
     name, maximize, x0, optimum = "digits4096", True, None, None
-    space = Keyed(Digits4096().space, Digits4096().key, name="digits4096")
+    space = Canonical(Digits4096().space, Digits4096().key, name="digits4096")
 
     def __init__(self, evaluator: Any) -> None:
         self.evaluator = evaluator

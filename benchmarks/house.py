@@ -7,8 +7,10 @@ the functions, calls, files, edges between files and the depth inside the packag
 loose module of the package; floors, arrows and circles of the imports, with those for type checkers told apart.
 Bookkeeping: the lines of the samplers that start, save, restore and check, over all their lines of code, by method
 names (survey/bodies.py); "samplers" are the files that the registry and the default name, "with shared parts" the whole
-folder. --install installs the package into a fresh environment, which takes minutes. Rows are appended to
-results/house.csv: median, least and most of a count, or p50, p90 and the largest of lengths.
+folder. Names (survey/names.py): files and lines, public class names that several files define, files that at most one
+other file imports from (`__init__.py` is no importer), `Any` per 1,000 lines, uses of `getattr` and `hasattr`.
+--install installs the package into a fresh environment, which takes minutes. Rows are appended to results/house.csv:
+median, least and most of a count, or p50, p90 and the largest of lengths.
 """
 
 import argparse
@@ -19,7 +21,7 @@ from pathlib import Path
 import lamcts
 from benchmarks.harness import sheet
 from benchmarks.harness.versions import commit
-from benchmarks.survey import bodies, rooms, walk, weight
+from benchmarks.survey import bodies, names, rooms, walk, weight
 from lamcts import samplers
 
 PACKAGE = Path(lamcts.__file__).parent
@@ -42,18 +44,30 @@ def main() -> None:
     here = commit()
     print(f"{given.label} {here}")
     for measure, numbers in found.items():
-        cells = [f"{number:.4g}" for number in numbers]
+        cells = [f"{number:.4g}" if number < 1000 else f"{number:.0f}" for number in numbers]
         sheet.Sheet(out, (), COLUMNS).append(dict(zip(COLUMNS, (given.label, here, measure, *cells), strict=True)))
         print(f"  {measure:42}" + "".join(f"{cell:>9}" for cell in (cells if len(set(cells)) > 1 else cells[:1])))
+    print_lists()
+
+
+def print_lists() -> None:
+    """Print the longest files and bodies, the circles, and the class names that several files define."""
     files, longest = bodies.longest(PACKAGE)
     print("  longest files: " + ", ".join(f"{name} {lines}" for name, lines in files))
     print("  longest bodies: " + ", ".join(f"{name} {lines}" for name, lines in longest))
+    graph = rooms.modules(PACKAGE, typed=False)
+    for what, circles in (("modules", rooms.circles(graph)), ("rooms", rooms.circles(rooms.grouped(graph, PACKAGE)))):
+        print(f"  circles of {what}: " + ("; ".join(" <-> ".join(sorted(circle)) for circle in circles) or "none"))
+    print("  class names in several files:")
+    for name, places in names.repeated_classes(PACKAGE).items():
+        print(f"    {name}: {', '.join(places)}")
 
 
 def measured(times: int) -> dict[str, Numbers]:
     """Return all numbers by what they measure; one that is only counted stands three times."""
     found: dict[str, Numbers] = {**walk.counts(), **bodies.counts(PACKAGE)}
-    found |= {name: (float(count),) * 3 for name, count in rooms.counts(PACKAGE).items()}
+    for counted in (names.counts(PACKAGE), rooms.counts(PACKAGE)):
+        found |= {name: (float(count),) * 3 for name, count in counted.items()}
     for name, files in sampler_files().items():
         own, total = bodies.bookkeeping(files)
         found |= {f"{name}: lines of code": (float(total),) * 3, f"{name}: bookkeeping, %": (100 * own / total,) * 3}

@@ -35,7 +35,7 @@ from lamcts.neural.metadnn import MetaDnn
 from lamcts.samplers import Exchange
 from lamcts.searches import lanas
 from lamcts.searches.alphax import Ridge
-from lamcts.spaces import Keyed
+from lamcts.spaces import Canonical
 
 MARKS = (100, 150, 500, 1000, 2000, 5000)  # samples: 150 is what papers on tables show, 5,000 the cap
 REPEATS = 10  # evaluations for each sample of the cap, after which a peer that repeats itself is stopped
@@ -98,7 +98,7 @@ def of_cells(data: str) -> Problem:
 def of_encodings(data: str) -> Problem:
     """Return the variables of a table; points that are no network are never proposed."""
     if data == SUPERNET:
-        space = Keyed(supernet_table.SPACE.space, supernet_table.SPACE.key, name=data)
+        space = Canonical(supernet_table.SPACE.space, supernet_table.SPACE.key, name=data)
         return Problem(space, supernet_table.value, supernet_table.SPACE.key, max(supernet_table.known().values()))
     f: Any = objectives.make(data)
     return Problem(f.space, f, f.architectures.key, f.optimum)

@@ -10,7 +10,7 @@ or `lamcts.minimize(f, space, budget=500)`. Importing this package loads numpy a
 from lamcts import pruners, samplers
 from lamcts.errors import Exhausted, InvalidPoint, JournalError, LamctsError, MissingExtra, Pruned
 from lamcts.optimizer import Best, Optimizer
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Permutation, Product, Space, Valid
+from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Permutation, Space, Valid
 from lamcts.study import load, maximize, minimize, run
 from lamcts.tree import LatentTree
 from lamcts.trial import Trial
@@ -21,6 +21,7 @@ __all__ = [
     "Best",
     "Bool",
     "Box",
+    "Canonical",
     "Choice",
     "Exhausted",
     "Finite",
@@ -28,13 +29,11 @@ __all__ = [
     "Int",
     "InvalidPoint",
     "JournalError",
-    "Keyed",
     "LamctsError",
     "LatentTree",
     "MissingExtra",
     "Optimizer",
     "Permutation",
-    "Product",
     "Pruned",
     "Space",
     "Trial",

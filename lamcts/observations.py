@@ -45,8 +45,8 @@ class Observations:
     `y` [n] is what rows are compared by: the loss where there is one and no constraint, else the standing, which
     changes as rows come; nan for a row that failed. A row is never changed or removed. With `repeat`, points may
     come again and every point counts as fresh.
-    `identity` says which points are the same thing, and which are none (`spaces/keyed.py`): it maps x [d] to what equal
-    points share, None to what no point is worth. Left out, points are the same if they are equal.
+    `identity` says which points are the same thing, and which are none (`spaces/canonical.py`): it maps x [d] to what
+    equal points share, None to what no point is worth. Left out, points are the same if they are equal.
     """
 
     def __init__(

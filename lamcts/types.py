@@ -10,6 +10,8 @@ from lamcts.text import safe_repr, safe_text
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Json = dict[str, Any]  # values that JSON can hold, by name
+Point = Any  # a point in the user's units: an array, a dict, a tuple or a value, as its space defines
 
 
 def whole_number(value: Any, name: str, least: int = 1, optional: bool = False) -> int:

@@ -90,7 +90,7 @@ def _finite(rng: np.random.Generator, width: int) -> Any:
 
 
 def _product(rng: np.random.Generator, width: int) -> Any:
-    return lamcts.Product(*_members(rng, width))
+    return lamcts.Space([*_members(rng, width)])
 
 
 def _named(rng: np.random.Generator, width: int) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.discrete_problems.base import CLOSE, Point
-from lamcts import Bool, Choice, Float, Int, Keyed, Space
+from lamcts import Bool, Canonical, Choice, Float, Int, Space
 
 HIDES = 71  # a stream of its own: the same seed also drives the search
 
@@ -76,9 +76,9 @@ class Hidden:
     @cached_property
     def space(self) -> Any:
         space = self.inner.space
-        if isinstance(space, Keyed):
+        if isinstance(space, Canonical):
             key = space.key
-            return Keyed(space.inner, lambda point: key(self.true(point)), f"{space.name}, hidden by {self.seed}")
+            return Canonical(space.inner, lambda point: key(self.true(point)), f"{space.name}, hidden by {self.seed}")
         return space
 
     @property
@@ -115,7 +115,7 @@ def hidden(objective: Any, seed: int) -> Hidden:
 
 def parameters(space: Any) -> Iterator[tuple[str, Any]]:
     """Yield the names and the spaces of the parameters of a space of dict points."""
-    inner = space.inner if isinstance(space, Keyed) else space
+    inner = space.inner if isinstance(space, Canonical) else space
     if not isinstance(inner, Space) or inner.names is None:
         raise ValueError(f"expected a space of named parameters, got {space!r}; pass Space({{...}})")
     yield from zip(inner.names, inner.members, strict=True)

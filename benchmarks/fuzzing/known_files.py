@@ -22,7 +22,7 @@ SPACES = (
     ),
     lamcts.Space({"a b": lamcts.Float(-1, 1), "flag": lamcts.Bool(), "\u00fc": lamcts.Choice([1, 2, 4], ordered=True)}),
     lamcts.Box(-5, 10, dim=3),
-    lamcts.Product(lamcts.Int(0, 3), lamcts.Choice(["x;y", "", "1"])),
+    lamcts.Space([lamcts.Int(0, 3), lamcts.Choice(["x;y", "", "1"])]),
 )
 GOALS: tuple[dict[str, Any], ...] = (
     {},

@@ -37,7 +37,7 @@ class Stacked:
 
 
 @dataclass(frozen=True)
-class Mapped:
+class MapCall:
     """A function of a list of points, by something like `map`."""
 
     call: Call

@@ -95,7 +95,7 @@ class DiscreteModel:
     ) -> None:
         self._seen, self._parameters, self._prior, self.state = seen, parameters, prior, state
         self._of_losses = prior.beside_reals() if parameters.continuous.any() else prior
-        if parameters.orders:
+        if parameters.permutations:
             self._of_losses = self._of_losses.of_orders()
         self.coding = Coding(parameters)
 
@@ -135,7 +135,7 @@ class DiscreteModel:
 
         What a tour costs is a sum over its pairs, which a warp hides; others have losses far apart, which it helps.
         """
-        if not self._parameters.orders:
+        if not self._parameters.permutations:
             return self._in_units(inputs, half_rank(y), due, 0)
         self.state.units += [0] * (1 - len(self.state.units))
         if due:

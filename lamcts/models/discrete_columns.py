@@ -141,7 +141,7 @@ class DiscreteColumns(DiscreteModel):
         Half of a front is where an objective is bad: what `half_rank` hides of accuracies it must not hide of costs.
         """
         y, m = self._seen.f[rows, j], self._seen.f.shape[1]
-        if m == 1 and not self._parameters.orders:
+        if m == 1 and not self._parameters.permutations:
             return self._process(j, rows, half_rank(y), due)
         slots = (j, m + self._seen.g.shape[1] + j)  # hyper-parameters in either
         if due:

@@ -57,11 +57,11 @@ class Coding:
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
-        moving = parameters.movable
+        moving = parameters.non_constant
         self._categories = np.flatnonzero(parameters.categorical & moving)
-        self.ordered: Rows = np.flatnonzero(~parameters.categorical & moving & ~parameters.ordering)
-        self._orders = [part for part in parameters.orders if parameters.units[part.start]]
-        self._switched = self.ordered if parameters.conditional else self.ordered[:0]
+        self.ordered: Rows = np.flatnonzero(~parameters.categorical & moving & ~parameters.in_permutation)
+        self._orders = [part for part in parameters.permutations if parameters.move_units[part.start]]
+        self._switched = self.ordered if parameters.may_be_inactive else self.ordered[:0]
         levels = [own for own in (parameters.levels[i] for i in self._categories) if own is not None]
         counts = [len(own) + 1 for own in levels] + [2] * len(self._switched)
         self._offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from lamcts.nas.base import Point
 from lamcts.nas.tabled import TabledSpace
 from lamcts.spaces.base import Space
-from lamcts.spaces.keyed import Keyed
+from lamcts.spaces.canonical import Canonical
 from lamcts.types import Floats
 
 DIGITS = 16  # hexadecimal, of a fingerprint: 64 bits, which no two tables share by chance
@@ -62,7 +62,7 @@ class TableObjective:
     @cached_property
     def space(self) -> Space:
         inner = self.architectures.space
-        return Keyed(inner, self.architectures.key, name=self.name) if self.keyed else inner
+        return Canonical(inner, self.architectures.key, name=self.name) if self.keyed else inner
 
     @property
     def optimum(self) -> float:

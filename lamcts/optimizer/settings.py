@@ -8,7 +8,7 @@ import numpy as np
 
 from lamcts.optimizer.design import Design
 from lamcts.samplers import REGISTRY
-from lamcts.spaces.described import built, described
+from lamcts.spaces.serialization import from_json, to_json
 
 # Classes of frozen settings, and where they are: a file may name these, and no others. Those of whole searches stand
 # above this part, which imports them only where a file has them.
@@ -34,7 +34,7 @@ PARTS = ("space", "sampler", "tree")
 def settings_of(space: Any, sampler: Any, tree: Any, design: Design, **rest: Any) -> dict[str, Any]:
     """Return the settings; under "foreign" the text of those parts that no file can hold, which are None."""
     given = {"space": space, "sampler": sampler, "tree": tree}
-    parts = {"space": described(space), "sampler": _or_none(sampler), "tree": _or_none(tree)}
+    parts = {"space": to_json(space), "sampler": _or_none(sampler), "tree": _or_none(tree)}
     foreign = {name: repr(part) for name, part in given.items() if part is not None and parts[name] is None}
     return parts | rest | {"design": design.signature(), "foreign": foreign}
 
@@ -48,7 +48,7 @@ def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, A
     if missing:
         what = f"{missing[0]}: {settings['foreign'][missing[0]]} is none that a file can hold"
         raise ValueError(f"{what}; pass load(path, {missing[0]}=...)")
-    make = {"space": built, "sampler": from_plain, "tree": from_plain}
+    make = {"space": from_json, "sampler": from_plain, "tree": from_plain}
     try:
         parts = {name: given[name] if name in given else make[name](settings[name]) for name in PARTS}
     except (KeyError, TypeError, ValueError) as error:

@@ -7,7 +7,7 @@ import numpy as np
 
 from lamcts.models.forest import Forest, rank_of
 from lamcts.plot.canvas import COLOURS, FAINT, LABEL, NOTE, TITLE, VALUES, dot, literal, page, sheet, styled, titled
-from lamcts.spaces.named import Named, NamedSpace
+from lamcts.spaces.named_parameters import NamedParameter, NamedParameters
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Effects(NamedTuple):
     """Evaluations in order of arrival: x [n, d], its parameters, values [n], losses [n] that rank them (nan: none)."""
 
     x: Floats
-    space: NamedSpace
+    space: NamedParameters
     values: Floats
     loss: Floats
     name: str
@@ -43,7 +43,7 @@ class Effects(NamedTuple):
             raise ValueError(f"expected what `Journal.read(path)` returns, got {type(record).__name__}")
         if len(record.goals.objectives) > 1:
             raise ValueError("expected one objective, got several: draw the front, or write a report")
-        space = NamedSpace(record.fingerprint.get("space"), record.x.shape[1])
+        space = NamedParameters(record.fingerprint.get("space"), record.x.shape[1])
         found = cls(record.x, space, record.values, record.y, record.goals.objectives[0].name)
         if not found.forest().ready:
             raise ValueError(f"expected 20 evaluations or more that differ, got {record.n}: run on, or draw `best`")
@@ -130,7 +130,7 @@ def _panels(n: int) -> "tuple[Figure, list[Axes]]":
     return figure, [styled(figure.add_subplot(down, across, i + 1)) for i in range(n)]
 
 
-def _numbers(column: list[Any], parameter: Named) -> Floats:
+def _numbers(column: list[Any], parameter: NamedParameter) -> Floats:
     """Return values as numbers [n]: options by their place; nan where a point has none."""
     if parameter.options is None:
         return np.array([np.nan if value is None else value for value in column], float)
@@ -145,7 +145,7 @@ def _native(effects: Effects, i: int, steps: Floats) -> Floats:
     return _numbers(effects.space.along(i, np.repeat(steps[:, None], width, axis=1)), parameter)
 
 
-def _scale(axes: "Axes", side: str, parameter: Named) -> None:
+def _scale(axes: "Axes", side: str, parameter: NamedParameter) -> None:
     if parameter.options is not None:
         getattr(axes, f"set_{side}ticks")(range(len(parameter.options)), [*map(literal, parameter.options)])
     elif parameter.log:
@@ -161,7 +161,7 @@ def _height(effects: Effects) -> tuple[float, float]:
     return float(shown.min()) - margin, float(shown.max()) + margin
 
 
-def _heights(axes: "Axes", place: int, column: list[Any], parameter: Named) -> Floats:
+def _heights(axes: "Axes", place: int, column: list[Any], parameter: NamedParameter) -> Floats:
     """Return how high values [n] stand on a parallel axis, in [0, 1], and write what stands at its ends."""
     values = _numbers(column, parameter)
     scaled = np.log(values) if parameter.log else values

@@ -11,7 +11,7 @@ import numpy as np
 from lamcts.models.forest import Forest
 from lamcts.outcomes.hypervolume import default_reference, hypervolume_so_far
 from lamcts.report.grown import tree_of
-from lamcts.spaces.named import NamedSpace
+from lamcts.spaces.named_parameters import NamedParameters
 from lamcts.text import shortened
 from lamcts.types import Floats, Rows
 
@@ -59,8 +59,8 @@ class Run:
         return np.asarray((np.fmax if self.record.maximize else np.fmin).accumulate(kept), float)
 
     @cached_property
-    def space(self) -> NamedSpace:
-        return NamedSpace(self.record.fingerprint.get("space"), self.record.x.shape[1])
+    def space(self) -> NamedParameters:
+        return NamedParameters(self.record.fingerprint.get("space"), self.record.x.shape[1])
 
     @cached_property
     def forest(self) -> Forest:

@@ -125,7 +125,7 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
     @property
     def _farthest(self) -> int:
         """Number of discrete parameters that can move; a table is one."""
-        return int(np.count_nonzero(self.parameters.units & ~self.parameters.continuous))
+        return int(np.count_nonzero(self.parameters.move_units & ~self.parameters.continuous))
 
     def _within(self, z: Floats) -> Mask:
         """Return which codes `z` [m, p] lie in the region, and in the trust region."""
@@ -138,10 +138,10 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
         parameters, here = self.parameters, self.parameters.codes(self.seen.x[[self.incumbent]])
         active, own = parameters.active(z), parameters.active(here)
         # what is only there because of another difference is none of its own
-        differ = (z != here) & (active & own if parameters.lapsing else active | own)
-        for part in (*(table.part for table in parameters.tables), *parameters.orders):
+        differ = (z != here) & (active & own if parameters.conditional else active | own)
+        for part in (*(table.part for table in parameters.tables), *parameters.permutations):
             differ[:, part.start] = differ[:, part].any(1)
-        near: Mask = (differ & parameters.units & ~parameters.continuous).sum(1) <= self.progress.radius
+        near: Mask = (differ & parameters.move_units & ~parameters.continuous).sum(1) <= self.progress.radius
         return near
 
     def _propose(self, batch: Batch, surrogate: AnySurrogate) -> None:
@@ -166,7 +166,7 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
         A round trip from another city on is another point and the same trip. That it is no better the model only
         learns in time, so most points that follow a failure are different to it.
         """
-        orders = self.parameters.orders
+        orders = self.parameters.permutations
         if not orders or self.progress.idle % ORDER_TURNS == 0:
             return 0.0
         return LEAST_ITEMS / max(part.stop - part.start for part in orders)
@@ -191,7 +191,7 @@ class _ExchangeSession(LocalSession[Exchange, _Progress]):
         order = np.argsort(-value, kind="stable")[:CLIMBS]
         tops = [(looked.z[-1][i], float(value[i])) for i in order]
         peaks = []
-        for _ in range(ORDER_ROUNDS if self.parameters.orders else ROUNDS):
+        for _ in range(ORDER_ROUNDS if self.parameters.permutations else ROUNDS):
             near = [exchanges(self.parameters, z, self.progress.rng, known) for z, _ in tops]
             found = np.split(looked.at(np.vstack(near)), np.cumsum([len(own) for own in near])[:-1])
             best = [int(own.argmax()) if len(own) else -1 for own in found]

@@ -1,26 +1,26 @@
-"""Spaces: what a point is, and how it becomes a vector in the unit cube."""
+"""Search spaces: points, and their encoding in the unit cube."""
 
 from lamcts.spaces.base import distance
-from lamcts.spaces.box import Box, Float
+from lamcts.spaces.box import Box
+from lamcts.spaces.canonical import Canonical
 from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.finite import Finite
-from lamcts.spaces.keyed import Keyed
+from lamcts.spaces.float import Float
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.permutation import Permutation
-from lamcts.spaces.product import Product, Space
+from lamcts.spaces.product import Space
 from lamcts.spaces.valid import Valid
 
 __all__ = [
     "Bool",
     "Box",
+    "Canonical",
     "Choice",
     "Finite",
     "Float",
     "Int",
-    "Keyed",
     "Parameters",
     "Permutation",
-    "Product",
     "Space",
     "Valid",
     "distance",

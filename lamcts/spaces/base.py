@@ -1,12 +1,22 @@
-"""What every space can do. Nobody else in the package knows what a point is."""
+"""The protocol of search spaces, and the base class of the package's own.
 
-from collections.abc import Callable, Hashable
+Points belong to the user. Other parts of the package see rows x [n, dim] of encodings in the unit cube.
+"""
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import fields
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.types import Floats
+from lamcts.spaces.values import plain
+from lamcts.types import Floats, Json, Point
+
+LISTED = 2_000_000  # numbers in the list of all rows of a space, 16 MB
+Mask = NDArray[np.bool_]
+Identity = Callable[[Floats], Hashable | None]
 
 
 @runtime_checkable
@@ -15,7 +25,7 @@ class Space(Protocol):
 
     @property
     def dim(self) -> int:
-        """Width of the encoding: a number takes one coordinate, a category of k values takes k."""
+        """Width of the encoding: 1 for a number, k for a category of k values."""
 
     @property
     def size(self) -> float:
@@ -23,27 +33,30 @@ class Space(Protocol):
 
     @property
     def blocks(self) -> tuple[slice, ...]:
-        """Coordinates that belong together, one slice per parameter, in encoding order: they cover 0 to dim."""
+        """The coordinates of each parameter, in order; the slices cover 0 to dim."""
 
     @property
-    def continuous(self) -> NDArray[np.bool_]:
-        """Which coordinates may take every value of [0, 1], [dim]; the others jump between valid values."""
+    def continuous(self) -> Mask:
+        """Coordinates that may take every value of [0, 1], as booleans [dim]."""
 
-    def encode(self, point: Any) -> Floats:
-        """Return the x [dim] of a point; ValueError names what does not fit.
+    def encode(self, point: Point) -> Floats:
+        """Return the encoding x [dim] of a point.
 
-        Going there and back, `decode(encode(point))`, gives the point again: exactly where it is discrete,
-        up to rounding where it is continuous. Equal points have equal encodings, bit for bit.
+        `decode(encode(point))` gives the point again: exactly where it is discrete, up to rounding where it is
+        continuous. Equal points have equal encodings, bit for bit. ValueError names what does not fit.
         """
 
-    def decode(self, x: Floats) -> Any:
-        """Return the point of `x` [dim] in the user's units: plain Python values, arrays for boxes."""
+    def decode(self, x: Floats) -> Point:
+        """Return the point of `x` [dim] in the user's units."""
 
     def snap(self, x: Floats) -> Floats:
-        """Return for each row of `x` [n, dim] the nearest valid one, [n, dim]. Valid rows come back bit for bit."""
+        """Return the valid row nearest to each row of `x` [n, dim], [n, dim].
+
+        Valid rows are unchanged.
+        """
 
     def spread(self, u: Floats) -> Floats:
-        """Map `u` [n, dim], uniform in the cube, to valid rows [n, dim] uniform over the points.
+        """Map uniform rows `u` [n, dim] to valid rows [n, dim], uniform over the points.
 
         Log parameters are uniform over their logarithms.
         """
@@ -51,26 +64,180 @@ class Space(Protocol):
     def sample(self, n: int, rng: np.random.Generator) -> Floats:
         """Return `n` valid rows drawn uniformly, [n, dim]."""
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         """Return JSON values that two equal spaces share and two different ones do not."""
 
 
+class Activity(Protocol):
+    """Conditions that say which members of a product are active (`conditions.py`)."""
+
+    def activity_in_codes(self, n: int, codes: Callable[[int], Floats]) -> Mask:
+        """Return the active members, [n, m]; `codes(i)` returns those of member `i`, [n, w]."""
+
+
+class EncodedSpace:
+    """Base class of the package's spaces.
+
+    A kind defines encode, decode, snap, spread and signature. Spaces are immutable; two are equal if their signatures
+    are.
+    """
+
+    dim: int
+    when: Mapping[str, object] | None = None  # conditions on other parameters of the same product
+    members: tuple[Space, ...] = ()  # of a product
+    parts: tuple[slice, ...] = ()  # the coordinates of each member
+    conditions: Activity | None = None  # of a product; None: all members are always active
+    inner: Space | None = None  # the space that an adapter wraps
+
+    @property
+    def size(self) -> float:
+        raise NotImplementedError
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        """One parameter with all coordinates, unless a kind overrides it."""
+        return (slice(0, self.dim),)
+
+    @property
+    def continuous(self) -> Mask:
+        """No coordinate; kinds with real numbers override it."""
+        return np.zeros(self.dim, bool)
+
+    @property
+    def middle(self) -> Floats:
+        """The coordinates of an inactive parameter, [dim]; a constant keeps its own."""
+        half = np.full(self.dim, 0.5)
+        return np.asarray(self.snap(half[None])[0]) if self.size == 1 else half
+
+    @property
+    def conditional(self) -> bool:
+        """Whether the space contains a product with conditions (`when`)."""
+        return self.conditions is not None or any(map(is_conditional, self.members)) or is_conditional(self.inner)
+
+    def encode(self, point: Point) -> Floats:
+        raise NotImplementedError
+
+    def decode(self, x: Floats) -> Point:
+        raise NotImplementedError
+
+    def snap(self, x: Floats) -> Floats:
+        raise NotImplementedError
+
+    def spread(self, u: Floats) -> Floats:
+        raise NotImplementedError
+
+    def signature(self) -> Json:
+        raise NotImplementedError
+
+    def rows(self) -> Floats | None:
+        """Return every valid row, [size, dim]; None where they cannot be listed."""
+        return None
+
+    def sample(self, n: int, rng: np.random.Generator) -> Floats:
+        """Return `n` valid rows drawn uniformly over the points, [n, dim]."""
+        return self.spread(rng.random((n, self.dim)))
+
+    def encode_many(self, points: Iterable[Point]) -> Floats:
+        """Return the encodings of `points`, [n, dim]; ValueError numbers an invalid point."""
+        rows = []
+        for i, point in enumerate(points):
+            try:
+                rows.append(self.encode(point))
+            except ValueError as error:
+                raise ValueError(f"point {i}: {error}") from None
+        return np.array(rows).reshape(len(rows), self.dim)
+
+    def decode_many(self, x: Floats) -> Any:
+        """Return the points of the rows of `x` [n, dim], as a list; a box returns an array."""
+        return [self.decode(row) for row in x]
+
+    def _condition(self) -> Json:
+        """Return the part of a signature that holds `when`; empty without conditions."""
+        return {"when": plain(self.when)} if self.when else {}
+
+    def _ending(self) -> str:
+        """Return the end of a text that holds `when`."""
+        return f", when={dict(self.when)}" if self.when else ""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, EncodedSpace) and self._text() == other._text())
+
+    def __hash__(self) -> int:
+        return hash(self._text())
+
+    def _text(self) -> str:
+        # As text, since Python takes True, 1 and 1.0 for equal and JSON does not.
+        return json.dumps(self.signature(), sort_keys=True)
+
+
+def text_of(space: Any) -> str:
+    """Return the text of a kind that is a dataclass, without settings that are None."""
+    shown = [(own.name, getattr(space, own.name)) for own in fields(space) if own.repr]
+    return f"{type(space).__name__}({', '.join(f'{name}={value!r}' for name, value in shown if value is not None)})"
+
+
+# Functions of any space; `rows`, `identity` and `when` are optional parts of the protocol
+
+
 def rows_of(space: Space) -> Floats | None:
-    """Return every valid row of a space, [size, dim]; None where there are too many, or it has no method `rows`."""
+    """Return every valid row of a space, [size, dim]; None if they cannot be listed."""
     rows: Floats | None = getattr(space, "rows", lambda: None)()
     return rows
 
 
-def identity_of(space: Space) -> Callable[[Floats], Hashable | None] | None:
-    """Return what tells the points of a space apart, where equality does not (`keyed.py`); None elsewhere."""
-    found: Callable[[Floats], Hashable | None] | None = getattr(space, "identity", None)
+def identity_of(space: Space) -> Identity | None:
+    """Return the function that maps x [dim] to what equal points share.
+
+    None if points are equal exactly where their encodings are.
+    """
+    found: Identity | None = getattr(space, "identity", None)
     return found
 
 
-def distance(x: Floats, z: Floats) -> Floats:
-    """Return the Euclidean distances between rows of `x` [n, dim] and of `z` [m, dim], [n, m].
+def when_of(space: Space) -> Mapping[str, tuple[Any, ...]]:
+    """Return the conditions of a space on other parameters of the same product."""
+    return getattr(space, "when", None) or {}
 
-    In this metric two categories are one apart, and so are the two ends of a number's range.
+
+def middle_of(space: Space) -> Floats:
+    """Return the coordinates [dim] of a space that is an inactive parameter."""
+    return space.middle if isinstance(space, EncodedSpace) else np.full(space.dim, 0.5)
+
+
+def is_conditional(space: Space | None) -> bool:
+    """Return whether a space contains a product with conditions (`when`)."""
+    return isinstance(space, EncodedSpace) and space.conditional
+
+
+def unwrapped(space: Space) -> Space:
+    """Return the space inside all adapters, such as keys and rules."""
+    inner = space.inner if isinstance(space, EncodedSpace) else None
+    return space if inner is None else unwrapped(inner)
+
+
+def distance(x: Floats, z: Floats) -> Floats:
+    """Return the Euclidean distances between the encodings of points.
+
+    Two categories have distance 1, and so have the two ends of a number's range.
+
+    Parameters
+    ----------
+    x : array of shape (n, dim)
+        Encodings of points.
+    z : array of shape (m, dim)
+        Encodings of other points.
+
+    Returns
+    -------
+    array of shape (n, m)
+        The distance of each row of `x` to each row of `z`.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Choice(["relu", "gelu", "tanh"])
+    >>> round(float(lamcts.spaces.distance(space.encode("relu")[None], space.encode("tanh")[None])[0, 0]), 12)
+    1.0
     """
     from scipy.spatial.distance import cdist
 

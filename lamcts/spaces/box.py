@@ -1,36 +1,52 @@
-"""Real numbers between bounds: one (Float), or an array of them (Box)."""
+"""Arrays of real numbers between bounds."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lamcts.spaces.coded import Coded, text_of
-from lamcts.spaces.conditions import read_when
-from lamcts.spaces.steps import Steps
-from lamcts.spaces.values import brief, flag, real, steps_between, whole
-from lamcts.types import Floats, array_of
+from lamcts.spaces.base import EncodedSpace, Identity, Mask
+from lamcts.spaces.float import COARSE, refuse_bounds
+from lamcts.spaces.values import brief, read_when, steps_between, whole
+from lamcts.types import Floats, Json, Point, array_of
 
-COARSE = 2**40  # steps from float to float in a range below which different x may well be the same value (untuned)
 SIDES_SHOWN = 4  # bounds of a side in a text: a line holds them
 
 
-class Box(Coded):
-    """Arrays [dim] of real numbers, `low <= point <= high`.
+class Box(EncodedSpace):
+    """Arrays of real numbers between bounds.
 
-    `low` and `high` are numbers or arrays [dim]; `dim` is needed where both are numbers. Scaling all
-    sides by a power of two scales every decoded point exactly, and leaves every encoding as it was.
-    when: as of `Float`.
+    Parameters
+    ----------
+    low, high : float or array_like of shape (dim,)
+        Bounds of each coordinate, both included, `low < high`.
+    dim : int, optional
+        Number of coordinates; required where both bounds are numbers.
+    when : mapping of str to value or list of values, optional
+        The parameter exists only where other parameters of the same `Space` have these values.
+
+    Notes
+    -----
+    The encoding is linear. Scaling all sides by a power of two scales every decoded point exactly and leaves every
+    encoding unchanged.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Box(-5, 10, dim=2)
+    >>> space.encode([-5, 2.5])
+    array([0. , 0.5])
+    >>> space.decode(space.encode([-5, 2.5]))
+    array([-5. ,  2.5])
     """
 
     size = math.inf
 
     def __init__(
-        self, low: ArrayLike, high: ArrayLike, dim: int | None = None, *, when: Mapping[str, Any] | None = None
+        self, low: ArrayLike, high: ArrayLike, dim: int | None = None, *, when: Mapping[str, object] | None = None
     ) -> None:
         self.when = read_when(when)
         sides = [_sides(low, "low"), _sides(high, "high")]
@@ -48,11 +64,11 @@ class Box(Coded):
             raise ValueError(f"expected at least one coordinate, got {self.dim}; pass longer bounds or a larger dim")
         self.low, self.high = (np.broadcast_to(side, self.dim).copy() for side in sides)  # [dim]
         for i in np.flatnonzero(~(self.low < self.high))[:1]:
-            _refuse(f"coordinate {i}", float(self.low[i]), float(self.high[i]))
+            refuse_bounds(f"coordinate {i}", float(self.low[i]), float(self.high[i]))
         with np.errstate(over="ignore"):
             self._width = self.high - self.low  # [dim]
         for i in np.flatnonzero(np.isinf(self._width))[:1]:
-            _refuse(f"coordinate {i}", float(self.low[i]), float(self.high[i]))
+            refuse_bounds(f"coordinate {i}", float(self.low[i]), float(self.high[i]))
         for side in (self.low, self.high, self._width):
             side.flags.writeable = False
 
@@ -61,17 +77,17 @@ class Box(Coded):
         return tuple(slice(i, i + 1) for i in range(self.dim))
 
     @property
-    def continuous(self) -> NDArray[np.bool_]:
+    def continuous(self) -> Mask:
         return np.ones(self.dim, bool)
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         """Return the x [dim] of an array of numbers, or a list of them."""
         values = _numbers(point, f"{self.dim} numbers")
         if values.shape != (self.dim,):
             raise ValueError(f"expected an array of shape ({self.dim},), got shape {values.shape}; pass one point")
         return self._encode(values)
 
-    def encode_many(self, points: Iterable[Any]) -> Floats:
+    def encode_many(self, points: Iterable[Point]) -> Floats:
         values = _numbers(points if isinstance(points, np.ndarray) else list(points), f"rows of {self.dim} numbers")
         if not values.size:
             return np.empty((0, self.dim))
@@ -105,8 +121,8 @@ class Box(Coded):
         return self.decode(x)
 
     @property
-    def identity(self) -> Callable[[Floats], Hashable] | None:
-        """What tells points apart where a side has few floats: their values. None elsewhere."""
+    def identity(self) -> Identity | None:
+        """The values of a point if a side has few floats; None otherwise."""
         sides = zip(self.low.tolist(), self.high.tolist(), strict=True)
         return self._values if any(steps_between(*side) < COARSE for side in sides) else None
 
@@ -119,119 +135,12 @@ class Box(Coded):
     def spread(self, u: Floats) -> Floats:
         return np.clip(u, 0.0, 1.0)
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "box", "low": self.low.tolist(), "high": self.high.tolist()} | self._condition()
 
     def __repr__(self) -> str:
         low, high = (_side_text(side) for side in (self.low, self.high))
         return f"Box({low}, {high}, dim={self.dim}{self._ending()})"
-
-
-@dataclass(frozen=True, eq=False)
-class Float(Coded):
-    """A real number, `low <= value <= high`; with `log`, equal factors are equally far apart.
-
-    step: only low, low + step, low + 2 step, ... up to `high`, which becomes the last of them (None: all numbers).
-    when: values of other parameters of the same `Space` by name, `{"solver": "sgd"}`; a list stands for any of its
-        values, and several names must all hold. Elsewhere, and where one of those is inactive, points go without it.
-    """
-
-    low: float
-    high: float
-    log: bool = False
-    step: float | None = field(default=None, kw_only=True)
-    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
-    _steps: Steps | None = field(default=None, init=False, repr=False)
-
-    dim = 1
-    __repr__ = text_of
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "when", read_when(self.when))
-        object.__setattr__(self, "log", flag(self.log, "log"))
-        low, high = real(self.low, "low"), real(self.high, "high")
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
-        if not low < high or math.isinf(high - low):
-            _refuse("Float", low, high)
-        if self.log and low <= 0:
-            raise ValueError(f"expected 0 < low where log=True, got low={low}; raise low, or leave log out")
-        if self.log and math.isinf(high / low):
-            raise ValueError(
-                f"expected high / low below 1.8e308, got [{low}, {high}]; bring the bounds closer together"
-            )
-        if self.step is not None:
-            self._set_steps(real(self.step, "step"))
-
-    def _set_steps(self, step: float) -> None:
-        if self.log:
-            raise ValueError(f"expected no step where log=True, got step={step}; leave one of the two out")
-        steps = Steps(self.low, self.high, step)
-        for name, value in (("step", step), ("_steps", steps), ("high", steps.high)):
-            object.__setattr__(self, name, value)
-
-    @property
-    def size(self) -> float:
-        return math.inf if self._steps is None else self._steps.grid.size
-
-    @property
-    def continuous(self) -> NDArray[np.bool_]:
-        return np.array([self._steps is None])
-
-    def encode(self, point: Any) -> Floats:
-        value = real(point, "value")
-        if self._steps is not None:
-            return self._steps.grid.encode(self._steps.number(value))
-        if not self.low <= value <= self.high:
-            raise ValueError(
-                f"expected a number in [{self.low}, {self.high}], got {value}; move it inside, or widen the bounds"
-            )
-        # The quotient of the ends, not a difference of logs: it does not change when both scale by 2^k.
-        x = math.log(value / self.low) / math.log(self.high / self.low) if self.log else self._share(value)
-        return np.array([max(0.0, min(x, 1.0))])  # in this order -0.0 becomes 0.0
-
-    def _share(self, value: float) -> float:
-        return (value - self.low) / (self.high - self.low)
-
-    def decode(self, x: Floats) -> float:
-        if self._steps is not None:
-            return self._steps.value(self._steps.grid.decode(x))
-        share = float(x[0])
-        if share >= 1:
-            return self.high
-        if self.log:
-            value = self.low * math.exp(share * math.log(self.high / self.low))
-        else:
-            value = self.low + share * (self.high - self.low)
-        return min(max(value, self.low), self.high)
-
-    @property
-    def identity(self) -> Callable[[Floats], Hashable] | None:
-        """What tells values apart where there are few floats; None elsewhere."""
-        return self.decode if self._steps is None and steps_between(self.low, self.high) < COARSE else None
-
-    def snap(self, x: Floats) -> Floats:
-        return np.clip(x, 0.0, 1.0) if self._steps is None else self._steps.grid.snap(x)
-
-    def spread(self, u: Floats) -> Floats:
-        return np.clip(u, 0.0, 1.0) if self._steps is None else self._steps.grid.spread(u)
-
-    def rows(self) -> Floats | None:
-        return None if self._steps is None else self._steps.grid.rows()
-
-    def signature(self) -> dict[str, Any]:
-        own = {"kind": "float", "low": self.low, "high": self.high, "log": bool(self.log)}
-        return own | ({} if self.step is None else {"step": self.step}) | self._condition()
-
-
-def _refuse(what: str, low: float, high: float) -> None:
-    if low == high:
-        raise ValueError(
-            f"{what}: expected low < high, got {low} for both; leave a constant out, or use Choice([{low}])"
-        )
-    if low > high:
-        raise ValueError(f"{what}: expected low < high, got low={low}, high={high}; swap the bounds")
-    raise ValueError(f"{what}: expected high - low below 1.8e308, got [{low}, {high}]; use smaller units")
 
 
 def _sides(side: ArrayLike, name: str) -> Floats:
@@ -244,7 +153,7 @@ def _sides(side: ArrayLike, name: str) -> Floats:
 
 
 def _numbers(values: Any, what: str) -> Floats:
-    """Return `values` as float64; text, booleans and ragged lists are errors, not conversions."""
+    """Return `values` as float64; reject text, booleans and ragged lists."""
     try:
         array = array_of(values)
     except TypeError:

@@ -1,7 +1,7 @@
-"""Parameters that are there only where others have certain values: `Float(0, 1, when={"solver": "sgd"})`.
+"""Conditional parameters: `Float(0, 1, when={"solver": "sgd"})`.
 
-Where a parameter is inactive, a point goes without it, and its coordinates have one value, the middle: of what is not
-there, neither distances nor models see anything. Letters: n rows, m members, d coordinates, k values.
+A point does not contain inactive parameters, and their coordinates have one value, the middle. Distances and models
+therefore ignore them. Letters: n rows, m members, d coordinates, k values.
 """
 
 import math
@@ -11,59 +11,35 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lamcts.spaces import base
-from lamcts.spaces.values import brief, is_list, scalar
-from lamcts.types import Floats
+from lamcts.spaces.base import EncodedSpace, Mask, Space, middle_of, when_of
+from lamcts.spaces.parameters import Parameters
+from lamcts.spaces.values import When, brief
+from lamcts.types import Floats, Json
 
-When = Mapping[str, tuple[Any, ...]]
-Mask = NDArray[np.bool_]
-MOST_STATES = 20_000  # of a count of the points; beyond, an upper bound has to do (untuned)
+MOST_STATES = 20_000  # in the count of the points; with more, `size` is an upper bound (untuned)
 
 
-def read_when(given: Any) -> When | None:
-    """Return conditions as values by name, each a tuple of those that will do; ValueError where they are none."""
-    if given is None:
-        return None
-    if not isinstance(given, Mapping) or not given or not all(isinstance(name, str) for name in given):
-        raise ValueError(f"when: expected values by name, such as {{'solver': 'sgd'}}, got {brief(given)}")
-    found = {name: _values(values) for name, values in given.items()}
-    for name, values in found.items():
-        if not values:
-            raise ValueError(f"when: expected at least one value of {name!r}, got none; leave the condition out")
-    return found
-
-
-def _values(given: Any) -> tuple[Any, ...]:
-    if not is_list(given):
-        return (scalar(given),)
-    return tuple(given.tolist() if isinstance(given, np.ndarray) else map(scalar, given))
-
-
-def under(space: Any, when: When | None) -> Any:
+def under(space: Space, when: When | None) -> Space:
     """Return the same space under other conditions."""
     made = copy(space)
     object.__setattr__(made, "when", when)
-    if hasattr(made, "inner"):
+    if isinstance(made, EncodedSpace) and made.inner is not None:
         object.__setattr__(made, "inner", under(made.inner, when))
     return made
 
 
-def middle_of(space: Any) -> Floats:
-    """Return what the coordinates [dim] of a space are where it is inactive."""
-    found = getattr(space, "middle", None)
-    return np.full(space.dim, 0.5) if found is None else np.asarray(found, np.float64)
-
-
 class Rule(NamedTuple):
-    """Members that are active in the same rows: where each parent is active and has one of its values [k, w]."""
+    """Members with equal conditions: each parent is active and has an allowed value."""
 
     members: list[int]
     asked: list[tuple[int, Floats]]
 
     def holds(self, codes: Callable[[int], Floats], active: Mask) -> Mask:
-        """Return in which rows the rule holds, [n], of those of which `codes(parent)` returns the codes [n, w]."""
+        """Return the rows in which the rule holds, [n].
+
+        `codes(parent)` returns the codes of a parent, [n, w].
+        """
         holds = np.ones(len(active), bool)
         for parent, values in self.asked:
             z = codes(parent)
@@ -73,9 +49,9 @@ class Rule(NamedTuple):
 
 
 class Conditions:
-    """When each of the members of a space is active."""
+    """The conditions under which each member of a product is active."""
 
-    def __init__(self, names: Sequence[str], members: Sequence[Any], parts: Sequence[slice]) -> None:
+    def __init__(self, names: Sequence[str], members: Sequence[Space], parts: Sequence[slice]) -> None:
         self._names, self._members, self._parts = names, members, parts
         # of each member the members that it asks for, and the values [k, w] of each that will do
         self._asked = [[*self._read(i)] for i in range(len(members))]
@@ -93,33 +69,39 @@ class Conditions:
 
     @property
     def middle(self) -> Floats:
-        """The coordinates of a space all of which is inactive, [d]."""
+        """The coordinates of a space whose members are all inactive, [d]."""
         return np.concatenate(self._middles)
 
     def activity(self, x: Floats) -> Mask:
-        """Return which members are active in rows whose parents are valid, x [n, d], [n, m]."""
+        """Return the active members of rows whose parents are valid, x [n, d], [n, m]."""
         return self.activity_in_codes(len(x), self._codes(x))
 
     def activity_in_codes(self, n: int, codes: Callable[[int], Floats]) -> Mask:
-        """Return the same, of `n` rows, where `codes(i)` returns those of member `i` (`parameters.py`), [n, w]."""
+        """Return the active members of `n` rows, [n, m].
+
+        `codes(i)` returns the codes of member `i` (`parameters.py`), [n, w].
+        """
         active = np.ones((n, len(self._members)), bool)
         for rule in self._rules.values():
             active[:, rule.members] = rule.holds(codes, active)[:, None]
         return active
 
     def activity_of(self, x: Floats) -> Mask:
-        """Return the same of any rows."""
+        """Return the active members of any rows x [n, d], [n, m]."""
         x = x.copy()
         for i in self._parents:
             x[:, self._parts[i]] = self._members[i].snap(x[:, self._parts[i]])
         return self.activity(x)
 
     def settle(self, x: Floats) -> Floats:
-        """Put the coordinates of inactive members in their middle, in rows x [n, d] that are valid else, in place."""
+        """Set the coordinates of inactive members to their middle, in place.
+
+        Rows x [n, d] must be valid otherwise.
+        """
         np.copyto(x, self.middle, where=~self.activity(x)[:, self._owners])
         return x
 
-    def encode(self, point: Mapping[str, Any], encoded: Any) -> Floats:
+    def encode(self, point: Mapping[str, Any], encoded: Callable[[int, Any], Floats]) -> Floats:
         """Return the x [d] of a point; `encoded(i, value)` returns the part of member i."""
         x, active = self.middle[None], np.ones((1, len(self._members)), bool)
         for i in self.order:
@@ -137,8 +119,8 @@ class Conditions:
         result: Floats = x[0]
         return result
 
-    def reduced(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return values without those of parameters that are inactive, given all of these that are active."""
+    def reduced(self, values: Mapping[str, Any]) -> Json:
+        """Return the values of the active parameters; `values` must contain all of them."""
         x, active = self.middle[None], np.ones((1, len(self._members)), bool)
         for i in self.order:
             active[:, i] = self._holds(i, x, active)
@@ -147,7 +129,7 @@ class Conditions:
         return {name: values[name] for name, there in zip(self._names, active[0], strict=True) if there}
 
     def rows(self, rows: Sequence[Floats]) -> Floats:
-        """Return all valid rows, [size, d], of those of each member, in order."""
+        """Return all valid rows, [size, d], from those of each member, in order."""
         x, active = self.middle[None], np.ones((1, len(self._members)), bool)
         for i in self.order:
             active[:, i] = self._holds(i, x, active)
@@ -161,11 +143,11 @@ class Conditions:
 
     def _read(self, i: int) -> Iterator[tuple[int, Floats]]:
         label = f"parameter {self._names[i]!r}: when"
-        for name, values in (getattr(self._members[i], "when", None) or {}).items():
+        for name, values in when_of(self._members[i]).items():
             if name not in self._names:
                 raise ValueError(f"{label}: expected names out of {brief(list(self._names))}, got {name!r}")
             parent = self._members[j := self._names.index(name)]
-            if parent.continuous.any() or hasattr(parent, "members"):
+            if parent.continuous.any() or (isinstance(parent, EncodedSpace) and parent.members):
                 raise ValueError(f"{label}: expected a parameter with single values, got {name!r}; use Int or Choice")
             try:
                 yield j, np.unique([parent.encode(value) for value in values], axis=0)
@@ -188,16 +170,17 @@ class Conditions:
                 self._visit(kid, before)
 
     @cached_property
-    def _parameters(self) -> dict[int, Any]:
-        """What codes the parents: a few numbers each, however many coordinates they have."""
-        from lamcts.spaces.parameters import Parameters
-
+    def _parameters(self) -> dict[int, Parameters]:
+        """The parents as parameters, whose codes are narrower than their coordinates."""
         return {i: Parameters(self._members[i]) for i in self._parents}
 
     @cached_property
-    def _rules(self) -> dict[Any, Rule]:
-        """The rules of all members that have conditions, parents first; members with the same conditions share one."""
-        rules: dict[Any, Rule] = {}
+    def _rules(self) -> dict[tuple[tuple[int, bytes], ...], Rule]:
+        """The rules of all conditional members, parents first.
+
+        Members with the same conditions share a rule.
+        """
+        rules: dict[tuple[tuple[int, bytes], ...], Rule] = {}
         for i in self.order:
             if asked := [(parent, self._parameters[parent].codes(values)) for parent, values in self._asked[i]]:
                 key = tuple((parent, values.tobytes()) for parent, values in asked)
@@ -205,26 +188,27 @@ class Conditions:
         return rules
 
     def _codes(self, x: Floats) -> Callable[[int], Floats]:
-        """Return what returns the codes of parents in rows x [n, d]."""
+        """Return a function of a parent that returns its codes in rows x [n, d]."""
         return cache(lambda parent: self._parameters[parent].codes(x[:, self._parts[parent]]))
 
     def _holds(self, i: int, x: Floats, active: Mask) -> Mask:
-        """Return in which rows member `i` is active, [n], where it is known of its parents."""
+        """Return the rows in which member `i` is active, [n], given its parents."""
         rule = next((rule for rule in self._rules.values() if i in rule.members), Rule([], []))
         return rule.holds(self._codes(x), active)
 
     def _where(self, i: int) -> str:
-        """Return in words where member `i` is active."""
-        when: When = getattr(self._members[i], "when", None) or {}
+        """Return the conditions of member `i` as text."""
+        when = when_of(self._members[i])
         asked = [f"{name!r} is {' or '.join(map(brief, values))}" for name, values in when.items()]
         return f" where {' and '.join(asked)}" if asked else ""
 
     # How many points there are ---------------------------------------------------------------------------------------
 
     def _count(self) -> float:
-        """Return the number of points, or an upper bound; ValueError names a member that is never active.
+        """Return the number of points, or an upper bound.
 
-        Members are passed in order. What is kept of those before: which later ones are inactive because of them.
+        Dynamic programming over the members in order: the state is the set of later members that are inactive so far.
+        ValueError names a member that is never active.
         """
         counts: dict[frozenset[int], float] = {frozenset(): 1.0}
         for i in self.order:
@@ -242,7 +226,7 @@ class Conditions:
         return sum(counts.values())
 
     def _ways(self, i: int) -> Iterator[tuple[set[int], float]]:
-        """Yield which members each value of member `i` makes inactive, and how many values do."""
+        """Yield the members that values of member `i` make inactive, and how many values do."""
         kids: dict[bytes, set[int]] = {}
         for kid in self._kids[i]:
             for code in next(codes for parent, codes in self._asked[kid] if parent == i):
@@ -252,11 +236,9 @@ class Conditions:
             yield set(self._kids[i]), rest
 
 
-def conditions_of(
-    names: Sequence[str] | None, members: Sequence[base.Space], parts: Sequence[slice]
-) -> Conditions | None:
-    """Return when members are active, None where all of them always are; ValueError for what is no condition."""
-    conditional = [i for i, member in enumerate(members) if getattr(member, "when", None)]
+def conditions_of(names: Sequence[str] | None, members: Sequence[Space], parts: Sequence[slice]) -> Conditions | None:
+    """Return the conditions of some members, None if no member has any."""
+    conditional = [i for i, member in enumerate(members) if when_of(member)]
     if not conditional:
         return None
     if names is None:

@@ -1,4 +1,4 @@
-"""Values that come one by one: whole numbers (Int), truth values (Bool), options (Choice).
+"""Discrete parameters: Int, Bool, Choice.
 
 A parameter with one value is a constant: it takes one coordinate, which is always 0.
 """
@@ -12,32 +12,50 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.coded import Coded, text_of
-from lamcts.spaces.conditions import read_when
-from lamcts.spaces.values import Lookup, brief, flag, is_list, plain, scalar, whole
-from lamcts.types import Floats
+from lamcts.spaces.base import EncodedSpace, text_of
+from lamcts.spaces.values import Lookup, brief, flag, is_list, items_of, plain, read_when, whole
+from lamcts.types import Floats, Json, Point
 
 HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
 FINEST = 2**50  # the most steps s for which rint((k / s) * s) == k is sure in float64: the product is off by < k 2^-51
-HELD = 2**1000  # largest bound of an Int: a float holds it, and sums and differences of two
+HELD = 2**1000  # largest bound of an Int: floats hold it, and sums and differences of two bounds
 BITS = 40  # significant bits of a log Int: exp(log(v)) is off by < 44 roundings, far below half of 2^-40
-LISTED_VALUES = 20_000  # of an integer, most that are listed (untuned)
-LARGEST = 2**63  # largest log Int: bounds the error of exp above, and holds every integer of SQLite and numpy
+LISTED_VALUES = 20_000  # of an integer, to list all (untuned)
+LARGEST_LOG = 2**63  # of a log Int: bounds the error of exp above, and holds every integer of SQLite and numpy
 
 
 @dataclass(frozen=True, eq=False)
-class Int(Coded):
-    """A whole number, `low <= value <= high`, both ends included; with `log`, equal factors are equally far apart.
+class Int(EncodedSpace):
+    """A whole number between bounds.
 
-    One coordinate cannot tell apart all of a huge range: where `high - low` exceeds 2**50, 2**50 + 1 evenly
-    spaced values stand for all of them; with `log`, values above 2**40 are kept to 40 significant bits (and
-    `low` is at most 2**39). `size` still counts every integer. when: as of `Float`.
+    Parameters
+    ----------
+    low, high : int
+        Bounds, both included.
+    log : bool, default False
+        Equal factors are equally far apart; `1 <= low <= 2**39` and `high <= 2**63`.
+    when : mapping of str to value or list of values, optional
+        The parameter exists only where other parameters of the same `Space` have these values.
+
+    Notes
+    -----
+    One coordinate cannot represent every integer of a very large range. Where `high - low` exceeds `2**50`,
+    `2**50 + 1` evenly spaced values are used; with `log`, values above `2**40` are rounded to 40 significant bits.
+    `size` still counts every integer.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> lamcts.Int(1, 5).encode(2)
+    array([0.25])
+    >>> lamcts.Int(1, 1024, log=True).encode(32)
+    array([0.5])
     """
 
     low: int
     high: int
     log: bool = False
-    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    when: Mapping[str, object] | None = field(default=None, kw_only=True)
 
     dim = 1
     __repr__ = text_of
@@ -50,7 +68,7 @@ class Int(Coded):
         bounds = f"low={self.low}, high={self.high}"
         if self.low > self.high:
             raise ValueError(f"expected low <= high, got {bounds}; swap the bounds")
-        if self.log and not (1 <= self.low <= 2 ** (BITS - 1) and self.high <= LARGEST):
+        if self.log and not (1 <= self.low <= 2 ** (BITS - 1) and self.high <= LARGEST_LOG):
             raise ValueError(
                 f"expected 1 <= low <= 2**39, high <= 2**63 where log=True, got {bounds}; leave log out, or use Float"
             )
@@ -61,7 +79,7 @@ class Int(Coded):
     def size(self) -> float:
         return float(self.high - self.low + 1)
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         value = whole(point, "value")
         if not self.low <= value <= self.high:
             raise ValueError(
@@ -86,7 +104,10 @@ class Int(Coded):
         return _step(x, self._steps) / max(self._steps, 1)
 
     def spread(self, u: Floats) -> Floats:
-        """Map `u` [n, 1] to integers equally likely; with `log`, each v as likely as log(v + 1/2) - log(v - 1/2)."""
+        """Map `u` [n, 1] to integers equally likely.
+
+        With `log`, the weight of v is log(v + 1/2) - log(v - 1/2).
+        """
         if self.log:
             low, high = self.low - 0.5, self.high + 0.5
             return self._x(self._rounded(low * np.exp(u * math.log(high / low))))
@@ -99,7 +120,7 @@ class Int(Coded):
             return self._x(self._rounded(np.arange(self.low, self.high + 1, dtype=np.float64)[:, None]))
         return np.arange(self.high - self.low + 1)[:, None] / max(self._steps, 1)
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "int", "low": self.low, "high": self.high, "log": bool(self.log)} | self._condition()
 
     @cached_property
@@ -132,9 +153,9 @@ class Int(Coded):
         return self._with_ends(np.rint(value / step) * step)
 
     def _with_ends(self, value: Floats) -> Floats:
-        """Return `value`, rounded before, with the bounds in place of all beyond them.
+        """Return rounded values, clipped to the bounds.
 
-        `high` also replaces what lies within half a step of it: closer than that, the two could share a coordinate.
+        `high` also replaces values within half a step of it, which could share its coordinate.
         """
         high = float(self.high)
         reach = _step_size(np.array(high)) / 2
@@ -142,10 +163,22 @@ class Int(Coded):
 
 
 @dataclass(frozen=True, eq=False)
-class Bool(Coded):
-    """True or False: one coordinate, 1 or 0. when: as of `Float`."""
+class Bool(EncodedSpace):
+    """True or False, encoded as 1 or 0.
 
-    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    Parameters
+    ----------
+    when : mapping of str to value or list of values, optional
+        The parameter exists only where other parameters of the same `Space` have these values.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> lamcts.Bool().encode(True)
+    array([1.])
+    """
+
+    when: Mapping[str, object] | None = field(default=None, kw_only=True)
 
     dim = 1
     size = 2.0
@@ -154,7 +187,7 @@ class Bool(Coded):
     def __post_init__(self) -> None:
         object.__setattr__(self, "when", read_when(self.when))
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         if not isinstance(point, (bool, np.bool_)):
             raise ValueError(f"expected True or False, got {brief(point)}; pass bool(value)")
         return np.array([float(point)])
@@ -171,34 +204,48 @@ class Bool(Coded):
     def rows(self) -> Floats:
         return np.array([[0.0], [1.0]])
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "bool"} | self._condition()
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(Coded):
-    """One of the given options, which may be any values that differ from each other.
+class Choice(EncodedSpace):
+    """One of the given options.
 
-    An option takes a coordinate of its own (one-hot, two options are at distance 1). With `ordered=True` the
-    options are steps from first to last on a single coordinate. Options are found by equality, `True` apart
-    from `1`, and a list equals a tuple of the same content; decoding hands out the very option that was given.
-    when: as of `Float`.
+    Parameters
+    ----------
+    options : sequence
+        Distinct values of any kind. Options are found by equality, `True` is not `1`, and a list equals a tuple of the
+        same content; decoding returns the option itself.
+    ordered : bool, default False
+        Options are steps from first to last on one coordinate. Otherwise each option has its own coordinate (one-hot),
+        and two options have distance 1.
+    when : mapping of str to value or list of values, optional
+        The parameter exists only where other parameters of the same `Space` have these values.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Choice(["relu", "gelu", "tanh"])
+    >>> space.dim, space.decode(space.encode("gelu"))
+    (3, 'gelu')
+    >>> lamcts.Choice(["S", "M", "L"], ordered=True).encode("M")
+    array([0.5])
     """
 
     options: tuple[Any, ...]
     ordered: bool = False
-    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    when: Mapping[str, object] | None = field(default=None, kw_only=True)
     _lookup: Lookup = field(init=False, repr=False)
 
     __repr__ = text_of
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "when", read_when(self.when))
-        given: Any = self.options
+        given: object = self.options
         if not is_list(given):
             raise ValueError(f"expected a list of options, got {brief(given)}; pass Choice([...])")
-        # a point holds Python's values, not numpy's
-        options = tuple(given.tolist() if isinstance(given, np.ndarray) else map(scalar, given))
+        options = items_of(given)
         if not options:
             raise ValueError("expected at least one option, got none; add one, or leave the parameter out")
         object.__setattr__(self, "options", options)
@@ -214,11 +261,11 @@ class Choice(Coded):
 
     @property
     def middle(self) -> Floats:
-        """All options alike."""
+        """Equal coordinates for all options, [dim]."""
         wide = self.dim > 1
         return np.full(self.dim, HOT / self.dim) if wide else super().middle
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         place = self._lookup.find(point)
         if place is None:
             raise ValueError(
@@ -227,7 +274,7 @@ class Choice(Coded):
         x: Floats = self._rows(np.array([place]))[0]
         return x
 
-    def decode(self, x: Floats) -> Any:
+    def decode(self, x: Floats) -> Point:
         return self.options[int(self._places(np.asarray(x)[None])[0])]
 
     def snap(self, x: Floats) -> Floats:
@@ -239,7 +286,7 @@ class Choice(Coded):
     def rows(self) -> Floats | None:
         return self._rows(np.arange(len(self.options)))
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "choice", "options": plain(self.options), "ordered": bool(self.ordered)} | self._condition()
 
     def _places(self, x: Floats) -> NDArray[np.int64]:
@@ -275,7 +322,7 @@ def _nearest(top: int, bottom: int) -> int:
 
 
 def _step_size(value: Floats) -> Floats:
-    """Return the distance between numbers of BITS significant bits up to `value`, 1 up to 2**BITS."""
+    """Return the distance of numbers with BITS significant bits near `value`."""
     _, exponent = np.frexp(np.nextafter(value, 0.0))
     step: Floats = np.ldexp(1.0, np.maximum(exponent - BITS, 0))
     return step

@@ -1,4 +1,4 @@
-"""Moves of a search over discrete parameters: one parameter at a time to another of its values.
+"""Moves of discrete searches: one parameter changes to another of its values.
 
 A table's row counts as one parameter. Letters: n rows, p parameters, k neighbours.
 """
@@ -6,88 +6,87 @@ A table's row counts as one parameter. Letters: n rows, p parameters, k neighbou
 import numpy as np
 
 from lamcts.spaces.parameters import Parameters
-from lamcts.spaces.reorderings import reordered, reordered_each
+from lamcts.spaces.permutation import neighbours_of, random_neighbours
 from lamcts.types import Floats, Rows
 
-EVERY = 32  # levels of an ordered parameter up to which all are tried; of more, those 1, 2, 4, ... steps away (untuned)
-LISTED, SOME = 256, 64  # options of a category up to which all are tried, and how many are drawn of more (untuned)
-STEPS = (0.3, 0.1, 0.03, 0.01)  # deviations of the steps of a real number, as shares of its range (untuned)
-WIDER = 2.0 ** np.arange(8)  # times the step of a number with too many levels to list, until it moves (untuned)
-ENTERED = 8  # draws of what a move makes active (untuned)
-NEAREST = 32  # rows of a table that count as neighbours where few differ in one column (untuned)
+EVERY = 32  # levels of an ordered parameter to try all; with more, those 1, 2, 4, ... steps away (untuned)
+MOST_OPTIONS, DRAWN_OPTIONS = 256, 64  # options of a category to try all; random options of larger ones (untuned)
+STEPS = (0.3, 0.1, 0.03, 0.01)  # standard deviations of steps of a real number, as shares of its range (untuned)
+WIDER = 2.0 ** np.arange(8)  # factors of the step of a number with too many levels, until it changes (untuned)
+ENTERED = 8  # random values of parameters that a move activates (untuned)
+NEAREST = 32  # neighbours of a table's row, filled up with near rows (untuned)
 
 
 def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator, known: Floats | None = None) -> Floats:
-    """Return the codes [k, p] of all rows that differ from `z` [p] in one active parameter; of a real number, a few.
+    """Return the neighbours [k, p] of codes `z` [p], with one active parameter changed.
 
-    Of a category with very many options: those of the `known` codes [m, p], and some that are drawn. To a model all
-    options that it has not seen are alike.
-
-    Of a table: its rows that differ in one column, and the nearest ones where those are few. Of an order: those that
-    one item, a pair or a stretch out of place makes of it. What a move makes active
-    takes any of its values, several times over.
+    Of a real number, a few Gaussian steps. Of a category with very many options, those of the `known` codes [m, p] and
+    some random ones: options without evaluations are equal to a model. Of a table, rows that differ in one column, and
+    the nearest rows if those are few. Of a permutation, exchanges, moves and reversals. Parameters that a move
+    activates take random values, several times.
     """
     active = parameters.active(z[None])[0]
     known = z[None] if known is None else known
-    found = [_others(parameters, int(i), z, known, rng) for i in np.flatnonzero(active & parameters.units)]
+    found = [_others(parameters, int(i), z, known, rng) for i in np.flatnonzero(active & parameters.move_units)]
     near = np.repeat(z[None], sum(len(values) for _, values in found), axis=0)
     first = 0
     for part, values in found:
         near[first : first + len(values), part] = values
         first += len(values)
-    if parameters.lapsing and len(near):
+    if parameters.conditional and len(near):
         new = (parameters.active(near) & ~active).any(1)
         near = np.vstack([near, np.repeat(near[new], ENTERED - 1, axis=0)])
     return parameters.entered(near, np.broadcast_to(active, near.shape), rng)
 
 
 def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves: float = 1.0) -> Floats:
-    """Return the codes [n, p] of the rows `z` [n, p], in each at least one active parameter moved.
+    """Return codes `z` [n, p] with at least one active parameter changed in each row.
 
-    One is, and each further one with a chance that makes `moves` of them on average. A category, and a number with few
-    levels, takes any other of its values; a real number makes a Gaussian step; a table's row gives way to one near it.
+    Each further parameter changes with a probability that makes `moves` changes on average. A category, and a number
+    with few levels, takes any other of its values; a real number makes a Gaussian step; a table's row changes to a near
+    one.
     """
     n, p = z.shape
     held = parameters.active(z)
-    active = held & parameters.units
+    active = held & parameters.move_units
     chance = (moves - 1.0) / np.maximum(active.sum(1, keepdims=True) - 1, 1)  # [n, 1]
     moved = rng.random((n, p)) < chance
     moved[np.arange(n), np.where(active, rng.random((n, p)), -1.0).argmax(1)] = True
     moved &= active
     result = z.copy()
     tables = {table.part.start: table for table in parameters.tables}
-    orders = {part.start: part for part in parameters.orders}
+    orders = {part.start: part for part in parameters.permutations}
     for i in np.flatnonzero(moved.any(0)):
         rows = np.flatnonzero(moved[:, i])
         if i in tables:
             result[rows, tables[i].part] = _beside(tables[i].rows, z[rows, tables[i].part], rng)
         elif (part := orders.get(int(i))) is not None:
-            result[rows, part] = reordered_each(z[rows, part], rng)
+            result[rows, part] = random_neighbours(z[rows, part], rng)
         else:
             result[rows, i] = _moved(parameters, int(i), z[rows, i], rng)
     return parameters.entered(result, held, rng)
 
 
 def is_long(parameters: Parameters, i: int) -> bool:
-    """Return whether parameter `i` is a category with too many options for `exchanges` to try all."""
+    """Return whether parameter `i` is a category with too many options to try all."""
     levels = parameters.levels[i]
-    return levels is not None and bool(parameters.categorical[i]) and len(levels) > LISTED
+    return levels is not None and bool(parameters.categorical[i]) and len(levels) > MOST_OPTIONS
 
 
 def _others(parameters: Parameters, i: int, z: Floats, known: Floats, rng: np.random.Generator) -> tuple[slice, Floats]:
-    """Return the columns that unit `i` takes, and other values for them [k, columns], or [k, 1]."""
+    """Return the columns of move unit `i`, and other values for them, [k, columns]."""
     for table in parameters.tables:
         if table.part.start == i:
             return table.part, _in_table(table.rows, z[table.part])
-    for part in parameters.orders:
+    for part in parameters.permutations:
         if part.start == i:
-            return part, reordered(z[part], rng)
+            return part, neighbours_of(z[part], rng)
     levels, value = parameters.levels[i], float(z[i])
     if levels is None:
         reached = parameters.valid(i, _reflected(value + rng.standard_normal(len(STEPS)) * STEPS))
         others = np.unique(reached[reached != value])
     elif is_long(parameters, i):
-        some = np.union1d(levels[rng.integers(0, len(levels), SOME)], known[:, i])
+        some = np.union1d(levels[rng.integers(0, len(levels), DRAWN_OPTIONS)], known[:, i])
         others = some[some != value]
     elif parameters.categorical[i] or len(levels) <= EVERY:
         others = levels[levels != value]
@@ -100,7 +99,7 @@ def _others(parameters: Parameters, i: int, z: Floats, known: Floats, rng: np.ra
 
 
 def _moved(parameters: Parameters, i: int, values: Floats, rng: np.random.Generator) -> Floats:
-    """Return for each of some values of a parameter another one, drawn at random."""
+    """Return another random value of a parameter for each of some values."""
     levels = parameters.levels[i]
     if levels is not None:
         places: Rows = np.searchsorted(levels, values)
@@ -117,14 +116,14 @@ def _moved(parameters: Parameters, i: int, values: Floats, rng: np.random.Genera
 
 
 def _reflected(values: Floats) -> Floats:
-    """Return values thrown back into [0, 1] at its ends: clipped there, many a step would lead nowhere."""
+    """Return values reflected into [0, 1]; clipping would cancel many steps."""
     folded = values % 2.0
     inside: Floats = np.where((values >= 0.0) & (values <= 1.0), values, np.where(folded > 1.0, 2.0 - folded, folded))
     return inside
 
 
 def _beside(table: Floats, z: Floats, rng: np.random.Generator) -> Floats:
-    """Return for each row of `z` [n, k] a neighbour of it in the table, drawn at random."""
+    """Return a random neighbour in the table for each row of `z` [n, k]."""
     result = z.copy()
     starts, owner = np.unique(z, axis=0, return_inverse=True)
     for number, start in enumerate(starts):
@@ -134,7 +133,7 @@ def _beside(table: Floats, z: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _in_table(table: Floats, z: Floats) -> Floats:
-    """Return the neighbours of the row `z` [k] of a table: those that differ in one column, and some that are near."""
+    """Return the rows of a table that differ from `z` [k] in one column, and near ones."""
     differs = (table != z).sum(1)
     near: Floats = table[differs == 1]
     others = np.flatnonzero(differs > 1)

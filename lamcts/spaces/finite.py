@@ -1,4 +1,4 @@
-"""A table of points: nothing else may be proposed."""
+"""A table of points."""
 
 import hashlib
 import json
@@ -9,21 +9,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.spaces.coded import Coded
-from lamcts.spaces.conditions import read_when
-from lamcts.spaces.values import Lookup, brief, freeze, is_list, plain
-from lamcts.types import Floats, array_of
+from lamcts.spaces.base import EncodedSpace
+from lamcts.spaces.values import Lookup, brief, freeze, is_list, plain, read_when
+from lamcts.types import Floats, Json, Point, array_of
 
 FEW_COLUMNS = 12  # up to here a k-d tree beat brute force at N = 10,000 and 400,000 uniform rows (2000 queries)
 CHUNK = 2000  # rows of the table, or queries, at a time: a block of distances takes 32 MB
 
 
-class Finite(Coded):
-    """The points of a list, each with a row of features that says which are alike.
+class Finite(EncodedSpace):
+    """The points of a list; no other point is proposed.
 
-    `points`: N values of any kind, or an array [N, k] or [N]. `features` [N, k]: numbers, scaled to the unit
-    cube column by column as the encoding; left out, the points themselves are the features. Points are found by
-    equality as in Choice. Every x stands for the point with the nearest features. when: as of `Float`.
+    Parameters
+    ----------
+    points : sequence, or array of shape (N,) or (N, k)
+        Distinct values of any kind, found by equality as in `Choice`.
+    features : array_like of shape (N, k), optional
+        Numbers that tell which points are similar, scaled to the unit cube column by column; by default the points
+        themselves. A row x decodes to the point with the nearest features.
+    when : mapping of str to value or list of values, optional
+        The parameter exists only where other parameters of the same `Space` have these values.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Finite(["small", "medium", "large"], features=[[1, 10], [2, 20], [4, 50]])
+    >>> space.encode("large")
+    array([1., 1.])
+    >>> space.decode([0.3, 0.2])
+    'medium'
     """
 
     def __init__(
@@ -31,7 +45,7 @@ class Finite(Coded):
         points: Sequence[Any] | NDArray[Any],
         features: ArrayLike | None = None,
         *,
-        when: Mapping[str, Any] | None = None,
+        when: Mapping[str, object] | None = None,
     ) -> None:
         self.when = read_when(when)
         if not is_list(points):
@@ -63,7 +77,7 @@ class Finite(Coded):
     def rows(self) -> Floats:
         return self.x
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         try:
             place = self._places.find(point)
         except Exception:  # whatever reading it raises: no row of numbers, where the table's points are
@@ -73,7 +87,7 @@ class Finite(Coded):
         x: Floats = self.x[place].copy()
         return x
 
-    def decode(self, x: Floats) -> Any:
+    def decode(self, x: Floats) -> Point:
         point = self.points[int(self.nearest(np.asarray(x)[None])[0])]
         return point.copy() if isinstance(point, np.ndarray) else point
 
@@ -108,7 +122,7 @@ class Finite(Coded):
     def _half_norms(self) -> Floats:
         return np.asarray(np.einsum("nk,nk->n", self.x, self.x) / 2, np.float64)
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         own = {"kind": "finite", "size": len(self.points), "dim": self.dim, "sha256": self._digest}
         return own | self._condition()
 
@@ -125,7 +139,7 @@ class Finite(Coded):
 
 
 def _kept(points: Sequence[Any] | NDArray[Any]) -> Any:
-    """Return the points so that a later change of the user's list does not reach them; arrays [N] become values."""
+    """Return a copy of the points that later changes of the user's list do not affect."""
     if not isinstance(points, np.ndarray):
         return tuple(points)
     if points.ndim == 1:
@@ -155,7 +169,10 @@ def _table(features: Any, n: int, from_points: bool) -> Floats:
 
 
 def _brute(x: Floats, table: Floats, half_norms: Floats) -> NDArray[np.int64]:
-    """Return the row numbers of `table` [N, k] nearest to the rows of `x` [n, k]: |x - t|^2 / 2 without its |x|^2."""
+    """Return the row numbers of `table` [N, k] nearest to the rows of `x` [n, k].
+
+    Minimises |x - t|^2 / 2 without its constant |x|^2.
+    """
     best = np.full(len(x), np.inf)
     places = np.zeros(len(x), np.int64)
     for start in range(0, len(table), CHUNK):
@@ -168,7 +185,7 @@ def _brute(x: Floats, table: Floats, half_norms: Floats) -> NDArray[np.int64]:
 
 
 def _keys(x: Floats) -> list[bytes]:
-    """Return for each row of `x` [n, dim] what equal rows share."""
+    """Return a key for each row of `x` [n, dim] that equal rows share."""
     content = (x + 0.0).astype(np.float64, copy=False).tobytes()  # + 0.0 turns -0.0 into 0.0
     width = 8 * x.shape[1]
     return [content[i : i + width] for i in range(0, len(content), width)]

@@ -1,53 +1,55 @@
-"""A space some of whose parameters are fixed: the others are searched, and points are whole."""
+"""Spaces in which some parameters have fixed values; points stay complete."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
 import numpy as np
 
+from lamcts.spaces.adapter import SpaceAdapter
+from lamcts.spaces.base import Identity, identity_of, when_of
 from lamcts.spaces.base import Space as AnySpace
-from lamcts.spaces.base import identity_of
-from lamcts.spaces.box import Box, Float
+from lamcts.spaces.box import Box
 from lamcts.spaces.conditions import under
-from lamcts.spaces.left_open import NEVER, left_of
+from lamcts.spaces.float import Float
 from lamcts.spaces.product import Space
-from lamcts.spaces.values import brief, plain
-from lamcts.spaces.wrapped import Wrapped
-from lamcts.types import Floats
+from lamcts.spaces.values import When, brief, plain
+from lamcts.types import Floats, Json, Point
 
-ROUNDING = 1e-12  # of a range: a value that went through a code and back is the same
+ROUNDING = 1e-12  # of a range: the tolerance of a value that was encoded and decoded
+Key = str | int  # the name of a parameter, or its number from 0
+Whole = Space | Box
 
 
 class OtherValue(ValueError):
-    """A point that has another value of a fixed parameter, and is valid else."""
+    """A valid point that has another value of a fixed parameter."""
 
 
-class Fixed(Wrapped):
+class Fixed(SpaceAdapter):
     """The points of a `Space` or a `Box` in which some parameters have given values.
 
-    space: what points are of. values: by name, or by number from 0 on where points are tuples or arrays.
-
-    The codes are those of the other parameters alone, `inner`.
+    space: the space of the points. values: by name, or by number from 0 where points are tuples or arrays.
+    The encoding is that of the other parameters, `inner`.
     """
 
-    def __init__(self, space: Any, values: Mapping[Any, Any]) -> None:
-        self.whole, keys = space, keys_of(space)
+    def __init__(self, space: Any, values: Mapping[Key, Any]) -> None:
+        keys = keys_of(space)
+        self.whole: Whole = space
         if not isinstance(values, Mapping) or not values:
             raise ValueError(f"fix: expected values by name, such as {{'lr': 0.1}}, got {brief(values)}")
         for name in values:
             if name not in keys or isinstance(name, bool):
                 raise ValueError(f"fix: expected names out of {brief(keys)}, got {brief(name)}")
         self.values = {key: _valid(space, key, values[key]) for key in keys if key in values}
-        whens = left_of(space, self.values)
-        self.free = [key for key in keys if key not in values and whens.get(key) is not NEVER]
+        whens = remaining_conditions(space, self.values)
+        self.free = [key for key in keys if key not in values and whens.get(key, {}) is not None]
         if not self.free:
             raise ValueError("fix: expected at least one parameter that is left to search, got values for all of them")
         super().__init__(_others(space, self.free, whens))
-        self.when = getattr(space, "when", None)
+        self.when = when_of(space) or None
 
-    def encode(self, point: Any) -> Floats:
-        """Return the code of a whole point; ValueError where one of the fixed parameters has another value."""
+    def encode(self, point: Point) -> Floats:
+        """Return the encoding of a whole point; ValueError if a fixed parameter differs."""
         self.whole.encode(point)  # says what is wrong with it
         held = {key: value for key, value in self.values.items() if not isinstance(point, Mapping) or key in point}
         for key, value in held.items():
@@ -58,22 +60,23 @@ class Fixed(Wrapped):
             return self.inner.encode({key: point[key] for key in self.free if key in point})
         return self.inner.encode([point[key] for key in self.free])
 
-    def decode(self, x: Floats) -> Any:
+    def decode(self, x: Floats) -> Point:
         found = self.inner.decode(x)
         if isinstance(found, Mapping):
-            if self.whole.conditions is not None:
-                return self.whole.conditions.reduced({**self.values, **found})
+            if isinstance(self.whole, Space) and self.whole.conditions is not None:
+                held = {str(key): value for key, value in self.values.items()}
+                return self.whole.conditions.reduced({**held, **found})
             return {key: found[key] if key in found else self.values[key] for key in keys_of(self.whole)}
         free = dict(zip(self.free, found, strict=True))
         parts = [free[key] if key in free else self.values[key] for key in keys_of(self.whole)]
         return np.array(parts) if isinstance(self.whole, Box) else tuple(parts)
 
     @property
-    def identity(self) -> Callable[[Floats], Hashable | None] | None:
-        """What tells the codes of `inner` apart, where equality does not."""
+    def identity(self) -> Identity | None:
+        """The identity of the points of `inner`, None if equality of encodings decides."""
         return identity_of(self.inner)
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         values = {str(key): plain(value) for key, value in self.values.items()}
         return {"kind": "fixed", "values": values, "whole": self.whole.signature()}
 
@@ -81,12 +84,12 @@ class Fixed(Wrapped):
         return f"Fixed({self.whole!r}, {self.values!r})"
 
 
-def fixed(space: Any, values: Mapping[Any, Any]) -> Any:
-    """Return a space with some parameters fixed, under the rules and keys that the space has round it.
+def fixed(space: Any, values: Mapping[Key, Any]) -> SpaceAdapter:
+    """Return a space with some parameters fixed, inside its rules and keys.
 
-    ValueError where it is none of named or numbered parameters.
+    ValueError if its parameters have neither names nor numbers.
     """
-    if not isinstance(space, Wrapped) or isinstance(space, Fixed):
+    if not isinstance(space, SpaceAdapter) or isinstance(space, Fixed):
         return Fixed(space, values)
     made = copy(space)
     made.inner = fixed(space.inner, values)
@@ -94,8 +97,8 @@ def fixed(space: Any, values: Mapping[Any, Any]) -> Any:
     return made
 
 
-def keys_of(space: Any) -> list[Any]:
-    """Return what the parameters of a space go by: names, or numbers from 0 on."""
+def keys_of(space: object) -> list[Key]:
+    """Return the names of the parameters of a space, or their numbers from 0."""
     if isinstance(space, Space):
         return [*(space.names or range(len(space.members)))]
     if isinstance(space, Box):
@@ -103,14 +106,12 @@ def keys_of(space: Any) -> list[Any]:
     raise ValueError(f"fix: expected a Space or a Box, got {type(space).__name__}, whose points have no parameters")
 
 
-def _member(space: Any, key: Any) -> AnySpace:
-    if isinstance(space, Box):
-        return Box(space.low[[key]], space.high[[key]])
-    member: AnySpace = under(space.members[keys_of(space).index(key)], None)
-    return member
+def _member(space: Whole, key: Key) -> AnySpace:
+    i = keys_of(space).index(key)
+    return Box(space.low[[i]], space.high[[i]]) if isinstance(space, Box) else under(space.members[i], None)
 
 
-def _valid(space: Any, key: Any, value: Any) -> Any:
+def _valid(space: Whole, key: Key, value: Any) -> Any:
     member = _member(space, key)
     try:
         decoded = member.decode(member.encode([value] if isinstance(space, Box) else value))
@@ -119,14 +120,58 @@ def _valid(space: Any, key: Any, value: Any) -> Any:
     return float(value) if member.continuous.any() and isinstance(member, (Box, Float)) else decoded  # as it was given
 
 
-def _same(space: Any, key: Any, value: Any, fixed: Any) -> bool:
+def _same(space: Whole, key: Key, value: object, fixed: object) -> bool:
     member = _member(space, key)
     values = ([value], [fixed]) if isinstance(space, Box) else (value, fixed)
     return bool(np.allclose(member.encode(values[0]), member.encode(values[1]), rtol=0, atol=ROUNDING))
 
 
-def _others(space: Any, free: list[Any], whens: Mapping[Any, Any]) -> AnySpace:
+def _others(space: Whole, free: list[Key], whens: Mapping[Key, When | None]) -> AnySpace:
     if isinstance(space, Box):
-        return Box(space.low[free], space.high[free])
-    members = {key: under(_member(space, key), whens.get(key) or None) for key in free}
+        free_sides = np.array(free)
+        return Box(space.low[free_sides], space.high[free_sides])
+    members = {str(key): under(_member(space, key), whens.get(key) or None) for key in free}
     return Space(members if space.names is not None else [*members.values()])
+
+
+def remaining_conditions(space: Whole, values: Mapping[Key, object]) -> dict[Key, When | None]:
+    """Simplify the `when` conditions of each member once `values` are fixed.
+
+    None marks members that cannot be active; a space without conditions returns {}. The conditions of a fixed parent
+    pass to its children. ValueError if a fixed parameter can never be active.
+    """
+    if not isinstance(space, Space) or space.conditions is None or space.names is None:
+        return {}
+    members, found = dict(zip(space.names, space.members, strict=True)), dict[Key, When | None]()
+    for name in (space.names[i] for i in space.conditions.order):
+        found[name] = _remaining(when_of(members[name]), values, members, found)
+        if found[name] is None and name in values:
+            raise ValueError(f"fix: parameter {name!r}: expected one that can be active, got {brief(values[name])} "
+                             "where the other fixed values rule it out; leave it out")  # fmt: skip
+    return found
+
+
+def _remaining(
+    when: When, values: Mapping[Key, object], members: Mapping[str, AnySpace], found: Mapping[Key, When | None]
+) -> When | None:
+    """Return the remaining conditions of a member; None if they cannot hold."""
+    remaining: dict[str, tuple[object, ...]] = {}
+    for parent, allowed in when.items():
+        asked = found[parent]
+        if parent not in values:
+            asked = None if asked is None else {parent: allowed}
+        elif not _shared(members[parent], allowed, (values[parent],)):
+            return None
+        if asked is None:
+            return None
+        for name, some in asked.items():
+            remaining[name] = _shared(members[name], remaining.get(name, some), some)
+            if not remaining[name]:
+                return None
+    return remaining
+
+
+def _shared(member: AnySpace, first: tuple[object, ...], second: tuple[object, ...]) -> tuple[object, ...]:
+    """Return the values of `first` that are also in `second`."""
+    codes = [member.encode(value) for value in second]
+    return tuple(value for value in first if any(np.array_equal(member.encode(value), code) for code in codes))

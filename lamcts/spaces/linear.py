@@ -1,4 +1,4 @@
-"""Rules that are linear in points that are arrays: what is known of them without a look at any point."""
+"""Linear rules of points that are arrays, and the polytope that they leave."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,42 +8,45 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.spaces.base import Space
-from lamcts.types import Floats
+from lamcts.types import Floats, Point
 
-ROUNDING = 1e-9  # of a bound, or of 1: sums of floats that are equal on paper differ by less
-STRAIGHT = 1e-12  # of the largest coordinate: by so much rounding lets a space that is no more than scaled seem bent
+TOLERANCE = 1e-9  # of a bound, or of 1: the difference of sums of floats that are equal on paper
+STRAIGHT = 1e-12  # of the largest coordinate: the error of a linear encoding by rounding
 
 
 @dataclass(frozen=True)
 class Within:
-    """The rule low <= A x <= high of points that are arrays x [d] of numbers; matrix A [k, d], bounds [k]."""
+    """The rule low <= A x <= high of arrays x [d]; matrix A [k, d], bounds [k]."""
 
     matrix: tuple[tuple[float, ...], ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
 
-    def __call__(self, point: Any) -> bool:
+    def __call__(self, point: Point) -> bool:
         matrix, low, high = self._roomy
         values = matrix @ np.asarray(point, float).ravel()
         return bool((values >= low).all() and (values <= high).all())
 
     @cached_property
     def _roomy(self) -> tuple[Floats, Floats, Floats]:
-        """The matrix, and the bounds with room for rounding."""
+        """The matrix, and the bounds with a tolerance for rounding."""
         low, high = np.array(self.low), np.array(self.high)
-        room = ROUNDING * np.maximum(1.0, np.abs(np.where(np.isfinite(low), low, high)))
+        room = TOLERANCE * np.maximum(1.0, np.abs(np.where(np.isfinite(low), low, high)))
         return np.array(self.matrix), low - room, high + room
 
 
 class Polytope(NamedTuple):
-    """A point [d] far inside of all half-spaces, and the directions [d, r] that leave equalities as they are."""
+    """A point [d] far inside all half-spaces, and directions [d, r] that keep equalities."""
 
     centre: Floats
     ways: Floats
 
 
 def polytope(space: Space, rules: Sequence[Within]) -> Polytope | None:
-    """Return where in the unit cube linear rules hold; None where they never do, or a space is not only scaled."""
+    """Return the polytope of linear rules in the unit cube.
+
+    None if it is empty, or if the encoding of the space is not linear.
+    """
     scaled = _scaled(space)
     if scaled is None:
         return None
@@ -59,12 +62,15 @@ def polytope(space: Space, rules: Sequence[Within]) -> Polytope | None:
     back = np.linalg.pinv(matrix[equal])  # the programme keeps equalities to 1e-7 only
     centre = np.clip(centre - back @ (matrix[equal] @ centre - low[equal]), 0.0, 1.0)
     _, size, axes = np.linalg.svd(np.vstack([matrix[equal], np.zeros((1, space.dim))]))
-    rank = np.count_nonzero(size > ROUNDING * size.max(initial=0.0))
+    rank = np.count_nonzero(size > TOLERANCE * size.max(initial=0.0))
     return Polytope(centre, axes[rank:].T)
 
 
 def _scaled(space: Space) -> tuple[Floats, Floats] | None:
-    """Return base and width [d] of a space whose points are `base + width * x`, all continuous; None of others."""
+    """Return base and width [d] of a continuous space with points `base + width * x`.
+
+    None for other spaces.
+    """
     at = np.random.default_rng(0).random(space.dim)
     if not space.continuous.all():
         return None
@@ -79,7 +85,10 @@ def _scaled(space: Space) -> tuple[Floats, Floats] | None:
 
 
 def _centre(matrix: Floats, low: Floats, high: Floats, equal: Floats, level: Floats) -> Floats | None:
-    """Return the centre of the largest ball in the cube and `low <= matrix @ x <= high`, `equal @ x == level`."""
+    """Return the centre of the largest ball inside the cube and the half-spaces.
+
+    The half-spaces are `low <= matrix @ x <= high`; the ball satisfies `equal @ x == level`.
+    """
     from scipy.optimize import linprog
 
     d = matrix.shape[1]

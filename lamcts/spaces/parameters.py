@@ -1,30 +1,26 @@
-"""A space seen as parameters, not as coordinates: what discrete searches and their models work on.
+"""The parameters of a space, and the codes that discrete searches and models use.
 
-Letters: n rows, d coordinates, p parameters. A row of codes z [p] holds one number a parameter: the number of its
-option where it is a category, else its coordinate in [0, 1].
+Letters: n rows, d coordinates, p parameters. A row of codes z [p] has one number a parameter: the number of the option
+of a category, the coordinate in [0, 1] of any other parameter.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lamcts.spaces.base import Space, rows_of
-from lamcts.spaces.conditions import middle_of
+from lamcts.spaces.base import Activity, EncodedSpace, Space, is_conditional, middle_of, rows_of, unwrapped
+from lamcts.spaces.base import Mask as Mask
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.permutation import Permutation, places_of
-from lamcts.spaces.product import Space as ProductSpace
 from lamcts.types import Floats
 
-Mask = NDArray[np.bool_]
-
-FEW = 20  # parameters, constants apart (untuned: 12 were looked at; in many more dimensions trust regions do better)
+FEW_PARAMETERS = 20  # non-constant (untuned: measured with 12; with many more, trust regions are better)
 
 
-class Table(NamedTuple):
-    """Parameters that are the columns of a `Finite` space: together they take one of its `rows` [N, k]."""
+class TableColumns(NamedTuple):
+    """Parameters that are the columns of a `Finite` space, with its `rows` [N, k]."""
 
     part: slice  # which parameters
     rows: Floats
@@ -33,22 +29,44 @@ class Table(NamedTuple):
 class Parameters:
     """The parameters of a space, and its rows as codes.
 
-    levels: of each parameter the valid codes in ascending order, [k]; None where it takes any value of [0, 1], or too
-        many to list. categorical [p]: which are compared by equality alone: unordered options, and all with two values.
-    movable [p]: all but the constants. units [p]: those that a move may begin with: the movable ones, of a table the
-        first column, which stands for all of them.
-    tables: the `Finite` spaces inside, whose columns are parameters that only move together.
-    orders: the same of each `Permutation` inside, whose columns are the places of its items. ordering [p]: which are.
-    lapsing: whether there are conditions (`when`), so that what is inactive has one code alone, the middle.
+    Parameters
+    ----------
+    space : Space
+        Any space, of the package or not.
+
+    Attributes
+    ----------
+    levels : tuple of (k,) arrays or None
+        Valid codes of each parameter in ascending order; None for all of [0, 1], or for too many to list.
+    categorical : (p,) bool array
+        Parameters that are compared by equality alone: unordered options, and all with two values.
+    non_constant : (p,) bool array
+        Parameters with more than one value.
+    move_units : (p,) bool array
+        Non-constant parameters that a move can change; the first column of a table or permutation represents all
+        of its columns.
+    tables : tuple of TableColumns
+        The `Finite` spaces inside, whose columns change together.
+    permutations : tuple of slice
+        The columns of each `Permutation` inside, one for each item's place.
+    in_permutation : (p,) bool array
+        Parameters that are such columns.
+    conditional : bool
+        Whether some parameters have conditions (`when`), so that inactive ones have one code, the middle.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Space({"act": lamcts.Choice(["relu", "gelu", "tanh"]), "width": lamcts.Int(1, 5)})
+    >>> lamcts.spaces.Parameters(space).codes(space.encode({"act": "gelu", "width": 2})[None])
+    array([[1.  , 0.25]])
     """
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        found = list(_described(space))
-        masks = list(_masks(space))
-        self._masks = [(part, active) for part, active, _ in masks]
-        self._lapses = [(part, active) for part, active, lapsing in masks if lapsing]  # those of `when`
-        self.lapsing = bool(self._lapses)
+        found, self._rules = _read(space)
+        self._by_conditions = [rule for rule in self._rules if rule.by_conditions]
+        self.conditional = bool(self._by_conditions)
         self._parts = [one.part for one in found]
         self._owners = [one.owner for one in found]
         self.levels: tuple[Floats | None, ...] = tuple(one.levels for one in found)
@@ -58,26 +76,27 @@ class Parameters:
         self.categorical: Mask = (widths > 1) | (counts == 2)
         real = space.continuous
         self.continuous: Mask = np.array([bool(real[part].any()) for part in self._parts])
-        self.movable: Mask = counts != 1  # the others are constants
-        first = [i for i, one in enumerate(found) if one.table is not None]
-        rows = [one.table for one in found if one.table is not None]
-        self.tables = tuple(Table(slice(i, i + own.shape[1]), own) for i, own in zip(first, rows, strict=True))
-        of_orders = [i for i, one in enumerate(found) if one.items]
-        self.orders = tuple(slice(i, i + found[i].items) for i in of_orders)
-        self.ordering: Mask = np.zeros(len(found), bool)
-        self.units: Mask = self.movable.copy()
-        for part in self.orders:
-            self.ordering[part], self.categorical[part] = True, False
-            self.units[part] = False
-            self.units[part.start] = part.stop - part.start > 1
+        self.non_constant: Mask = counts != 1
+        rows = [(i, one.table) for i, one in enumerate(found) if one.table is not None]
+        self.tables = tuple(TableColumns(slice(i, i + own.shape[1]), own) for i, own in rows)
+        self.permutations = tuple(slice(i, i + one.items) for i, one in enumerate(found) if one.items)
+        self.in_permutation: Mask = np.zeros(len(found), bool)
+        self.move_units: Mask = self.non_constant.copy()
+        for part in self.permutations:
+            self.in_permutation[part], self.categorical[part] = True, False
+            self.move_units[part] = False
+            self.move_units[part.start] = part.stop - part.start > 1
         for table in self.tables:
-            self.units[table.part] = False
-            self.units[table.part.start] = len(table.rows) > 1
+            self.move_units[table.part] = False
+            self.move_units[table.part.start] = len(table.rows) > 1
 
     @property
-    def conditional(self) -> bool:
-        """Whether the space, or one inside it, says which parameters are active."""
-        return bool(self._masks)
+    def may_be_inactive(self) -> bool:
+        """Whether some parameters are inactive in some points.
+
+        Conditions (`when`) and an optional method `active(z)` of a space decide it.
+        """
+        return bool(self._rules)
 
     @property
     def count(self) -> int:
@@ -85,14 +104,16 @@ class Parameters:
 
     @property
     def mostly_discrete(self) -> bool:
-        """Whether half of the parameters or more are discrete, constants apart."""
-        return 2 * int(np.count_nonzero(~self.continuous & self.movable)) >= int(np.count_nonzero(self.movable))
+        """Whether at least half of the non-constant parameters are discrete."""
+        return 2 * int(np.count_nonzero(~self.continuous & self.non_constant)) >= int(
+            np.count_nonzero(self.non_constant)
+        )
 
     @property
     def partly_discrete(self) -> bool:
-        """Whether some parameters are discrete but most real, and they are few: a model of all may begin."""
-        few = int(np.count_nonzero(self.movable)) <= FEW
-        return few and not self.mostly_discrete and bool((~self.continuous & self.movable).any())
+        """Whether few parameters vary, and some but not most of these are discrete."""
+        few = int(np.count_nonzero(self.non_constant)) <= FEW_PARAMETERS
+        return few and not self.mostly_discrete and bool((~self.continuous & self.non_constant).any())
 
     def codes(self, x: Floats) -> Floats:
         """Return the codes [n, p] of valid rows `x` [n, d]."""
@@ -103,7 +124,7 @@ class Parameters:
         ).astype(np.float64)
 
     def rows(self, z: Floats) -> Floats:
-        """Return the valid rows [n, d] of codes `z` [n, p], the nearest where they are not valid."""
+        """Return the valid rows [n, d] nearest to codes `z` [n, p]."""
         if self._narrow:
             return self.space.snap(z)
         x = np.zeros((len(z), self.space.dim))
@@ -115,27 +136,28 @@ class Parameters:
         return self.space.snap(x)
 
     def active(self, z: Floats) -> Mask:
-        """Return which parameters have a say in the rows of codes `z` [n, p], [n, p]: those that no space rules out."""
-        return _both(self._masks, z)
+        """Return which parameters are active in rows of codes `z` [n, p], [n, p]."""
+        return _all_active(self._rules, z)
 
     def entered(self, z: Floats, before: Mask, rng: np.random.Generator) -> Floats:
-        """Return codes `z` [n, p] with drawn values for what is active there and was not `before` [n, p].
+        """Return codes `z` [n, p] with random values of newly active parameters.
 
-        What is no longer active is in its middle. Without `when`, the codes as they are.
+        before: which parameters were active before, [n, p]. Inactive parameters get their middle. Without `when`, the
+        codes are returned unchanged.
         """
-        if not self.lapsing:
+        if not self.conditional:
             return z
         z, held = z.copy(), before
         while (new := self.active(z) & ~held).any():  # a value that is drawn may make others active
             drawn = self._any_codes(len(z), rng)
             z[new], held = drawn[new], held | new
-        np.copyto(z, self._middle, where=~_both(self._lapses, z))
+        np.copyto(z, self._middle, where=~_all_active(self._by_conditions, z))
         return z
 
     @cached_property
     def _middle(self) -> Floats:
-        """The codes of a space all of which is inactive, [p]."""
-        middle: Floats = self.codes(middle_of(_bare(self.space))[None])[0]
+        """The codes of a space whose parameters are all inactive, [p]."""
+        middle: Floats = self.codes(middle_of(unwrapped(self.space))[None])[0]
         return middle
 
     def _any_codes(self, n: int, rng: np.random.Generator) -> Floats:
@@ -145,12 +167,12 @@ class Parameters:
             z[:, i] = self.valid(i, z[:, i]) if levels is None else levels[(z[:, i] * len(levels)).astype(np.int64)]
         for table in self.tables:
             z[:, table.part] = table.rows[rng.integers(0, len(table.rows), n)]
-        for part in self.orders:
+        for part in self.permutations:
             z[:, part] = places_of(rng.permuted(np.tile(np.arange(part.stop - part.start), (n, 1)), axis=1))
         return z
 
     def valid(self, i: int, values: Floats) -> Floats:
-        """Return the valid codes nearest to some values of [0, 1] for parameter `i`, which has no list of levels."""
+        """Return the valid codes nearest to `values` of a parameter without levels."""
         owner = self._owners[i]
         return values if owner is None else np.asarray(owner.snap(values[:, None])[:, 0], np.float64)
 
@@ -165,67 +187,85 @@ class Parameters:
 
 
 class _Parameter(NamedTuple):
-    """Coordinates and levels; of a table's first column its rows; of a number with too many levels the space.
+    """Coordinates and levels of a parameter.
 
-    items: of an order's first column, how many items it has.
+    table: the rows of a table, of its first column. owner: the space of a number with too many levels to list. items:
+    the number of items of a permutation, of its first column.
     """
 
     part: slice
     levels: Floats | None
     table: Floats | None = None
-    owner: Any = None
+    owner: Space | None = None
     items: int = 0
 
 
-def _bare(space: Any) -> Any:
-    """Return the space without what only adds something to another, such as keys."""
-    while hasattr(space, "inner"):
-        space = space.inner
-    return space
+class _Activity(NamedTuple):
+    """A function from codes to active parameters; by_conditions: from `when`."""
 
-
-def _masks(space: Any, start: int = 0) -> Iterator[tuple[slice, Callable[[Floats], Any], bool]]:
-    """Yield what says which parameters are active, of a space and of all inside it: whose, how, whether by `when`."""
-    space = _bare(space)
-    if (active := getattr(space, "active", None)) is not None:
-        yield slice(start, start + len(list(_described(space)))), active, getattr(space, "conditions", None) is not None
-    for member in space.members if isinstance(space, ProductSpace) else ():
-        yield from _masks(member, start)
-        start += len(list(_described(member)))
-
-
-def _both(masks: Iterable[tuple[slice, Callable[[Floats], Any]]], z: Floats) -> Mask:
-    """Return which parameters are active in codes `z` [n, p] by all masks, [n, p]."""
-    result = np.ones(z.shape, bool)
-    for part, active in masks:
-        result[:, part] &= np.asarray(active(z[:, part]), bool)
-    return result
-
-
-def _lapsing(space: Any) -> bool:
-    """Return whether a space, or one inside it, has conditions of its own."""
-    space = _bare(space)
-    if not isinstance(space, ProductSpace):
-        return False
-    return space.conditions is not None or any(map(_lapsing, space.members))
+    part: slice
+    active: Callable[[Floats], Mask]
+    by_conditions: bool
 
 
 def active_coordinates(space: Space, x: Floats) -> Mask:
-    """Return which coordinates belong to what is active in valid rows `x` [n, d], [n, d]; all without `when`."""
-    if not _lapsing(space):
+    """Return the coordinates of active parameters in valid rows `x` [n, d], [n, d].
+
+    Without `when`, all coordinates are active.
+    """
+    if not is_conditional(space):
         return np.ones(x.shape, bool)
     parameters = Parameters(space)
     return np.repeat(parameters.active(parameters.codes(x)), parameters.widths, axis=1)
 
 
-def _described(space: Any) -> Iterator[_Parameter]:
-    """Yield the parameters of a space in the order of their coordinates."""
-    space = _bare(space)
-    if isinstance(space, ProductSpace):
-        for member, part in zip(space.members, space.parts, strict=True):
-            for own in _described(member):
-                yield own._replace(part=slice(part.start + own.part.start, part.start + own.part.stop))
-    elif isinstance(space, Finite):
+def _all_active(rules: Iterable[_Activity], z: Floats) -> Mask:
+    """Return which parameters are active in codes `z` [n, p] by all rules, [n, p]."""
+    result = np.ones(z.shape, bool)
+    for part, active, _ in rules:
+        result[:, part] &= np.asarray(active(z[:, part]), bool)
+    return result
+
+
+def _read(space: Space) -> tuple[list[_Parameter], list[_Activity]]:
+    """Return the parameters of a space in order, and the rules of their activity."""
+    space = unwrapped(space)
+    if isinstance(space, EncodedSpace) and space.members:
+        parameters, rules = _of_members(space)
+    else:
+        parameters, rules = list(_single(space)), []
+    if (active := getattr(space, "active", None)) is not None:  # an optional method of users' spaces
+        rules.append(_Activity(slice(0, len(parameters)), active, False))
+    return parameters, rules
+
+
+def _of_members(space: EncodedSpace) -> tuple[list[_Parameter], list[_Activity]]:
+    parameters: list[_Parameter] = []
+    rules: list[_Activity] = []
+    edges = [0]  # the first parameter of each member
+    for member, part in zip(space.members, space.parts, strict=True):
+        own, inside = _read(member)
+        rules += [rule._replace(part=_shifted(rule.part, edges[-1])) for rule in inside]
+        parameters += [one._replace(part=_shifted(one.part, part.start)) for one in own]
+        edges.append(len(parameters))
+    if space.conditions is not None:
+        rules.append(_Activity(slice(0, edges[-1]), partial(_by_conditions, space.conditions, edges), True))
+    return parameters, rules
+
+
+def _by_conditions(conditions: Activity, edges: list[int], z: Floats) -> Mask:
+    """Return the active parameters of a product; member i has edges[i] to edges[i + 1]."""
+    members = conditions.activity_in_codes(len(z), lambda i: z[:, edges[i] : edges[i + 1]])
+    return np.repeat(members, np.diff(edges), axis=1)
+
+
+def _shifted(part: slice, by: int) -> slice:
+    return slice(part.start + by, part.stop + by)
+
+
+def _single(space: Space) -> Iterator[_Parameter]:
+    """Yield the parameters of a space without members."""
+    if isinstance(space, Finite):
         for column in range(space.dim):
             levels = np.unique(space.x[:, column])
             yield _Parameter(slice(column, column + 1), levels, None if column else space.x)
@@ -234,10 +274,10 @@ def _described(space: Any) -> Iterator[_Parameter]:
         for item in range(space.dim):
             yield _Parameter(slice(item, item + 1), levels, items=0 if item else space.dim)
     else:
-        yield from _simple(space)
+        yield from _by_blocks(space)
 
 
-def _simple(space: Any) -> Iterator[_Parameter]:
+def _by_blocks(space: Space) -> Iterator[_Parameter]:
     for block in space.blocks:
         width = block.stop - block.start
         if width > 1 and len(space.blocks) == 1 and space.size == width:  # one coordinate an option

@@ -1,46 +1,65 @@
-"""Orders of items: each of them once."""
+"""Permutations of items, and their neighbours.
+
+Moves: two items exchanged, one item moved, a stretch reversed. Letters: n rows, k items, m moves.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.coded import LISTED, Coded, text_of
-from lamcts.spaces.conditions import read_when
-from lamcts.spaces.values import Lookup, brief, is_list, plain, scalar
-from lamcts.types import Floats
+from lamcts.spaces.base import LISTED, EncodedSpace, text_of
+from lamcts.spaces.values import Lookup, brief, is_list, items_of, plain, read_when, scalar
+from lamcts.types import Floats, Json, Point
 
-LARGEST = 170  # items whose orders a float can count
+MOST_COUNTED = 170  # items whose permutations a float can count
+MOST_NEIGHBOURS = 600  # of a permutation; of more, a random subset (untuned: the neighbours of 18 items)
 
 
 @dataclass(frozen=True, eq=False)
-class Permutation(Coded):
-    """The items in any order, as a tuple; `Permutation(5)` stands for the items 0 to 4.
+class Permutation(EncodedSpace):
+    """All orders of some items, as tuples.
 
-    items: any values that differ from each other, as in `Choice`. when: as of `Float`.
+    Parameters
+    ----------
+    items : int or sequence
+        Distinct values of any kind; `Permutation(5)` has the items 0 to 4.
+    when : mapping of str to value or list of values, optional
+        The parameter exists only where other parameters of the same `Space` have these values.
 
-    An item's coordinate is its place, from 0 to 1; all of them are one parameter. Searches move by exchanges of two
-    items, by one item to another place, and by a stretch turned round; their model looks at who is beside whom, who
-    stands where, and who comes before whom, and learns which of these counts.
+    Notes
+    -----
+    An item's coordinate is its place, scaled to [0, 1]; all coordinates form one parameter. Searches exchange two
+    items, move one item, or reverse a stretch. The model compares orders by adjacency, succession, position and
+    precedence, and learns the weight of each.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Permutation(["a", "b", "c"])
+    >>> space.encode(("c", "a", "b"))
+    array([0.5, 1. , 0. ])
+    >>> space.size
+    6.0
     """
 
     items: tuple[Any, ...]
-    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    when: Mapping[str, object] | None = field(default=None, kw_only=True)
     _lookup: Lookup = field(init=False, repr=False)
 
     __repr__ = text_of
 
-    def __init__(self, items: int | Sequence[Any], *, when: Mapping[str, Any] | None = None) -> None:
-        given: Any = scalar(items)
+    def __init__(self, items: int | Sequence[Any], *, when: Mapping[str, object] | None = None) -> None:
+        given: object = scalar(items)
         given = range(given) if isinstance(given, int) and not isinstance(given, bool) else given
         if not is_list(given):
             raise ValueError(f"expected a list of items, or their number, got {brief(given)}; pass Permutation([...])")
-        kept = tuple(given.tolist() if isinstance(given, np.ndarray) else map(scalar, given))
+        kept = items_of(given)
         if not kept:
             raise ValueError("expected at least one item, got none; add some, or leave the parameter out")
         for name, value in (("items", kept), ("when", read_when(when)), ("_lookup", Lookup(kept))):
@@ -52,9 +71,9 @@ class Permutation(Coded):
 
     @property
     def size(self) -> float:
-        return float(math.factorial(self.dim)) if self.dim <= LARGEST else math.inf
+        return float(math.factorial(self.dim)) if self.dim <= MOST_COUNTED else math.inf
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         n = self.dim
         if not is_list(point) or len(point) != n:
             raise ValueError(f"expected a list of {n} items, got {brief(point)}; pass each of them once")
@@ -70,7 +89,7 @@ class Permutation(Coded):
         return tuple(self.items[i] for i in orders_of(np.asarray(x, np.float64)[None])[0])
 
     def snap(self, x: Floats) -> Floats:
-        """Return the nearest valid rows: the places of sorted coordinates are the nearest of all."""
+        """Return the nearest valid rows, the places of sorted coordinates."""
         return places_of(orders_of(x))
 
     def spread(self, u: Floats) -> Floats:
@@ -81,7 +100,7 @@ class Permutation(Coded):
             return None
         return places_of(np.array(list(permutations(range(self.dim)))))
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "permutation", "items": plain(self.items)} | self._condition()
 
     @cached_property
@@ -91,7 +110,10 @@ class Permutation(Coded):
 
 
 def orders_of(x: Floats) -> NDArray[np.int64]:
-    """Return which item stands where [n, k] in rows of places `x` [n, k]; of equal ones the first item comes first."""
+    """Return the item at each place, [n, k], in rows of places `x` [n, k].
+
+    Of equal places the first item comes first.
+    """
     return np.argsort(x, axis=1, kind="stable")
 
 
@@ -101,3 +123,35 @@ def places_of(orders: NDArray[np.int64]) -> Floats:
     x = np.empty((n, k))
     np.put_along_axis(x, orders, np.broadcast_to(np.arange(k) / max(k - 1, 1), (n, k)), axis=1)
     return x
+
+
+def neighbours_of(places: Floats, rng: np.random.Generator) -> Floats:
+    """Return the places [m, k] of permutations one move from `places` [k]."""
+    moves = _moves(len(places))
+    if len(moves) > MOST_NEIGHBOURS:
+        moves = moves[np.sort(rng.choice(len(moves), MOST_NEIGHBOURS, replace=False))]
+    return places_of(orders_of(places[None])[0][moves])
+
+
+def random_neighbours(places: Floats, rng: np.random.Generator) -> Floats:
+    """Return a random permutation one move away for each row of `places` [n, k]."""
+    moves = _moves(places.shape[1])
+    if not len(moves):
+        return places
+    drawn = moves[rng.integers(0, len(moves), len(places))]
+    return places_of(np.take_along_axis(orders_of(places), drawn, axis=1))
+
+
+@lru_cache(maxsize=16)
+def _moves(k: int) -> NDArray[np.int64]:
+    """Return all moves of k items, each as the permutation that it applies, [m, k]."""
+    here, found = list(range(k)), []
+    for i in range(k):
+        for j in range(i + 1, k):
+            swapped = here.copy()
+            swapped[i], swapped[j] = j, i
+            found += [swapped, here[:i] + here[i : j + 1][::-1] + here[j + 1 :]]
+            found += [[*here[:i], *here[i + 1 : j + 1], i, *here[j + 1 :]], [*here[:i], j, *here[i:j], *here[j + 1 :]]]
+    moves = np.unique(np.array(found, np.int64).reshape(-1, k), axis=0)
+    moves.flags.writeable = False
+    return moves

@@ -1,34 +1,51 @@
-"""Spaces made of spaces: several parameters in one point, by name or by position."""
+"""Products of spaces: several parameters in one point, by name or by position."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lamcts.spaces import base
-from lamcts.spaces.coded import LISTED, Coded
-from lamcts.spaces.conditions import Conditions, Mask, conditions_of, middle_of, read_when
-from lamcts.spaces.values import brief, is_list
-from lamcts.types import Floats
+from lamcts.spaces.base import LISTED, EncodedSpace, Identity, Mask, identity_of, middle_of, rows_of
+from lamcts.spaces.conditions import Conditions, conditions_of
+from lamcts.spaces.values import brief, is_list, read_when
+from lamcts.types import Floats, Json, Point
 
 
-class Space(Coded):
-    """All combinations of the members' points.
+class Space(EncodedSpace):
+    """All combinations of the points of several spaces.
 
-    `Space({"lr": Float(1e-5, 1e-1, log=True), "act": Choice(["relu", "gelu"])})` has dicts as points,
-    `Space([Float(0, 1), Bool()])` has tuples. Members may be any spaces, products too; their encodings
-    stand side by side, in the order given. Members with names may depend on each other: `when`, as of `Float`.
+    Parameters
+    ----------
+    members : mapping of str to Space, or sequence of Space
+        With names, points are dicts; otherwise they are tuples. Members may be products too. The encodings of the
+        members are concatenated in this order.
+    when : mapping of str to value or list of values, optional
+        The parameter exists only where other parameters of the same `Space` have these values.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Space({
+    ...     "solver": lamcts.Choice(["sgd", "adam"]),
+    ...     "momentum": lamcts.Float(0, 1, when={"solver": "sgd"}),
+    ... })
+    >>> space.decode(space.encode({"solver": "sgd", "momentum": 0.75}))
+    {'solver': 'sgd', 'momentum': 0.75}
+    >>> space.decode(space.encode({"solver": "adam"}))
+    {'solver': 'adam'}
+    >>> lamcts.Space([lamcts.Int(0, 3), lamcts.Bool()]).size
+    8.0
     """
 
     def __init__(
         self,
         members: Mapping[str, base.Space] | Sequence[base.Space],
         *,
-        when: Mapping[str, Any] | None = None,
+        when: Mapping[str, object] | None = None,
     ) -> None:
         self.when = read_when(when)
         given: Any = members
@@ -46,7 +63,7 @@ class Space(Coded):
         for i, member in enumerate(self.members):
             if not isinstance(member, base.Space) or isinstance(member, type):
                 raise ValueError(
-                    f"{self._label(i)}: expected a space, got {brief(member)}; pass Float(low, high) or such"
+                    f"{self._label(i)}: expected a space, got {brief(member)}; pass Float(low, high), for example"
                 )
         ends = list(accumulate(member.dim for member in self.members))
         self.dim = ends[-1]
@@ -73,10 +90,10 @@ class Space(Coded):
         )
 
     @property
-    def continuous(self) -> NDArray[np.bool_]:
+    def continuous(self) -> Mask:
         return np.concatenate([member.continuous for member in self.members])
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         values = self._values(point)
         if self.conditions is not None:
             return self.conditions.encode(point, self._encoded)
@@ -92,7 +109,7 @@ class Space(Coded):
         except ValueError as error:
             raise ValueError(f"{self._label(i)}: {error}") from None
 
-    def decode(self, x: Floats) -> Any:
+    def decode(self, x: Floats) -> Point:
         if self.conditions is not None and self.names is not None:
             active = self.conditions.activity_of(np.asarray(x, np.float64)[None])[0]
             there = zip(self.names, self.members, self.parts, active, strict=True)
@@ -107,44 +124,22 @@ class Space(Coded):
         return result if self.conditions is None else self.conditions.settle(result)
 
     def spread(self, u: Floats) -> Floats:
-        """Map `u` [n, dim] to valid rows: each parameter uniform over its values where it is active."""
+        """Map `u` [n, dim] to valid rows, in which active parameters are uniform."""
         result = np.empty(u.shape)
         for member, part in zip(self.members, self.parts, strict=True):
             result[:, part] = member.spread(u[:, part])
         return result if self.conditions is None else self.conditions.settle(result)
 
     @property
-    def active(self) -> Callable[[Floats], Mask] | None:
-        """What says of codes [n, p] (`parameters.py`) which parameters are active, [n, p]; None where all always are.
-
-        The members say it of their own parameters.
-        """
-        return None if self.conditions is None else self._active
-
-    def _active(self, z: Floats) -> Mask:
-        assert self.conditions is not None
-        parts, owners = self._coded
-        return self.conditions.activity_in_codes(len(z), lambda i: z[:, parts[i]])[:, owners]
+    def identity(self) -> Identity | None:
+        """The identity of points; None if equality of encodings decides for all members."""
+        return self._keys_of_members if any(self._identities) else None
 
     @cached_property
-    def _coded(self) -> tuple[list[slice], NDArray[np.int64]]:
-        """The parameters that belong to each member, and the member that each parameter belongs to, [p]."""
-        from lamcts.spaces.parameters import Parameters
+    def _identities(self) -> list[Identity | None]:
+        return [identity_of(member) for member in self.members]
 
-        owners = np.searchsorted([part.stop for part in self.parts], Parameters(self).starts, side="right")
-        edges = np.searchsorted(owners, np.arange(len(self.parts) + 1))
-        return [slice(*edge) for edge in pairwise(edges.tolist())], owners
-
-    @property
-    def identity(self) -> Callable[[Floats], Hashable | None] | None:
-        """What tells points apart, where that of a member does not go by equality alone."""
-        return self._together if any(self._identities) else None
-
-    @cached_property
-    def _identities(self) -> list[Callable[[Floats], Hashable | None] | None]:
-        return [base.identity_of(member) for member in self.members]
-
-    def _together(self, x: Floats) -> Hashable | None:
+    def _keys_of_members(self, x: Floats) -> Hashable | None:
         keys: list[Hashable] = []
         own = self._identities
         active = [True] * len(own) if self.conditions is None else self.conditions.activity(x[None])[0]
@@ -158,7 +153,7 @@ class Space(Coded):
     def rows(self) -> Floats | None:
         if self.size * self.dim > LISTED:
             return None
-        members = [base.rows_of(member) for member in self.members]
+        members = [rows_of(member) for member in self.members]
         if any(rows is None for rows in members):
             return None
         listed = [rows for rows in members if rows is not None]
@@ -167,7 +162,7 @@ class Space(Coded):
         places = np.indices([len(rows) for rows in listed]).reshape(len(members), -1)
         return np.hstack([rows[i] for rows, i in zip(listed, places, strict=True)])
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         names = None if self.names is None else list(self.names)
         members = [member.signature() for member in self.members]
         return {"kind": "product", "names": names, "members": members} | self._condition()
@@ -178,7 +173,7 @@ class Space(Coded):
         pairs = zip(self.names, self.members, strict=True)
         return f"Space({{{', '.join(f'{name!r}: {member!r}' for name, member in pairs)}}}{self._ending()})"
 
-    def _values(self, point: Any) -> list[Any]:
+    def _values(self, point: Point) -> list[Any]:
         """Return the members' points, in order."""
         if self.names is not None:
             if not isinstance(point, Mapping):
@@ -199,10 +194,3 @@ class Space(Coded):
 
     def _label(self, i: int) -> str:
         return f"member {i}" if self.names is None else f"parameter {self.names[i]!r}"
-
-
-class Product(Space):
-    """`Product(a, b, ...)`: all combinations of the members' points, as tuples. The same as `Space([a, b, ...])`."""
-
-    def __init__(self, *members: base.Space, when: Mapping[str, Any] | None = None) -> None:
-        super().__init__(members, when=when)

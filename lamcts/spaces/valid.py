@@ -1,4 +1,4 @@
-"""A space of which only some points are worth proposing: a rule known beforehand, which costs no evaluation."""
+"""Spaces restricted by rules that are checked before any evaluation."""
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -7,52 +7,71 @@ from typing import Any
 
 import numpy as np
 
+from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.base import Space, identity_of, rows_of
+from lamcts.spaces.hit_and_run import HitAndRun
 from lamcts.spaces.linear import Polytope, Within, polytope
-from lamcts.spaces.walks import Walks
-from lamcts.spaces.wrapped import Wrapped
-from lamcts.types import Floats
+from lamcts.types import Floats, Json, Point
 
-Rule = Callable[[Any], Any]
-DRAWS, FIRST_DRAWS = 20_000, 64  # looks for a valid point: one in two thousand is then found all but surely (untuned)
-TRIES = 64  # draws in place of one that is not valid: enough where one in twenty is, and a millisecond (untuned)
-FEW = 20  # valid ones among so many draws, or less: walks, some hundred looks a point, are cheaper then
-MOST_DRAWS = 200_000  # looks for a first point to walk from: some seconds, once (untuned)
-LEVEL = 500  # points that keep some of the rules, of which one is to keep the next too (untuned)
-LONGEST = 200  # characters of a rule that stand in journals as they are
+Rule = Callable[[Point], object]
+DRAWS, FIRST_DRAWS = 20_000, 64  # to find a valid point: one in two thousand is almost surely met (untuned)
+TRIES = 64  # draws to replace an invalid one: enough if one in twenty is valid; they take a millisecond (untuned)
+FEW_VALID = 20  # valid draws or fewer: walks, some hundred rule calls a point, are then cheaper
+MOST_DRAWS = 200_000  # to find a first point of a walk: some seconds, once (untuned)
+LEVEL = 500  # points that satisfy the rules so far, of which one must satisfy the next rule too (untuned)
+LONGEST = 200  # characters of a rule in a signature; of longer rules, a checksum
 
 
-class Valid(Wrapped):
-    """The points of another space for which a rule is true; the others are never proposed, and cost no evaluation.
+class Valid(SpaceAdapter):
+    """The points of another space that satisfy some rules.
 
-    rule: `rule(point)`, or several; cheap beside an evaluation, and of the point alone.
-    name: what stands for the rules in journals (None: the functions' own names); another name is another space.
+    Parameters
+    ----------
+    inner : Space
+        The space of the points.
+    rule : callable or sequence of callables
+        `rule(point)` returns whether a point is valid. Rules must be cheap and depend on the point alone.
+    name : str, optional
+        Identifies the rules in journals; by default the functions' names. Another name is another space.
+    known : iterable of points, default ()
+        Valid points, for rules that uniform draws rarely satisfy.
 
-    known: valid points, where valid ones are too rare to be met by chance.
+    Notes
+    -----
+    Points are drawn from the inner space until they are valid. If fewer than one in a thousand draws is valid, a
+    hit-and-run sampler starts from valid draws, from `known`, from the centre of the polytope of linear rules, or from
+    points that satisfy the first rule, then the second, and so on (`hit_and_run.py`).
 
-    Points are drawn from the whole space until they are valid. Where less than one in a thousand is, they are
-    reached from those that draws have met, from `known`, from the centre of what linear rules leave, or from points
-    that keep the first rule, then the second too: by random lines (walks.py).
+    Examples
+    --------
+    >>> import lamcts
+    >>> import numpy as np
+    >>> space = lamcts.Valid(lamcts.Box(0, 1, dim=2), lambda point: point.sum() <= 1, name="simplex")
+    >>> space.holds(np.array([0.2, 0.3])), space.holds(np.array([0.8, 0.3]))
+    (True, False)
+    >>> x = space.sample(100, np.random.default_rng(0))
+    >>> bool((space.inner.decode(x).sum(1) <= 1).all())
+    True
     """
 
     def __init__(
-        self, inner: Space, rule: Rule | Iterable[Rule], name: str | None = None, known: Iterable[Any] = ()
+        self, inner: Space, rule: Rule | Iterable[Rule], name: str | None = None, known: Iterable[Point] = ()
     ) -> None:
         super().__init__(inner)
         rules = (rule,) if callable(rule) else tuple(rule) if isinstance(rule, Iterable) else ()
         if not rules or not all(map(callable, rules)):
             got = type(rule).__name__
-            raise ValueError(f"valid: expected a function of a point that says whether it is valid, got {got}")
+            raise ValueError(f"valid: expected a function that returns whether a point is valid, got {got}")
         self.rules = rules
         self.name = name or ", ".join(_name(each) for each in rules)
         self._given = np.array([inner.encode(point) for point in known]).reshape(-1, inner.dim)
 
-    def holds(self, point: Any) -> bool:
+    def holds(self, point: Point) -> bool:
         """Return whether a point is valid."""
         return all(bool(rule(point)) for rule in self.rules)
 
     def spread(self, u: Floats) -> Floats:
-        """Map `u` [n, dim] to valid rows; one stays as it is where it is not valid, and none drawn for it is."""
+        """Map `u` [n, dim] to valid rows; a row stays invalid if none is found for it."""
         x = np.array(self.inner.spread(u))
         for i, row in enumerate(x):
             if not self._is_valid(row):
@@ -60,7 +79,7 @@ class Valid(Wrapped):
         return x
 
     def _another(self, u: Floats, row: Floats) -> Floats:
-        """Return a valid row in place of that of `u` [dim], always the same; `row` where none is met."""
+        """Return the valid row that replaces that of `u` [dim]; `row` if none is found."""
         rng = np.random.default_rng(int.from_bytes(hashlib.blake2b(u.tobytes(), digest_size=16).digest(), "little"))
         if self._rare is not None:
             return self._reached(rng, row)
@@ -68,7 +87,7 @@ class Valid(Wrapped):
         return next((x for x in drawn if self._is_valid(x)), row)
 
     def _reached(self, rng: np.random.Generator, row: Floats) -> Floats:
-        """Return a valid row without draws of the whole space; `row` where no valid one is known."""
+        """Return a valid row without draws from the whole space; `row` if none is known."""
         if self._walks is not None:
             return self._walks.draw(rng)
         return np.asarray(self._starts[rng.integers(len(self._starts))] if len(self._starts) else row)
@@ -77,14 +96,14 @@ class Valid(Wrapped):
         return self.identity(x) is not None
 
     def identity(self, x: Floats) -> Hashable | None:
-        """Return what x [dim] shares with all that are the same thing; None where it is not valid."""
+        """Return what x [dim] shares with all equal points; None if it is invalid."""
         if not self.holds(self.inner.decode(x)):
             return None
         own = identity_of(self.inner)
         return (x + 0.0).tobytes() if own is None else own(x)
 
     def find(self, rng: np.random.Generator) -> Floats:
-        """Return a valid row [dim]; ValueError where none is met in many draws."""
+        """Return a valid row [dim]; ValueError if many draws give none."""
         looked, draws = 0, FIRST_DRAWS
         while looked < DRAWS:
             for x in self.inner.sample(draws, rng):
@@ -94,34 +113,34 @@ class Valid(Wrapped):
         if self._rare is not None and len(self._starts):
             return self._reached(rng, self._starts[0])
         raise ValueError(
-            f"valid: expected some valid points, got none among {looked} drawn, nor by other ways (the rule: "
-            f"{self.name}); is the rule the right way round? where valid points are rare, give one as x0 (or known=)"
+            f"valid: expected some valid points, got none among {looked} draws, nor by other methods (rule: "
+            f"{self.name}); check that the rule is not inverted, or pass a valid point as x0 (or known=)"
         )
 
-    # Where valid points are too rare for draws ---------------------------------------------------------------------
+    # Valid points that are too rare for draws ---------------------------------------------------------------------
 
     @cached_property
     def _rare(self) -> Floats | None:
-        """The valid rows among many draws, [k, dim]; None where they are enough to go on drawing."""
+        """The valid rows among many draws, [k, dim]; None if draws suffice."""
         rng, looked, draws = np.random.default_rng(0), 0, FIRST_DRAWS
         found = np.empty((0, self.dim))
         while looked < DRAWS:
             x = self.inner.sample(draws, rng)
             found = np.vstack([found, x[[self._is_valid(each) for each in x]]])
-            if len(found) > FEW:
+            if len(found) > FEW_VALID:
                 return None
             looked, draws = looked + draws, min(2 * draws, DRAWS - looked - draws)
         return found
 
     @cached_property
     def _listed(self) -> Floats | None:
-        """All valid rows of a space whose rows can be listed."""
+        """All valid rows, if the rows of the inner space can be listed."""
         rows = rows_of(self.inner)
         return None if rows is None else rows[[self._is_valid(x) for x in rows]]
 
     @cached_property
     def _starts(self) -> Floats:
-        """Valid rows that are known, [k, dim]."""
+        """The known valid rows, [k, dim]."""
         if self._listed is not None:
             return self._listed
         assert self._rare is not None, "asked for only where draws do not do"
@@ -131,20 +150,22 @@ class Valid(Wrapped):
         return found
 
     @cached_property
-    def _walks(self) -> Walks | None:
-        """Walks between the valid rows, where they cannot be listed."""
+    def _walks(self) -> HitAndRun | None:
+        """The hit-and-run sampler of the valid rows, None if they can be listed."""
         if self._listed is not None or not len(self._starts):
             return None
-        return Walks(self.inner, self._is_valid, self._starts, None if self._polytope is None else self._polytope.ways)
+        return HitAndRun(
+            self.inner, self._is_valid, self._starts, None if self._polytope is None else self._polytope.ways
+        )
 
     @cached_property
     def _polytope(self) -> Polytope | None:
-        """What linear rules leave."""
+        """The polytope of the linear rules, None without any."""
         linear = [rule for rule in self.rules if isinstance(rule, Within)]
         return polytope(self.inner, linear) if linear else None
 
     def _by_levels(self) -> Floats:
-        """Return rows that keep the linear rules, those of them that keep the next rule too, and so on to the last."""
+        """Return valid rows found by adding one rule at a time, linear rules first."""
         rng, ways = np.random.default_rng(1), None
         rules = sorted(self.rules, key=lambda rule: not isinstance(rule, Within))
         rows, kept = self.inner.sample(DRAWS if len(rules) > 1 else 0, rng), 0
@@ -154,7 +175,7 @@ class Valid(Wrapped):
             rows = rows[[self._keep(x, rules[:kept]) for x in rows]]
         for i in range(kept, len(rules)):
             if i and len(rows):
-                walks = Walks(self.inner, partial(self._keep, rules=rules[:i]), rows, ways)
+                walks = HitAndRun(self.inner, partial(self._keep, rules=rules[:i]), rows, ways)
                 rows = np.vstack([rows, *(walks.draw(rng) for _ in range(LEVEL))])
             rows = rows[[self._keep(x, rules[i : i + 1]) for x in rows]]
         return np.asarray(rows[[self._is_valid(x) for x in rows]])
@@ -164,7 +185,7 @@ class Valid(Wrapped):
         return all(bool(rule(point)) for rule in rules)
 
     def _by_patience(self) -> Floats:
-        """Return the first valid row of very many draws, [1, dim]; none where there is none, [0, dim]."""
+        """Return the first valid row of very many draws, [1, dim], or [0, dim]."""
         rng = np.random.default_rng(2)
         for _ in range(0, MOST_DRAWS, DRAWS):
             for x in self.inner.sample(DRAWS, rng):
@@ -172,7 +193,7 @@ class Valid(Wrapped):
                     return np.asarray(x)[None]
         return np.empty((0, self.dim))
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         return {"kind": "valid", "rule": self.name, "inner": self.inner.signature()}
 
     def __repr__(self) -> str:

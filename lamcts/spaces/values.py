@@ -1,19 +1,23 @@
-"""Values as users write them: read numbers, find an option among options, turn options into JSON."""
+"""Values as users write them: reading numbers, finding options, JSON."""
 
 import math
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import Enum
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, SupportsFloat, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.text import safe_repr, shortened
 
+When = Mapping[str, tuple[Any, ...]]  # the allowed values of other parameters, by name
+List = Sequence[Any] | NDArray[Any]
 
-def real(value: Any, name: str) -> float:
-    """Return `value` as a finite float; ValueError says what `name` got instead."""
+
+def real(value: object, name: str) -> float:
+    """Return `value` as a finite float; ValueError reports what `name` got instead."""
     value = scalar(value)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name}: expected a number, got {brief(value)}; pass an int or a float")
@@ -24,25 +28,28 @@ def real(value: Any, name: str) -> float:
 
 
 def steps_between(low: float, high: float) -> int:
-    """Return how many steps lead from one float to another, each to the next float."""
+    """Return the number of steps between two floats, each to the next float."""
     return _place(high) - _place(low)
 
 
 def _place(value: float) -> int:
-    """Return the place of a float among all floats, 0 that of zero."""
+    """Return the rank of a float among all floats, 0 for zero."""
     place = int(np.float64(abs(value)).view(np.int64))
     return -place if value < 0 else place
 
 
-def flag(value: Any, name: str) -> bool:
-    """Return `value` as a bool; ValueError says what `name` got instead."""
+def flag(value: object, name: str) -> bool:
+    """Return `value` as a bool; ValueError reports what `name` got instead."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name}: expected True or False, got {brief(value)}")
     return bool(value)
 
 
-def whole(value: Any, name: str, cure: str = "pass an int, or use Float for fractions") -> int:
-    """Return `value` as an int, also if it is a float such as 32.0; ValueError says what `name` got instead."""
+def whole(value: object, name: str, cure: str = "pass an int, or use Float for fractions") -> int:
+    """Return `value` as an int, also if it is a float such as 32.0.
+
+    ValueError reports what `name` got instead.
+    """
     value = scalar(value)
     if not isinstance(value, bool):
         if isinstance(value, Integral):
@@ -52,30 +59,53 @@ def whole(value: Any, name: str, cure: str = "pass an int, or use Float for frac
     raise ValueError(f"{name}: expected a whole number, got {brief(value)}; {cure}")
 
 
-def _float(value: Any) -> float:
-    """Return a real number as a float, nan if it is beyond all floats or does not say what it is."""
+def _float(value: SupportsFloat) -> float:
+    """Return a real number as a float, nan if it cannot be converted."""
     try:
         return float(value)
     except Exception:
         return math.nan
 
 
-def is_list(value: Any) -> bool:
-    """Return whether `value` is a collection with an order: a list, a tuple, a range, an array; no text."""
+def is_list(value: object) -> TypeGuard[List]:
+    """Return whether `value` is an ordered collection: list, tuple, range, array."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
-def brief(value: Any) -> str:
+def items_of(values: List) -> tuple[Any, ...]:
+    """Return the items of a list; numpy scalars become Python values."""
+    return tuple(values.tolist() if isinstance(values, np.ndarray) else map(scalar, values))
+
+
+def read_when(given: object) -> When | None:
+    """Return conditions as tuples of allowed values by name; ValueError if invalid."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or not given or not all(isinstance(name, str) for name in given):
+        raise ValueError(f"when: expected values by name, such as {{'solver': 'sgd'}}, got {brief(given)}")
+    found = {name: _values(values) for name, values in given.items()}
+    for name, values in found.items():
+        if not values:
+            raise ValueError(f"when: expected at least one value of {name!r}, got none; leave the condition out")
+    return found
+
+
+def _values(given: object) -> tuple[Any, ...]:
+    return items_of(given) if is_list(given) else (scalar(given),)
+
+
+def brief(value: object) -> str:
     """Return the repr of `value`, cut to a length that fits into a message."""
     return shortened(re.sub(r"\s+", " ", safe_repr(value)))
 
 
-def freeze(value: Any) -> Hashable:
-    """Return a key that equal values share. Unlike `==` it tells True from 1; a list equals a tuple or an array.
+def freeze(value: object) -> Hashable:
+    """Return a key that equal values share.
 
-    TypeError if the value, or something in it, can only be compared, not hashed.
+    Unlike `==` it distinguishes True from 1; a list equals a tuple or an array. TypeError if the value, or a part of
+    it, cannot be hashed.
     """
     value = scalar(value)
     if isinstance(value, bool):
@@ -93,8 +123,8 @@ def freeze(value: Any) -> Hashable:
     return key
 
 
-def plain(value: Any) -> Any:
-    """Return `value` as JSON. What JSON cannot say becomes a text that does not change from process to process."""
+def plain(value: object) -> Any:
+    """Return `value` as JSON; other values become text, equal in every process."""
     value = scalar(value)
     if value is None or (isinstance(value, (bool, int, str)) and not isinstance(value, Enum)):
         return value
@@ -110,13 +140,16 @@ def plain(value: Any) -> Any:
 
 
 class Lookup:
-    """The positions of `items`, found by equality as `freeze` has it; what cannot be hashed is compared one by one."""
+    """The positions of `items`, found by equality as `freeze` defines it.
 
-    def __init__(self, items: Sequence[Any], key: Callable[[Any], Hashable] = freeze) -> None:
-        """ValueError names the first item that is there twice."""
+    Items that cannot be hashed are compared one by one.
+    """
+
+    def __init__(self, items: Sequence[object], key: Callable[[Any], Hashable] = freeze) -> None:
+        """Index the items; ValueError names the first item that occurs twice."""
         self._key = key
         self._places: dict[Hashable, int] = {}
-        self._rest: list[tuple[int, Any]] = []
+        self._rest: list[tuple[int, object]] = []
         for i, item in enumerate(items):
             first = self.find(item)
             if first is not None:
@@ -128,7 +161,7 @@ class Lookup:
             except TypeError:
                 self._rest.append((i, item))
 
-    def find(self, item: Any) -> int | None:
+    def find(self, item: object) -> int | None:
         """Return the position of the equal item, or None."""
         try:
             return self._places.get(self._key(item))
@@ -136,12 +169,12 @@ class Lookup:
             return next((i for i, other in self._rest if item is other or _equal(item, other)), None)
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: object, b: object) -> bool:
     return type(a) is type(b) and bool(np.all(a == b))
 
 
 def scalar(value: Any) -> Any:
-    """Return the Python value of a numpy scalar or a zero-dimensional array; other values as they are."""
+    """Return the Python value of a numpy scalar or 0-d array; other values unchanged."""
     if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
         return value.item()
     return value

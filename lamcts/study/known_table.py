@@ -20,8 +20,9 @@ import numpy as np
 
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Constraint, Goals
-from lamcts.spaces.box import Float
+from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.fixed import Fixed
+from lamcts.spaces.float import Float
 from lamcts.spaces.product import Space as ProductSpace
 from lamcts.spaces.values import brief
 from lamcts.study.export import LAST, columns_of
@@ -128,7 +129,7 @@ def _renamed(rows: Sequence[Row], names: Sequence[str]) -> Sequence[Row]:
 
 def bare(space: Any) -> Any:
     """Return the space without rules, keys and fixed values: what its points are made of."""
-    while hasattr(space, "inner"):
+    while isinstance(space, SpaceAdapter):
         space = space.whole if isinstance(space, Fixed) else space.inner
     return space
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.observations import Observations
 from lamcts.outcomes.goals import LARGEST, Goals
-from lamcts.spaces.recalled import recalled
+from lamcts.spaces.serialization import from_signature
 from lamcts.study.result import Result
 from lamcts.study.summary import summarise
 
@@ -57,7 +57,7 @@ def space_of(record: "Recorded", given: Any = None) -> Any:
     """Return the space of a run, as given or as its journal describes it; ValueError where that is not the run's."""
     signature = record.fingerprint.get("space")
     if given is None:
-        space = recalled(signature)
+        space = from_signature(signature)
         if space is None or (record.n and space.dim != record.x.shape[1]):
             kind = signature.get("kind") if isinstance(signature, dict) else signature
             raise ValueError(

@@ -68,7 +68,7 @@ def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
 def warn_of_small_budget(budget: int, optimizer: "Optimizer") -> None:
     """Warn where a fresh run ends before a model of all parameters can be made."""
     parameters = Parameters(optimizer.space)
-    d = int(np.count_nonzero(parameters.movable))
+    d = int(np.count_nonzero(parameters.non_constant))
     least = min(d + 2, optimizer.space.size) - len(optimizer.seen)
     if budget < least:
         text = (

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import discrete_problems as dp
 from benchmarks.discrete_problems import bits, categories, stages, tables
-from lamcts import Bool, Choice, Float, Int, Keyed, Space
+from lamcts import Bool, Canonical, Choice, Float, Int, Space
 from lamcts.nas import formats
 from tests.nas import made_up
 
@@ -85,7 +85,7 @@ def test_what_the_package_tells_as_a_failed_evaluation_is_none():
 
 def test_a_key_sees_the_labels_behind():
     inner = Space({"a": Choice(list("xyz")), "b": Choice(list("xyz"))})
-    space = Keyed(inner, lambda point: None if point["a"] == "x" else "".join(sorted(point.values())), "sorted")
+    space = Canonical(inner, lambda point: None if point["a"] == "x" else "".join(sorted(point.values())), "sorted")
     seen = dp.hidden(dp.Discrete("keyed", space, lambda point: 0.0), 1)
     for point in map(inner.decode, inner.rows()):
         assert seen.space.key(point) == space.key(seen.true(point))

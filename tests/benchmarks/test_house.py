@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import house
 from benchmarks.harness import sheet
-from benchmarks.survey import bodies, rooms, walk, weight
+from benchmarks.survey import bodies, names, rooms, walk, weight
 
 HOUSE = {
     "__init__.py": "from small.top import run\n",
@@ -62,6 +62,22 @@ def test_a_walk_counts_what_is_called_inside_the_package_only(small):
 def test_the_walks_of_one_step_have_a_median_between_their_ends():
     for median, least, most in walk.counts().values():
         assert 0 < least <= median <= most
+
+
+def test_class_names_importers_any_and_look_ups_are_counted(small):
+    face, door = "from small.hall.door import Door\n", HOUSE["hall/door.py"]
+    (small / "hall/__init__.py").write_text(face)
+    (small / "hall/door.py").write_text(f"{door}class Door: ...\nclass _Hinge: ...\n")
+    (small / "cellar.py").write_text(f'{HOUSE["cellar.py"]}class Door: ...\nclass _Hinge: ...\n"getattr"  # Any\n')
+    (small / "hall/stairs.py").write_text(
+        "from typing import Any\nfrom small.hall import Door\nx: Any = getattr(Door, 'y')\n"
+    )
+    found = names.counts(small)
+    assert names.repeated_classes(small) == {"Door": ["cellar.py", "hall/door.py"]}
+    assert names.lonely(small) == ["hall/stairs.py", "top.py"]  # cellar and door, through their folder, have two
+    assert found["files"] == 6 and found["getattr"] == 1 and found["hasattr"] == 0
+    assert found["Any per 1000 lines"] == 1000 * 2 / found["lines"]
+    assert found["class names in several files"] == 1 and found["files with at most one importer"] == 2
 
 
 SOURCE = '''"""A module."""
@@ -131,4 +147,6 @@ def test_rows_are_appended_with_their_label(tmp_path, monkeypatch):
         house.main()
     rows = sheet.read(out.with_name("smoke.csv"))
     measures = [row["measure"] for row in rows if row["label"] == "before"]
-    assert len(rows) == 2 * len(measures) and {"ask calls", "rooms", "samplers: bookkeeping, %"} <= set(measures)
+    assert len(rows) == 2 * len(measures) and {"ask calls", "rooms", "lines", "samplers: bookkeeping, %"} <= set(
+        measures
+    )

@@ -12,7 +12,7 @@ from benchmarks.harness.search import Enough, Search
 from benchmarks.peers import native
 from benchmarks.peers.native.ground import Ground
 from benchmarks.peers.native.optuna import distribution
-from lamcts import Bool, Box, Choice, Float, Int, Keyed, Space
+from lamcts import Bool, Box, Canonical, Choice, Float, Int, Space
 
 SLOW = ("optuna gp",)  # it loads torch: run small, with the others of its library
 REPEAT = ("evolution", "evolution 100", "tpe", "optuna gp")  # as published
@@ -124,7 +124,7 @@ def test_points_that_a_key_forbids_are_not_asked_for_and_equal_ones_once(name):
         return None if point["c0"] == "z" else "".join(sorted(point.values()))
 
     asked = []
-    objective = dp.Discrete("p", Keyed(inner, key), lambda p: asked.append(p) or "".join(p.values()).count("x"))
+    objective = dp.Discrete("p", Canonical(inner, key), lambda p: asked.append(p) or "".join(p.values()).count("x"))
     run(name, objective, 12)
     keys = [key(point) for point in asked]
     assert None not in keys and (name == "evolution" or len(set(keys)) == len(keys))

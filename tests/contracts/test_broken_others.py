@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lamcts.observations import Floats
-from lamcts.spaces import Box, Choice, Int, Keyed
+from lamcts.spaces import Box, Canonical, Choice, Int
 from lamcts.testing import ContractError, check_objective, check_space, check_splitter
 
 
@@ -304,7 +304,7 @@ def test_a_plain_objective_holds_the_contract() -> None:
 class Halved(Bowl):
     """Has values for points of the upper half alone; the key says which."""
 
-    space = Keyed(Box(-1.0, 1.0, dim=2), lambda point: None if point[0] < 0 else tuple(point), name="upper")  # type: ignore[assignment]
+    space = Canonical(Box(-1.0, 1.0, dim=2), lambda point: None if point[0] < 0 else tuple(point), name="upper")  # type: ignore[assignment]
 
     def __call__(self, point: Any, *, seed: int | None = None) -> Any:
         if point[0] < 0:
@@ -313,7 +313,7 @@ class Halved(Bowl):
 
 
 class Keyless(Bowl):
-    space = Keyed(Box(-1.0, 1.0, dim=2), lambda point: None, name="none")  # type: ignore[assignment]
+    space = Canonical(Box(-1.0, 1.0, dim=2), lambda point: None, name="none")  # type: ignore[assignment]
 
 
 def test_an_objective_need_not_score_points_without_a_key() -> None:

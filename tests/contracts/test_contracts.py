@@ -8,7 +8,7 @@ import pytest
 
 from lamcts import objectives, samplers, testing
 from lamcts.samplers.bo import GpBo
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Permutation, Product, Space, Valid
+from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Permutation, Space, Valid
 from lamcts.spaces.base import Space as AnySpace
 from lamcts.testing.samplers import SPACES as SAMPLED
 from lamcts.testing.splitters import Splitter
@@ -32,13 +32,13 @@ SPACES: list[AnySpace] = [
     Permutation(4),
     Permutation(("a", None, 3)),
     Permutation(2),
-    Product(Permutation(1), Permutation(9), Float(0.0, 1.0)),
+    Space([Permutation(1), Permutation(9), Float(0.0, 1.0)]),
     Space({"lr": Float(1e-5, 1e-1, log=True), "layers": Int(1, 8), "act": Choice(("relu", "gelu"))}),
-    Product(Int(0, 3), Bool(), Box(0.0, 1.0, dim=2)),
+    Space([Int(0, 3), Bool(), Box(0.0, 1.0, dim=2)]),
     Space({"inner": Space({"a": Int(0, 2), "b": Bool()}), "c": Choice(("x", "y", "z"))}),
     Finite(np.random.default_rng(0).random((50, 3))),
-    Keyed(Space({"a": Int(0, 2), "b": Choice(["x", "y", "z"])}), lambda point: point["a"], "a alone"),
-    Valid(Product(Int(0, 3), Box(0.0, 1.0, dim=2)), lambda point: True, "all"),
+    Canonical(Space({"a": Int(0, 2), "b": Choice(["x", "y", "z"])}), lambda point: point["a"], "a alone"),
+    Valid(Space([Int(0, 3), Box(0.0, 1.0, dim=2)]), lambda point: True, "all"),
     Finite(["a", "b", "c"], features=[[0, 1], [1, 0], [2, 2]]),
 ]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from lamcts.models.hamming import Coding, HammingHyper, Inputs
 from lamcts.spaces import Bool, Choice, Float, Int, Space
-from lamcts.spaces.coded import Coded
+from lamcts.spaces.base import EncodedSpace
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats
 
@@ -21,7 +21,7 @@ class Switched(Space):
         return result
 
 
-class Sides(Coded):
+class Sides(EncodedSpace):
     """Two values, whose codes are not the numbers of their options."""
 
     dim = 1
@@ -63,7 +63,7 @@ def pair(parameters: Parameters, hyper: HammingHyper, z: Floats, t: Floats) -> f
     """Return the kernel of two rows of codes [p], parameter by parameter."""
     on, there = parameters.active(z[None])[0], parameters.active(t[None])[0]
     weights, lengths = iter(hyper.weights), iter(hyper.lengths)
-    moving = [int(i) for i in np.flatnonzero(parameters.movable)]
+    moving = [int(i) for i in np.flatnonzero(parameters.non_constant)]
     total = square = 0.0
     for i in moving:
         if parameters.categorical[i]:
@@ -71,7 +71,7 @@ def pair(parameters: Parameters, hyper: HammingHyper, z: Floats, t: Floats) -> f
             total += next(weights) * (not same)
     for i in moving:
         if not parameters.categorical[i]:
-            if parameters.conditional:
+            if parameters.may_be_inactive:
                 total += next(weights) * (on[i] != there[i])
             gap = (z[i] if on[i] else 0.5) - (t[i] if there[i] else 0.5)
             square += (gap / next(lengths)) ** 2

@@ -10,7 +10,7 @@ import lamcts
 from lamcts import objectives, testing
 from lamcts.nas import formats
 from lamcts.nas.nasbench101 import OPERATIONS
-from lamcts.spaces import Keyed
+from lamcts.spaces import Canonical
 from tests.nas import made_up
 
 NAMES = ["nasbench101", "nasbench201", "nasbench-macro", "transnas", "nasbench-graph"]
@@ -168,9 +168,11 @@ def test_a_run_goes_on_after_failures_and_keeps_their_reasons(make):
 
 
 def test_keys_are_a_setting(make):
-    assert isinstance(make("nasbench101").space, Keyed) and isinstance(make("nasbench-macro", keyed=True).space, Keyed)
-    assert not isinstance(make("nasbench101", keyed=False).space, Keyed)
-    assert not isinstance(make("nasbench201").space, Keyed)
+    assert isinstance(make("nasbench101").space, Canonical) and isinstance(
+        make("nasbench-macro", keyed=True).space, Canonical
+    )
+    assert not isinstance(make("nasbench101", keyed=False).space, Canonical)
+    assert not isinstance(make("nasbench201").space, Canonical)
 
 
 def test_fingerprints_tell_tables_and_settings_apart(make, tmp_path):

@@ -12,7 +12,7 @@ from lamcts.optimizer.design import DRAWS, Design, default_size
 from lamcts.regions.sobol import sobol
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.uniform import Uniform
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Space, Valid
+from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Space, Valid
 from lamcts.spaces.base import Space as AnySpace
 
 WORDS = Choice(list("abcd"))
@@ -41,7 +41,7 @@ def words(count: int) -> Space:
         (WORDS, 8),
         (Space({"inner": words(5), "beside": Space([Bool(), Int(0, 9), words(4)])}), 12),
         (Finite(np.random.default_rng(0).random((50, 9))), 11),
-        (Keyed(words(9), str, "all"), 11),
+        (Canonical(words(9), str, "all"), 11),
         (Space([*[Float(0, 1)] * 6, *[Choice(["constant"])] * 9]), 30),  # constants make no space discrete
         (Choice(["constant"]), 8),
     ],

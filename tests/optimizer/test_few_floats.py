@@ -9,7 +9,7 @@ import pytest
 
 import lamcts
 from lamcts.optimizer import Optimizer
-from lamcts.spaces import Bool, Box, Choice, Float, Keyed, Space, Valid
+from lamcts.spaces import Bool, Box, Canonical, Choice, Float, Space, Valid
 from lamcts.spaces.base import identity_of
 from lamcts.spaces.fixed import fixed
 from lamcts.spaces.values import steps_between
@@ -95,7 +95,7 @@ def test_points_are_told_apart_by_value_inside_of_other_spaces() -> None:
 
 
 def test_a_fixed_space_keeps_the_key_of_a_member() -> None:
-    space = Space({"pair": Keyed(Float(0, 9), lambda value: int(value) // 5 or None, "half"), "x": Bool()})
+    space = Space({"pair": Canonical(Float(0, 9), lambda value: int(value) // 5 or None, "half"), "x": Bool()})
     identity = identity_of(fixed(space, {"x": True}))
     assert identity is not None and identity(np.array([0.2])) is None
     assert identity(np.array([0.7])) == identity(np.array([0.8]))

@@ -9,7 +9,7 @@ import pytest
 from lamcts.errors import Exhausted, JournalError
 from lamcts.journal import Journal
 from lamcts.optimizer import Optimizer
-from lamcts.spaces import Bool, Box, Choice, Float, Int, Keyed, Space
+from lamcts.spaces import Bool, Box, Canonical, Choice, Float, Int, Space
 from lamcts.spaces.base import Space as AnySpace
 from lamcts.trial import Trial
 
@@ -19,7 +19,7 @@ def unordered(point: Any) -> Any:
     return None if point[0] == point[1] else tuple(sorted(point))
 
 
-PAIRS = Keyed(Space([Int(0, 5), Int(0, 5)]), unordered)  # 36 points, 15 keys
+PAIRS = Canonical(Space([Int(0, 5), Int(0, 5)]), unordered)  # 36 points, 15 keys
 BESIDE = Space({"pair": PAIRS, "skip": Bool()})  # 30 keys
 SAMPLERS = ["auto", "exchange", "turbo", "uniform", "coordinate", "bo", "quadratic", "mutate", "hillclimb"]
 SAMPLERS += ["gp_cma"]
@@ -65,7 +65,7 @@ def test_a_keyed_member_of_a_product_has_its_key_there_too(sampler: str) -> None
 @pytest.mark.parametrize("inner", [Space([Int(0, 99), Int(0, 99)]), Box(0, 99, dim=2)], ids=["listable", "real"])
 def test_few_keys_of_many_points_are_all_found(inner: AnySpace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lamcts.regions.fill.MOST_AT_ONCE", 512)
-    space = Keyed(inner, lambda point: int(point[0]) % 7 or None, "remainder by 7")
+    space = Canonical(inner, lambda point: int(point[0]) % 7 or None, "remainder by 7")
     keys = [space.key(trial.point) for trial in every(Optimizer(space, seed=0, sampler="uniform"), 4)]
     assert sorted(keys) == [1, 2, 3, 4, 5, 6]
 
@@ -75,7 +75,7 @@ def test_the_end_says_that_it_is_keys_that_ran_out() -> None:
     every(opt, 5)
     with pytest.raises(Exhausted, match=r"found no key that is new, 15 are known; repeat=True allows"):
         opt.ask()
-    nothing = Keyed(Int(0, 99), lambda point: None, "nothing")
+    nothing = Canonical(Int(0, 99), lambda point: None, "nothing")
     with pytest.raises(Exhausted, match=r"found no key that is new, 0 are known"):
         Optimizer(nothing, seed=0).ask()
     with pytest.raises(Exhausted, match=r"found no point of the space whose key is not None"):
@@ -153,7 +153,7 @@ def test_a_file_goes_on_where_it_is_given_the_space_again(tmp_path: Path, space:
         Optimizer.load(tmp_path / "run")
     again = Optimizer.load(tmp_path / "run", space=space)
     assert [t.x.tobytes() for t in every(opt, 2)] == [t.x.tobytes() for t in every(again, 2)]
-    other = Keyed(PAIRS.inner, lambda point: point[0], "another")
+    other = Canonical(PAIRS.inner, lambda point: point[0], "another")
     with pytest.raises(ValueError, match=r"space\S* differs from the saved run's"):
         Optimizer.load(tmp_path / "run", space=other)
 
@@ -171,7 +171,7 @@ def test_a_journal_goes_on_where_the_run_stopped(tmp_path: Path, space: Any) -> 
     rest = every(opt, 2)
     assert len(rest) > 0
     assert [t.x.tobytes() for t in every(again, 2)] == [t.x.tobytes() for t in rest]
-    other = Optimizer(Keyed(PAIRS.inner, unordered, "another"), seed=0)
+    other = Optimizer(Canonical(PAIRS.inner, unordered, "another"), seed=0)
     with pytest.raises(JournalError, match="of another run: space"):
         Journal.open(tmp_path / "run.db", other.fingerprint())
 
@@ -179,6 +179,6 @@ def test_a_journal_goes_on_where_the_run_stopped(tmp_path: Path, space: Any) -> 
 def test_a_conditional_space_with_a_key_is_searched_without_waste() -> None:
     """What is switched off is no part of the key: of 2 + 1 * 9 points, those that differ in it alone are one."""
     inner = Space({"kind": Choice(["none", "some"]), "size": Int(0, 8)})
-    space = Keyed(inner, lambda p: (p["kind"], p["size"] if p["kind"] == "some" else 0), "what counts")
+    space = Canonical(inner, lambda p: (p["kind"], p["size"] if p["kind"] == "some" else 0), "what counts")
     assert len(every(Optimizer(space, seed=0), 1)) == 10
-    assert len(every(Optimizer(Keyed(Float(0, 1), lambda p: p > 0.5, "half"), seed=0, sampler="uniform"), 1)) == 2
+    assert len(every(Optimizer(Canonical(Float(0, 1), lambda p: p > 0.5, "half"), seed=0, sampler="uniform"), 1)) == 2

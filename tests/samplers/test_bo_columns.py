@@ -15,7 +15,7 @@ from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.samplers.bo import GpBo
 from lamcts.samplers.parts.bo_columns import ColumnsOutlook
 from lamcts.samplers.scalarised import fitting
-from lamcts.spaces import Choice, Int, Product
+from lamcts.spaces import Choice, Int, Space
 
 BRIEF = GpBo(candidates=100, local_search_rounds=5)
 HYPER = Hyper(np.array([0.4, 0.4]), 1e-4)
@@ -61,7 +61,7 @@ def test_the_violation_falls_where_nothing_is_feasible() -> None:
 
 
 def test_parameters_that_are_no_numbers_are_searched_too() -> None:
-    seen = run(ends, space=Product(Int(0, 3), Choice(["x", "y", "z"]))).go(3).seen
+    seen = run(ends, space=Space([Int(0, 3), Choice(["x", "y", "z"])])).go(3).seen
     assert len(np.unique(seen.x, axis=0)) == len(seen) == 12
 
 

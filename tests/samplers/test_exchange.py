@@ -25,7 +25,7 @@ import lamcts
 from lamcts.errors import Exhausted
 from lamcts.samplers import default
 from lamcts.samplers.exchange import Exchange, _Looked
-from lamcts.spaces import Bool, Choice, Finite, Float, Int, Keyed, Space
+from lamcts.spaces import Bool, Canonical, Choice, Finite, Float, Int, Space
 from lamcts.spaces.base import Space as AnySpace
 from lamcts.spaces.parameters import Parameters
 from lamcts.testing import check_sampler
@@ -149,7 +149,7 @@ def test_of_points_with_one_key_one_is_proposed_and_none_without_a_key(seed: int
 
 def pairs() -> Any:
     inner = Space([Int(0, 5), Int(0, 5)])
-    return Keyed(inner, lambda p: None if p[0] == p[1] else tuple(sorted(p)), "unordered pairs")
+    return Canonical(inner, lambda p: None if p[0] == p[1] else tuple(sorted(p)), "unordered pairs")
 
 
 # Its end ------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from lamcts.samplers import HillClimb
 from lamcts.samplers.exchange import Exchange, _Looked
 from lamcts.spaces import Choice, Float, Space
-from lamcts.spaces.exchanges import LISTED, SOME, exchanges
+from lamcts.spaces.exchanges import DRAWN_OPTIONS, MOST_OPTIONS, exchanges
 from lamcts.spaces.parameters import Parameters
 from lamcts.testing.search import Search
 from lamcts.types import Floats
@@ -27,7 +27,7 @@ def test_some_options_of_thousands_are_tried_and_those_of_known_rows() -> None:
     for count in (1_000, 100_000):
         parameters = Parameters(Space([words(count), words(count)]))
         near = exchanges(parameters, np.zeros(2), rng, known)
-        assert len(near) <= 2 * (SOME + len(known))
+        assert len(near) <= 2 * (DRAWN_OPTIONS + len(known))
         assert {*known[:, 0]} - {0.0} <= {*near[:, 0]}
         assert {*known[:, 1]} - {0.0} <= {*near[:, 1]}
         assert len(np.unique(near, axis=0)) == len(near)
@@ -35,8 +35,8 @@ def test_some_options_of_thousands_are_tried_and_those_of_known_rows() -> None:
 
 
 def test_all_options_are_tried_of_as_many_as_are_listed() -> None:
-    parameters = Parameters(Space([words(LISTED), words(2)]))
-    assert len(exchanges(parameters, np.zeros(2), np.random.default_rng(0))) == LISTED - 1 + 1
+    parameters = Parameters(Space([words(MOST_OPTIONS), words(2)]))
+    assert len(exchanges(parameters, np.zeros(2), np.random.default_rng(0))) == MOST_OPTIONS - 1 + 1
 
 
 def test_a_proposal_looks_at_no_more_candidates_where_there_are_more_options(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +48,7 @@ def test_a_proposal_looks_at_no_more_candidates_where_there_are_more_options(mon
         search.tell(search.ask(12))
         looked.clear()
         search.tell(search.ask(1))
-        assert LISTED < sum(looked) < 4_000
+        assert MOST_OPTIONS < sum(looked) < 4_000
 
 
 def test_the_hill_climb_draws_neighbours_of_thousands_and_gives_up_by_patience(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_the_hill_climb_draws_neighbours_of_thousands_and_gives_up_by_patience(m
             break
         search.tell(search.ask(1))
     assert search.session.done
-    assert max(made) <= SOME
+    assert max(made) <= DRAWN_OPTIONS
     unlimited = Search(HillClimb(), Space([words(5_000)]), 0, loss=lambda x: 1.0)
     for _ in range(30):
         unlimited.tell(unlimited.ask(1))

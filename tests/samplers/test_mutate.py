@@ -8,7 +8,7 @@ import pytest
 import lamcts
 from lamcts.regions.region import Step
 from lamcts.samplers import Mutate
-from lamcts.spaces import Bool, Choice, Finite, Float, Int, Keyed, Space
+from lamcts.spaces import Bool, Canonical, Choice, Finite, Float, Int, Space
 from lamcts.spaces.parameters import Parameters
 from lamcts.testing import check_sampler
 from lamcts.testing.samplers import Slope
@@ -17,7 +17,7 @@ from lamcts.testing.search import Search
 CELLS = Space([Choice(list("abcd"))] * 8)
 SPACES = {
     "finite": Finite(np.random.default_rng(3).integers(0, 4, (90, 3)) + np.arange(90)[:, None] * [0, 0, 1e-4]),
-    "keyed": Keyed(Space({"a": Int(0, 7), "b": Choice(list("xyz")), "c": Bool()}), str, "text"),
+    "keyed": Canonical(Space({"a": Int(0, 7), "b": Choice(list("xyz")), "c": Bool()}), str, "text"),
     "table inside": Space([Finite([[0.0, 1.0], [2.0, 5.0], [3.0, 3.0]]), Float(0.0, 1.0), Choice(list("abc"))]),
     "huge": Int(1, 10**9, log=True),
 }

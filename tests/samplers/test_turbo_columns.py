@@ -17,7 +17,7 @@ from lamcts.samplers.parts.column_draws import picked
 from lamcts.samplers.parts.turbo_columns import ColumnsSession
 from lamcts.samplers.scalarised import Scalarised, fitting
 from lamcts.samplers.turbo import Turbo
-from lamcts.spaces import Box, Choice, Product, Space
+from lamcts.spaces import Box, Choice, Space
 from lamcts.types import Floats
 
 Rows = tuple[Floats, Floats]  # losses [k, m], excesses [k, c]
@@ -216,6 +216,6 @@ def test_a_draw_falls_as_the_slope_of_its_aim_says() -> None:
 
 
 def test_parameters_that_are_no_numbers_are_searched_too() -> None:
-    space = Product(Box(0, 1, dim=2), Choice(["x", "y", "z"]))
+    space = Space([Box(0, 1, dim=2), Choice(["x", "y", "z"])])
     seen = Run(ends, space=space).go(8).seen
     assert len(np.unique(seen.x, axis=0)) == len(seen) == 32

@@ -5,7 +5,7 @@ from scipy.stats import qmc
 from lamcts.regions import sobol
 from lamcts.regions.region import Step
 from lamcts.samplers.uniform import Uniform
-from lamcts.spaces import Box, Int, Product
+from lamcts.spaces import Box, Int, Space
 from lamcts.testing.samplers import Ball
 from lamcts.testing.search import Search
 
@@ -40,7 +40,7 @@ def test_a_region_is_filled_evenly() -> None:
 
 
 def test_a_small_space_is_handed_out_to_the_last_point() -> None:
-    search = Search(Uniform(), Product(Int(0, 5), Int(0, 6)), 0, given=0)
+    search = Search(Uniform(), Space([Int(0, 5), Int(0, 6)]), 0, given=0)
     asked = sum(len(search.ask(n)) for n in (5, 30, 10, 1))
     assert asked == 42
     assert search.ask(3) == []

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts import Exhausted, Finite, Int, Keyed, Optimizer, Space
+from lamcts import Canonical, Exhausted, Finite, Int, Optimizer, Space
 from lamcts.searches.alphax import AlphaX, BuildCells, Cell, Ridge
 from lamcts.searches.alphax.sampler import FIT, RESULT, VISIT
 from lamcts.testing import check_sampler
@@ -166,7 +166,7 @@ CELLS = every_cell()
 
 
 def test_a_space_with_a_key_works_too():
-    keyed = Keyed(GRID, lambda point: (point["a"], point["b"]), "a and b")
+    keyed = Canonical(GRID, lambda point: (point["a"], point["b"]), "a and b")
     made = optimizer(keyed)
     assert len(go(made, 5)) == 15
 

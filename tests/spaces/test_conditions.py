@@ -12,14 +12,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import lamcts
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Product, Space, Valid
+from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Space, Valid
 from lamcts.spaces.base import distance
-from lamcts.spaces.described import built, described
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.fixed import fixed
-from lamcts.spaces.named import NamedSpace
+from lamcts.spaces.named_parameters import NamedParameters
 from lamcts.spaces.parameters import Parameters
-from lamcts.spaces.recalled import recalled
+from lamcts.spaces.serialization import from_json, from_signature, to_json
 from lamcts.testing import check_space
 
 drawn = settings(max_examples=60, deadline=None, derandomize=True)
@@ -79,7 +78,7 @@ def test_points_of_conditional_spaces_come_back_and_snap_is_stable(space: Any, s
 def recalled_equal(space: Any) -> bool:
     if "Finite" in repr(space):  # tables of tuples are not described, and signatures have their checksum alone
         return True
-    return bool(recalled(space.signature()) == built(json.loads(json.dumps(described(space)))) == space)
+    return bool(from_signature(space.signature()) == from_json(json.loads(json.dumps(to_json(space)))) == space)
 
 
 @drawn
@@ -189,7 +188,7 @@ def test_spaces_without_conditions_say_nothing_of_them() -> None:
         Choice(["a", "b"]),
         Box(0, 1, dim=1),
         Finite([1, 2]),
-        Product(Bool()),
+        Space([Bool()]),
     ):
         assert "when" not in space.signature() and "when" not in repr(space)
         again = eval(repr(space), vars(lamcts)) if "points" not in repr(space) else space
@@ -203,8 +202,8 @@ def test_spaces_without_conditions_say_nothing_of_them() -> None:
         tuned(),
         Space({"a": Int(0, 3), "b": Box(0, 1, dim=2, when={"a": [1, 2]}), "c": Finite([1, 4, 5], when={"a": 3})}),
         Space({"a": Bool(), "in": Space({"b": Int(0, 2), "c": Bool(when={"b": 1})}, when={"a": True})}),
-        Product(Float(0, 1), tuned()),
-        Keyed(tuned(), repr, "text"),
+        Space([Float(0, 1), tuned()]),
+        Canonical(tuned(), repr, "text"),
         fixed(tuned(), {"kind": "x"}),
     ],
     ids=lambda space: type(space).__name__,
@@ -214,10 +213,10 @@ def test_conditional_spaces_hold_the_contract(space: Any) -> None:
 
 
 def test_a_mask_says_which_parameters_are_active() -> None:
-    space = Product(Bool(), tuned())
+    space = Space([Bool(), tuned()])
     parameters = Parameters(space)
     x = space.encode_many([(True, {"solver": "lbfgs"}), (False, {"solver": "adam", "kind": "y"})])
-    assert parameters.conditional and parameters.lapsing
+    assert parameters.may_be_inactive and parameters.conditional
     assert parameters.active(parameters.codes(x)).astype(int).tolist() == [[1, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 1]]
     assert Parameters(Space({"a": Bool()})).conditional is False
 
@@ -245,23 +244,23 @@ def test_fixed_parents_open_or_shut_what_depends_on_them() -> None:
     half = fixed(tuned(), {"nesterov": True})  # its own condition goes on to its children
     points = half.decode_many(half.sample(60, np.random.default_rng(0)))
     assert all(("steps" in point) == ("nesterov" in point) == (point["solver"] == "sgd") for point in points)
-    assert recalled(half.signature()) == half
+    assert from_signature(half.signature()) == half
 
 
 def test_rules_and_keys_see_points_without_what_is_absent() -> None:
     rule = Valid(tuned(), lambda point: point.get("steps", 9) > 5, "late")
     points = rule.decode_many(rule.sample(60, np.random.default_rng(0)))
     assert any("steps" in point for point in points) and all(point.get("steps", 9) > 5 for point in points)
-    member = Keyed(Int(0, 9), lambda k: k // 2 if k != 5 else None, "halves")
+    member = Canonical(Int(0, 9), lambda k: k // 2 if k != 5 else None, "halves")
     assert Space({"a": Bool(), "k": member}).identity is not None
-    inside = Keyed(Int(0, 9, when={"a": True}), lambda k: None if k < 9 else k, "nine")
+    inside = Canonical(Int(0, 9, when={"a": True}), lambda k: None if k < 9 else k, "nine")
     space = Space({"a": Bool(), "k": inside})
     assert space.identity(space.encode({"a": False})) is not None
 
 
 def test_values_of_a_point_without_a_parameter_are_empty() -> None:
     space = tuned()
-    named = NamedSpace(space.signature(), space.dim)
+    named = NamedParameters(space.signature(), space.dim)
     values = named.values(space.encode({"solver": "lbfgs"})[None])
     assert [column[0] for column in values] == ["lbfgs", None, None, None, None]
     assert named.along(1, np.array([[0.0], [1.0]])) == [0.0, 0.99]

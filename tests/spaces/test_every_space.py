@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Product, Space, distance
+from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space, distance
 from lamcts.spaces.base import Space as Protocol
 
 WIDE = st.floats(-1e300, 1e300)
@@ -149,7 +149,7 @@ def test_spaces_are_equal_exactly_if_their_signatures_are(a: Any, b: Any) -> Non
         (Choice([16, 32, 64], ordered=True), 3),
         (Choice(["only"]), 1),
         (Finite([[0.0, 1.0], [2.0, 5.0], [3.0, 3.0]]), 3),
-        (Product(Int(1, 3), Bool(), Choice(["a", "b"])), 12),
+        (Space([Int(1, 3), Bool(), Choice(["a", "b"])]), 12),
     ],
 )
 def test_spread_reaches_every_point_and_no_other(space: Any, count: int) -> None:
@@ -167,7 +167,7 @@ def test_spread_reaches_every_point_and_no_other(space: Any, count: int) -> None
         Choice([1, 2, 3, 4]),
         Choice([16, 32, 64], ordered=True),
         Finite([[0.0], [0.1], [0.2], [7.0]]),
-        Product(Int(1, 3), Choice(["a", "b"])),
+        Space([Int(1, 3), Choice(["a", "b"])]),
     ],
 )
 def test_spread_makes_discrete_points_equally_likely(space: Any) -> None:
@@ -191,7 +191,7 @@ def test_spread_of_log_integers_is_uniform_in_the_logarithm() -> None:
 
 def test_spread_of_real_numbers_is_the_identity() -> None:
     u = np.random.default_rng(3).random((50, 3))
-    for space in (Box(-1, 1, dim=3), Product(Float(0, 1), Float(1e-3, 1, log=True), Float(-5, 5))):
+    for space in (Box(-1, 1, dim=3), Space([Float(0, 1), Float(1e-3, 1, log=True), Float(-5, 5)])):
         assert np.array_equal(space.spread(u), u)
 
 
@@ -203,7 +203,7 @@ def test_spread_of_real_numbers_is_the_identity() -> None:
         Choice(list("abcd")),
         Choice([1, 2, 5], ordered=True),
         Bool(),
-        Product(Int(1, 3), Bool(), Choice(["a", "b", "c"])),
+        Space([Int(1, 3), Bool(), Choice(["a", "b", "c"])]),
         Finite(np.random.default_rng(0).random((40, 3))),
         Finite(np.random.default_rng(0).random((40, 30))),
     ],

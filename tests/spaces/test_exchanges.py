@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Space
+from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Space
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Parameters
 from tests.spaces.test_every_space import SPACES, drawn
@@ -45,7 +45,7 @@ def test_mutations_are_valid_and_move_exactly_as_many_parameters_as_they_say(spa
     parameters, rng = Parameters(space), np.random.default_rng(0)
     z = parameters.draw(30, rng)
     children = mutations(parameters, z, rng)
-    assert (moved_units(parameters, z, children) == int(parameters.units.any())).all()
+    assert (moved_units(parameters, z, children) == int(parameters.move_units.any())).all()
     assert valid(parameters, children)
 
 
@@ -106,7 +106,7 @@ def test_mutations_reach_every_value_evenly() -> None:
 
 
 def test_only_active_parameters_are_moved() -> None:
-    parameters, rng = Parameters(Keyed(SWITCHED, str, "text")), np.random.default_rng(0)
+    parameters, rng = Parameters(Canonical(SWITCHED, str, "text")), np.random.default_rng(0)
     off = np.tile([0.0, 0.5, 1.0], (200, 1))
     assert (mutations(parameters, off, rng, 3.0)[:, 1] == 0.5).all()
     assert (exchanges(parameters, off[0], rng)[:, 1] == 0.5).all()

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lamcts.spaces import Finite, Float, Product
+from lamcts.spaces import Finite, Float, Space
 
 
 def test_points_are_numbers_rows_or_anything_with_features() -> None:
@@ -47,7 +47,7 @@ def test_constant_columns_stay_at_zero_and_one_point_is_enough() -> None:
 
 
 def test_a_table_is_a_member_like_any_other() -> None:
-    space = Product(Finite(["a", "b"], [[0, 1], [2, 0]]), Float(0, 1))
+    space = Space([Finite(["a", "b"], [[0, 1], [2, 0]]), Float(0, 1)])
     assert space.decode(space.encode(("b", 0.5))) == ("b", 0.5)
     assert space.blocks == (slice(0, 2), slice(2, 3)) and space.continuous.tolist() == [False, False, True]
 

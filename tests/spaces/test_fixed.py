@@ -9,7 +9,7 @@ import pytest
 import lamcts
 from lamcts.spaces.fixed import Fixed, fixed
 from lamcts.spaces.parameters import Parameters
-from lamcts.spaces.recalled import recalled
+from lamcts.spaces.serialization import from_signature
 from lamcts.testing import check_space
 
 PARTS: dict[str, Any] = {"lr": lamcts.Float(1e-5, 1e-1, log=True), "n": lamcts.Int(1, 8)}
@@ -26,7 +26,7 @@ PAIR = lamcts.Space([lamcts.Int(1, 3), lamcts.Choice([2.5, "a"])])
 def test_it_is_a_space_like_any_other_and_comes_back_from_its_signature(space: Any) -> None:
     check_space(space)
     assert Parameters(space).count == len(space.free)
-    again = recalled(json.loads(json.dumps(space.signature())))
+    again = from_signature(json.loads(json.dumps(space.signature())))
     assert again == space and repr(again.decode(space.sample(1, np.random.default_rng(0))[0])) != ""
 
 
@@ -48,7 +48,7 @@ def test_another_value_of_a_fixed_parameter_is_no_point_of_it() -> None:
 
 def test_rules_and_keys_see_whole_points() -> None:
     ruled = lamcts.Valid(SPACE, lambda point: point["lr"] * point["n"] > 0.35)
-    space = fixed(lamcts.Keyed(ruled, lambda point: point["n"], name="n"), {"lr": 0.1})
+    space = fixed(lamcts.Canonical(ruled, lambda point: point["n"], name="n"), {"lr": 0.1})
     points = [space.decode(x) for x in space.sample(40, np.random.default_rng(0))]
     assert {point["n"] for point in points} == {4, 5, 6, 7, 8} and ruled.dim == SPACE.dim
     assert space.identity(space.encode(points[0])) == (points[0]["n"],)

@@ -12,16 +12,14 @@ from hypothesis import strategies as st
 import lamcts
 from lamcts.cli.parameters import member_of
 from lamcts.models.orders import features, widths
-from lamcts.spaces import Bool, Choice, Float, Int, Keyed, Permutation, Space
+from lamcts.spaces import Bool, Canonical, Choice, Float, Int, Permutation, Space
 from lamcts.spaces.base import distance
-from lamcts.spaces.described import built, described
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.fixed import fixed
-from lamcts.spaces.named import NamedSpace
+from lamcts.spaces.named_parameters import NamedParameters
 from lamcts.spaces.parameters import Parameters
-from lamcts.spaces.permutation import places_of
-from lamcts.spaces.recalled import recalled
-from lamcts.spaces.reorderings import MOST, reordered, reordered_each
+from lamcts.spaces.permutation import MOST_NEIGHBOURS, neighbours_of, places_of, random_neighbours
+from lamcts.spaces.serialization import from_json, from_signature, to_json
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -37,7 +35,7 @@ def test_orders_come_back_exactly_and_snap_is_stable(items: list[Any], data: Any
     snapped = space.snap(wild)
     assert np.array_equal(space.snap(snapped), snapped)
     assert np.array_equal(space.encode_many(space.decode_many(snapped)), snapped)
-    assert built(json.loads(json.dumps(described(space)))) == space == recalled(space.signature())
+    assert from_json(json.loads(json.dumps(to_json(space)))) == space == from_signature(space.signature())
 
 
 def test_snap_finds_the_nearest_order_and_all_of_them_are_listed_once() -> None:
@@ -77,14 +75,14 @@ def test_items_that_make_no_order_are_errors(items: Any, message: str) -> None:
 def test_a_move_exchanges_two_items_puts_one_elsewhere_or_turns_a_stretch_round() -> None:
     rng = np.random.default_rng(0)
     here = Permutation(6).encode([3, 1, 0, 5, 2, 4])
-    near = Permutation(6).decode_many(reordered(here, rng))
+    near = Permutation(6).decode_many(neighbours_of(here, rng))
     assert len(set(near)) == len(near) and (3, 1, 0, 5, 2, 4) not in near
     for other in ([4, 1, 0, 5, 2, 3], [3, 0, 5, 2, 1, 4], [3, 2, 5, 0, 1, 4], [4, 3, 1, 0, 5, 2]):
         assert tuple(other) in near
-    drawn = reordered_each(np.repeat(here[None], 500, axis=0), rng)
+    drawn = random_neighbours(np.repeat(here[None], 500, axis=0), rng)
     assert {*Permutation(6).decode_many(drawn)} == {*near}
-    assert len(reordered(places_of(np.arange(60)[None])[0], rng)) == MOST
-    assert len(reordered(np.zeros(1), rng)) == 0
+    assert len(neighbours_of(places_of(np.arange(60)[None])[0], rng)) == MOST_NEIGHBOURS
+    assert len(neighbours_of(np.zeros(1), rng)) == 0
 
 
 def test_features_are_what_two_orders_share() -> None:
@@ -113,12 +111,14 @@ def test_orders_stand_beside_other_parameters_and_under_conditions() -> None:
     for codes in (exchanges(parameters, z[0], rng), mutations(parameters, z, rng, 2.0)):
         rows = parameters.rows(codes)
         assert np.array_equal(parameters.codes(rows), codes)
-    named = NamedSpace(space.signature(), space.dim)
+    named = NamedParameters(space.signature(), space.dim)
     x = space.encode_many([{"on": True, "tour": list("dbca"), "x": 0.5, "n": 1}, {"on": False, "x": 0.5, "n": 1}])
     assert named.names == ["on", "tour", "x", "n"]
     assert named.values(x)[1] == ["['d', 'b', 'c', 'a']", None]
     assert fixed(space, {"tour": tuple("abcd")}).free == ["on", "x", "n"]
-    assert NamedSpace(Permutation(3).signature(), 3).values(Permutation(3).encode([2, 0, 1])[None]) == [["[2, 0, 1]"]]
+    assert NamedParameters(Permutation(3).signature(), 3).values(Permutation(3).encode([2, 0, 1])[None]) == [
+        ["[2, 0, 1]"]
+    ]
 
 
 def test_a_file_can_say_an_order() -> None:
@@ -168,7 +168,7 @@ def test_constraints_and_several_objectives_take_orders() -> None:
 
 
 def test_a_key_says_which_orders_are_the_same_tour() -> None:
-    result = lamcts.minimize(ring, Keyed(Permutation(5), tour), budget=100, seed=0)
+    result = lamcts.minimize(ring, Canonical(Permutation(5), tour), budget=100, seed=0)
     assert len(result.history.points) == 12 and result.fun == 5.0  # 4! / 2 tours
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lamcts.spaces import Bool, Box, Choice, Float, Int, Product, Space
+from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.spaces.base import Space as Protocol
 
 NET = Space(
@@ -25,14 +25,14 @@ def test_named_points_are_dicts_of_plain_values() -> None:
 
 
 def test_positional_points_are_tuples() -> None:
-    space = Product(Float(0, 2), Choice(["a", "b"]))
+    space = Space([Float(0, 2), Choice(["a", "b"])])
     assert space.decode(space.encode((1.0, "b"))) == (1.0, "b")
     assert np.array_equal(space.encode([1, "b"]), space.encode((1.0, "b")))
     assert Space([Float(0, 2), Choice(["a", "b"])]) == space
 
 
 def test_products_nest_and_their_blocks_and_parts_add_up() -> None:
-    space = Space({"start": Box(-1, 1, dim=2), "net": NET, "pair": Product(Bool(), Int(0, 1))})
+    space = Space({"start": Box(-1, 1, dim=2), "net": NET, "pair": Space([Bool(), Int(0, 1)])})
     assert space.dim == 2 + 6 + 2
     assert [(b.start, b.stop) for b in space.blocks] == [
         (0, 1),
@@ -52,9 +52,9 @@ def test_products_nest_and_their_blocks_and_parts_add_up() -> None:
 
 
 def test_sizes_multiply() -> None:
-    assert Product(Int(1, 3), Bool(), Choice(["x", "y"])).size == 12
+    assert Space([Int(1, 3), Bool(), Choice(["x", "y"])]).size == 12
     assert NET.size == math.inf
-    assert Product(*[Int(0, 2**60)] * 60).size == math.inf  # beyond what a float can count
+    assert Space([*[Int(0, 2**60)] * 60]).size == math.inf  # beyond what a float can count
 
 
 def test_any_space_that_keeps_the_protocol_can_be_a_member() -> None:
@@ -80,7 +80,7 @@ def test_any_space_that_keeps_the_protocol_can_be_a_member() -> None:
             return {"kind": "angle"}
 
     assert isinstance(Angle(), Protocol)
-    space = Product(Angle(), Bool())
+    space = Space([Angle(), Bool()])
     assert space.decode(space.encode((90.0, True))) == (90.0, True)
 
 
@@ -139,4 +139,4 @@ def test_an_error_deep_inside_says_the_whole_way() -> None:
 @pytest.mark.parametrize("point", [(1,), (1, 2, 3), "ab", 5, {"a": 1, "b": 2}, None])
 def test_positional_points_of_another_length_or_kind_are_refused(point: Any) -> None:
     with pytest.raises(ValueError, match=r"expected a tuple of 2 values|expected 2 values"):
-        Product(Int(0, 3), Int(0, 3)).encode(point)
+        Space([Int(0, 3), Int(0, 3)]).encode(point)

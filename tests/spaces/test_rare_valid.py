@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.spaces import Box, Choice, Float, Int, Product, Space, Valid
+from lamcts.spaces import Box, Choice, Float, Int, Space, Valid
+from lamcts.spaces.hit_and_run import HitAndRun
 from lamcts.spaces.linear import Within, polytope
-from lamcts.spaces.walks import Walks
 
 ONES = ((1.0,) * 10,)
 CUBE = Box(-1.0, 1.0, dim=10)
@@ -81,7 +81,7 @@ def test_a_run_under_a_rare_rule_finds_the_best_that_it_leaves() -> None:
 
 
 def test_rows_that_can_be_listed_are() -> None:
-    space = Valid(Product(*[Int(0, 9)] * 5), lambda point: len(set(point)) == 1, "equal")
+    space = Valid(Space([*[Int(0, 9)] * 5]), lambda point: len(set(point)) == 1, "equal")
     x = space.spread(np.random.default_rng(0).random((200, 5)))
     assert {tuple(space.decode(row)) for row in x} == {(i,) * 5 for i in range(10)}
 
@@ -112,7 +112,7 @@ def _drawn(u: np.ndarray, share: float) -> np.ndarray:
 
 def test_linear_rules_that_leave_nothing_have_no_centre() -> None:
     assert polytope(CUBE, [Within(ONES, (11.0,), (np.inf,))]) is None
-    with pytest.raises(ValueError, match=r"got none among .* drawn, nor by other ways"):
+    with pytest.raises(ValueError, match=r"got none among .* draws, nor by other methods"):
         Valid(CUBE, Within(ONES, (11.0,), (np.inf,))).find(np.random.default_rng(0))
 
 
@@ -125,7 +125,7 @@ def test_the_centre_of_linear_rules_is_far_from_all_of_them() -> None:
 
 
 def test_walks_go_where_they_are_let() -> None:
-    disc = Walks(Box(0, 1, dim=2), lambda x: bool(np.hypot(*(x - 0.7)) < 0.1), np.array([[0.7, 0.62]]))
+    disc = HitAndRun(Box(0, 1, dim=2), lambda x: bool(np.hypot(*(x - 0.7)) < 0.1), np.array([[0.7, 0.62]]))
     rng = np.random.default_rng(0)
     x = np.array([disc.draw(rng) for _ in range(200)]) - 0.7
     assert np.hypot(*x.T).max() < 0.1 and np.abs(x.mean(0)).max() < 0.02 and x.std() > 0.04

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Keyed, Space
+from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Space
 from lamcts.spaces.parameters import Parameters
 from tests.spaces.test_every_space import SPACES, drawn
 
@@ -49,7 +49,7 @@ def test_codes_are_levels_wherever_levels_are_listed(space: Any) -> None:
         if levels is not None:
             assert np.isin(z[:, i], levels).all()
             assert (np.diff(levels) > 0).all()
-            assert parameters.movable[i] == (len(levels) > 1)
+            assert parameters.non_constant[i] == (len(levels) > 1)
 
 
 def test_each_parameter_is_described_by_what_it_is() -> None:
@@ -61,7 +61,7 @@ def test_each_parameter_is_described_by_what_it_is() -> None:
 
 def test_constants_do_not_move() -> None:
     parameters = Parameters(Space([Int(3, 3), Choice(["only"]), Bool(), Choice([1], ordered=True)]))
-    assert parameters.movable.tolist() == parameters.units.tolist() == [False, False, True, False]
+    assert parameters.non_constant.tolist() == parameters.move_units.tolist() == [False, False, True, False]
 
 
 @pytest.mark.parametrize("log", [False, True])
@@ -81,12 +81,12 @@ def test_a_whole_number_with_too_many_levels_has_no_list_and_still_valid_codes()
 
 
 def test_the_columns_of_a_table_are_parameters_that_move_together() -> None:
-    for space, first in ((TABLE, 0), (Keyed(TABLE, str, "text"), 0), (MIXED, 4)):
+    for space, first in ((TABLE, 0), (Canonical(TABLE, str, "text"), 0), (MIXED, 4)):
         parameters = Parameters(space)
         (table,) = parameters.tables
         assert table.part == slice(first, first + 2)
         assert table.rows is TABLE.x
-        assert parameters.units[first:].tolist() == [True, False]
+        assert parameters.move_units[first:].tolist() == [True, False]
 
 
 def test_the_parameters_of_a_box_are_its_coordinates() -> None:
@@ -98,23 +98,23 @@ def test_the_parameters_of_a_box_are_its_coordinates() -> None:
 
 
 def test_a_space_with_a_key_has_the_parameters_of_the_space_inside() -> None:
-    inside, keyed = Parameters(SWITCHED), Parameters(Keyed(SWITCHED, str, "text"))
+    inside, keyed = Parameters(SWITCHED), Parameters(Canonical(SWITCHED, str, "text"))
     z = inside.draw(30, np.random.default_rng(0))
     assert [None if v is None else v.tolist() for v in keyed.levels] == [
         v.tolist() for v in inside.levels if v is not None
     ]
-    assert keyed.conditional
+    assert keyed.may_be_inactive
     assert np.array_equal(keyed.active(z), inside.active(z))
     assert not keyed.active(z).all()
 
 
-@pytest.mark.parametrize("inner", [SWITCHED, Keyed(SWITCHED, str, "text")], ids=["bare", "keyed"])
+@pytest.mark.parametrize("inner", [SWITCHED, Canonical(SWITCHED, str, "text")], ids=["bare", "keyed"])
 def test_a_conditional_space_inside_another_still_says_which_of_its_parameters_are_active(inner: Any) -> None:
     parameters = Parameters(Space({"rate": Float(0, 1), "first": inner, "deep": Space([Bool(), SWITCHED])}))
     z = parameters.draw(40, np.random.default_rng(0))
     expected = np.ones(z.shape, bool)
     expected[:, 2], expected[:, 6] = z[:, 1] == 1.0, z[:, 5] == 1.0
-    assert parameters.conditional and np.array_equal(parameters.active(z), expected)
+    assert parameters.may_be_inactive and np.array_equal(parameters.active(z), expected)
     assert not expected[:, 2].all() and not expected[:, 6].all()
 
 
@@ -128,7 +128,7 @@ def test_a_parameter_is_active_where_the_spaces_around_it_say_so_and_its_own_doe
 
 def test_all_parameters_have_a_say_where_the_space_says_nothing() -> None:
     parameters = Parameters(MIXED)
-    assert not parameters.conditional
+    assert not parameters.may_be_inactive
     assert parameters.active(parameters.draw(5, np.random.default_rng(0))).all()
 
 

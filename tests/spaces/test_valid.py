@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.spaces import Box, Int, Keyed, Product, Space, Valid
+from lamcts.spaces import Box, Canonical, Int, Space, Valid
 from lamcts.spaces.linear import Within
 
 BOX = Box(-1.0, 1.0, dim=2)
@@ -26,7 +26,7 @@ def test_draws_are_valid_uniform_and_the_same_from_the_same_numbers() -> None:
 
 
 def test_what_a_key_says_is_said_of_valid_points() -> None:
-    keyed = Keyed(Space({"a": Int(0, 5), "b": Int(0, 5)}), lambda point: point["a"], "a")
+    keyed = Canonical(Space({"a": Int(0, 5), "b": Int(0, 5)}), lambda point: point["a"], "a")
     opt = lamcts.Optimizer(Valid(keyed, lambda point: point["b"] > 3), sampler="uniform", tree=None, seed=0)
     assert sorted(trial.point["a"] for trial in opt.ask(6)) == [0, 1, 2, 3, 4, 5]
     with pytest.raises(lamcts.Exhausted, match="found no valid point that is new, 6 are known"):
@@ -34,7 +34,7 @@ def test_what_a_key_says_is_said_of_valid_points() -> None:
 
 
 def test_a_valid_member_of_a_product_is_valid_there() -> None:
-    opt = lamcts.Optimizer(Product(Valid(BOX, left), Int(0, 3)), seed=0, n_init=10)
+    opt = lamcts.Optimizer(Space([Valid(BOX, left), Int(0, 3)]), seed=0, n_init=10)
     assert all(left(trial.point[0]) for trial in opt.ask(10))
 
 
@@ -58,10 +58,10 @@ def test_an_equality_of_whole_numbers_holds_in_spite_of_rounding() -> None:
     ("build", "words"),
     [
         (lambda: Valid([(0, 1)], left), "Valid: expected a space, got list"),  # type: ignore[arg-type]
-        (lambda: Valid(BOX, None), "valid: expected a function of a point that says whether"),  # type: ignore[arg-type]
-        (lambda: Valid(BOX, [left, 3]), "valid: expected a function of a point that says"),  # type: ignore[list-item]
-        (lambda: Valid(BOX, []), "valid: expected a function of a point that says"),
-        (lambda: Valid(BOX, lambda point: False).find(np.random.default_rng(0)), "got none among .* drawn"),
+        (lambda: Valid(BOX, None), "valid: expected a function that returns whether a point"),  # type: ignore[arg-type]
+        (lambda: Valid(BOX, [left, 3]), "valid: expected a function that returns"),  # type: ignore[list-item]
+        (lambda: Valid(BOX, []), "valid: expected a function that returns"),
+        (lambda: Valid(BOX, lambda point: False).find(np.random.default_rng(0)), "got none among .* draws"),
     ],
 )
 def test_mistakes_say_what_was_expected(build: object, words: str) -> None:

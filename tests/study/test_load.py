@@ -17,7 +17,7 @@ from stroll import Stroll
 import lamcts
 from lamcts.errors import JournalError, MissingExtra
 from lamcts.journal import Journal
-from lamcts.spaces.recalled import recalled
+from lamcts.spaces.serialization import from_signature
 from lamcts.study.export import names_of, write_csv
 
 OPTIONS: dict[str, Any] = {"seed": 0, "sampler": "uniform", "tree": None, "progress": False}
@@ -87,9 +87,9 @@ def test_a_space_that_no_journal_holds_has_to_be_given(tmp_path: Any) -> None:
 
 def test_a_space_is_recalled_only_where_its_points_are_the_same_again() -> None:
     for space in (MIXED, *PARTS.values(), lamcts.Space([lamcts.Int(0, 3), lamcts.Space({"a": lamcts.Bool()})])):
-        assert recalled(json.loads(json.dumps(space.signature()))) == space
+        assert from_signature(json.loads(json.dumps(space.signature()))) == space
     for options in ([(1, 2), (3, 4)], [math, json], [{"repr": "x"}, 1], [math.nan, 1.0]):
-        assert recalled(json.loads(json.dumps(lamcts.Choice(options).signature()))) is None
+        assert from_signature(json.loads(json.dumps(lamcts.Choice(options).signature()))) is None
     for other in (
         None,
         "product",
@@ -98,7 +98,7 @@ def test_a_space_is_recalled_only_where_its_points_are_the_same_again() -> None:
         {"kind": "float", "low": 1, "high": 0, "log": False},
         {"kind": 3},
     ):
-        assert recalled(other) is None
+        assert from_signature(other) is None
 
 
 def test_rows_say_everything_and_name_no_column_twice() -> None:

@@ -17,7 +17,7 @@ LARGEST_LOG = 2**39  # the largest low end of a log Int of ours
 Point = tuple[float | int, ...]
 
 
-class Parameters:
+class TrialParameters:
     """Parameters by name, their distributions, and the space of them all."""
 
     def __init__(self, distributions: Mapping[str, BaseDistribution]) -> None:

@@ -16,7 +16,7 @@ Values = list[dict[str, float] | None]
 ALL_FAILED = "\nAll the "  # what scikit-learn's error begins with where no fit of a call succeeds
 
 
-class Course:
+class CandidateScores:
     """Candidates in the order of their evaluation, and the fits of each.
 
     metrics: the names of the scores that are searched by. error_score: what stands for those of a fit that failed.

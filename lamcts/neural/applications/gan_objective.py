@@ -20,7 +20,7 @@ from lamcts.neural.train.found import settings_of
 from lamcts.neural.train.seeds import Seeds
 from lamcts.rng import fresh_seed
 from lamcts.spaces.base import Space
-from lamcts.spaces.keyed import Keyed
+from lamcts.spaces.canonical import Canonical
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class GanObjective:
 
     @cached_property
     def space(self) -> Space:
-        return Keyed(self.architectures.space, self.architectures.key, name=self.architectures.name)
+        return Canonical(self.architectures.space, self.architectures.key, name=self.architectures.name)
 
     @cached_property
     def judge(self) -> Judge:

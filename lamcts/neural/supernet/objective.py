@@ -13,7 +13,7 @@ from lamcts.neural.train.checkpoints import digest
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.loop import Held, judge, on
 from lamcts.spaces.base import Space
-from lamcts.spaces.keyed import Keyed
+from lamcts.spaces.canonical import Canonical
 from lamcts.types import whole_number
 
 PERCENT, MEGA = 100.0, 1e6  # of a share; of operations
@@ -77,7 +77,7 @@ class SupernetObjective:
     @cached_property
     def space(self) -> Space:
         inner = self.architectures.space
-        return Keyed(inner, self.architectures.key, name=self.architectures.name) if self.keyed else inner
+        return Canonical(inner, self.architectures.key, name=self.architectures.name) if self.keyed else inner
 
     def __call__(self, point: Point, *, seed: int | None = None) -> float:
         """Return the validation accuracy of a point's network, or 0 minus its loss."""

@@ -17,7 +17,7 @@ from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.training import train
 from lamcts.rng import fresh_seed
 from lamcts.spaces.base import Space
-from lamcts.spaces.keyed import Keyed
+from lamcts.spaces.canonical import Canonical
 
 if TYPE_CHECKING:
     from torch import nn
@@ -93,7 +93,7 @@ class TrainObjective:
     @cached_property
     def space(self) -> Space:
         inner = self.architectures.space
-        return Keyed(inner, self.architectures.key, name=self.architectures.name) if self.keyed else inner
+        return Canonical(inner, self.architectures.key, name=self.architectures.name) if self.keyed else inner
 
     def __call__(self, point: Point, *, seed: int | None = None, trial: Trial | None = None) -> float:
         """Return the validation score of a point's network after the last epoch."""

@@ -18,8 +18,8 @@ from lamcts.objectives.programs.process import last_words, run
 from lamcts.objectives.programs.watched import Watch, check_report
 from lamcts.outcomes.goals import Goals
 from lamcts.rng import fresh_seed
-from lamcts.spaces.box import Float
 from lamcts.spaces.discrete import Bool, Choice, Int
+from lamcts.spaces.float import Float
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 from lamcts.text import shortened

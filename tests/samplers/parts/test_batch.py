@@ -5,7 +5,7 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region, Step
 from lamcts.samplers.parts import batch as proposals
 from lamcts.samplers.parts.batch import Batch, bisect_into, distances
-from lamcts.spaces import Box, Int, Product
+from lamcts.spaces import Box, Int, Space
 from lamcts.testing.samplers import Ball, Slope
 
 CUBE = Box(np.zeros(2), np.ones(2))
@@ -31,7 +31,7 @@ def test_a_batch_takes_what_is_inside_fresh_and_new_to_it_while_there_is_room() 
 
 
 def test_a_batch_of_a_spent_space_stays_short() -> None:
-    space = Product(Int(0, 1), Int(0, 2))
+    space = Space([Int(0, 1), Int(0, 2)])
     seen = Observations(2)
     batch = Batch(Region(space, (), NONE), seen, 10)
     batch.fill(np.random.default_rng(0))

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from lamcts.cli.parameters import member_of
 from lamcts.spaces import Float, Space
-from lamcts.spaces.described import built, described
 from lamcts.spaces.fixed import fixed
 from lamcts.spaces.parameters import Parameters
-from lamcts.spaces.recalled import recalled
+from lamcts.spaces.serialization import from_json, from_signature, to_json
 
 
 def test_steps_are_the_decimals_that_a_user_expects() -> None:
@@ -46,7 +45,7 @@ def test_every_step_comes_back_exactly(low: int, step: int, count: int, power: i
 
 def test_a_space_of_steps_is_known_again_and_can_be_fixed() -> None:
     space = Space({"a": Float(0, 1, step=0.25), "b": Float(0, 1, step=0.1, when={"a": [0.25, 0.5]})})
-    assert recalled(space.signature()) == space == built(described(space))
+    assert from_signature(space.signature()) == space == from_json(to_json(space))
     assert space.size == 3 + 2 * 11 == len(space.rows())
     assert "step" not in Float(0, 1).signature() and space.members[0].signature()["step"] == 0.25
     assert fixed(space, {"a": 0.5}).free == ["b"]

@@ -1,9 +1,9 @@
-"""Draws from a set that fills next to nothing of a space: walks from points that are known to lie in it.
+"""Hit-and-run sampling of a set that fills a tiny part of a space.
 
-A move goes along a line through the point, to a uniform place between the cube's sides, and where that is outside of
-the set the line is cut there (hit-and-run with the shrinking intervals of Neal 2003, section 5.1): all that is asked
-is whether a point lies in the set. Half of the lines run as two other points lie to each other, which lets walks go
-far along a set that is thin (Goodman and Weare 2010). Letters: a points known, d coordinates, r directions.
+A move draws a uniform point on a line between the cube's sides; a point outside the set shortens the line (the
+shrinking intervals of Neal 2003, section 5.1). Only membership is tested. Half of the directions are differences of two
+other points, which mixes well in thin sets (Goodman and Weare 2010). Letters: a points known, d coordinates, r
+directions.
 """
 
 from collections.abc import Callable
@@ -13,17 +13,17 @@ import numpy as np
 from lamcts.spaces.base import Space
 from lamcts.types import Floats
 
-KNOWN = 64  # points that others are reached from (untuned)
-SWEEPS = 60  # moves of each of them before any is drawn: from one point along a band of 1e-4 takes some 40
-MOVES = 8  # from one of them to a draw (untuned)
-CUTS = 60  # of one line: by then it is some 2^-60 long, and the walk stays where it is
-ALONG, JUMP = 0.5, 0.3  # chance that a line is that of two others; that a move gives one discrete parameter any value
+KNOWN = 64  # points inside that walks start from (untuned)
+SWEEPS = 60  # moves of each of these points before any draw; one along a band of width 1e-4 needs some 40
+MOVES = 8  # from such a point to a draw (untuned)
+CUTS = 60  # of a line, whose length is then some 2^-60; the walk stays
+ALONG, JUMP = 0.5, 0.3  # chance of a difference of two points as direction; of a random value of a discrete parameter
 
 
-class Walks:
-    """Draws of the points of `space` for which `inside(x)` is true, x [d]; no number of walks makes them independent.
+class HitAndRun:
+    """Dependent draws of the points of `space` for which `inside(x)` is true, x [d].
 
-    starts: such points, [a, d], a > 0. ways: directions in which lines may run, [d, r] (None: all continuous ones).
+    starts: points inside, [a, d], a > 0. ways: directions of lines, [d, r] (None: all continuous ones).
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Walks:
         return x
 
     def _apart(self, starts: Floats, rng: np.random.Generator) -> Floats:
-        """Return points inside as far apart as walks from `starts` bring them, [a, d]."""
+        """Return points inside that many moves from `starts` have dispersed, [a, d]."""
         known: Floats = starts[rng.permutation(np.arange(KNOWN) % len(starts))]
         for _ in range(SWEEPS):
             for i in range(KNOWN):
@@ -51,7 +51,7 @@ class Walks:
         return known
 
     def _moved(self, x: Floats, known: Floats, rng: np.random.Generator) -> Floats:
-        """Return where one move from `x` [d] leads."""
+        """Return the point after one move from `x` [d]."""
         if self._discrete and (not self._ways.shape[1] or rng.random() < JUMP):
             return self._jumped(x, rng)
         way = np.zeros(len(x))
@@ -63,7 +63,7 @@ class Walks:
         return self._along(x, way, rng)
 
     def _jumped(self, x: Floats, rng: np.random.Generator) -> Floats:
-        """Return `x` with any value of a discrete parameter, where that is inside."""
+        """Return `x` with a random value of a discrete parameter, if that is inside."""
         block = self._discrete[rng.integers(len(self._discrete))]
         new = x.copy()
         new[block] = self._space.spread(rng.random((1, len(x))))[0, block]

@@ -1,29 +1,27 @@
-"""A space round another one, with the same points and codes: what such spaces share."""
+"""Adapters: spaces with the points and the encoding of another one."""
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from lamcts.spaces.base import Space, rows_of
-from lamcts.spaces.coded import Coded
-from lamcts.spaces.conditions import middle_of
-from lamcts.types import Floats
+from lamcts.spaces.base import EncodedSpace, Mask, Space, middle_of, rows_of, when_of
+from lamcts.types import Floats, Point
 
 
-class Wrapped(Coded):
-    """Base of spaces that say more of the points of `inner`; its codes are theirs."""
+class SpaceAdapter(EncodedSpace):
+    """Base class of spaces that restrict or identify the points of `inner`.
+
+    The encoding is that of `inner`.
+    """
+
+    inner: Space
 
     def __init__(self, inner: Space) -> None:
         if not isinstance(inner, Space) or isinstance(inner, type):
             own, got = type(self).__name__, type(inner).__name__
-            raise ValueError(f"{own}: expected a space, got {got}; pass Space({{...}}) or such")
+            raise ValueError(f"{own}: expected a space, got {got}; pass Space({{...}}), for example")
         self.inner, self.dim = inner, inner.dim
-        self.when = getattr(inner, "when", None)
+        self.when = when_of(inner) or None
 
     @property
     def size(self) -> float:
-        """Number of points of the inner space: an upper bound of those that count."""
+        """Number of points of the inner space: an upper bound."""
         return self.inner.size
 
     @property
@@ -31,17 +29,17 @@ class Wrapped(Coded):
         return self.inner.blocks
 
     @property
-    def continuous(self) -> NDArray[np.bool_]:
+    def continuous(self) -> Mask:
         return self.inner.continuous
 
     @property
     def middle(self) -> Floats:
         return middle_of(self.inner)
 
-    def encode(self, point: Any) -> Floats:
+    def encode(self, point: Point) -> Floats:
         return self.inner.encode(point)
 
-    def decode(self, x: Floats) -> Any:
+    def decode(self, x: Floats) -> Point:
         return self.inner.decode(x)
 
     def snap(self, x: Floats) -> Floats:

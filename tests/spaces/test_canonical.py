@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lamcts.optimizer import Optimizer
-from lamcts.spaces import Bool, Choice, Float, Int, Keyed, Space
+from lamcts.spaces import Bool, Canonical, Choice, Float, Int, Space
 
 INNER = Space({"a": Int(0, 2), "b": Choice(["x", "y", "z"])})
 
@@ -21,7 +21,7 @@ def second(point: Any) -> Any:
 
 
 def test_it_has_the_points_of_the_space_inside() -> None:
-    space, rng = Keyed(INNER, first), np.random.default_rng(0)
+    space, rng = Canonical(INNER, first), np.random.default_rng(0)
     x = space.sample(9, rng)
     assert np.array_equal(x, INNER.sample(9, np.random.default_rng(0)))
     assert [space.decode(row) for row in x] == [INNER.decode(row) for row in x]
@@ -31,22 +31,22 @@ def test_it_has_the_points_of_the_space_inside() -> None:
     assert rows is not None
     assert own is not None
     assert np.array_equal(rows, own)
-    assert Keyed(Float(0, 1), str).rows() is None
+    assert Canonical(Float(0, 1), str).rows() is None
 
 
 def test_spaces_are_equal_where_the_name_and_what_is_inside_are() -> None:
-    assert Keyed(INNER, first) == Keyed(INNER, first)
-    assert hash(Keyed(INNER, first)) == hash(Keyed(INNER, first))
-    assert Keyed(INNER, first) != Keyed(INNER, second)
-    assert Keyed(INNER, first, "cell") == Keyed(INNER, second, "cell")
-    assert Keyed(INNER, first) != INNER
-    assert Keyed(INNER, first, "a") != Keyed(Bool(), first, "a")
+    assert Canonical(INNER, first) == Canonical(INNER, first)
+    assert hash(Canonical(INNER, first)) == hash(Canonical(INNER, first))
+    assert Canonical(INNER, first) != Canonical(INNER, second)
+    assert Canonical(INNER, first, "cell") == Canonical(INNER, second, "cell")
+    assert Canonical(INNER, first) != INNER
+    assert Canonical(INNER, first, "a") != Canonical(Bool(), first, "a")
 
 
 def test_the_signature_names_the_key() -> None:
-    assert Keyed(INNER, first).signature() == {"kind": "keyed", "key": "first", "inner": INNER.signature()}
-    assert Keyed(INNER, first, "cell").signature()["key"] == "cell"
-    assert "cell" in repr(Keyed(INNER, first, "cell"))
+    assert Canonical(INNER, first).signature() == {"kind": "canonical", "key": "first", "inner": INNER.signature()}
+    assert Canonical(INNER, first, "cell").signature()["key"] == "cell"
+    assert "cell" in repr(Canonical(INNER, first, "cell"))
 
 
 @pytest.mark.parametrize(
@@ -57,26 +57,26 @@ def test_the_signature_names_the_key() -> None:
         ((INNER, "a"), "expected a function of a point, got str"),
         ((INNER, first, ""), "expected a name of at least one letter, got ''"),
         ((INNER, first, 3), "expected a name of at least one letter, got 3"),
-        ((Keyed(INNER, first), second), "expected a space without a key, got Keyed"),
+        ((Canonical(INNER, first), second), "expected a space without a key, got Canonical"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_words(arguments: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Keyed(*arguments)
+        Canonical(*arguments)
 
 
 @pytest.mark.parametrize("key", [lambda point: point["a"], partial(first)])
 def test_a_function_without_a_name_of_its_own_needs_one(key: Any) -> None:
-    with pytest.raises(ValueError, match=r"Keyed: expected a name for .*; pass name=.cell"):
-        Keyed(INNER, key)
-    assert Keyed(INNER, key, "a alone").name == "a alone"
+    with pytest.raises(ValueError, match=r"Canonical: expected a function with a name, got .*; pass name=.cell"):
+        Canonical(INNER, key)
+    assert Canonical(INNER, key, "a alone").name == "a alone"
 
 
 @pytest.mark.parametrize(
     "equal", [(frozenset([8, 0]), frozenset([0, 8])), (1, 1.0), (np.int64(3), 3)], ids=["sets", "numbers", "of numpy"]
 )
 def test_equal_keys_are_one_however_they_print(equal: tuple[Any, Any]) -> None:
-    space = Keyed(Bool(), lambda point: equal[point], "one of two")
+    space = Canonical(Bool(), lambda point: equal[point], "one of two")
     assert repr(equal[0]) != repr(equal[1])
     assert space.identity(np.zeros(1)) == space.identity(np.ones(1))
     beside = Space([space, Bool()])
@@ -94,14 +94,14 @@ class Alike:
 
 def test_different_keys_are_two_however_they_print() -> None:
     things = Alike(), Alike()
-    space = Keyed(Bool(), lambda point: things[point], "either")
+    space = Canonical(Bool(), lambda point: things[point], "either")
     assert space.identity(np.zeros(1)) != space.identity(np.ones(1))
     assert space.identity(np.ones(1)) == space.identity(np.ones(1))
 
 
 @pytest.mark.parametrize("key", [0, "", False, 0.0, ()])
 def test_a_key_that_counts_as_false_is_a_key(key: Any) -> None:
-    space = Keyed(Int(0, 9), lambda point: key if point < 5 else point, "small ones are one")
+    space = Canonical(Int(0, 9), lambda point: key if point < 5 else point, "small ones are one")
     opt = Optimizer(space, seed=0)
     opt.tell_point(3, 1.0)
     assert sorted(trial.point for trial in opt.ask(5)) == [5, 6, 7, 8, 9]
@@ -109,5 +109,7 @@ def test_a_key_that_counts_as_false_is_a_key(key: Any) -> None:
 
 @pytest.mark.parametrize("key", [[1], {}, (1, [2])])
 def test_a_key_that_cannot_be_hashed_is_refused_in_words(key: Any) -> None:
-    with pytest.raises(ValueError, match=r"Keyed: expected a key that can be hashed, got \w+; return text or a tuple"):
-        Keyed(Bool(), lambda point: key, "wrong").identity(np.zeros(1))
+    with pytest.raises(
+        ValueError, match=r"Canonical: expected a key that can be hashed, got \w+; return text or a tuple"
+    ):
+        Canonical(Bool(), lambda point: key, "wrong").identity(np.zeros(1))

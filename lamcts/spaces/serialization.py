@@ -1,0 +1,113 @@
+"""Spaces as JSON values, and spaces from JSON values or signatures."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.box import Box
+from lamcts.spaces.discrete import Bool, Choice, Int
+from lamcts.spaces.finite import Finite
+from lamcts.spaces.fixed import Fixed, keys_of
+from lamcts.spaces.float import Float
+from lamcts.spaces.permutation import Permutation
+from lamcts.spaces.product import Space
+from lamcts.spaces.values import plain
+from lamcts.types import Json
+
+KINDS: dict[str, Callable[..., AnySpace]] = {
+    "box": Box,
+    "float": Float,
+    "int": Int,
+    "bool": Bool,
+    "choice": Choice,
+    "permutation": Permutation,
+}
+PLAIN = (str, int, float, bool, type(None))  # exactly these types, finite, are unchanged by JSON
+
+
+def to_json(space: AnySpace) -> Json | None:
+    """Return JSON values from which `from_json` makes an equal space.
+
+    None if a part of the space is not one of the package's kinds.
+    """
+    kind = type(space)
+    if isinstance(space, Finite) and kind is Finite:
+        return _table(space)
+    if isinstance(space, Space) and kind is Space:
+        members = [to_json(member) for member in space.members]
+        return None if None in members else {**space.signature(), "members": members}
+    values = space.options if isinstance(space, Choice) else space.items if isinstance(space, Permutation) else ()
+    if not all(map(_comes_back, values)):
+        return None
+    return space.signature() if kind in (Box, Float, Int, Bool, Choice, Permutation) else None
+
+
+def from_json(description: Json) -> AnySpace:
+    """Return the space of a description; KeyError, TypeError or ValueError if invalid."""
+    kind, given = description["kind"], {name: value for name, value in description.items() if name != "kind"}
+    if kind == "product":
+        members = [from_json(member) for member in given["members"]]
+        return space_of(given["names"], members, given.get("when"))
+    if kind == "finite":
+        points = given["points"] if given["dtype"] is None else np.array(given["points"], given["dtype"])
+        return Finite(points, features=given["features"], when=given.get("when"))
+    return KINDS[kind](**given)
+
+
+def from_signature(signature: Any) -> AnySpace | None:
+    """Return the space of a signature without its rules and keys, which are functions.
+
+    None if the signature does not determine the space: it holds a table's checksum, and options that are not plain
+    values as text.
+    """
+    try:
+        return _from_signature(signature)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _from_signature(signature: Json) -> AnySpace:
+    kind = signature["kind"]
+    if kind in ("canonical", "valid"):  # the same points with the same codes
+        return _from_signature(signature["inner"])
+    if kind == "fixed":
+        whole, values = _from_signature(signature["whole"]), signature["values"]
+        return _same(Fixed(whole, {key: values[str(key)] for key in keys_of(whole) if str(key) in values}), signature)
+    if kind == "product":
+        members = [_from_signature(member) for member in signature["members"]]
+        return space_of(signature["names"], members, signature.get("when"))
+    values = signature.get("options") or signature.get("items") or ()
+    if kind in ("choice", "permutation") and not all(type(value) in PLAIN for value in values):
+        raise ValueError("expected options that JSON can say")
+    return _same(from_json(signature), signature)
+
+
+def _same(made: AnySpace, signature: Json) -> AnySpace:
+    if made.signature() != signature:
+        raise ValueError("expected the signature of a space")
+    return made
+
+
+def space_of(names: list[str] | None, members: list[AnySpace], when: Json | None) -> Space:
+    """Return the `Space` of members, by name where they have names."""
+    return Space(members if names is None else dict(zip(names, members, strict=True)), when=when)
+
+
+def _table(space: Finite) -> Json | None:
+    points, dtype = space.points, None
+    if isinstance(points, np.ndarray):
+        if points.dtype.kind not in "iufb" or not np.isfinite(points).all():
+            return None
+        points, dtype = points.tolist(), points.dtype.str
+    elif not all(map(_comes_back, points)):
+        return None
+    return {"kind": "finite", "points": list(points), "dtype": dtype, "features": space.x.tolist()} | (
+        {"when": plain(space.when)} if space.when else {}
+    )
+
+
+def _comes_back(value: object) -> bool:
+    return type(value) in PLAIN and (not isinstance(value, float) or math.isfinite(value))
