@@ -3,7 +3,7 @@
 Letters: n points, d parameters.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
 Quantities = Callable[[Floats], dict[str, Floats]]  # of points x [n, d]: each quantity [n], by its name
+Places = int | Sequence[float] | None  # a seed, or places in [0, 1]
 AWAY = (0.2, 0.8)  # between which a seed moves what lies at an edge or in the centre of [0, 1]: far from both
 
 
@@ -84,7 +85,7 @@ def checked_seed(what: str, seed: Any) -> int:
     return int(seed)
 
 
-def moved(shift: Any, usual: float, dim: int) -> Floats:
+def moved(shift: Places, usual: float, dim: int) -> Floats:
     """Return the places [dim] in [0, 1] that a seed draws, those given as a vector, or the `usual` one for None."""
     if shift is None:
         return np.full(dim, usual)

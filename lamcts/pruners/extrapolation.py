@@ -11,11 +11,13 @@ from statistics import NormalDist
 import numpy as np
 
 from lamcts.pruners.curves import Curves
+from lamcts.pruners.registry import register
 from lamcts.types import Floats, whole_number
 
 FEATURES = 3  # of a curve: one, its last value, and how far it came in the second half of its steps
 
 
+@register("extrapolation", "a regression on the curve predicts an end that is not among the best")
 @dataclass(frozen=True)
 class Extrapolation:
     """Stop a trial whose end, predicted from its curve, is with some probability not among the best so far.

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lamcts.pruners.curves import Curves
+from lamcts.pruners.registry import register
 from lamcts.types import whole_number
 
 Rivals = Callable[[int], bool]
 SHARE = 100  # of the steps of a whole trial, the first rung where nothing else is said: Optuna's
 
 
+@register("halving", "successive halving without waiting (ASHA): worse than the best 1/4 at a rung")
 @dataclass(frozen=True)
 class Halving:
     """Stop a trial at steps first, first * reduction, ... unless it is among the best 1/reduction that came so far.
@@ -68,6 +70,7 @@ class Halving:
         return mine == math.inf or ahead >= max(here // self.reduction, 1)
 
 
+@register("hyperband", "successive halving with several first rungs side by side")
 @dataclass(frozen=True)
 class Hyperband:
     """Halving with other first rungs for other trials: early stops for most, and few for trials that begin slowly.

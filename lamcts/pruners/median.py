@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from lamcts.pruners.curves import Curves
+from lamcts.pruners.registry import register
 from lamcts.types import whole_number
 
 
+@register("median", "worse than the median of finished trials at the same step")
 @dataclass(frozen=True)
 class Median:
     """Stop a trial whose best value so far is worse than the median of what finished trials had at this step.

@@ -37,7 +37,7 @@ def keane(dim: int = 30, permute: int | None = None) -> Problem:
     """Keane's bump on [0, 10]^dim within product >= 0.75 and sum <= 7.5 dim.
 
     dim: how many parameters (30); the best value is known for 10, 20 and 30.
-    permute: a seed by which the parameters are put in another order (None: as they are).
+    permute: seed of a permutation of the parameters (None: no permutation).
     """
     if dim < 2:
         raise ValueError(f"expected dim of at least 2 for keane, got {dim}")

@@ -35,7 +35,8 @@ GAP, GREY = 4, 138  # pixels between the frames of a strip, and their shade (by 
 class Film:
     """What was filmed: `frames` with the time written on them, `rate` of them a second; and what came of the episode.
 
-    steps, total: how far it was filmed, and its return up to there. ended: whether it ended before its cap.
+    steps, total: how far it was filmed, and its return up to there. most_steps: how far at most.
+    ended: whether the episode ended before its cap.
     distance: in metres along x (None: the environment tells no place).
     """
 
@@ -45,6 +46,7 @@ class Film:
     total: float
     ended: bool
     distance: float | None
+    most_steps: int
 
     def strip(self, frames: int = 6) -> Pictures:
         """Return `frames` of them, evenly over the time filmed, side by side as one picture [height, width, 3]."""
@@ -98,10 +100,11 @@ def film(policy: dict[str, Any], *, seconds: float = 5.0, size: int = 320, seed:
         env = _drawn(stack, env_name, options, size)
         acting, start = _lander(policy) if network is None else (_fitting(network, env, env_name).action, ExitStack)
         every, step_seconds = _pace(env)
-        shots = list(_played(env, acting, start, seed, round(seconds / step_seconds), every))
+        most = max(round(seconds / step_seconds), 1)
+        shots = list(_played(env, acting, start, seed, most, every))
         frames = np.stack([_labelled(_sized(frame, size), text) for frame, text in _texts(shots, step_seconds)])
     last = shots[-1]
-    return Film(frames, 1 / (every * step_seconds), last.steps, last.total, last.ended, last.distance)
+    return Film(frames, 1 / (every * step_seconds), last.steps, last.total, last.ended, last.distance, most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +124,7 @@ def _played(env: Any, policy: Any, start: Any, seed: int, most: int, every: int)
         state, _ = env.reset(seed=seed)
     total, origin, distance = 0.0, None, None
     yield _Shot(env.render(), 0, 0.0, False, None)
-    for step in range(1, max(most, 1) + 1):
+    for step in range(1, most + 1):
         state, reward, ended, late, info = env.step(policy(state))
         total += float(reward)
         if "x_position" in info and "x_velocity" in info:

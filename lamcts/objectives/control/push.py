@@ -44,7 +44,7 @@ class Push:
 
     No value is above `ceiling`, the distance at the start; it is not known whether both goals can be met exactly.
 
-    noise: standard deviation of what is added to each hand's velocity, along x and y (0.0; metres a second); paper:
+    noise: standard deviation of the noise on each hand's velocity, along x and y (0.0; metres a second); paper:
         0.01.
     """
 

@@ -34,7 +34,7 @@ VAPOUR, COLD, BOILING = 2.5e-4, 273.0, 373.0  # share that evaporates, and betwe
 def penicillin(permute: int | None = None) -> Problem:
     """Volume, biomass, temperature, sugar, feed, sugar in the feed, pH at the start: the run of a fermenter.
 
-    permute: a seed by which the parameters are put in another order (None: as they are).
+    permute: seed of a permutation of the parameters (None: no permutation).
     """
     return Problem(
         "penicillin",

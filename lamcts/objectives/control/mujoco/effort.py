@@ -77,6 +77,11 @@ class Effort:
 def _add(name: str, env: str, line: str, budget: int) -> None:
     @register(f"{name}-effort", line, package="mujoco", extra="mujoco", budget=budget)
     def build(rollouts: int = 3, seeds: str = "fresh", base_seed: int = 0, episode_steps: int | None = None) -> Effort:
+        """Return the gait with two objectives.
+
+        rollouts, seeds, base_seed: as in `Gait`.
+        episode_steps: as in `gait`.
+        """
         made = gait(env, rollouts=rollouts, seeds=seeds, base_seed=base_seed, episode_steps=episode_steps)
         return Effort(f"{name}-effort", made)
 
