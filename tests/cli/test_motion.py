@@ -45,7 +45,7 @@ def test_a_result_of_another_run_or_form_is_not_shown(capsys, tmp_path, change):
         change = {"check": held["check"] | change["check"]}
     file.write_text(json.dumps(held | change))
     code, out, _ = said(capsys, "show", "here")
-    assert code == 0 and "new episodes" not in out
+    assert code == 0 and "held-out episodes" not in out
     file.write_text("[]")
     assert said(capsys, "show", "here")[0] == 0
     file.write_text(json.dumps(held | {"evaluations": 7}))
