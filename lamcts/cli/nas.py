@@ -37,10 +37,12 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     how.add_argument("--first", type=int, metavar="N", help=line)
     add_search_options(one, how)
     one.set_defaults(check=0, no_tree=False, timeout=None)
-    if (row := tables().get(one.value_in(argv, "--space") or "")) is not None:
+    space = one.value_in(argv, "--space")
+    if (row := tables().get(space or "")) is not None:
         one.add_settings(row)
-    else:
-        one.epilog = "The settings of a table are options too: see `lamcts nas --space NAME --help`."
+        return
+    one.takes = None if space in (None, *trained.KINDS) else f"no space is called {space!r};"
+    one.epilog = "The settings of a table are options too: see `lamcts nas --space NAME --help`."
 
 
 def tables() -> dict[str, objectives.Entry]:

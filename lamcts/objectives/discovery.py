@@ -7,7 +7,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
-PACKAGE = __name__.partition(".")[0]
+PACKAGE = __name__.partition(".")[0]  # lamcts
 IMPORTS = "from lamcts.objectives.base import"  # a module without this line registers nothing
 NAMED = re.compile(r"""^@(register|family)\(\s*["']([^"']+)["']""", re.MULTILINE)
 COMPUTED = re.compile(r"""^[ \t]+@?register\(|^(?!def )[^\n]*\bregister\([a-z_]""", re.MULTILINE)  # a name made by code
