@@ -62,6 +62,11 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
     return re.sub(rf"\bpass ({names})=", lambda at: f"pass {options[at[1]]} ", text, count=1)
 
 
+def counted(count: int, what: str) -> str:
+    """Return a number of things, such as "1 point" or "2 points"."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def number(value: float) -> str:
     """Return a value in six digits."""
     return f"{value:.6g}"
@@ -74,14 +79,14 @@ def pairs(values: Mapping[str, float]) -> str:
 
 def front_text(front: Front, reference: Mapping[str, float] | None = None) -> str:
     """Return the size of a front and its hypervolume from a reference point (None: its own)."""
-    said = f"{len(front)} point{'' if len(front) == 1 else 's'}"
+    size = counted(len(front), "point")
     chosen = front.reference if reference is None else reference
     if chosen is None:
-        return said
+        return size
     try:
-        return f"{said}, hypervolume {number(front.hypervolume(chosen))} from {pairs(chosen)}"
+        return f"{size}, hypervolume {number(front.hypervolume(chosen))} (reference point {pairs(chosen)})"
     except MissingExtra as error:
-        return f"{said}; no hypervolume: {error}"
+        return f"{size}; no hypervolume: {error}"
 
 
 def evaluation_of(trial: Rows, row: int) -> int | None:

@@ -68,7 +68,7 @@ def main(args: argparse.Namespace) -> int:
 def _refuse(args: argparse.Namespace, evaluate: str) -> None:
     """Raise ValueError for an option that has no effect with this way to evaluate networks."""
     row = tables().get(args.space)
-    given = dict.fromkeys(settings_in(args, row) if row else (), ("table",))
+    given: dict[str, tuple[str, ...]] = dict.fromkeys(settings_in(args, row) if row else (), ("table",))
     given |= {name: taking for name, taking in TAKEN_BY.items() if getattr(args, name) is not None}
     for name, taking in given.items():
         if evaluate not in taking:

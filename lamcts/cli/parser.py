@@ -19,8 +19,8 @@ SETTING = "setting "  # before the name of a setting in the namespace: none coll
 class Parser(argparse.ArgumentParser):
     """argparse's parser, with one-line errors that suggest a cure."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, allow_abbrev=False, **options)
+    def __init__(self, prog: str, description: str) -> None:
+        super().__init__(prog=prog, description=description, allow_abbrev=False)
         self.takes: str | None = None  # a sentence on the options of the chosen objective
         self.command: Parser | None = None  # the chosen command, of the parser of the whole command line
 

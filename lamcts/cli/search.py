@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts import samplers
 from lamcts.cli import INTERRUPTED
-from lamcts.cli.console import say
+from lamcts.cli.console import counted, say
 from lamcts.cli.evaluate import score_start
 from lamcts.cli.parameters import fixed_of
 from lamcts.cli.results import write_results
@@ -88,13 +88,13 @@ def _announce(
     args: argparse.Namespace, target: Target, study: "Study", folder: Path, done: int, journal: Path | None
 ) -> None:
     """Print what is searched, how long, and where the results go."""
-    goals, dim = study.problem.goals, target.objective.space.dim
-    budget = f"{study.settings.budget} evaluations" + (f", {done} of them done" if done else "")
-    say(f"{target.name}: {dim} parameters, {budget}, seed {args.seed}, output in {folder}{os.sep}")
+    goals, parameters = study.problem.goals, counted(target.objective.space.dim, "parameter")
+    budget = counted(study.settings.budget, "evaluation") + (f", {done} of them done" if done else "")
+    say(f"{target.name}: {parameters}, {budget}, seed {args.seed}, output in {folder}{os.sep}")
     if not goals.plain:
         say(_goals_text(goals))
     if study.known:
-        say(f"{len(study.known)} known evaluations from {args.known}")
+        say(f"{counted(len(study.known), 'known evaluation')} from {args.known}")
     if journal is None:
         say(f"no journal: {args.sampler} cannot be resumed")
 

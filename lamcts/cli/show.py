@@ -80,7 +80,7 @@ def sampler_text(recorded: Any) -> str:
 def _counts_and_times(record: "Recorded") -> list[list[str]]:
     rows = [["evaluations", _counts(record)]]
     if (known := np.isfinite(record.seconds)).any():
-        rows.append(["evaluating", span(sum(record.seconds[known].tolist()))])
+        rows.append(["time", f"{span(sum(record.seconds[known].tolist()))} in evaluations"])
     return rows
 
 

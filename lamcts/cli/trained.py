@@ -34,7 +34,7 @@ class Kind(NamedTuple):
     recipe: Mapping[str, Any] = MappingProxyType({})  # where the default of `Recipe` does not fit
 
 
-TEXTS = {"optimiser": "adamw", "rate": 5e-3, "clip": 0.25}  # untuned; 0.25: torch's example of a word language model
+ON_TEXTS = {"optimiser": "adamw", "rate": 5e-3, "clip": 0.25}  # untuned; 0.25: torch's example of a word language model
 SMALL = {"width": 0.25, "stem_stride": 1}  # of EfficientNet, for images of 8 to 32 pixels (untuned)
 DIGITS4096 = {"batch": 32, "rate": 0.1}  # as its table was trained
 KINDS = {  # sizes untuned: a second or less an epoch of the digits
@@ -46,16 +46,17 @@ KINDS = {  # sizes untuned: a second or less an epoch of the digits
     "convnet": Kind("chains of convolutions", nas.ConvNet, {"stages": 3}),
     "efficientnet": Kind("mobile blocks of EfficientNet", nas.EfficientNet, SMALL),
     "accel-nasbench": Kind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),
-    "rnn": Kind("recurrent cells of ENAS with 8 nodes, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, TEXTS),
+    "rnn": Kind("recurrent cells of ENAS, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, ON_TEXTS),
 }
 
 
 def add_training_options(one: argparse.ArgumentParser) -> None:
     """Add the options of `--evaluate train` and `--evaluate supernet`."""
-    from lamcts.neural.train import datasets
+    from lamcts.neural.train.datasets import FILES
+    from lamcts.neural.train.texts import TEXTS
 
     of = one.add_argument_group("training")
-    names = ", ".join(["digits", *datasets.FILES, *datasets.TEXTS])
+    names = ", ".join(["digits", *FILES, *TEXTS])
     of.add_argument("--data", metavar="NAME", help=f"{names}, or a .npz file (default: digits; for rnn wikitext2)")
     of.add_argument("--side", type=int, metavar="PIXELS", help="resize images to this height and width")
     line = "a size of the networks, such as width=8 or cells=3; repeatable"

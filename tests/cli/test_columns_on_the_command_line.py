@@ -53,7 +53,9 @@ def test_a_front_is_searched_said_written_and_drawn(capsys, tmp_path):
     said = capsys.readouterr().out
     assert "objectives: cost (min), range (max); constraints: stress <= 250" in said
     found = json.loads((tmp_path / "r/result.json").read_text())
-    assert f"front of {len(found['front'])} points, hypervolume " in said and "from cost 10, range 0" in said
+    assert (
+        f"front of {len(found['front'])} points, hypervolume " in said and "(reference point cost 10, range 0)" in said
+    )
     assert found["best"]["feasible"] and found["best"]["point"]["a"] <= 2.5
     assert set(found["best"]["value"]) == {"cost", "range"} and found["reference"] == {"cost": 10, "range": 0}
     with (tmp_path / "r/front.csv").open() as file:
