@@ -21,19 +21,46 @@ AWAY = (0.2, 0.8)  # between which a seed moves what lies at an edge or in the c
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Quantities of a point of a box, of which some are objectives and some are bounded.
+    """A problem of several quantities of a point in a box: objectives, and quantities with constraints.
 
-    name: what it is called.
-    space: the box.
-    formula: from points x [n, d] to all quantities [n] by name, in their own units.
-    objectives: which quantities are sought, by name: "min" or "max".
-    constraints: as in `Measured`: which are bounded, none unless given.
-    optimum: the best value that a point within the constraints has (None: unknown, or several objectives).
-    at: where it is had, [d] (None: unknown); within the constraints but for rounding.
-    reference: the point that hypervolumes are measured from, by name of an objective (None: none).
-    hypervolume: the largest that is known (None: unknown).
-    order: which parameter of the formula stands where, [d] (None: as they come).
-    settings: what tells it from others of its name ({}; JSON values).
+    Parameters
+    ----------
+    name : str
+        Its name.
+    space : Box
+        The box.
+    formula : callable
+        Returns all quantities (n,) by name, in their own units, for points (n, d).
+    objectives : mapping of str to str
+        The direction of each objective by name: "min" or "max".
+    constraints : tuple of str, default ()
+        as in `Measured`, such as "stress <= 250".
+    optimum : float or None, default None
+        The best feasible value; None if it is unknown or there are several objectives.
+    at : array (d,) or None, default None
+        Where the optimum is; feasible up to rounding.
+    reference : mapping of str to float or None, default None
+        The reference point of hypervolumes, by name of an objective.
+    hypervolume : float or None, default None
+        The largest known hypervolume.
+    order : array (d,) of int or None, default None
+        The position of each parameter of the formula in a point; None: the formula's order.
+    settings : mapping, default {}
+        JSON values that tell it from other problems of its name.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.objectives.problem import Problem
+    >>> beam = Problem(
+    ...     "beam",
+    ...     lamcts.Box(1, 5, dim=2),
+    ...     lambda x: {"weight": x[:, 0] * x[:, 1], "stress": 60 / x[:, 1] ** 2},
+    ...     {"weight": "min"},
+    ...     ("stress <= 30",),
+    ... )
+    >>> beam([2.0, 3.0])
+    {'weight': 6.0, 'stress': 6.666666666666667}
     """
 
     name: str

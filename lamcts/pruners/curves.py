@@ -8,10 +8,24 @@ from lamcts.types import Floats
 
 
 class Curves:
-    """Losses (lower is better, inf for a reported nan) by step of each trial, by its number; and how trials ended.
+    """Reported losses of all trials: what a pruner reads.
 
-    `losses[number]` is a trial's own curve, in the order of its steps; `ends[number]` the loss of one that finished,
-    in the order in which they did. Both are to be read, not written.
+    Lower losses are better; a reported nan is inf.
+
+    Attributes
+    ----------
+    losses : dict of int to dict of int to float
+        The losses of each trial by step, in the order of the steps.
+    ends : dict of int to float
+        The loss of each finished trial, in the order in which the trials finished.
+
+    Examples
+    --------
+    >>> from lamcts import pruners
+    >>> curves = pruners.Curves()
+    >>> curves.add(0, step=1, loss=0.5)
+    >>> curves.last(0)
+    (1, 0.5)
     """
 
     def __init__(self) -> None:

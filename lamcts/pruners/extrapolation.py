@@ -20,16 +20,26 @@ FEATURES = 3  # of a curve: one, its last value, and how far it came in the seco
 @register("extrapolation", "a regression on the curve predicts an end that is not among the best")
 @dataclass(frozen=True)
 class Extrapolation:
-    """Stop a trial whose end, predicted from its curve, is with some probability not among the best so far.
+    """Stop a trial whose predicted final loss is probably not among the best.
 
-    The prediction is linear in the last value and in what the second half of the steps gained, by least squares over
-    the finished trials; its error is normal, of the size that was seen there.
+    The prediction is a least-squares regression over the finished trials, linear in the last value and in the gain of
+    the second half of the steps. Its error is normal, with the residual standard deviation.
 
-    startup: finished trials that there must be for a prediction (10; trials); untuned; paper: 100 of thousands.
-    warmup: no trial is stopped at a step before this one (0; steps); as in `Median`.
-    probability: how sure the prediction must be (0.95); paper: the same.
-    best: share of the finished trials that are the best (0.1); more than 1 - probability, so that curves that tell
-        nothing stop nobody; paper: the best one alone.
+    Parameters
+    ----------
+    startup : int, default 10
+        Number of finished trials before the first prediction; untuned; paper: 100 of thousands.
+    warmup : int, default 0
+        No trial is stopped before this step; as in `Median`.
+    probability : float, default 0.95
+        Probability that the final loss is not among the best, at which a trial is stopped; paper: the same.
+    best : float, default 0.1
+        Share of the finished trials that count as the best; above 1 - probability, so that uninformative curves stop no
+        trial; paper: the best one alone.
+
+    References
+    ----------
+    Baker et al. 2018, Accelerating neural architecture search using performance prediction.
     """
 
     startup: int = 10

@@ -22,12 +22,33 @@ SHARE = 100  # of the steps of a whole trial, the first rung where nothing else 
 @register("halving", "successive halving without waiting (ASHA): worse than the best 1/4 at a rung")
 @dataclass(frozen=True)
 class Halving:
-    """Stop a trial at steps first, first * reduction, ... unless it is among the best 1/reduction that came so far.
+    """Stop a trial at a rung unless it is among the best 1/reduction of all trials that reached the rung.
 
-    reduction: by how much rungs are thinned out (4); Optuna's; paper: 4 in most of its experiments.
-    first: the step of the first rung (None: a hundredth of the last step of the first trial that finishes, at least 1;
-        steps); Optuna's.
-    skip: rungs left out at the start (0; rungs); paper: s, the minimum early-stopping rate.
+    The rungs are the steps first, first * reduction, first * reduction^2, and so on.
+
+    Parameters
+    ----------
+    reduction : int, default 4
+        Factor between two rungs, and between the numbers of trials at them; Optuna's; paper: 4 in most experiments.
+    first : int or None, default None
+        Step of the first rung. None: a hundredth of the last step of the first trial that finishes, at least 1;
+        Optuna's.
+    skip : int, default 0
+        Number of rungs left out at the start; paper: s, the minimum early-stopping rate.
+
+    References
+    ----------
+    Li et al. 2020, A system for massively parallel hyperparameter tuning, algorithm 2.
+
+    Examples
+    --------
+    >>> from lamcts import pruners
+    >>> curves = pruners.Curves()
+    >>> for number in range(8):
+    ...     curves.add(number, step=4, loss=float(number))
+    >>> rule = pruners.Halving(reduction=4, first=4)
+    >>> [number for number in range(8) if not rule.prune(number, curves)]
+    [0, 1]
     """
 
     reduction: int = 4
@@ -73,13 +94,22 @@ class Halving:
 @register("hyperband", "successive halving with several first rungs side by side")
 @dataclass(frozen=True)
 class Hyperband:
-    """Halving with other first rungs for other trials: early stops for most, and few for trials that begin slowly.
+    """Halving with several first rungs: early stops for most trials, few for trials that improve late.
 
-    Which bracket a trial is in depends on its number alone; as many come to each as in Li et al. 2018, Hyperband.
+    The number of a trial determines its bracket. The shares of the brackets are those of Li et al. 2018.
 
-    reduction: by how much rungs are thinned out (3); Optuna's; paper: 3 or 4.
-    first: the step of the first rung of all (1; steps); Optuna's.
-    most: how many steps a whole trial has (None: as the first trial that finishes, and none is stopped before; steps).
+    Parameters
+    ----------
+    reduction : int, default 3
+        Factor between two rungs; Optuna's; paper: 3 or 4.
+    first : int, default 1
+        Step of the earliest rung; Optuna's.
+    most : int or None, default None
+        Number of steps of a whole trial. None: that of the first trial that finishes; no trial is stopped before.
+
+    References
+    ----------
+    Li et al. 2018, Hyperband: a novel bandit-based approach to hyperparameter optimization.
     """
 
     reduction: int = 3

@@ -1,0 +1,18 @@
+"""The examples in the docstrings of the package do what they show."""
+
+import doctest
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "lamcts"
+SHOWN = [path for path in sorted(PACKAGE.rglob("*.py")) if ">>> " in path.read_text()]
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_examples_of_a_file_do_what_they_show(path: Path) -> None:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    module = import_module(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+    found = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    assert found.attempted > 0 and found.failed == 0
