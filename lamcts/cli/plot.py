@@ -37,8 +37,8 @@ def main(args: argparse.Namespace) -> int:
         if not record.n:
             raise ValueError(f"expected a journal with evaluations, got none in {record.path}: run first, then plot")
     name = "" if args.kind is None else f"-{args.kind}"
-    beside = Path(records[0].path)
-    default = beside.with_name(f"{beside.stem}{name}.png") if len(records) == 1 else Path("comparison.png")
+    journal = Path(records[0].path)
+    default = journal.with_name(f"{journal.stem}{name}.png") if len(records) == 1 else Path("comparison.png")
     path = Path(args.out) if args.out else default
     figure = _drawn(records[0], args.kind) if len(records) == 1 else compared(args.journal, records, args.kind)
     try:

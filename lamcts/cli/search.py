@@ -1,4 +1,4 @@
-"""What `lamcts run` and `lamcts nas` share: options of a search, the folder of a run, and the run itself."""
+"""Shared by `lamcts run` and `lamcts nas`: options of a search, the folder of a run, and the run itself."""
 
 import argparse
 import json

@@ -139,7 +139,7 @@ def _best(record: "Recorded") -> list[list[str]]:
 
 
 def _where(record: "Recorded", row: int) -> str:
-    """Return the place of a row in the run; -1 stands for any known evaluation."""
+    """Return the place of a row in the run; -1 is any known evaluation."""
     number = None if row < 0 else evaluation_of(record.trial, row)
     return "among the known evaluations" if number is None else f"at evaluation {number}"
 

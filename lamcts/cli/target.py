@@ -46,7 +46,9 @@ def target_of(args: argparse.Namespace) -> Target:
     if args.template is not None:
         return _command(args)
     if args.objective is None:
-        raise ValueError("expected an objective, got none: a name from `lamcts list`, file.py:function, or --command")
+        raise ValueError(
+            "expected an objective, got none: give a name from `lamcts list`, file.py:function, or --command"
+        )
     colon = ":" in args.objective
     own = colon and not args.registered
     return _function(args) if own else _registered(args)
@@ -105,7 +107,7 @@ def _goals(args: argparse.Namespace) -> dict[str, Any]:
     goals: dict[str, Any] = {}
     if args.objectives:
         if args.maximize is not None:
-            raise ValueError("--maximize: expected none beside --objective: write a minus before the name, -range")
+            raise ValueError("--maximize: expected none with --objective: write a minus before the name, -range")
         goals["objectives"] = {name.lstrip("-"): "max" if name.startswith("-") else "min" for name in args.objectives}
     if args.constraints:
         goals["constraints"] = tuple(args.constraints)

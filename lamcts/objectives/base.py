@@ -85,7 +85,7 @@ class Family:
 Build = TypeVar("Build", bound=Callable[..., Objective])
 
 _entries: dict[str, Entry] = {}
-_families: dict[str, Family] = {}  # by what stands before the colon
+_families: dict[str, Family] = {}  # by prefix
 
 
 def register(
@@ -132,7 +132,7 @@ def family(
     Parameters
     ----------
     prefix : str
-        What stands before the colon.
+        The part of the name before the colon.
     line : str
         A description of them all in one line.
     like : str, optional

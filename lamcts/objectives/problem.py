@@ -1,4 +1,4 @@
-"""A problem of several quantities: objectives, and what constraints bound, from formulas on a box.
+"""Problems of several quantities on a box: objectives and constraints from formulas.
 
 Letters: n points, d parameters.
 """
@@ -79,7 +79,7 @@ class Problem:
     x0 = None
 
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> dict[str, float]:
-        """Return all quantities at `point`. There is no noise: `seed` has no say."""
+        """Return all quantities at `point`; `seed` has no effect, as there is no noise."""
         return {name: float(values[0]) for name, values in self.many(np.asarray(point, float)[None]).items()}
 
     def many(self, points: ArrayLike) -> dict[str, Floats]:
@@ -92,7 +92,7 @@ class Problem:
         return self.formula(x)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        """Return what two runs must have in common for one to resume the other, as JSON values."""
         return {"function": self.name, "dim": self.space.dim, "order": digest(self.order), **self.settings}
 
     def permuted(self, seed: int | None) -> "Problem":
@@ -106,14 +106,14 @@ class Problem:
 
 
 def checked_seed(what: str, seed: Any) -> int:
-    """Return a seed; ValueError for what is none."""
+    """Return a seed; ValueError for anything else."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"expected {what} as None or a seed, a whole number of at least 0, got {seed!r}")
     return int(seed)
 
 
 def moved(shift: Places, usual: float, dim: int) -> Floats:
-    """Return the places [dim] in [0, 1] that a seed draws, those given as a vector, or the `usual` one for None."""
+    """Return places [dim] in [0, 1]: drawn by a seed, given as a vector, or `usual` for None."""
     if shift is None:
         return np.full(dim, usual)
     if isinstance(shift, (int, np.integer)) or np.ndim(shift) == 0:

@@ -1,4 +1,4 @@
-"""Early prediction: a trial is stopped whose curve, as those of finished trials went on, will not end among the best.
+"""Early stopping by extrapolation of learning curves (Baker et al. 2018).
 
 Thesis, section 2.3, after Baker et al. 2018, Accelerating neural architecture search using performance prediction: a
 regression from the curve so far to the end, and a stop where the end is behind the best so far with enough probability.
@@ -71,12 +71,12 @@ class Extrapolation:
 
     @staticmethod
     def _steps(steps: list[int]) -> tuple[int, int]:
-        """Return the last step, and the last one of the first half."""
+        """Return the last step, and the last step of the first half."""
         return steps[-1], next((step for step in reversed(steps) if step <= steps[-1] // 2), steps[0])
 
 
 def predicted(x: Floats, ends: Floats, mine: Floats) -> tuple[float, float]:
-    """Return the end that curves `x` [k, 2] with ends [k] let one of `mine` [2] expect, and the error's deviation."""
+    """Return mean and standard deviation of the end of a curve `mine` [2], from curves `x` [k, 2] with `ends` [k]."""
     design = np.column_stack([np.ones(len(x)), x[:, 0], x[:, 0] - x[:, 1]])  # [k, 3]
     row = np.array([1.0, mine[0], mine[0] - mine[1]])
     inverse = np.linalg.pinv(design.T @ design)  # [3, 3]: at a first step nothing was gained yet
@@ -87,7 +87,7 @@ def predicted(x: Floats, ends: Floats, mine: Floats) -> tuple[float, float]:
 
 
 def _finished(curves: Curves, steps: tuple[int, int]) -> tuple[Floats, Floats]:
-    """Return the losses of finished trials at two steps [k, 2] and their ends [k], of those that have them all."""
+    """Return the losses of finished trials at two steps [k, 2] and their ends [k], where all are finite."""
     x = np.array([_curve(curves, number, steps) for number in curves.ends]).reshape(-1, 2)
     ends = np.array(list(curves.ends.values()), float)
     whole = np.isfinite(x).all(1) & np.isfinite(ends)

@@ -1,8 +1,8 @@
-"""Successive halving without waiting (ASHA), and Hyperband, which runs it with several first steps side by side.
+"""Asynchronous successive halving (ASHA), and Hyperband.
 
-At each rung, a step `reduction` times the one before, a trial goes on if it is among the best 1/`reduction` of all
-that came there so far (Li et al. 2020, A system for massively parallel hyperparameter tuning, algorithm 2, as Optuna
-does it: what is stopped stays stopped).
+At each rung, a step `reduction` times the one before, a trial continues if it is among the best 1/`reduction` of all
+trials that reached the rung so far (Li et al. 2020, A system for massively parallel hyperparameter tuning, algorithm
+2). A stopped trial stays stopped, as in Optuna.
 """
 
 import math
@@ -65,7 +65,7 @@ class Halving:
         return self.among(number, curves, lambda other: True)
 
     def among(self, number: int, curves: Curves, rivals: Rivals) -> bool:
-        """Return the same where only the trials compete whose number is a rival's."""
+        """Return whether the trial should stop, compared only with trials whose number is a rival's."""
         last, first = curves.last(number), self._first(curves)
         if last is None or first is None:
             return False
@@ -84,7 +84,7 @@ class Halving:
         return None if steps is None else max(steps // SHARE, 1)
 
     def _behind(self, number: int, rung: dict[int, float], rivals: Rivals) -> bool:
-        """Return whether a trial is not among the best of a rung; of fewer than `reduction`, the best one is."""
+        """Return whether a trial is not among the best of a rung; of fewer than `reduction`, only the best one is."""
         mine = rung[number]
         ahead = sum(loss < mine for other, loss in rung.items() if rivals(other))
         here = sum(rivals(other) and loss < math.inf for other, loss in rung.items())  # a nan never came so far
@@ -144,16 +144,16 @@ def whole_steps(curves: Curves) -> int | None:
 
 
 def brackets(steps: int, first: int, reduction: int) -> tuple[int, ...]:
-    """Return how many trials come to each bracket of all, those with the earliest rungs first."""
+    """Return the shares of the brackets, those with the earliest rungs first."""
     n = 1
     while first * reduction**n <= steps:
         n += 1
     return tuple(math.ceil(n * reduction**s / (s + 1)) for s in reversed(range(n)))
 
 
-@lru_cache(maxsize=2**14)  # a rung asks for all of its trials
+@lru_cache(maxsize=2**14)  # called for all trials of a rung
 def bracket_of(number: int, shares: tuple[int, ...]) -> int:
-    """Return the bracket of a trial: any of them, as often as its share says, the same for the same number."""
+    """Return the bracket of a trial, drawn by the shares from its number alone."""
     place = zlib.crc32(str(number).encode()) % sum(shares)
     for bracket, share in enumerate(shares):
         place -= share

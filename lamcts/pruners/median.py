@@ -1,4 +1,4 @@
-"""The median rule: a trial is stopped whose best report so far is worse than what half of the others had by then."""
+"""The median rule of Google Vizier."""
 
 from dataclasses import dataclass
 
@@ -57,7 +57,7 @@ class Median:
         return bool(len(others)) and min(curves.losses[number].values()) > float(np.median(others))
 
     def _due(self, steps: list[int]) -> bool:
-        """Return whether the last of a trial's steps is the first within an interval."""
+        """Return whether the last step of a trial is the first in an interval."""
         step, before = steps[-1], steps[-2] if len(steps) > 1 else -1
         if step < self.warmup:
             return False

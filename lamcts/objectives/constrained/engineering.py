@@ -16,7 +16,7 @@ from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
 BUDGET = 100  # evaluations of a first run: these are small and smooth (untuned)
-LEAST = 1e-12  # stands for a divisor of 0, which is far from where anything holds
+LEAST = 1e-12  # replaces a divisor of 0, which is far from where anything holds
 THICKNESS = 0.0625  # inches: in steps of which sheets of steel are made
 
 

@@ -7,7 +7,7 @@ from lamcts.objectives.problem import Problem
 from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
-LEAST = 1e-12  # stands for a divisor of 0, at the origin, which is far from product >= 0.75
+LEAST = 1e-12  # replaces a divisor of 0, at the origin, which is far from product >= 0.75
 # Best known, by dim: descents (SLSQP) from some 1,000 places, half of them changes of the best.
 # 10 and 20 agree with the literature; for 30 it has -0.8180562 (BoTorch), this is -0.8218844.
 BEST: dict[int, tuple[float, ...]] = {

@@ -1,4 +1,4 @@
-"""Any environment of gymnasium by its name: the weights of a policy, scored by the mean return of its episodes."""
+"""Policies for any environment of gymnasium, scored by the mean return of their episodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class Gym(MeanReturn):
 
     @property
     def form(self) -> Form:
-        """How the numbers of a point are laid out."""
+        """The layout of a point."""
         return Form(self.states, self.hidden, self.actions.outputs, self.hidden_seed)
 
     @property
@@ -72,14 +72,14 @@ class Gym(MeanReturn):
         return network_of(self.form, point, moments, self.actions)
 
     def play(self, policies: Sequence[Network], starts: Sequence[int]) -> list[Episode]:
-        """Return an episode of each policy, started from the seed beside it."""
+        """Return an episode of each policy, started from its seed."""
         return episodes.play(self.world, policies, starts)
 
     def policy(self, point: ArrayLike) -> dict[str, Any]:
-        """Return all that running this policy elsewhere takes, as JSON values.
+        """Return all that is needed to run this policy elsewhere, as JSON values.
 
         Linear: `w` [a, s] and `bias` [a]; else `layers`, each with its own, and tanh between them. The moments and the
-        actions' bounds are folded in. `actions` says what the last numbers become: clipped, or the largest one.
+        actions' bounds are folded in. `actions` is how outputs become an action: clipped, or the index of the largest.
         """
         return {
             "environment": self.env,
@@ -108,7 +108,7 @@ def gym(
     """Return the search for a policy in the gymnasium environment `env`, such as "Pendulum-v1".
 
     States are a Box of numbers, or one of n (seen as n numbers, a single one of them 1); actions are Discrete or a Box
-    of numbers; ValueError says what else was met. MissingExtra without gymnasium, or without what `env` needs.
+    of numbers; other spaces raise ValueError. MissingExtra without gymnasium, or without what `env` needs.
 
     env: gymnasium's name of the environment; "module:name" imports first the module that registers it.
     hidden: sizes of the hidden layers, 8 or 16,16 (0: none, the policy is linear).

@@ -1,4 +1,4 @@
-"""A saved policy, filmed: frames of an episode, drawn offscreen, as a strip and as a film that moves."""
+"""Film an episode of a saved policy offscreen: a strip of frames, and a GIF or MP4."""
 
 import os
 import warnings
@@ -33,11 +33,11 @@ GAP, GREY = 4, 138  # pixels between the frames of a strip, and their shade (by 
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """What was filmed: `frames` with the time written on them, `rate` of them a second; and what came of the episode.
+    """A film of an episode: `frames` with the time written on them, `rate` of them a second.
 
-    steps, total: how far it was filmed, and its return up to there. most_steps: how far at most.
+    steps, total: number of filmed steps, and the return up to there. most_steps: most steps to film.
     ended: whether the episode ended before its cap.
-    distance: in metres along x (None: the environment tells no place).
+    distance: in metres along x (None: the environment has no position).
     """
 
     frames: Pictures
@@ -109,7 +109,7 @@ def film(policy: dict[str, Any], *, seconds: float = 5.0, size: int = 320, seed:
 
 @dataclass(frozen=True, eq=False)
 class _Shot:
-    """A frame, and what there is to say by then."""
+    """A frame, with steps, return and distance up to it."""
 
     frame: Pictures
     steps: int

@@ -1,4 +1,4 @@
-"""A fermenter of penicillin, hour by hour: how much it yields, what it gives off, and how long it takes.
+"""The penicillin fermenter: yield, CO2 and duration of a run.
 
 Liang and Lai 2021, after Birol, Undey and Cinar 2002; as BoTorch has it: Euler's steps of an hour, at most 2,500,
 until the tank is full, the sugar is used up, or no more penicillin comes.
@@ -48,7 +48,7 @@ def penicillin(permute: int | None = None) -> Problem:
 
 @dataclass
 class _Tank:
-    """What is in each of n tanks, [n]: litres, and grams a litre (of CO2 the sum)."""
+    """The contents of n tanks, [n]: litres, and grams a litre (CO2 in total)."""
 
     volume: Floats
     biomass: Floats

@@ -96,7 +96,7 @@ class Command:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What is read by name; none where there is one number."""
+        """The names of the values; none if there is one number."""
         if self.objectives is None and self.constraints is None:
             return ()
         goals = Goals.of(self.maximize, self.objectives, self.constraints, self.reference)
@@ -124,9 +124,9 @@ class Command:
         ]
 
     def _said(self, values: Mapping[str, Any]) -> list[str]:
-        """Return the words without those that name a parameter that is not there, and its option's before it.
+        """Return the words without those of inactive parameters and the options before them.
 
-        In what a shell reads as a program, nothing stands in its place.
+        In a text that a shell reads as a program, an inactive parameter is empty.
         """
         said: list[str] = []
         programs = shell.programs(self.words)
@@ -140,7 +140,7 @@ class Command:
 
     @property
     def reports(self) -> bool:
-        """Whether it may report on its way."""
+        """Whether it may report intermediate values."""
         return self.report is not None
 
     def __call__(
@@ -218,7 +218,7 @@ class Command:
 
 
 def _written(value: Any) -> Any:
-    """Return a value as it stands in a word: the items of an order with commas between."""
+    """Return a value as text: the items of a permutation have commas between."""
     if isinstance(value, (tuple, list)):
         return ",".join(str(_written(item)) for item in value)
     return str(value).lower() if isinstance(value, (bool, np.bool_)) else value
@@ -234,7 +234,7 @@ def _obeyed(member: Any, spec: str) -> str | None:
 
 
 def _alone(text: str, parts: Sequence[Any]) -> bool:
-    """Return whether the parameter behind a text is all that its word has, or stands behind an option's `=`."""
+    """Return whether a parameter is all of its word, or follows the `=` of an option."""
     return len(parts) == 1 and (not text or shell.OPTION.fullmatch(text) is not None)
 
 

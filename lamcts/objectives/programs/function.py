@@ -1,4 +1,4 @@
-"""Any Python function as an objective, found by its name: `path/to/file.py:function` or `package.module:function`."""
+"""A Python function as an objective, by its name: `path/to/file.py:function` or `package.module:function`."""
 
 import importlib
 import importlib.util
@@ -86,7 +86,7 @@ class Function:
 
     @property
     def reports(self) -> bool:
-        """Whether it may report on its way: it has a parameter called `trial`."""
+        """Whether it may report intermediate values: it has a parameter called `trial`."""
         return _takes(load(self.target), "trial")
 
     def __call__(self, point: Any, *, seed: int | None = None, trial: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""The least of several random bowls: a function of so many funnels, of which one is the deepest.
+"""The minimum of several random bowls: a function with several funnels, one of them the deepest.
 
     f(x) = min over j of depth_j + height_j |A_j (x - c_j)|^(2 p_j) + ripples about c_j
 
@@ -59,7 +59,7 @@ class Funnels:
 
     @property
     def centre(self) -> Floats:
-        """Where the minimum lies, [d]."""
+        """The minimum, [d]."""
         found: Floats = self.centres[0]
         return found
 

@@ -29,9 +29,9 @@ BENDS = 18  # the stream of `bend`: a seed that shifts and turns as well is to d
 class Synthetic:
     """`formula(R (x - centre))` plus normal noise.
 
-    name: what it is called.
-    space: the box, which stays where it is.
-    formula: what is placed: from offsets u [n, d] to values [n].
+    name: its name.
+    space: the box.
+    formula: from offsets u [n, d] to values [n].
     centre: where the minimum, `optimum`, lies, [d].
     rotation: R, a rotation or reflection [d, d] (None: the axes stay).
     noise: added to each value (0.0; standard deviation, in the formula's unit).

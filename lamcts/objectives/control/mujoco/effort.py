@@ -63,7 +63,7 @@ class Effort:
         return {"speed": float(speed), "effort": float(effort)}
 
     def _measured(self, policy: LinearPolicy, episode: Episode) -> tuple[float, float]:
-        """Return speed and effort of an episode: the reward is the speed less the cost of what the policy asked for."""
+        """Return speed and effort of an episode: the reward is the speed minus the cost of the requested torques."""
         asked = ((episode.states - policy.mean) * policy.scale) @ policy.w.T  # [steps, a]
         spent = BODIES[self.gait.env].control_cost * np.square(asked).sum()
         given = np.clip(asked, -FULL, FULL)  # the actuators give no more

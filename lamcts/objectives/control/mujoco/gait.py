@@ -26,10 +26,10 @@ class Gait(MeanReturn):
     Picklable: every thread and process builds an environment of its own. The paper is the thesis (5.4, 5.6.1), whose
     policies and evaluation are those of ARS (Mania, Guy and Recht 2018).
 
-    name: what it is called.
-    world: gymnasium's environment, and how it is made.
-    states: numbers that the policy sees.
-    actions: numbers that it gives; there are states times actions weights.
+    name: its name.
+    world: gymnasium's environment and the arguments of its constructor.
+    states: number of observed values.
+    actions: number of actions; there are states times actions weights.
     rollouts: episodes whose returns are averaged (3); the authors' published code; paper: the text says 10.
     seeds: start states of the episodes, fresh or fixed ("fresh"): drawn by the seed of each call, or those of
         `base_seed` in every call.
@@ -63,14 +63,14 @@ class Gait(MeanReturn):
         return np.zeros(self.states * self.actions)
 
     def play(self, policies: Sequence[LinearPolicy], starts: Sequence[int]) -> list[Episode]:
-        """Return an episode of each policy, started from the seed beside it, by the route of this gait."""
+        """Return an episode of each policy, started from its seed, by the route of this gait."""
         quick = self.route == "auto" and batch.can_play(self.world)
         return (batch.play if quick else episodes.play)(self.world, policies, starts)
 
     def policy(self, point: ArrayLike) -> dict[str, Any]:
-        """Return all that running this policy elsewhere takes, as JSON values: action = w state + bias.
+        """Return all that is needed to run this policy elsewhere, as JSON values: action = w state + bias.
 
-        `w` [a, s] and `bias` [a] have the moments folded in; those stand beside for whoever goes on with them.
+        `w` [a, s] and `bias` [a] have the moments folded in; the moments are returned too.
         """
         policy = self.acting(point)
         return {
