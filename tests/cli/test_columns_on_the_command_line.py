@@ -133,7 +133,7 @@ def test_patterns_find_numbers_by_name_and_belong_to_the_run(capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["mine.py:f", "--objective", "cost", "--maximize"], "--maximize: expected none beside --objective"),
+        (["mine.py:f", "--objective", "cost", "--maximize"], "--maximize: expected none with --objective"),
         (["mine.py:f", *BOTH, "--reference", "cost"], "--reference: expected NAME=NUMBER"),
         (["mine.py:f", *BOTH, "--reference", "cost=x"], "--reference: expected a number after the name"),
         (["mine.py:f", *BOTH, "--reference", "cost=1"], "--reference: expected a number for each of cost, range"),
