@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.cli.pictures import reference_of
+from lamcts.cli.figures import reference_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.hypervolume import hypervolume_so_far
 from lamcts.report.runs import Run, by_search, common_reference
@@ -24,7 +24,7 @@ Groups = dict[str, list[Run]]
 
 
 def compared(paths: Sequence[str], records: Sequence["Recorded"], kind: str | None = None) -> "Figure":
-    """Return runs of one objective in one figure; those that differ in their seed alone stand together."""
+    """Return one figure of several runs of an objective; runs that differ only in their seed form one curve."""
     goals = records[0].goals
     if any(record.goals != goals for record in records):
         raise ValueError("expected runs of one and the same objective, got others: `lamcts report` takes them all")
@@ -38,7 +38,7 @@ def compared(paths: Sequence[str], records: Sequence["Recorded"], kind: str | No
 
 
 def _best(groups: Groups, goals: Goals) -> "Figure":
-    """Return the best values so far; seeds of one search are their median and quartiles."""
+    """Return the best values so far; the seeds of one search as median and quartiles."""
     from lamcts import plot
 
     curves = {
@@ -50,7 +50,7 @@ def _best(groups: Groups, goals: Goals) -> "Figure":
 
 
 def _hypervolume(groups: Groups, goals: Goals) -> "Figure":
-    """Return the hypervolumes so far, all from one reference; seeds of one search are their median and quartiles."""
+    """Return the hypervolumes so far from a common reference; the seeds of one search as median and quartiles."""
     from lamcts import plot
 
     runs = [run for group in groups.values() for run in group]
@@ -71,7 +71,7 @@ def _volumes(run: Run, reference: Floats) -> list[float]:
 
 
 def _fronts(groups: Groups, goals: Goals) -> "Figure":
-    """Return the fronts over one another; that of several seeds is the front of them all."""
+    """Return the fronts in one figure; several seeds have one front."""
     from lamcts import plot
 
     values = {name: np.vstack([run.values for run in group]) for name, group in groups.items()}
@@ -81,7 +81,7 @@ def _fronts(groups: Groups, goals: Goals) -> "Figure":
 
 
 def labels(paths: Sequence[str]) -> list[str]:
-    """Return a short name for each path: what of it tells it from the others."""
+    """Return a short name for each path: the part in which it differs from the others."""
     parts = [Path(os.path.abspath(path)).parts for path in paths]
     found: list[str] = []
     for mine in parts:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from lamcts.cli.screen import SCREEN, complain
+from lamcts.cli.console import SCREEN, complain
 from lamcts.spaces import Box
 from lamcts.study.export import names_of, write_csv
 from lamcts.study.load import result_of, space_of

@@ -1,36 +1,52 @@
-"""`lamcts film RUN`: the policy that a run has found, filmed."""
+"""`lamcts film RUN`: film an episode of the policy that a run has found."""
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lamcts.cli.checked import RESULT
-from lamcts.cli.screen import number, say
-from lamcts.objectives.control import film as filmed
+from lamcts.cli.console import number, say
+from lamcts.cli.evaluate import RESULT
+from lamcts.cli.parser import Parser
+from lamcts.objectives.control import film as filming
 from lamcts.text import safe_text
 
-NAME = "film"  # of what is written
+NAME = "film"  # of the files
 
 
-def film(args: argparse.Namespace) -> int:
-    """Film an episode of the policy in a folder; write a strip of frames, and a film."""
+def add_options(one: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command."""
+    one.add_argument("run", help="the folder of a run, or its result.json")
+    line = "length of the film at most, in simulated time (default: 5)"
+    one.add_argument("--seconds", type=float, default=5.0, help=line)
+    one.add_argument("--size", type=int, default=320, metavar="PIXELS", help="height of a frame (default: 320)")
+    one.add_argument("--seed", type=int, default=0, help="random seed of the episode (default: 0)")
+    one.add_argument("--frames", type=int, default=6, metavar="N", help="frames of the strip (default: 6)")
+    line = "file to write, .gif, or .mp4 with imageio-ffmpeg; the strip has the same name (default: film in the folder)"
+    one.add_argument("--out", "-o", metavar="FILE", help=line)
+    line = "import the module that the file names and use its options: runs code, for files of your own only"
+    one.add_argument("--trust", action="store_true", help=line)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
     file = _result(args.run)
     if args.frames < 1:
         raise ValueError(f"--frames: expected at least 1, got {args.frames}")
-    out = file.parent / (NAME + (".mp4" if filmed.movies() else ".gif")) if args.out is None else Path(args.out)
-    if out.suffix not in (".gif", ".mp4") or (out.suffix == ".mp4" and not filmed.movies()):
+    out = file.parent / (NAME + (".mp4" if filming.movies() else ".gif")) if args.out is None else Path(args.out)
+    if out.suffix not in (".gif", ".mp4") or (out.suffix == ".mp4" and not filming.movies()):
         raise ValueError(f"--out: expected a name ending in .gif (or .mp4, with imageio-ffmpeg), got {args.out!r}")
-    found = filmed.film(_policy(file), seconds=args.seconds, size=args.size, seed=args.seed, trust=args.trust)
+    found = filming.film(_policy(file), seconds=args.seconds, size=args.size, seed=args.seed, trust=args.trust)
     found.save(out)
     found.save_strip(out.with_suffix(".png"), args.frames)
-    say(_told(found))
+    say(_text(found))
     say(f"written to {out.parent}/: {out.name}, {out.with_suffix('.png').name}")
     return 0
 
 
 def _result(run: str) -> Path:
-    """Return the file that a policy stands in."""
+    """Return the file of the policy."""
     file = Path(run) / RESULT if Path(run).is_dir() else Path(run)
     if not file.is_file():
         raise ValueError(f"expected the folder of a run, or its {RESULT}, got {run!r}: no file {file}")
@@ -48,10 +64,10 @@ def _policy(file: Path) -> dict[str, Any]:
     return found
 
 
-def _told(found: "filmed.Film") -> str:
-    """Return what was filmed in a line."""
+def _text(found: "filming.Film") -> str:
+    """Return what was filmed as one line."""
     seconds = len(found.frames) / found.rate
     place = "" if found.distance is None else f", {found.distance:.2f} m"
-    ended = ", then the episode ended" if found.ended else ""
+    ended = f"; the episode ended early, at step {found.steps} of {found.most_steps}" if found.ended else ""
     what = f"{found.steps} steps, return {number(found.total)}{place}{ended}"
     return f"{seconds:.1f} s in {len(found.frames)} frames: {what}"

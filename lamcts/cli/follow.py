@@ -1,4 +1,4 @@
-"""`lamcts show RUN --follow`: new evaluations as they come."""
+"""`lamcts show RUN --follow`: print new evaluations as they arrive."""
 
 import os
 import time
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lamcts.cli.console import complain, evaluation_of, number, say
 from lamcts.cli.evaluations import rows_in
-from lamcts.cli.screen import evaluation_of, number, say
 from lamcts.study.export import LAST
 from lamcts.study.known import PRUNED
 from lamcts.study.load import journal_in
@@ -15,18 +15,21 @@ from lamcts.study.load import journal_in
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
 
-SECONDS = 1.0  # between two looks (by eye)
+SECONDS = 1.0  # between two checks (by eye)
 MOST_SHOWN = 8  # parameters of a point in a line (by eye)
 
 
 def follow(path: str, wait: Callable[[float], None] = time.sleep) -> int:
-    """Write a line an evaluation until nobody writes the journal any more, or Ctrl-C; return the exit code."""
+    """Print a line for each evaluation until the run ends or Ctrl-C; wait for the journal; return the exit code."""
     from lamcts.journal import Journal
 
-    journal, shown, before = journal_in(path), 0, None
+    shown, before = 0, None
     try:
+        journal = _wait_for(path, wait)
         while True:
-            written = Path(f"{os.path.realpath(journal)}-lock").exists()  # asked first: the last evaluation is shown
+            written = Path(
+                f"{os.path.realpath(journal)}-lock"
+            ).exists()  # checked first, so that the last evaluation is shown
             now = _state(journal)
             if now != before:
                 record, before = Journal.read(journal), now
@@ -38,15 +41,28 @@ def follow(path: str, wait: Callable[[float], None] = time.sleep) -> int:
         return 0
 
 
+def _wait_for(path: str, wait: Callable[[float], None]) -> Path:
+    """Return the path of a journal as soon as the journal exists."""
+    from lamcts.journal.place import inspect_header
+
+    journal = journal_in(path)
+    if not inspect_header(str(journal)):
+        complain("lamcts show", f"waiting for {journal} (Ctrl-C ends)")
+    while not inspect_header(str(journal)):
+        wait(SECONDS)
+        journal = journal_in(path)
+    return journal
+
+
 def _state(journal: Path) -> list[tuple[int, int]]:
-    """Return what changes when a journal is written."""
+    """Return times and sizes of the files of a journal."""
     files = [Path(f"{journal}{end}") for end in ("", "-wal")]
     stats = [file.stat() for file in files if file.exists()]
     return [(stat.st_mtime_ns, stat.st_size) for stat in stats]
 
 
 def _show(record: "Recorded", shown: int) -> int:
-    """Write the evaluations after the first `shown`, and return how many there are by now."""
+    """Print the evaluations after the first `shown`, and return how many there are now."""
     budget: Any = record.about.get("budget", "?")
     rows = rows_in(record)
     for i, row in enumerate(rows[shown:], shown):
@@ -56,16 +72,16 @@ def _show(record: "Recorded", shown: int) -> int:
 
 
 def _line(record: "Recorded", row: dict[str, Any]) -> str:
-    """Return a row as text: values, or what went wrong, and the point."""
+    """Return a row as text: values or the failure, and the point."""
     goals = record.goals
     own = [*goals.names, *map(str, goals.constraints)]
-    said = [_said(row["message"])] if row["message"] else [f"{name} {number(row[name])}" for name in own]
+    said = [_reason(row["message"])] if row["message"] else [f"{name} {number(row[name])}" for name in own]
     point = [f"{name}={_brief(value)}" for name, value in row.items() if name not in {"trial", *own, *LAST}]
     return "  ".join([*said, *point[:MOST_SHOWN], *(["..."] if len(point) > MOST_SHOWN else [])])
 
 
-def _said(message: str) -> str:
-    """Return why an evaluation has no value: it failed, or was stopped."""
+def _reason(message: str) -> str:
+    """Return why an evaluation has no value."""
     return message if PRUNED.fullmatch(message) else f"failed: {message}"
 
 

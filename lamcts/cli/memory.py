@@ -1,19 +1,21 @@
-"""`lamcts memory`: plans of a training step's memory as a table, live memory by step, and the plan within a budget."""
+"""`lamcts memory`: plans of a training step's memory as a table, and the best plan within a budget."""
 
 import argparse
 import csv
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from lamcts.cli.live import drawn
-from lamcts.cli.memory_given import Training, training
-from lamcts.cli.screen import say, table
+from lamcts.cli.console import say, table
+from lamcts.cli.parser import Parser
+from lamcts.cli.training_step import TrainingStep, training_step
 from lamcts.neural.memory import Report, size_text
 from lamcts.searches import memory_fit
 from lamcts.searches.memory_fit import KEEPING, budget_of, fates
 
-DRAWN = (KEEPING, "offload", "cost-aware")  # besides the plan that was chosen, and on lists of layers the baseline
+DRAWN = (KEEPING, "offload", "cost-aware")  # and the chosen plan; of lists of layers the baseline too
 COLUMNS: tuple[str, ...] = (
     "plan",
     "total_bytes",
@@ -26,44 +28,68 @@ COLUMNS: tuple[str, ...] = (
 )
 COLUMNS += ("made_anew", "moved_bytes", "mark")
 HEAD = ("plan", "total", "activations", "ms", "ratio", "kept, recomputed, offloaded", "moved")
+BLOCKS, ASCII = " ▁▂▃▄▅▆▇█", " .:-=+*#@"  # the second where the terminal's encoding lacks the first
+WIDTH = 36  # columns of each pass: with the names, two fit into 100
 
 
-def memory(args: argparse.Namespace) -> int:
+def add_options(one: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command."""
+    line = "path/to/file.py:function, or package.module:function, that returns (model, batch), (model, batch, loss) or"
+    line += " a dict, which may have an optimizer too; or thesis:alexnet, thesis:resnet, thesis:densenet, thesis:fan"
+    one.add_argument("network", metavar="MODULE:FUNCTION", help=line)
+    line = "memory of parameters, gradients, optimizer state, inputs and activations, such as 8GiB (default: all plans)"
+    one.add_argument("--budget", metavar="SIZE", help=line)
+    one.add_argument("--batch", type=int, metavar="N", help="batch size: the function's argument `batch`")
+    line = "optimizer whose state is counted: none, sgd, momentum or adam"
+    one.add_argument("--optimizer", metavar="NAME", help=line)
+    one.add_argument("--measure", action="store_true", help="run a training step under the plan and measure its memory")
+    how = one.add_argument_group("search")
+    line = "plans that the optimizer evaluates; 0: only the plans of the thesis and greedy ones"
+    how.add_argument("--evaluations", type=int, metavar="N", help=line)
+    how.add_argument("--seconds", type=float, default=60.0, help="time limit of the optimizer (default: 60)")
+    how.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    out = one.add_argument_group("output")
+    out.add_argument("--png", metavar="FILE", help="a figure of live memory by step, .png, .pdf or .svg")
+    out.add_argument("--csv", metavar="FILE", help="the table, in bytes")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
     budget = None if args.budget is None else budget_of(args.budget)
     suffix = Path(args.png or "live.png").suffix
     if suffix not in (".png", ".pdf", ".svg"):
         raise ValueError(f"--png: expected a name ending in .png, .pdf or .svg, got {args.png!r}")
-    given = training(args.network, args.batch, args.optimizer)
+    step = training_step(args.network, args.batch, args.optimizer)
     search = {"evaluations": args.evaluations, "seed": args.seed, "seconds": args.seconds}
     if budget is None:
-        reports, text = memory_fit.curve(given.graph(), **search), ""
+        reports, text = memory_fit.curve(step.graph(), **search), ""
         marks = dict.fromkeys((one.plan.name for one in memory_fit.front(reports)), "yes")
     else:
-        reports, text = _within(given, budget, search, args.measure)
+        reports, text = _within(step, budget, search, args.measure)
         marks = {one.plan.name: "yes" for one in reports if one.total_bytes <= budget}
         marks[reports[-1].plan.name] = "chosen"
     _show(reports, marks, "front" if budget is None else "fits")
     say()
     drawing = _drawn(reports)
-    for line in (*drawn(drawing, budget), "", *text.splitlines()):
+    for line in (*live_memory(drawing, budget), "", *text.splitlines()):
         say(line)
     _write(args, reports, marks, drawing, budget)
     return 0
 
 
-def _within(given: Training, budget: int, search: dict[str, Any], measure: bool) -> tuple[list[Report], str]:
-    """Return all plans that were looked at, the chosen one last, and what is said of it."""
-    if given.model is None:
-        chosen = memory_fit.within(given.graph(), budget, **search)
+def _within(step: TrainingStep, budget: int, search: dict[str, Any], measure: bool) -> tuple[list[Report], str]:
+    """Return all evaluated plans, the chosen one last, and a text about it."""
+    if step.model is None:
+        chosen = memory_fit.within(step.graph(), budget, **search)
         text = "\n".join([f"budget {size_text(budget)}", *chosen.lines()])
     else:
-        fitted = given.fit(budget, verify=measure, **search)
+        fitted = step.fit(budget, verify=measure, **search)
         chosen, text = fitted.chosen, str(fitted)
     return [*(one for one in chosen.plans if one is not chosen.report), chosen.report], text
 
 
 def _show(reports: Sequence[Report], marks: dict[str, str], word: str) -> None:
-    """Write the table, with the marks by name in a column that is called `word`."""
+    """Print the table, with the marks by name of a plan in a column called `word`."""
     kept = next(one for one in reports if one.plan.name == KEEPING)
     rows = [
         [
@@ -94,19 +120,19 @@ def _write(
     drawing: list[Report],
     budget: int | None,
 ) -> None:
-    """Write the table and the picture to files, where that is wanted."""
+    """Write the table and the figure to the files of `--csv` and `--png`."""
     if args.csv:
         with Path(args.csv).open("w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)
             rows.writerow(COLUMNS)
             rows.writerows(_row(one, reports, marks.get(one.plan.name, "")) for one in reports)
-        say(f"table in {args.csv}")
+        say(f"table written to {args.csv}")
     if args.png:
         from lamcts import plot
 
         title = f"{args.network.rpartition(':')[2]}: memory of a training step"
         plot.live_memory(drawing, budget_bytes=budget, title=title).savefig(args.png)
-        say(f"picture in {args.png}")
+        say(f"figure written to {args.png}")
 
 
 def _row(one: Report, reports: Sequence[Report], mark: str) -> list[Any]:
@@ -114,3 +140,35 @@ def _row(one: Report, reports: Sequence[Report], mark: str) -> list[Any]:
     moved = one.sent_bytes + one.fetched_bytes
     numbers = [one.total_bytes, one.peak_bytes, f"{1e3 * one.seconds:.6g}", f"{one.seconds / kept.seconds:.6g}"]
     return [one.plan.name, *numbers, *fates(one), one.recomputes, moved, mark]
+
+
+def live_memory(reports: Sequence[Report], budget_bytes: int | None = None) -> Iterator[str]:
+    """Yield lines of text: a head, and a row of blocks for each plan with its peak.
+
+    A column shows the maximum of its steps, as a share of the largest peak, with parameters and optimizer state.
+    """
+    blocks, highest = _blocks(), max(one.total_bytes for one in reports)
+    name = max(len(one.plan.name) for one in reports)
+    within = "" if budget_bytes is None else f"; the budget is at {budget_bytes / highest:.0%}"
+    yield f"live memory by step, up to {size_text(highest)}{within}; forward | backward"
+    for one in reports:
+        live = [size + one.graph.outside_bytes for size in one.live_bytes]
+        begin = one.graph.forward_count
+        passes = (_blocks_of(part, highest, blocks) for part in (live[:begin], live[begin:]))
+        yield f"  {one.plan.name.ljust(name)}  {'|'.join(passes)}  {size_text(one.total_bytes)}"
+
+
+def _blocks_of(live: Sequence[int], highest: int, blocks: str) -> str:
+    """Return a row of at most WIDTH blocks; each step is in one of them."""
+    columns = min(WIDTH, len(live))
+    ends = [round(i * len(live) / columns) for i in range(columns + 1)]
+    most = [max(live[begin:end]) for begin, end in pairwise(ends)]
+    return "".join(blocks[-(-size * (len(blocks) - 1) // highest)] for size in most)
+
+
+def _blocks() -> str:
+    try:
+        BLOCKS.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return ASCII
+    return BLOCKS

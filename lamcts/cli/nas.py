@@ -1,7 +1,7 @@
-"""`lamcts nas`: search networks by a table, training or a supernet; leave the best, its picture and the record."""
+"""`lamcts nas`: search network architectures by a table, by training or by a supernet."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -9,91 +9,123 @@ import numpy as np
 
 from lamcts import objectives, samplers
 from lamcts.cli import supernets, trained
-from lamcts.cli.given import Given, one_of, option, settings_of
-from lamcts.cli.run import Report, carry_out, journal_of
-from lamcts.cli.screen import number, say, table
+from lamcts.cli.console import number, say, table
+from lamcts.cli.parser import Parser, option, settings_in
+from lamcts.cli.search import Report, add_search_options, carry_out, journal_of
+from lamcts.cli.target import Target, one_of
+from lamcts.nas.objective import TableObjective
 
 if TYPE_CHECKING:
     from lamcts.spaces.base import Space
 
-FIRST_SHARE = 5  # evaluations of a first run, at least, for each random one that a search begins with (untuned)
-# As options, besides the table's place.
-SETTINGS = ("dataset", "guide", "epochs", "training", "vertices", "keyed", "latency", "robustness")
+FIRST_SHARE = 5  # evaluations of a first run, at least, for each random network that a search starts with (untuned)
 
 
-def nas(args: argparse.Namespace) -> int:
+def add_options(one: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command, with the settings of the table that `argv` names."""
+    what = one.add_argument_group("networks")
+    line = f"a table, {', '.join(tables())}; or networks to train, {', '.join(trained.KINDS)}"
+    what.add_argument("--space", required=True, metavar="NAME", help=line)
+    line = "table: look networks up; train: train each; supernet: train all at once with shared weights"
+    what.add_argument("--evaluate", default="table", metavar="HOW", help=f"{line} (default: table)")
+    trained.add_training_options(one)
+    how = one.add_argument_group("search")
+    how.add_argument("--search", default="auto", metavar="NAME", help=f"{', '.join(SEARCHES)} (default: auto)")
+    line = "number of evaluations (default: chosen by the table; 1000 for lanas)"
+    how.add_argument("--budget", type=int, metavar="N", help=line)
+    line = "random networks at the start (default: chosen by the search, at most a fifth of the budget)"
+    how.add_argument("--first", type=int, metavar="N", help=line)
+    add_search_options(one, how)
+    one.set_defaults(check=0, no_tree=False, timeout=None)
+    space = one.value_in(argv, "--space")
+    if (row := tables().get(space or "")) is not None:
+        one.add_settings(row)
+        return
+    one.takes = None if space in (None, *trained.KINDS) else f"no space is called {space!r};"
+    one.epilog = "The settings of a table are options too: see `lamcts nas --space NAME --help`."
+
+
+def tables() -> dict[str, objectives.Entry]:
+    """Return the objectives that look networks up in a table."""
+    return {name: row for name, row in objectives.names().items() if row.makes(TableObjective)}
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
     search = SEARCHES[one_of("--search", args.search, list(SEARCHES))]
-    args.sampler = args.search  # what the folder is named after
+    args.sampler = args.search  # the folder is named after it
     evaluate = one_of("--evaluate", args.evaluate, list(EVALUATIONS))
     _refuse(args, evaluate)
-    given, report = EVALUATIONS[evaluate](args)
-    how = search.settings(given.objective.space)
+    target, report = EVALUATIONS[evaluate](args)
+    how = search.settings(target.objective.space)
     own = how.get("n_init", 0)
-    given = given._replace(budget=max(given.budget, FIRST_SHARE * own))
-    if (first := _first(args, given, own)) is not None:
-        how = search.settings(given.objective.space, first)
-    return carry_out(args, given, how, report)
+    target = target._replace(budget=max(target.budget, FIRST_SHARE * own))
+    if (first := _first(args, target, own)) is not None:
+        how = search.settings(target.objective.space, first)
+    return carry_out(args, target, how, report)
 
 
 def _refuse(args: argparse.Namespace, evaluate: str) -> None:
-    """Say which options have no say where networks are evaluated so; ValueError."""
-    for name, taking in TAKEN_BY.items():
-        if getattr(args, name) is not None and evaluate not in taking:
+    """Raise ValueError for an option that has no effect with this way to evaluate networks."""
+    row = tables().get(args.space)
+    given: dict[str, tuple[str, ...]] = dict.fromkeys(settings_in(args, row) if row else (), ("table",))
+    given |= {name: taking for name, taking in TAKEN_BY.items() if getattr(args, name) is not None}
+    for name, taking in given.items():
+        if evaluate not in taking:
             raise ValueError(f"{option(name)}: expected only with --evaluate {' or '.join(taking)}: leave it out")
 
 
-def _tabled(args: argparse.Namespace) -> tuple[Given, Report]:
-    """Return the table that the options name, as an objective, and what reports on it."""
-    names = [
-        name for name, row in objectives.names().items() if row.build.__module__.startswith("lamcts.nas.published")
-    ]
-    row = objectives.entry(one_of("--space", args.space, names))
-    settings = settings_of(args, row, SETTINGS)
-    made = objectives.make(row.name, table=args.table, **settings)
-    return Given(made, row.name, row.name, settings, row.budget), _report
+def _table_target(args: argparse.Namespace) -> tuple[Target, Report]:
+    """Return the table that the options name, as a target, and what reports on it."""
+    row = tables()[one_of("--space", args.space, list(tables()))]
+    settings = settings_in(args, row)
+    made = objectives.make(row.name, **settings)
+    settings.pop("table", None)  # the run is the same wherever the table lies
+    files = frozenset(name for name in settings if row.parameters[name].is_path)
+    return Target(made, row.name, row.name, settings, row.budget, files), _report
 
 
-def _first(args: argparse.Namespace, given: Given, own: int) -> int | None:
-    """Return how many random networks a search begins with, None where that is its own affair.
+def _first(args: argparse.Namespace, target: Target, own: int) -> int | None:
+    """Return the number of random networks at the start, or None for the search's own number.
 
-    A run that goes on began with as many as it did, whatever its budget is by now.
+    A resumed run keeps the number that it started with, whatever its budget is now.
     """
     from lamcts.journal import begun_with
 
-    budget = given.budget if args.budget is None else args.budget
+    budget = target.budget if args.budget is None else args.budget
     if args.first is not None:
         if args.first < 1 or args.first >= budget:
             raise ValueError(f"--first: expected from 1 to below the budget of {budget}, got {args.first}")
         return int(args.first)
-    _, begun = begun_with(journal_of(args, given))
+    _, begun = begun_with(journal_of(args, target))
     if begun is not None or own <= budget / FIRST_SHARE:
         return begun
     first = max(1, budget // FIRST_SHARE)
-    say(f"{args.search} begins with {first} random networks, a fifth of the budget, not {own} (or give --first)")
+    say(f"{args.search} starts with {first} random networks, a fifth of the budget, not {own} (set by --first)")
     return first
 
 
 class Search(NamedTuple):
-    """A way to search: what it is, in a line, and what is set for a space and a number of random networks at first."""
+    """A search: a line that describes it, and its settings for a space and a number of random networks."""
 
     line: str
     settings: "Settings"
 
 
 class Settings(Protocol):
-    """Makes settings as `lamcts.Optimizer` takes them; None: as many random networks as the search has by itself."""
+    """Returns settings of `lamcts.Optimizer`; first: random networks at the start (None: the search's own number)."""
 
     def __call__(self, space: "Space", first: int | None = None) -> dict[str, Any]: ...
 
 
 def _auto(space: "Space", first: int | None = None) -> dict[str, Any]:
-    return {"sampler": samplers.make(samplers.AUTO, space), "tree": "auto"} | _begun(first)
+    return {"sampler": samplers.make(samplers.AUTO, space), "tree": "auto"} | _design(first)
 
 
 def _lanas(variant: str) -> Settings:
-    """Return the settings of LaNAS, whose rounds are as long beside its first networks as in the thesis.
+    """Return the settings of LaNAS, with rounds in proportion to its first networks as in the thesis.
 
-    Of 50 results each, they would outlast a small budget, and nothing would be learned.
+    Rounds of 50 results would take all of a small budget.
     """
 
     def settings(space: "Space", first: int | None = None) -> dict[str, Any]:
@@ -107,15 +139,15 @@ def _lanas(variant: str) -> Settings:
 
 
 def _alphax(space: "Space", first: int | None = None) -> dict[str, Any]:
-    return {"sampler": import_module("lamcts.searches.alphax").AlphaX(), "tree": None} | _begun(first)
+    return {"sampler": import_module("lamcts.searches.alphax").AlphaX(), "tree": None} | _design(first)
 
 
 def _alone(name: str) -> Settings:
     """Return the settings of a sampler that searches the whole space, without a tree."""
-    return lambda space, first=None: {"sampler": samplers.make(name, space), "tree": None} | _begun(first)
+    return lambda space, first=None: {"sampler": samplers.make(name, space), "tree": None} | _design(first)
 
 
-def _begun(first: int | None) -> dict[str, Any]:
+def _design(first: int | None) -> dict[str, Any]:
     return {} if first is None else {"n_init": first}
 
 
@@ -131,32 +163,35 @@ SEARCHES = {
 
 
 def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """Say what the best network is, and return what was found with all that its table knows."""
+    """Print the best network, and return what was found with all values of its table."""
     best = found["best"] | {"text": objective.architectures.text(result.x), "optimum": objective.optimum}
     found = found | {"search": args.search, "best": best}
     found |= {"reported": objective.report(result.x), "also": objective.also(result.x)}
-    _say(found)
+    _print_best(found)
     return plain_numbers(found)
 
 
 def plain_numbers(found: dict[str, Any]) -> dict[str, Any]:
-    """Return what was found with None in place of what the table does not know, which JSON has no number for."""
+    """Return what was found with None for values that the table lacks: JSON has no nan."""
     known = {name: None if np.isnan(value) else value for name, value in found["also"].items()}
     return found | {"also": known}
 
 
-def _say(found: dict[str, Any]) -> None:
+def _print_best(found: dict[str, Any]) -> None:
     best = found["best"]
     of = f"at evaluation {best['evaluation']} of {found['evaluations']}; the table's best is {number(best['optimum'])}"
-    rows = [["network", best["text"]], ["searched", f"{number(best['value'])} {of}"]]
+    rows = [["network", best["text"]], ["best value", f"{number(best['value'])} {of}"]]
     rows += [[name, number(value)] for name, value in found["reported"].items()]
     table(rows + [[name, number(value)] for name, value in found["also"].items() if not np.isnan(value)])
 
 
-Evaluate = Callable[[argparse.Namespace], tuple[Given, Report]]
-EVALUATIONS: dict[str, Evaluate] = {"table": _tabled, "train": trained.given, "supernet": supernets.given}
-TAKEN_BY = {  # options, by where a network's value comes from
-    **dict.fromkeys(("table", *SETTINGS), ("table",)),
+Evaluate = Callable[[argparse.Namespace], tuple[Target, Report]]
+EVALUATIONS: dict[str, Evaluate] = {
+    "table": _table_target,
+    "train": trained.training_target,
+    "supernet": supernets.supernet_target,
+}
+TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate networks that use them
     **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet")),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
     "steps": ("supernet",),

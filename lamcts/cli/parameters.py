@@ -35,7 +35,7 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
     """Return the space of `--param` (each NAME=RANGE), `--space` (file or LOW:HIGH) and `--dim`; None without any."""
     if space is not None and not space.endswith((".json", ".toml")):
         if params:
-            raise ValueError("--space: expected a file beside --param, got LOW:HIGH: use one or the other")
+            raise ValueError("--space: expected a file next to --param, got LOW:HIGH: use one or the other")
         return _box(space, dim)
     if dim is not None:
         raise ValueError(f"--dim: expected only with --space=LOW:HIGH, got {dim}: leave it out")
@@ -56,7 +56,7 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
 
 
 def _member(written: Any) -> AnySpace:
-    """Return the space that an entry of a file stands for."""
+    """Return the space of an entry of a file."""
     if isinstance(written, dict):
         if set(written) != {"range", "when"}:
             raise ValueError(f"expected a table with 'range' and 'when', got one with {', '.join(map(repr, written))}")
@@ -66,7 +66,7 @@ def _member(written: Any) -> AnySpace:
 
 
 def member_of(written: Any) -> AnySpace:
-    """Return the space that a text such as "1e-5:1e-1:log" stands for."""
+    """Return the space of a text such as "1e-5:1e-1:log"."""
     if not isinstance(written, str):
         raise ValueError(f"expected text such as '0:1' or a list of options, got {written!r}")
     text = written.strip()
@@ -152,12 +152,12 @@ def _box(text: str, dim: int | None) -> Box:
     if None in bounds:
         raise ValueError(f"--space: expected a .json or .toml file, or LOW:HIGH with --dim, got {text!r}")
     if dim is None:
-        raise ValueError(f"--space: expected --dim, the number of coordinates, beside {text!r}, got none: add --dim 20")
+        raise ValueError(f"--space: expected --dim, the number of coordinates, with {text!r}, got none: add --dim 20")
     return Box(*bounds, dim=dim)  # type: ignore[arg-type]
 
 
 def fixed_of(given: Sequence[str] | None, space: AnySpace) -> dict[Any, Any] | None:
-    """Return what `--fix` (each NAME=VALUE) says; x1, x2, ... are the numbers of an array. None without any."""
+    """Return the fixed parameters of `--fix` (each NAME=VALUE; x1, x2, ... of an array), or None."""
     if not given:
         return None
     members, found = members_of(space), {}

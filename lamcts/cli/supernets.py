@@ -1,4 +1,4 @@
-"""`lamcts nas --evaluate supernet`: all networks are trained at once, in one, and looked up; the best is trained."""
+"""`lamcts nas --evaluate supernet`: train one supernet, evaluate networks by its weights, and train the best."""
 
 import argparse
 import math
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lamcts.cli import trained
-from lamcts.cli.given import Given
-from lamcts.cli.run import Report, folder_of
-from lamcts.cli.screen import number, say, table
+from lamcts.cli.console import number, say, table
+from lamcts.cli.search import Report, folder_of
+from lamcts.cli.target import Target
 
 if TYPE_CHECKING:
     from lamcts.neural.supernet import Supernet
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
     from lamcts.neural.train.loop import Epoch
 
 STEPS = 2000  # gradient steps of a supernet: a minute on digits; untuned
-BUDGET = 200  # networks that are looked up, some twenty milliseconds each; as benchmarks/fewshot_search.py
+BUDGET = 200  # networks that are evaluated, about 20 ms each; as benchmarks/fewshot_search.py
 SUPERNET = "supernet.npz"  # in the folder of a run
-TOLD = 10  # lines of progress
+LINES = 10  # lines of progress (by eye)
 
 
-def given(args: argparse.Namespace) -> tuple[Given, Report]:
-    """Return the trained supernet that the options name, as an objective, and what reports on it."""
+def supernet_target(args: argparse.Namespace) -> tuple[Target, Report]:
+    """Return the trained supernet as a target, and what reports on it."""
     trained.need_torch()
     from lamcts.neural.supernet import SupernetObjective
 
-    _has_one(args.space)
-    wanted, steps = trained.asked(args), STEPS if args.steps is None else args.steps
+    _check_space(args.space)
+    wanted, steps = trained.training_of(args), STEPS if args.steps is None else args.steps
     name = f"{args.space} by a supernet of {wanted.data.name}"
-    named = Given(None, name, f"{wanted.short}-supernet", {"steps": steps}, BUDGET)
+    named = Target(None, name, f"{wanted.short}-supernet", {"steps": steps}, BUDGET)
     folder = folder_of(args, named)
     alone = wanted.objective(args, folder)
-    work = Work(alone, _lasting(wanted, steps), args.seed, folder / SUPERNET, args.quiet)
-    return named._replace(objective=SupernetObjective(work.taught(), wanted.data)), partial(_report, work)
+    training = SupernetTraining(alone, _recipe(wanted, steps), args.seed, folder / SUPERNET, args.quiet)
+    return named._replace(objective=SupernetObjective(training.trained(), wanted.data)), partial(_report, training)
 
 
-def _has_one(space: str) -> None:
-    """ValueError where there is no supernet of a space."""
+def _check_space(space: str) -> None:
+    """Raise ValueError for a space without a supernet."""
     from lamcts.neural.supernet.build import KINDS
 
     known = [name for name, kind in trained.KINDS.items() if isinstance(kind.make(), tuple(KINDS))]
@@ -47,8 +47,8 @@ def _has_one(space: str) -> None:
         raise ValueError(f"--space: expected one that has a supernet, {', '.join(known)}, got {space!r}")
 
 
-def _lasting(wanted: trained.Asked, steps: int) -> "Recipe":
-    """Return the recipe with as many epochs as so many gradient steps pay for."""
+def _recipe(wanted: trained.Training, steps: int) -> "Recipe":
+    """Return the recipe with the number of epochs that fit into `steps` gradient steps."""
     epoch = math.ceil(len(wanted.data.train.y) / wanted.recipe.batch)
     if steps < epoch:
         raise ValueError(f"--steps: expected at least {epoch}, an epoch of {wanted.data.name}, got {steps}")
@@ -56,8 +56,8 @@ def _lasting(wanted: trained.Asked, steps: int) -> "Recipe":
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
-    """The training of a supernet, kept in `file` after each epoch, and that of the best network, by `alone`."""
+class SupernetTraining:
+    """The training of a supernet with a checkpoint each epoch; `alone` trains the best nettraining."""
 
     alone: "TrainObjective"
     recipe: "Recipe"
@@ -69,21 +69,21 @@ class Work:
     def steps(self) -> int:
         return self.recipe.epochs * math.ceil(len(self.alone.data.train.y) / self.recipe.batch)
 
-    def taught(self) -> "Supernet":
-        """Return the supernet, trained; a run that goes on finds it in its folder."""
+    def trained(self) -> "Supernet":
+        """Return the trained supernet, from the checkpoint in the folder of a resumed run."""
         from lamcts.neural.supernet import Supernet, supernet
         from lamcts.neural.train import train
 
         data, net = self.alone.data, self._new(supernet)
         done = self._done()
         if done < self.recipe.epochs:
-            begun = f", {done} of them done" if done else ""
-            self._say(f"supernet: {self.recipe.epochs} epochs{begun}, {self.steps} steps, into {self.file}")
+            resumed = f", {done} of them done" if done else ""
+            self._say(f"supernet: {self.recipe.epochs} epochs{resumed}, {self.steps} steps, into {self.file}")
         report = partial(self._epoch, done)
         device = self.alone.device
-        taught = train(net, data, self.recipe, seed=self.seed, device=device, checkpoint=self.file, report=report).net
-        assert isinstance(taught, Supernet)
-        return taught
+        made = train(net, data, self.recipe, seed=self.seed, device=device, checkpoint=self.file, report=report).net
+        assert isinstance(made, Supernet)
+        return made
 
     def _new(self, supernet: Any) -> Any:
         f = self.alone
@@ -91,16 +91,16 @@ class Work:
         return supernet(f.architectures, **known, seed=self.seed, **dict(f.sizes))
 
     def _done(self) -> int:
-        """Return how many epochs are kept."""
+        """Return the number of epochs in the checkpoint."""
         from lamcts.neural.train import checkpoints
 
         return len(checkpoints.read(self.file).said["epochs"]) if self.file.exists() else 0
 
     def _epoch(self, done: int, epoch: "Epoch") -> None:
-        """Say how the training is doing, every tenth of it; what an earlier command has said is not said again."""
-        every = max(1, self.recipe.epochs // TOLD)
+        """Print the progress of the training ten times; epochs of an earlier command are left out."""
+        every = max(1, self.recipe.epochs // LINES)
         if epoch.epoch > done and (epoch.epoch % every == 0 or epoch.epoch == self.recipe.epochs):
-            means = f"mean validation accuracy of eight {100 * epoch.valid_accuracy:.4g} per cent"
+            means = f"mean validation accuracy of eight networks {100 * epoch.valid_accuracy:.4g} per cent"
             self._say(f"  epoch {epoch.epoch} of {self.recipe.epochs}: loss {epoch.train_loss:.4g}, {means}")
 
     def _say(self, line: str) -> None:
@@ -108,13 +108,15 @@ class Work:
             say(line)
 
 
-def _report(work: Work, args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """Train the best network alone, say what it is, keep it with its card, and return what was found."""
+def _report(
+    training: SupernetTraining, args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]
+) -> dict[str, Any]:
+    """Train the best network alone, print it, save it with its card, and return what was found."""
     best = found["best"]
-    looked = ["by shared weights", f"{number(best['value'])} at evaluation {best['evaluation']} of {result.nfev}"]
-    found = found | {"supernet": objective.report(result.x) | {"steps": work.steps}}
-    if result.status == "interrupted":  # the same command goes on, and trains what is best in the end
-        table([["network", objective.architectures.text(result.x)], looked])
+    searched = ["by shared weights", f"{number(best['value'])} at evaluation {best['evaluation']} of {result.nfev}"]
+    found = found | {"supernet": objective.report(result.x) | {"steps": training.steps}}
+    if result.status == "interrupted":  # the same command resumes, and trains the best network at the end
+        table([["network", objective.architectures.text(result.x)], searched])
         return found | {"search": args.search}
-    work.alone.train(result.x, seed=work.seed)
-    return trained.keep(args, work.alone, result.x, looked, found)
+    training.alone.train(result.x, seed=training.seed)
+    return trained.save_best(args, training.alone, result.x, searched, found)

@@ -1,4 +1,4 @@
-"""`lamcts nas --evaluate train`: networks that are trained, as the objective of a search."""
+"""`lamcts nas --evaluate train`: search networks by training each of them."""
 
 import argparse
 import ast
@@ -11,44 +11,69 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lamcts import nas
-from lamcts.cli.given import Given, one_of
-from lamcts.cli.run import Report, folder_of
-from lamcts.cli.screen import number, say, table
+from lamcts import nas, pruners
+from lamcts.cli.console import number, say, table
+from lamcts.cli.search import Report, folder_of
+from lamcts.cli.target import Target, one_of
 from lamcts.errors import MissingExtra
 from lamcts.nas.base import ArchitectureSpace
 
 if TYPE_CHECKING:
     from lamcts.neural.train import Data, Recipe, TrainObjective
 
-BUDGET = 30  # networks of a first run: the issue of a search, within half an hour on digits (untuned)
-FOLDER, NETWORK = "trained", "network.npz"  # of trainings, and of the best network, in the folder of a run
+BUDGET = 30  # networks of a first run, half an hour on digits (untuned)
+FOLDER, NETWORK = "trained", "network.npz"  # of all trainings and of the best network, in the folder of a run
 
 
 class Kind(NamedTuple):
-    """Networks that can be trained: their space, and sizes that a core trains in seconds on small images; a recipe."""
+    """Networks that can be trained: a line, their space, sizes that a core trains in seconds, and a recipe."""
 
+    line: str
     make: Callable[[], ArchitectureSpace]
     sizes: Mapping[str, Any]
     recipe: Mapping[str, Any] = MappingProxyType({})  # where the default of `Recipe` does not fit
 
 
-TEXTS = {"optimiser": "adamw", "rate": 5e-3, "clip": 0.25}  # untuned; 0.25: torch's example of a word language model
+ON_TEXTS = {"optimiser": "adamw", "rate": 5e-3, "clip": 0.25}  # untuned; 0.25: torch's example of a word language model
+SMALL = {"width": 0.25, "stem_stride": 1}  # of EfficientNet, for images of 8 to 32 pixels (untuned)
+DIGITS4096 = {"batch": 32, "rate": 0.1}  # as its table was trained
 KINDS = {  # sizes untuned: a second or less an epoch of the digits
-    "nasnet": Kind(nas.NasNet, {"width": 8, "cells": 3}),
-    "nasbench101": Kind(nas.NasBench101, {"width": 16, "cells": 1, "stages": 2}),
-    "nasbench201": Kind(nas.NasBench201, {"widths": (8, 16), "cells": 1}),
-    "transnas": Kind(nas.TransNas, {"widths": (8, 16), "cells": 1}),
-    "digits4096": Kind(nas.Digits4096, {"widths": (8,), "cells": 1}, {"batch": 32, "rate": 0.1}),  # as its table
-    "convnet": Kind(nas.ConvNet, {"stages": 3}),
-    "efficientnet": Kind(nas.EfficientNet, {"width": 0.25, "stem_stride": 1}),
-    "accel-nasbench": Kind(nas.AccelNasBench, {"width": 0.25, "stem_stride": 1}),
-    "rnn": Kind(lambda: nas.EnasCell(nodes=8), {"width": 64}, TEXTS),
+    "nasnet": Kind("cells of NASNet", nas.NasNet, {"width": 8, "cells": 3}),
+    "nasbench101": Kind("cells of NAS-Bench-101", nas.NasBench101, {"width": 16, "cells": 1, "stages": 2}),
+    "nasbench201": Kind("cells of NAS-Bench-201", nas.NasBench201, {"widths": (8, 16), "cells": 1}),
+    "transnas": Kind("cells of TransNAS-Bench-101", nas.TransNas, {"widths": (8, 16), "cells": 1}),
+    "digits4096": Kind("cells of 6 edges and 4 operations", nas.Digits4096, {"widths": (8,), "cells": 1}, DIGITS4096),
+    "convnet": Kind("chains of convolutions", nas.ConvNet, {"stages": 3}),
+    "efficientnet": Kind("mobile blocks of EfficientNet", nas.EfficientNet, SMALL),
+    "accel-nasbench": Kind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),
+    "rnn": Kind("recurrent cells of ENAS, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, ON_TEXTS),
 }
 
 
-class Asked(NamedTuple):
-    """What is to be trained, on what, and how; `short` names it in a folder's name."""
+def add_training_options(one: argparse.ArgumentParser) -> None:
+    """Add the options of `--evaluate train` and `--evaluate supernet`."""
+    from lamcts.neural.train.datasets import FILES
+    from lamcts.neural.train.texts import TEXTS
+
+    of = one.add_argument_group("training")
+    names = ", ".join(["digits", *FILES, *TEXTS])
+    of.add_argument("--data", metavar="NAME", help=f"{names}, or a .npz file (default: digits; for rnn wikitext2)")
+    of.add_argument("--side", type=int, metavar="PIXELS", help="resize images to this height and width")
+    line = "a size of the networks, such as width=8 or cells=3; repeatable"
+    of.add_argument("--size", action="append", metavar="NAME=VALUE", help=line)
+    line = "a setting of the training, such as epochs=6, rate=0.1 or optimiser=adamw; repeatable"
+    of.add_argument("--recipe", action="append", metavar="NAME=VALUE", help=line)
+    line = "start from the weights of the nearest trained network, and train for 20/70 of the epochs"
+    of.add_argument("--inherit", action="store_true", default=None, help=line)
+    of.add_argument("--device", metavar="NAME", help="cpu or cuda (default: cpu)")
+    line = f"stop trainings that report worse intermediate values than others: {', '.join(pruners.NAMES)}"
+    of.add_argument("--pruner", metavar="NAME", help=line)
+    line = "gradient steps of the supernet's training, at most (default: 2000)"
+    of.add_argument("--steps", type=int, metavar="N", help=line)
+
+
+class Training(NamedTuple):
+    """Networks, data, recipe and sizes of trainings; `short` is their part of a folder's name."""
 
     space: ArchitectureSpace
     data: "Data"
@@ -57,7 +82,7 @@ class Asked(NamedTuple):
     short: str
 
     def objective(self, args: argparse.Namespace, folder: Path, inherit: bool | None = None) -> "TrainObjective":
-        """Return the objective that trains networks alone; sizes that make no network are told at once."""
+        """Return the objective that trains each network alone; ValueError for sizes that make no network."""
         from lamcts.neural.train import TrainObjective, TransferObjective
 
         score = "accuracy" if len(self.data.shape) > 1 else "loss"
@@ -67,8 +92,8 @@ class Asked(NamedTuple):
         return made
 
 
-def asked(args: argparse.Namespace) -> Asked:
-    """Return what the options name; ValueError where they do not fit together."""
+def training_of(args: argparse.Namespace) -> Training:
+    """Return the training that the options name; ValueError where they contradict each other."""
     from lamcts.neural.train import load
 
     of_texts = args.space == "rnn"
@@ -78,15 +103,15 @@ def asked(args: argparse.Namespace) -> Asked:
     short = "-".join([args.space, Path(args.data or data.name).stem, *([str(args.side)] if args.side else [])])
     kind = KINDS[args.space]
     recipe = _recipe({**kind.recipe, **values_of("--recipe", args.recipe)})
-    return Asked(kind.make(), data, recipe, {**kind.sizes, **values_of("--size", args.size)}, short)
+    return Training(kind.make(), data, recipe, {**kind.sizes, **values_of("--size", args.size)}, short)
 
 
-def given(args: argparse.Namespace) -> tuple[Given, Report]:
+def training_target(args: argparse.Namespace) -> tuple[Target, Report]:
     """Return the objective that the options name, and what reports on it."""
     one_of("--space", args.space, list(KINDS))
     need_torch()
-    wanted = asked(args)
-    named = Given(None, f"{args.space} trained on {wanted.data.name}", wanted.short, {}, BUDGET)
+    wanted = training_of(args)
+    named = Target(None, f"{args.space} trained on {wanted.data.name}", wanted.short, {}, BUDGET)
     return named._replace(objective=wanted.objective(args, folder_of(args, named), args.inherit)), report
 
 
@@ -107,7 +132,7 @@ def _recipe(values: dict[str, Any]) -> "Recipe":
 
 
 def values_of(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
-    """Return what NAME=VALUE says, of each; values are Python's numbers, truths and tuples, or words."""
+    """Return the values of NAME=VALUE texts: numbers, booleans and tuples of Python, or text."""
     found: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
@@ -121,19 +146,19 @@ def values_of(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """Say what the best network is, keep it with its card, and return what was found."""
+    """Print the best network, save it with its card, and return what was found."""
     best = found["best"]
     value = f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}"
-    row = [f"validation {objective.score}", f"{value}, {result.pruned} of them pruned"]
-    return keep(args, objective, result.x, row, found)
+    row = [f"validation {objective.score}", f"{value}, {result.pruned} pruned"]
+    return save_best(args, objective, result.x, row, found)
 
 
-def keep(
+def save_best(
     args: argparse.Namespace, objective: Any, point: Any, searched: list[str], found: dict[str, Any]
 ) -> dict[str, Any]:
-    """Keep a network that is trained, with its card; say what it is, and return what was found with it.
+    """Save a trained network with its card, print it, and return what was found with it.
 
-    searched: the row of a table that tells what the search made of it.
+    searched: the row of the printed table on its value in the search.
     """
     from lamcts.neural.train.found import save_network
 
@@ -142,5 +167,5 @@ def keep(
     known = {"reported": objective.report(point), "also": objective.also(point)}
     rows = [["network", card["text"]], searched]
     table(rows + [[name, number(each)] for part in known.values() for name, each in part.items() if each == each])
-    say(f"its weights and its card: {place}")
+    say(f"weights and model card: {place}")
     return found | known | {"search": args.search, "best": found["best"] | {"text": card["text"]}, "card": card}

@@ -1,10 +1,12 @@
-"""Objectives to try a search on, by name: `lamcts.objectives.make("ackley", dim=20, shift=0)`.
+"""Test problems and other objectives by name: `lamcts.objectives.make("ackley", dim=20, shift=0)`.
 
-An objective knows its space and how to score a point. It knows no optimiser and writes no file.
+An objective has a space and returns the value of a point. It depends on no optimiser and writes no file.
 """
 
-from lamcts.objectives.base import Entry, Measured, Objective, entry, families, make, names, register
+from lamcts.objectives.base import Entry, entry, families, find, make, names, register
 from lamcts.objectives.programs.command import Command
 from lamcts.objectives.programs.function import Function
+from lamcts.objectives.protocol import Measured, Objective
 
-__all__ = ["Command", "Entry", "Function", "Measured", "Objective", "entry", "families", "make", "names", "register"]
+__all__ = ["Command", "Entry", "Function", "Measured", "Objective", "entry", "families", "find", "make", "names"]
+__all__ += ["register"]

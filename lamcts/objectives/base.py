@@ -1,82 +1,41 @@
-"""What every objective can do, and the registry that finds one by its name."""
+"""The registry that finds an objective by its name."""
 
 import difflib
 import importlib
 import importlib.util
-import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from functools import cached_property
+from typing import Any, TypeVar, get_type_hints
 
 from lamcts.errors import MissingExtra
-from lamcts.spaces.base import Space
+from lamcts.objectives.discovery import catalogue
+from lamcts.objectives.protocol import Objective
+from lamcts.objectives.settings import Setting, settings_of
 
-BUDGET = 500  # evaluations of a first run from the command line, where an objective says nothing else (untuned)
-NEAR_NAMES = 3  # that a message offers for an unknown one
-
-
-class Objective(Protocol):
-    """A function of points of a space, and what is known about it.
-
-    One that has a method `fingerprint()`, of JSON values, has a say in which journals a run may go on with.
-    """
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def space(self) -> Space:
-        """The points that it scores."""
-
-    @property
-    def maximize(self) -> bool:
-        """Whether higher values are better."""
-
-    @property
-    def x0(self) -> Any:
-        """A point to start from, None where none stands out."""
-
-    @property
-    def optimum(self) -> float | None:
-        """The best value possible, None where nobody knows."""
-
-    def __call__(self, point: Any, *, seed: int | None = None) -> float | dict[str, float]:
-        """Return the value at `point`, or, of one that is `Measured`, its quantities by name.
-
-        The same seed gives the same noise; None draws fresh noise.
-        """
-
-
-class Measured(Objective, Protocol):
-    """An objective whose calls return a dict: quantities by name, of which some are sought and some bounded.
-
-    `maximize` has no say in it (False); `optimum` is the best value that a point within the constraints has, None
-    where there are several objectives.
-    """
-
-    @property
-    def objectives(self) -> Mapping[str, str]:
-        """Which quantities are sought, by name: "min" or "max"."""
-
-    @property
-    def constraints(self) -> tuple[str, ...]:
-        """Which are bounded: texts "NAME <= NUMBER", "NAME >= NUMBER" or "NAME == NUMBER +- TOLERANCE"."""
-
-    @property
-    def reference(self) -> Mapping[str, float] | None:
-        """The point that hypervolumes are measured from, by name of an objective; None where there is none."""
-
-    @property
-    def hypervolume(self) -> float | None:
-        """The largest hypervolume that is known, None where nobody knows."""
+BUDGET = 500  # evaluations of a first run from the command line unless an objective sets another number (untuned)
+NEAR_NAMES = 3  # names that a message suggests for an unknown one
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of the registry: `build(**settings)` returns the objective called `name`.
+    """A row of the registry of objectives.
 
-    `budget` is how many evaluations a first run from the command line makes (untuned, all of them).
+    Parameters
+    ----------
+    name : str
+        The name of the objective.
+    line : str
+        A description in one line.
+    build : callable
+        Returns the objective; its parameters are the objective's settings.
+    package : str, optional
+        A package that `build` imports.
+    extra : str, optional
+        The extra of lamcts that installs this package.
+    budget : int, default 500
+        Evaluations of a first run from the command line (untuned, for all objectives).
     """
 
     name: str
@@ -86,43 +45,74 @@ class Entry:
     extra: str | None = None
     budget: int = BUDGET
 
+    @cached_property
+    def parameters(self) -> dict[str, Setting]:
+        """The settings that `build` takes, with their types, defaults and descriptions."""
+        return settings_of(self.build, _settings_by_function)
+
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that `build` takes, with their defaults."""
-        return {name: given.default for name, given in inspect.signature(self.build).parameters.items()}
+        return {name: setting.default for name, setting in self.parameters.items()}
 
     @property
     def missing(self) -> bool:
         """Whether the package that this objective needs is not installed."""
         return self.package is not None and importlib.util.find_spec(self.package) is None
 
+    @property
+    def group(self) -> str:
+        """The package whose modules register such objectives, `lamcts.objectives.synthetic` for example."""
+        module = _module(self.build)
+        return module.rpartition(".")[0] or module
+
+    def makes(self, kind: type) -> bool:
+        """Return whether `build` is annotated to return an object of class `kind`."""
+        returned = get_type_hints(getattr(self.build, "func", self.build)).get("return")
+        return isinstance(returned, type) and issubclass(returned, kind)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Objectives whose names are "PREFIX:REST"; `like` matches a REST that was typed without its prefix."""
+
+    prefix: str
+    line: str
+    entry: Callable[[str], Entry]
+    like: str | None = None
+
 
 Build = TypeVar("Build", bound=Callable[..., Objective])
 
-# Modules that register objectives, by their full names since some stand above this part; each loads light, when asked.
-_MODULES = (
-    *(f"lamcts.objectives.synthetic.{name}" for name in ("synthetic", "funnels")),
-    *(f"lamcts.objectives.{name}" for name in ("control.mujoco", "control.lunar")),
-    *(f"lamcts.objectives.{name}" for name in ("control.rover", "control.push", "control.environment")),
-    *(
-        f"lamcts.objectives.constrained.{name}"
-        for name in ("ackley", "keane", "g", "engineering", "welded_beam", "plane")
-    ),
-    *(f"lamcts.objectives.pareto.{name}" for name in ("zdt", "dtlz", "branin_currin", "plane", "design", "penicillin")),
-    *(f"lamcts.nas.{name}" for name in ("published", "published201", "published_digits", "tradeoffs")),
-    "lamcts.neural.memory.objective",
-)
 _entries: dict[str, Entry] = {}
-_families: dict[str, tuple[str, Callable[[str], Entry]]] = {}  # by what stands before the colon
+_families: dict[str, Family] = {}  # by prefix
 
 
 def register(
     name: str, line: str, *, package: str | None = None, extra: str | None = None, budget: int = BUDGET
 ) -> Callable[[Build], Build]:
-    """Return a decorator that adds a function as the builder of objective `name`.
+    """Return a decorator that registers a function as the builder of an objective.
 
-    `line` describes it in one line. `package` is what it imports when built, `extra` the extra of
-    lamcts that brings that package.
+    A module of the package that uses this decorator is found by its source and imported when it is needed. The
+    parameters of the function become options of ``lamcts run NAME``.
+
+    Parameters
+    ----------
+    name : str
+        The name of the objective.
+    line : str
+        A description in one line, which ``lamcts list`` prints.
+    package : str, optional
+        A package that the function imports.
+    extra : str, optional
+        The extra of lamcts that installs this package.
+    budget : int, default 500
+        Evaluations of a first run from the command line.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
     """
 
     def add(build: Build) -> Build:
@@ -134,56 +124,126 @@ def register(
     return add
 
 
-def family(prefix: str, line: str) -> Callable[[Callable[[str], Entry]], Callable[[str], Entry]]:
-    """Return a decorator for a function that makes the row of any name "PREFIX:REST" of its REST.
+def family(
+    prefix: str, line: str, *, like: str | None = None
+) -> Callable[[Callable[[str], Entry]], Callable[[str], Entry]]:
+    """Return a decorator for a function that returns the entry of any name "PREFIX:REST" from its REST.
 
-    `line` describes them all in one line.
+    Parameters
+    ----------
+    prefix : str
+        The part of the name before the colon.
+    line : str
+        A description of them all in one line.
+    like : str, optional
+        A regular expression. An unknown name that it matches is answered with "did you mean 'PREFIX:NAME'?".
     """
 
     def add(made: Callable[[str], Entry]) -> Callable[[str], Entry]:
-        _families[prefix] = (line, made)
+        _families[prefix] = Family(prefix, line, made, like)
         return made
 
     return add
 
 
 def families() -> dict[str, str]:
-    """Return the prefixes of names that are made when asked for, with a line on each."""
+    """Return the prefixes of families of objectives, each with a line that describes it."""
     names()
-    return {prefix: line for prefix, (line, _) in sorted(_families.items())}
+    return {prefix: family.line for prefix, family in sorted(_families.items())}
 
 
 def names() -> dict[str, Entry]:
     """Return every registered objective by name."""
-    for module in _MODULES:
+    for module in catalogue().modules:
         importlib.import_module(module)
     return dict(sorted(_entries.items()))
 
 
-def entry(name: str) -> Entry:
-    """Return the registry's row of `name`; ValueError with the nearest names if there is none."""
-    known = names()
-    prefix, colon, rest = str(name).partition(":")
+def find(name: str) -> Entry | None:
+    """Return the entry of `name`, or None if there is none; import no more modules than that takes."""
+    known, (prefix, colon, rest) = catalogue(), str(name).partition(":")
+    if colon and prefix in known.families:
+        importlib.import_module(known.families[prefix])
     if colon and prefix in _families:
-        return _families[prefix][1](rest)
-    if name not in known:
+        return _families[prefix].entry(rest)
+    if name not in _entries:
+        for module in [known.names[name]] if name in known.names else known.computed:
+            importlib.import_module(module)
+    return _entries.get(name)
+
+
+def entry(name: str) -> Entry:
+    """Return the entry of `name`.
+
+    Raises
+    ------
+    ValueError
+        If no objective has this name; the message suggests similar names.
+
+    Examples
+    --------
+    >>> from lamcts import objectives
+    >>> objectives.entry("branin").line
+    'three equal minima in two dimensions; minimum 0.397887'
+    """
+    found = find(name)
+    if found is None:
+        known = names()
         near = difflib.get_close_matches(str(name), known, n=NEAR_NAMES)
+        near += [f"{one.prefix}:{name}" for one in _families.values() if one.like and re.fullmatch(one.like, str(name))]
         cure = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(known)}"
         raise ValueError(f"expected the name of an objective, got {name!r}: {cure}")
-    return known[name]
+    return found
 
 
 def make(name: str, **settings: Any) -> Objective:
     """Return the objective called `name`, built with `settings`.
 
-    ValueError for an unknown name or setting, MissingExtra if its package is not installed.
+    Parameters
+    ----------
+    name : str
+        A name that ``lamcts list`` shows, such as "ackley".
+    **settings
+        Settings of this objective; ``lamcts run NAME --help`` lists them.
+
+    Returns
+    -------
+    Objective
+        A function of points of its `space`.
+
+    Raises
+    ------
+    ValueError
+        If the name or a setting is unknown.
+    MissingExtra
+        If the package that the objective needs is not installed.
+
+    Examples
+    --------
+    >>> from lamcts import objectives
+    >>> f = objectives.make("ackley", dim=3)
+    >>> f.space.dim, f.optimum
+    (3, 0.0)
+    >>> round(f([0, 0, 0]), 6)
+    0.0
     """
     row = entry(name)
     for setting in settings:
-        if setting not in row.settings:
-            near = difflib.get_close_matches(setting, row.settings, n=1)
-            cure = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(row.settings)}"
+        if setting not in row.parameters:
+            near = difflib.get_close_matches(setting, row.parameters, n=1)
+            cure = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(row.parameters)}"
             raise ValueError(f"expected a setting of objective {name!r}, got {setting!r}: {cure}")
     if row.missing:
         raise MissingExtra.of(str(row.package), str(row.extra))
     return row.build(**settings)
+
+
+def _module(build: Callable[..., Any]) -> str:
+    """Return the dotted name of the module that defines a function, or the function of a partial."""
+    return str(getattr(build, "func", build).__module__)
+
+
+def _settings_by_function(name: str) -> dict[str, Setting] | None:
+    """Return the settings of a registered objective by the name of its function."""
+    found = find(name.replace("_", "-"))
+    return None if found is None else found.parameters

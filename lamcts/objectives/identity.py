@@ -1,4 +1,4 @@
-"""What tells one objective from another, so that a journal goes on with the one that it was begun with."""
+"""Fingerprints of arrays, by which a journal recognises its objective."""
 
 import hashlib
 

@@ -1,9 +1,9 @@
-"""A problem of several quantities: objectives, and what constraints bound, from formulas on a box.
+"""Problems of several quantities on a box: objectives and constraints from formulas.
 
 Letters: n points, d parameters.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,24 +15,52 @@ from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
 Quantities = Callable[[Floats], dict[str, Floats]]  # of points x [n, d]: each quantity [n], by its name
+Places = int | Sequence[float] | None  # a seed, or places in [0, 1]
 AWAY = (0.2, 0.8)  # between which a seed moves what lies at an edge or in the centre of [0, 1]: far from both
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Quantities of a point of a box, of which some are objectives and some are bounded.
+    """A problem of several quantities of a point in a box: objectives, and quantities with constraints.
 
-    name: what it is called.
-    space: the box.
-    formula: from points x [n, d] to all quantities [n] by name, in their own units.
-    objectives: which quantities are sought, by name: "min" or "max".
-    constraints: as in `Measured`: which are bounded, none unless given.
-    optimum: the best value that a point within the constraints has (None: unknown, or several objectives).
-    at: where it is had, [d] (None: unknown); within the constraints but for rounding.
-    reference: the point that hypervolumes are measured from, by name of an objective (None: none).
-    hypervolume: the largest that is known (None: unknown).
-    order: which parameter of the formula stands where, [d] (None: as they come).
-    settings: what tells it from others of its name ({}; JSON values).
+    Parameters
+    ----------
+    name : str
+        Its name.
+    space : Box
+        The box.
+    formula : callable
+        Returns all quantities (n,) by name, in their own units, for points (n, d).
+    objectives : mapping of str to str
+        The direction of each objective by name: "min" or "max".
+    constraints : tuple of str, default ()
+        as in `Measured`, such as "stress <= 250".
+    optimum : float or None, default None
+        The best feasible value; None if it is unknown or there are several objectives.
+    at : array (d,) or None, default None
+        Where the optimum is; feasible up to rounding.
+    reference : mapping of str to float or None, default None
+        The reference point of hypervolumes, by name of an objective.
+    hypervolume : float or None, default None
+        The largest known hypervolume.
+    order : array (d,) of int or None, default None
+        The position of each parameter of the formula in a point; None: the formula's order.
+    settings : mapping, default {}
+        JSON values that tell it from other problems of its name.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.objectives.problem import Problem
+    >>> beam = Problem(
+    ...     "beam",
+    ...     lamcts.Box(1, 5, dim=2),
+    ...     lambda x: {"weight": x[:, 0] * x[:, 1], "stress": 60 / x[:, 1] ** 2},
+    ...     {"weight": "min"},
+    ...     ("stress <= 30",),
+    ... )
+    >>> beam([2.0, 3.0])
+    {'weight': 6.0, 'stress': 6.666666666666667}
     """
 
     name: str
@@ -51,7 +79,7 @@ class Problem:
     x0 = None
 
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> dict[str, float]:
-        """Return all quantities at `point`. There is no noise: `seed` has no say."""
+        """Return all quantities at `point`; `seed` has no effect, as there is no noise."""
         return {name: float(values[0]) for name, values in self.many(np.asarray(point, float)[None]).items()}
 
     def many(self, points: ArrayLike) -> dict[str, Floats]:
@@ -64,7 +92,7 @@ class Problem:
         return self.formula(x)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        """Return what two runs must have in common for one to resume the other, as JSON values."""
         return {"function": self.name, "dim": self.space.dim, "order": digest(self.order), **self.settings}
 
     def permuted(self, seed: int | None) -> "Problem":
@@ -78,14 +106,14 @@ class Problem:
 
 
 def checked_seed(what: str, seed: Any) -> int:
-    """Return a seed; ValueError for what is none."""
+    """Return a seed; ValueError for anything else."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"expected {what} as None or a seed, a whole number of at least 0, got {seed!r}")
     return int(seed)
 
 
-def moved(shift: Any, usual: float, dim: int) -> Floats:
-    """Return the places [dim] in [0, 1] that a seed draws, those given as a vector, or the `usual` one for None."""
+def moved(shift: Places, usual: float, dim: int) -> Floats:
+    """Return places [dim] in [0, 1]: drawn by a seed, given as a vector, or `usual` for None."""
     if shift is None:
         return np.full(dim, usual)
     if isinstance(shift, (int, np.integer)) or np.ndim(shift) == 0:

@@ -1,6 +1,12 @@
-"""When a trial that reports values on its way is stopped: rules over the curves of all trials."""
+"""Rules that stop a trial early, from the intermediate values that all trials have reported.
 
+A rule is a class in a module of this folder, registered by ``@register("name", "one line")``. Its method
+``prune(number, curves)`` returns whether trial `number` should stop.
+"""
+
+from importlib import import_module
 from inspect import signature
+from pkgutil import iter_modules
 from typing import Any
 
 from lamcts.foreign import hint_pruner
@@ -8,15 +14,39 @@ from lamcts.pruners.curves import Curves
 from lamcts.pruners.extrapolation import Extrapolation
 from lamcts.pruners.halving import Halving, Hyperband
 from lamcts.pruners.median import Median
+from lamcts.pruners.registry import NAMES, line, register
 from lamcts.text import safe_repr
 
-NAMES = {"median": Median, "halving": Halving, "hyperband": Hyperband, "extrapolation": Extrapolation}
+__all__ = ["NAMES", "Curves", "Extrapolation", "Halving", "Hyperband", "Median", "line", "make", "register"]
 
-__all__ = ["NAMES", "Curves", "Extrapolation", "Halving", "Hyperband", "Median", "make"]
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
 
 
 def make(pruner: Any) -> Any:
-    """Return the rule of a name, or an object that is one; None for None. ValueError for anything else."""
+    """Return a pruner from its name, or the object itself if it is one.
+
+    Parameters
+    ----------
+    pruner : str, object or None
+        A name of `NAMES`, an object with a method ``prune(number, curves)``, or None.
+
+    Returns
+    -------
+    object or None
+        The pruner; None for None.
+
+    Raises
+    ------
+    ValueError
+        If `pruner` is neither.
+
+    Examples
+    --------
+    >>> from lamcts import pruners
+    >>> pruners.make("median")
+    Median(startup=5, warmup=0, interval=1)
+    """
     if pruner is None:
         return None
     if isinstance(pruner, str) and pruner in NAMES:
@@ -32,13 +62,13 @@ def make(pruner: Any) -> Any:
 
 
 def _takes_curves(prune: Any) -> bool:
-    """Return whether it can be called with a number and curves, as far as it tells what it takes."""
+    """Return whether a function can be called with a number and curves, by its signature."""
     if not callable(prune):
         return False
     try:
         signature(prune).bind(0, Curves())
     except TypeError:
         return False
-    except ValueError:  # some built-in functions tell nothing
+    except ValueError:  # some built-in functions have no signature
         return True
     return True

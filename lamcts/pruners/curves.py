@@ -1,4 +1,4 @@
-"""What trials have reported on their way: all that a rule of pruning knows."""
+"""Intermediate values of trials: the input of a pruner."""
 
 import math
 
@@ -8,10 +8,24 @@ from lamcts.types import Floats
 
 
 class Curves:
-    """Losses (lower is better, inf for a reported nan) by step of each trial, by its number; and how trials ended.
+    """Reported losses of all trials: what a pruner reads.
 
-    `losses[number]` is a trial's own curve, in the order of its steps; `ends[number]` the loss of one that finished,
-    in the order in which they did. Both are to be read, not written.
+    Lower losses are better; a reported nan is inf.
+
+    Attributes
+    ----------
+    losses : dict of int to dict of int to float
+        The losses of each trial by step, in the order of the steps.
+    ends : dict of int to float
+        The loss of each finished trial, in the order in which the trials finished.
+
+    Examples
+    --------
+    >>> from lamcts import pruners
+    >>> curves = pruners.Curves()
+    >>> curves.add(0, step=1, loss=0.5)
+    >>> curves.last(0)
+    (1, 0.5)
     """
 
     def __init__(self) -> None:
@@ -21,19 +35,19 @@ class Curves:
         self._rungs: dict[int, dict[int, float]] = {}  # by step: what each trial had there, or first after it
 
     def add(self, number: int, step: int, loss: float) -> None:
-        """Take a report; those of a trial come in the order of their steps."""
+        """Add a report; the reports of a trial come in the order of their steps."""
         self.losses.setdefault(number, {})[step] = loss
         for first, rung in self._rungs.items():
             if step >= first:
                 rung.setdefault(number, loss)
 
     def drop(self, number: int) -> None:
-        """Forget what a trial reported: it begins again, elsewhere."""
+        """Remove the reports of a trial that starts again."""
         for known in (self.losses, *self._rungs.values()):
             known.pop(number, None)  # type: ignore[attr-defined]
 
     def finish(self, number: int, loss: float) -> None:
-        """Take note that a trial finished, and with what loss."""
+        """Record the final loss of a trial."""
         self.ends[number] = loss
         for step, here in self.losses.get(number, {}).items():
             self._at.setdefault(step, []).append((here, loss))
@@ -44,13 +58,13 @@ class Curves:
         return next(reversed(curve.items())) if curve else None
 
     def at(self, step: int) -> Floats:
-        """Return what trials that finished had at a step, but for nan, [k]."""
+        """Return the finite losses of finished trials at a step, [k]."""
         here = np.array([loss for loss, _ in self._at.get(step, ())], float)
         finite: Floats = here[np.isfinite(here)]
         return finite
 
     def rung(self, step: int) -> dict[int, float]:
-        """Return what each trial had at a step, or at its first after that, by number; none that never came so far."""
+        """Return the loss of each trial at a step, or at its first step after that, by number."""
         if step not in self._rungs:
             reached = {
                 number: next((loss for at, loss in curve.items() if at >= step), math.nan)
@@ -60,10 +74,9 @@ class Curves:
         return self._rungs[step]
 
     def bound(self, number: int) -> float | None:
-        """Return the worst end of the trials that were ahead of this one at its last step; None where none were.
+        """Return the worst final loss of the trials that were ahead at the last step of this one, or None.
 
-        It says after which trials one ranks that was stopped there. Its own last loss would not: a curve that falls
-        late would make it worse than all, one that rises better.
+        A trial that was stopped there ranks after it. Its own last loss is no such bound: curves may cross.
         """
         last = self.last(number)
         if last is None:

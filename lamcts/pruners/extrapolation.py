@@ -1,4 +1,4 @@
-"""Early prediction: a trial is stopped whose curve, as those of finished trials went on, will not end among the best.
+"""Early stopping by extrapolation of learning curves (Baker et al. 2018).
 
 Thesis, section 2.3, after Baker et al. 2018, Accelerating neural architecture search using performance prediction: a
 regression from the curve so far to the end, and a stop where the end is behind the best so far with enough probability.
@@ -11,23 +11,35 @@ from statistics import NormalDist
 import numpy as np
 
 from lamcts.pruners.curves import Curves
+from lamcts.pruners.registry import register
 from lamcts.types import Floats, whole_number
 
 FEATURES = 3  # of a curve: one, its last value, and how far it came in the second half of its steps
 
 
+@register("extrapolation", "a regression on the curve predicts an end that is not among the best")
 @dataclass(frozen=True)
 class Extrapolation:
-    """Stop a trial whose end, predicted from its curve, is with some probability not among the best so far.
+    """Stop a trial whose predicted final loss is probably not among the best.
 
-    The prediction is linear in the last value and in what the second half of the steps gained, by least squares over
-    the finished trials; its error is normal, of the size that was seen there.
+    The prediction is a least-squares regression over the finished trials, linear in the last value and in the gain of
+    the second half of the steps. Its error is normal, with the residual standard deviation.
 
-    startup: finished trials that there must be for a prediction (10; trials); untuned; paper: 100 of thousands.
-    warmup: no trial is stopped at a step before this one (0; steps); as in `Median`.
-    probability: how sure the prediction must be (0.95); paper: the same.
-    best: share of the finished trials that are the best (0.1); more than 1 - probability, so that curves that tell
-        nothing stop nobody; paper: the best one alone.
+    Parameters
+    ----------
+    startup : int, default 10
+        Number of finished trials before the first prediction; untuned; paper: 100 of thousands.
+    warmup : int, default 0
+        No trial is stopped before this step; as in `Median`.
+    probability : float, default 0.95
+        Probability that the final loss is not among the best, at which a trial is stopped; paper: the same.
+    best : float, default 0.1
+        Share of the finished trials that count as the best; above 1 - probability, so that uninformative curves stop no
+        trial; paper: the best one alone.
+
+    References
+    ----------
+    Baker et al. 2018, Accelerating neural architecture search using performance prediction.
     """
 
     startup: int = 10
@@ -59,12 +71,12 @@ class Extrapolation:
 
     @staticmethod
     def _steps(steps: list[int]) -> tuple[int, int]:
-        """Return the last step, and the last one of the first half."""
+        """Return the last step, and the last step of the first half."""
         return steps[-1], next((step for step in reversed(steps) if step <= steps[-1] // 2), steps[0])
 
 
 def predicted(x: Floats, ends: Floats, mine: Floats) -> tuple[float, float]:
-    """Return the end that curves `x` [k, 2] with ends [k] let one of `mine` [2] expect, and the error's deviation."""
+    """Return mean and standard deviation of the end of a curve `mine` [2], from curves `x` [k, 2] with `ends` [k]."""
     design = np.column_stack([np.ones(len(x)), x[:, 0], x[:, 0] - x[:, 1]])  # [k, 3]
     row = np.array([1.0, mine[0], mine[0] - mine[1]])
     inverse = np.linalg.pinv(design.T @ design)  # [3, 3]: at a first step nothing was gained yet
@@ -75,7 +87,7 @@ def predicted(x: Floats, ends: Floats, mine: Floats) -> tuple[float, float]:
 
 
 def _finished(curves: Curves, steps: tuple[int, int]) -> tuple[Floats, Floats]:
-    """Return the losses of finished trials at two steps [k, 2] and their ends [k], of those that have them all."""
+    """Return the losses of finished trials at two steps [k, 2] and their ends [k], where all are finite."""
     x = np.array([_curve(curves, number, steps) for number in curves.ends]).reshape(-1, 2)
     ends = np.array(list(curves.ends.values()), float)
     whole = np.isfinite(x).all(1) & np.isfinite(ends)

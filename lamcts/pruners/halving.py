@@ -1,8 +1,8 @@
-"""Successive halving without waiting (ASHA), and Hyperband, which runs it with several first steps side by side.
+"""Asynchronous successive halving (ASHA), and Hyperband.
 
-At each rung, a step `reduction` times the one before, a trial goes on if it is among the best 1/`reduction` of all
-that came there so far (Li et al. 2020, A system for massively parallel hyperparameter tuning, algorithm 2, as Optuna
-does it: what is stopped stays stopped).
+At each rung, a step `reduction` times the one before, a trial continues if it is among the best 1/`reduction` of all
+trials that reached the rung so far (Li et al. 2020, A system for massively parallel hyperparameter tuning, algorithm
+2). A stopped trial stays stopped, as in Optuna.
 """
 
 import math
@@ -12,20 +12,43 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lamcts.pruners.curves import Curves
+from lamcts.pruners.registry import register
 from lamcts.types import whole_number
 
 Rivals = Callable[[int], bool]
 SHARE = 100  # of the steps of a whole trial, the first rung where nothing else is said: Optuna's
 
 
+@register("halving", "successive halving without waiting (ASHA): worse than the best 1/4 at a rung")
 @dataclass(frozen=True)
 class Halving:
-    """Stop a trial at steps first, first * reduction, ... unless it is among the best 1/reduction that came so far.
+    """Stop a trial at a rung unless it is among the best 1/reduction of all trials that reached the rung.
 
-    reduction: by how much rungs are thinned out (4); Optuna's; paper: 4 in most of its experiments.
-    first: the step of the first rung (None: a hundredth of the last step of the first trial that finishes, at least 1;
-        steps); Optuna's.
-    skip: rungs left out at the start (0; rungs); paper: s, the minimum early-stopping rate.
+    The rungs are the steps first, first * reduction, first * reduction^2, and so on.
+
+    Parameters
+    ----------
+    reduction : int, default 4
+        Factor between two rungs, and between the numbers of trials at them; Optuna's; paper: 4 in most experiments.
+    first : int or None, default None
+        Step of the first rung. None: a hundredth of the last step of the first trial that finishes, at least 1;
+        Optuna's.
+    skip : int, default 0
+        Number of rungs left out at the start; paper: s, the minimum early-stopping rate.
+
+    References
+    ----------
+    Li et al. 2020, A system for massively parallel hyperparameter tuning, algorithm 2.
+
+    Examples
+    --------
+    >>> from lamcts import pruners
+    >>> curves = pruners.Curves()
+    >>> for number in range(8):
+    ...     curves.add(number, step=4, loss=float(number))
+    >>> rule = pruners.Halving(reduction=4, first=4)
+    >>> [number for number in range(8) if not rule.prune(number, curves)]
+    [0, 1]
     """
 
     reduction: int = 4
@@ -42,7 +65,7 @@ class Halving:
         return self.among(number, curves, lambda other: True)
 
     def among(self, number: int, curves: Curves, rivals: Rivals) -> bool:
-        """Return the same where only the trials compete whose number is a rival's."""
+        """Return whether the trial should stop, compared only with trials whose number is a rival's."""
         last, first = curves.last(number), self._first(curves)
         if last is None or first is None:
             return False
@@ -61,22 +84,32 @@ class Halving:
         return None if steps is None else max(steps // SHARE, 1)
 
     def _behind(self, number: int, rung: dict[int, float], rivals: Rivals) -> bool:
-        """Return whether a trial is not among the best of a rung; of fewer than `reduction`, the best one is."""
+        """Return whether a trial is not among the best of a rung; of fewer than `reduction`, only the best one is."""
         mine = rung[number]
         ahead = sum(loss < mine for other, loss in rung.items() if rivals(other))
         here = sum(rivals(other) and loss < math.inf for other, loss in rung.items())  # a nan never came so far
         return mine == math.inf or ahead >= max(here // self.reduction, 1)
 
 
+@register("hyperband", "successive halving with several first rungs side by side")
 @dataclass(frozen=True)
 class Hyperband:
-    """Halving with other first rungs for other trials: early stops for most, and few for trials that begin slowly.
+    """Halving with several first rungs: early stops for most trials, few for trials that improve late.
 
-    Which bracket a trial is in depends on its number alone; as many come to each as in Li et al. 2018, Hyperband.
+    The number of a trial determines its bracket. The shares of the brackets are those of Li et al. 2018.
 
-    reduction: by how much rungs are thinned out (3); Optuna's; paper: 3 or 4.
-    first: the step of the first rung of all (1; steps); Optuna's.
-    most: how many steps a whole trial has (None: as the first trial that finishes, and none is stopped before; steps).
+    Parameters
+    ----------
+    reduction : int, default 3
+        Factor between two rungs; Optuna's; paper: 3 or 4.
+    first : int, default 1
+        Step of the earliest rung; Optuna's.
+    most : int or None, default None
+        Number of steps of a whole trial. None: that of the first trial that finishes; no trial is stopped before.
+
+    References
+    ----------
+    Li et al. 2018, Hyperband: a novel bandit-based approach to hyperparameter optimization.
     """
 
     reduction: int = 3
@@ -111,16 +144,16 @@ def whole_steps(curves: Curves) -> int | None:
 
 
 def brackets(steps: int, first: int, reduction: int) -> tuple[int, ...]:
-    """Return how many trials come to each bracket of all, those with the earliest rungs first."""
+    """Return the shares of the brackets, those with the earliest rungs first."""
     n = 1
     while first * reduction**n <= steps:
         n += 1
     return tuple(math.ceil(n * reduction**s / (s + 1)) for s in reversed(range(n)))
 
 
-@lru_cache(maxsize=2**14)  # a rung asks for all of its trials
+@lru_cache(maxsize=2**14)  # called for all trials of a rung
 def bracket_of(number: int, shares: tuple[int, ...]) -> int:
-    """Return the bracket of a trial: any of them, as often as its share says, the same for the same number."""
+    """Return the bracket of a trial, drawn by the shares from its number alone."""
     place = zlib.crc32(str(number).encode()) % sum(shares)
     for bracket, share in enumerate(shares):
         place -= share

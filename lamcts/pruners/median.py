@@ -1,22 +1,42 @@
-"""The median rule: a trial is stopped whose best report so far is worse than what half of the others had by then."""
+"""The median rule of Google Vizier."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from lamcts.pruners.curves import Curves
+from lamcts.pruners.registry import register
 from lamcts.types import whole_number
 
 
+@register("median", "worse than the median of finished trials at the same step")
 @dataclass(frozen=True)
 class Median:
-    """Stop a trial whose best value so far is worse than the median of what finished trials had at this step.
+    """Stop a trial whose best value is worse than the median of finished trials at the same step.
 
-    That of Google Vizier (Golovin et al. 2017), with the defaults of Optuna.
+    Parameters
+    ----------
+    startup : int, default 5
+        Number of trials that finish before any trial is stopped; Optuna's default.
+    warmup : int, default 0
+        No trial is stopped before this step; Optuna's default.
+    interval : int, default 1
+        Steps between two checks of a trial; Optuna's default.
 
-    startup: trials that have to finish before any is stopped (5; trials); Optuna's.
-    warmup: no trial is stopped at a step before this one (0; steps); Optuna's.
-    interval: a trial is looked at once in so many steps (1; steps); Optuna's.
+    References
+    ----------
+    Golovin et al. 2017, Google Vizier: a service for black-box optimization.
+
+    Examples
+    --------
+    >>> from lamcts import pruners
+    >>> curves = pruners.Curves()
+    >>> for number, loss in enumerate([0.1, 0.2, 0.3]):
+    ...     curves.add(number, step=1, loss=loss)
+    ...     curves.finish(number, loss)
+    >>> curves.add(3, step=1, loss=0.5)
+    >>> pruners.Median(startup=3).prune(3, curves)
+    True
     """
 
     startup: int = 5
@@ -37,7 +57,7 @@ class Median:
         return bool(len(others)) and min(curves.losses[number].values()) > float(np.median(others))
 
     def _due(self, steps: list[int]) -> bool:
-        """Return whether the last of a trial's steps is the first within an interval."""
+        """Return whether the last step of a trial is the first in an interval."""
         step, before = steps[-1], steps[-2] if len(steps) > 1 else -1
         if step < self.warmup:
             return False

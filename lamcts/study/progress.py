@@ -49,11 +49,16 @@ class _Counter:
     def __init__(self, stream: TextIO, budget: int, done: int, several: bool) -> None:
         self.stream, self.budget, self.done = stream, budget, done
         self.several = several  # objectives
-        self.start = time.monotonic()
+        self._first, self._start = done, 0.0  # count and time of the first evaluation of this run
+        self._longest = 0.0  # duration of an evaluation after the first; seconds
         self.failed = self.pruned = 0
         self.last: Evaluation | None = None
 
     def note(self, evaluation: Evaluation) -> None:
+        if self.last is None:
+            self._first, self._start = evaluation.count, time.monotonic()
+        elif math.isfinite(evaluation.seconds):
+            self._longest = max(self._longest, evaluation.seconds)
         self.last = evaluation
         self.failed += evaluation.failed
         self.pruned += evaluation.pruned
@@ -61,10 +66,17 @@ class _Counter:
     def text(self) -> str:
         if self.last is None:
             return ""
-        n, elapsed = self.last.count, time.monotonic() - self.start
-        rate = (n - self.done) / max(elapsed, TICK)
-        left = clock((self.budget - n) / rate) if rate > 0 else "?"
-        return f"{n}/{self.budget}  {self.found()}  {pace(rate)}  {left} left"
+        n, rate = self.last.count, self._rate()
+        forecast = f"  {pace(rate)}  {clock((self.budget - n) / rate)} left" if rate > 0 else ""
+        return f"{n}/{self.budget}  {self.found()}{forecast}"
+
+    def _rate(self) -> float:
+        """Return evaluations a second after the first one, which includes imports and the start of workers.
+
+        Evaluations that run in parallel end together: the elapsed time is at least the longest evaluation.
+        """
+        count = 0 if self.last is None else self.last.count - self._first
+        return count / max(time.monotonic() - self._start, self._longest, TICK)
 
     def found(self) -> str:
         """Return what was found, and how many evaluations failed, or were pruned."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import lamcts
-import lamcts.cli.look
+import lamcts.cli.show
 from benchmarks import fuzz
 from benchmarks.attacks.verdict import Broken
 from benchmarks.fuzzing import called, command_lines, journals, known_files, space_files
@@ -53,7 +53,7 @@ def test_a_raw_error_a_traceback_and_a_second_line_are_found(tmp_path: Path, mon
         def show(args: object) -> int:
             raise kind("raw")
 
-        monkeypatch.setattr(lamcts.cli.look, "show", show)
+        monkeypatch.setattr(lamcts.cli.show, "main", show)
 
     planted(KeyError)
     with pytest.raises(Broken, match="expected an exit code, got KeyError"):
@@ -62,7 +62,7 @@ def test_a_raw_error_a_traceback_and_a_second_line_are_found(tmp_path: Path, mon
     assert not called.called(["show", "x"], tmp_path)  # in one line, which cannot be told from ours
     with pytest.raises(Broken, match="expected ValueError or LamctsError of the package's own"):
         called.called(["show", "x", called.TRACE], tmp_path)
-    monkeypatch.setattr(lamcts.cli.look, "show", lambda args: 7)
+    monkeypatch.setattr(lamcts.cli.show, "main", lambda args: 7)
     with pytest.raises(Broken, match="expected an exit code out of"):
         called.called(["show", "x"], tmp_path)
 

@@ -51,9 +51,11 @@ def test_a_front_is_searched_said_written_and_drawn(capsys, tmp_path):
     reference = ["--reference", "cost=10", "--reference", "range=0"]
     assert run("mine.py:f", *BOTH, *BOUND, *reference, "--budget", "30", "--out", "r") == 0
     said = capsys.readouterr().out
-    assert "seeking cost (min), range (max); stress <= 250" in said
+    assert "objectives: cost (min), range (max); constraints: stress <= 250" in said
     found = json.loads((tmp_path / "r/result.json").read_text())
-    assert f"front of {len(found['front'])} points, hypervolume " in said and "from cost 10, range 0" in said
+    assert (
+        f"front of {len(found['front'])} points, hypervolume " in said and "(reference point cost 10, range 0)" in said
+    )
     assert found["best"]["feasible"] and found["best"]["point"]["a"] <= 2.5
     assert set(found["best"]["value"]) == {"cost", "range"} and found["reference"] == {"cost": 10, "range": 0}
     with (tmp_path / "r/front.csv").open() as file:
@@ -92,7 +94,7 @@ def test_where_nothing_is_feasible_it_says_by_how_much(capsys):
     bound = ["--constraint", "stress<=-5"]
     assert run("mine.py:f", "--objective", "cost", *bound, "--budget", "12", "--out", "r", "--no-plot") == 0
     over = found_in("r")["best"]["violation"]
-    assert "no feasible point; the least infeasible is at evaluation" in capsys.readouterr().out
+    assert "no feasible point; least infeasible at evaluation" in capsys.readouterr().out
     main(["show", "r"])
     shown = capsys.readouterr().out
     assert f"infeasible, violation {over:.6g} (stress <= -5 by {over:.6g})" in shown and "(0 feasible, " in shown
@@ -100,12 +102,12 @@ def test_where_nothing_is_feasible_it_says_by_how_much(capsys):
 
 def test_a_function_brings_its_own_goals(capsys):
     assert run("mine.py:own", "--budget", "8", "--out", "r", "--no-plot") == 0
-    assert "seeking cost (min), range (max); stress <= 250" in capsys.readouterr().out
+    assert "objectives: cost (min), range (max); constraints: stress <= 250" in capsys.readouterr().out
 
 
 def test_an_objective_of_the_package_brings_its_own_goals(capsys):
     assert main(["run", "gramacy", "--budget", "8", "--out", "r", "--no-plot", "--quiet", "--sampler", "uniform"]) == 0
-    assert "seeking sum (min); wave <= 0, circle <= 1.5" in capsys.readouterr().out
+    assert "objectives: sum (min); constraints: wave <= 0, circle <= 1.5" in capsys.readouterr().out
 
 
 def test_a_program_prints_an_object_and_null_says_that_it_was_not_run(capsys):
@@ -131,7 +133,7 @@ def test_patterns_find_numbers_by_name_and_belong_to_the_run(capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["mine.py:f", "--objective", "cost", "--maximize"], "--maximize: expected none beside --objective"),
+        (["mine.py:f", "--objective", "cost", "--maximize"], "--maximize: expected none with --objective"),
         (["mine.py:f", *BOTH, "--reference", "cost"], "--reference: expected NAME=NUMBER"),
         (["mine.py:f", *BOTH, "--reference", "cost=x"], "--reference: expected a number after the name"),
         (["mine.py:f", *BOTH, "--reference", "cost=1"], "--reference: expected a number for each of cost, range"),

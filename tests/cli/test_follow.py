@@ -59,8 +59,23 @@ def test_a_run_that_has_ended_is_shown_at_once_and_ctrl_c_is_an_end(capsys):
 def test_what_does_not_go_with_following_is_refused(capsys):
     lamcts.minimize(f, SPACE, budget=3, journal="run.db", **OPTIONS)
     code, _, err = said(capsys, "show", "run.db", "--follow", "--csv")
-    assert code == 2 and "--follow: expected neither --front nor --csv" in err
-    assert said(capsys, "show", "none.db", "--follow")[0] == 2
+    assert code == 2 and "--follow: expected without --front and --csv" in err
+
+
+def test_following_waits_for_a_journal_that_is_not_there_yet(capsys):
+    waits = []
+
+    def wait(seconds):
+        waits.append(seconds)
+        if len(waits) == 1:
+            Path("later").mkdir()
+        if len(waits) == 2:
+            lamcts.minimize(f, SPACE, budget=3, journal="later/journal.db", **OPTIONS)
+
+    assert follow("later/journal.db", wait) == 0
+    out, err = capsys.readouterr()
+    assert len(waits) == 2 and out.count("\n") == 3
+    assert err == "lamcts show: waiting for later/journal.db (Ctrl-C ends)\n"
 
 
 def test_the_version_is_said(capsys):
@@ -71,7 +86,7 @@ def test_a_run_whose_first_trials_fail_alike_stops_and_says_how_to_go_on(capsys)
     Path("mine.py").write_text("def f(p):\n    raise OSError('no licence', p['a'])\n")
     run = ["run", "mine.py:f", "--param", "a=0:1", "--quiet", "--no-plot", "--sampler", "uniform", "--budget", "13"]
     code, _, err = said(capsys, *run, "--out", "r")
-    assert code == 1 and "the first 10 evaluations failed alike" in err and "(--give-up 0 goes on)" in err
+    assert code == 1 and "the first 10 evaluations failed alike" in err and "(--give-up 0 disables this stop)" in err
     assert "no licence" in err and "10 finished" in said(capsys, "show", "r")[1]
     code, _, err = said(capsys, *run, "--out", "s", "--give-up", "0")
     assert code == 1 and "the budget of 13 evaluations is used up" in err

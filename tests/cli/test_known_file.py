@@ -23,12 +23,12 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 def test_results_of_a_file_are_told_and_not_counted(capsys):
     for budget in ("4", "6", "6"):  # the same again: nothing is told twice
         code, out, err = said(capsys, *RUN, "--known", "old.csv", "--budget", budget, "--out", "r")
-        assert (code, err) == (0, "") and "3 known results from old.csv" in out
-        assert "best 0 among the known results" in out
+        assert (code, err) == (0, "") and "3 known evaluations from old.csv" in out
+        assert "best 0 among the known evaluations" in out
     found = json.loads(Path("r/result.json").read_text())
     assert found["evaluations"] == 6 and found["best"] == {"value": 0, "evaluation": None, "point": {"a": 0.3, "b": 0}}
     out = said(capsys, "show", "r")[1]
-    assert "6 finished (3 known, 1 failed" in out and "0 among the known results" in out
+    assert "6 finished (3 known, 1 failed" in out and "0 among the known evaluations" in out
     assert said(capsys, "show", "r", "--csv")[1].splitlines()[1].startswith("-1,0.0,0.3,0,")
 
 
@@ -36,7 +36,7 @@ def test_a_run_takes_what_another_one_wrote(capsys):
     assert said(capsys, *RUN, "--budget", "5", "--out", "first")[0] == 0
     Path("first.csv").write_text(said(capsys, "show", "first", "--csv")[1])
     code, out, _ = said(capsys, *RUN, "--known", "first.csv", "--budget", "30", "--out", "second")
-    assert code == 0 and "5 known results from first.csv" in out and "of 30" in out
+    assert code == 0 and "5 known evaluations from first.csv" in out and "of 30" in out
     assert said(capsys, "show", "second", "--csv")[1].count("\n") == 36
 
 

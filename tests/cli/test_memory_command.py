@@ -6,7 +6,7 @@ import sys
 import pytest
 from commands import said
 
-from lamcts.cli.live import BLOCKS, PLAIN, WIDTH
+from lamcts.cli.memory import ASCII, BLOCKS, WIDTH
 
 LISTED = ["memory", "thesis:alexnet", "--evaluations", "0"]
 NETWORK = """
@@ -94,7 +94,7 @@ def test_a_long_network_is_drawn_in_few_columns_and_a_plain_terminal_in_plain_le
     row = out.split("\n\n")[1].splitlines()[-1]
     drawn = row[14:].rpartition("  ")[0].strip(" ")
     assert code == 0 and "that fits: everything is kept" in out
-    assert out.isascii() and set(drawn) <= {*PLAIN, "|"} and drawn.index("|") in range(WIDTH - 2, WIDTH + 1)
+    assert out.isascii() and set(drawn) <= {*ASCII, "|"} and drawn.index("|") in range(WIDTH - 2, WIDTH + 1)
 
 
 def test_the_table_as_csv_has_bytes(capsys, tmp_path):
@@ -102,7 +102,7 @@ def test_the_table_as_csv_has_bytes(capsys, tmp_path):
     _, out, _ = said(capsys, *LISTED, "--budget", "700MB", "--csv", str(file))
     with file.open(encoding="utf-8") as lines:
         rows = {row["plan"]: row for row in csv.DictReader(lines)}
-    assert f"table in {file}" in out
+    assert f"table written to {file}" in out
     assert int(rows["memory"]["total_bytes"]) / 2**20 == pytest.approx(886.23, abs=1e-3)
     assert rows["memory"]["made_anew"] == "23" and rows["greedy"]["mark"] == "chosen" and rows["memory"]["mark"] == ""
     assert rows["memory"]["activation_bytes"] == rows["memory"]["total_bytes"] and rows["keep all"]["ratio"] == "1"
@@ -111,7 +111,7 @@ def test_the_table_as_csv_has_bytes(capsys, tmp_path):
 def test_a_picture_is_written(capsys, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
     code, out, _ = said(capsys, *LISTED, "--budget", "700MB", "--png", str(tmp_path / "live.png"))
-    assert code == 0 and "picture in" in out
+    assert code == 0 and "figure written to" in out
     assert (tmp_path / "live.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -21,7 +21,7 @@ def test_a_hopper_that_stands_still_is_told_from_one_that_hops(capsys, tmp_path)
     check = json.loads((tmp_path / "here" / "result.json").read_text())["check"]
     assert check["steps"] == 20 and check["falls"] == 0 and abs(check["distance"]) < 0.1
     line = f"{check['distance']:.2f} m in 20 steps, 0 fell"
-    assert f"the same policy on 2 new episodes: mean {check['mean']:.6g}, sd {check['sd']:.6g}; {line}" in out
+    assert f"best policy: 2 held-out episodes: mean {check['mean']:.6g}, sd {check['sd']:.6g}; {line}" in out
     assert check["alive_share"] > 0.9 and STILL in check["warning"] and f"warning: {check['warning']}" in out
     shown = said(capsys, "show", "here")[1]
     assert line in shown and STILL in shown
@@ -45,7 +45,7 @@ def test_a_result_of_another_run_or_form_is_not_shown(capsys, tmp_path, change):
         change = {"check": held["check"] | change["check"]}
     file.write_text(json.dumps(held | change))
     code, out, _ = said(capsys, "show", "here")
-    assert code == 0 and "new episodes" not in out
+    assert code == 0 and "held-out episodes" not in out
     file.write_text("[]")
     assert said(capsys, "show", "here")[0] == 0
     file.write_text(json.dumps(held | {"evaluations": 7}))

@@ -72,7 +72,7 @@ def evaluated(folder):
 def test_lanas_begins_with_fewer_random_networks_where_the_budget_is_small_and_says_so(capsys, tmp_path, table):
     options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", "lanas", *QUICK]
     code, out, err = said(capsys, *options, "--budget", "40", "--out", "here")
-    assert (code, err) == (0, "") and "lanas begins with 8 random networks, a fifth of the budget, not 200" in out
+    assert (code, err) == (0, "") and "lanas starts with 8 random networks, a fifth of the budget, not 200" in out
     assert evaluated(tmp_path / "here") == (40, 8)
     code, out, _ = said(capsys, *options, "--budget", "60", "--out", "here")
     assert code == 0 and "40 of them done" in out and "random networks" not in out
@@ -121,7 +121,7 @@ def test_cells_of_a_keyed_table_are_searched_and_said_by_their_graph(capsys, tmp
 def test_cells_of_few_vertices_are_searched_and_keys_left_out_where_one_says_so(capsys, tmp_path, table):
     options = ["--space", "nasbench101", "--table", table, "--search", "random", "--vertices", "3", "--no-keyed"]
     code, out, _ = said(capsys, "nas", *options, "--budget", "5", *QUICK)
-    assert code == 0 and "into nasbench101-vertices3-keyedFalse-random-seed0" in out
+    assert code == 0 and "output in nasbench101-vertices3-keyedFalse-random-seed0" in out
     result = json.loads((tmp_path / "nasbench101-vertices3-keyedFalse-random-seed0" / "result.json").read_text())
     assert result["settings"] == {"vertices": 3, "keyed": False} and result["best"]["point"].keys() == {
         *("edge_0_1", "edge_0_2", "edge_1_2", "op_1"),
@@ -150,9 +150,15 @@ def test_second_values_come_from_a_table_of_their_own(capsys, tmp_path):
         (["--space", "nasbench-macro", "--search", "evolutoin"], "did you mean 'evolution'?"),
         (["--space", "nasbench-macro"], "pass --table FILE, or set LAMCTS_DATA"),
         (["--space", "nasbench-macro", "--table", "nowhere.npz"], "got no file at nowhere.npz"),
-        (["--space", "nasbench-macro", "--dataset", "cifar10"], "--dataset: expected none"),
+        (
+            ["--space", "nasbench-macro", "--dataset", "cifar10"],
+            "--dataset cifar10 (nasbench-macro takes --table, --keyed; see",
+        ),
         (["--space", "nasbench201", "--dataset", "mnist"], "lamcts nas: --dataset: expected one of cifar10, "),
-        (["--space", "transnas", "--vertices", "5"], "--vertices: expected none, as transnas takes --keyed"),
+        (
+            ["--space", "transnas", "--vertices", "5"],
+            "--vertices 5 (transnas takes --table, --keyed; see",
+        ),
         ([], "--space"),
     ],
 )

@@ -32,7 +32,7 @@ def search(capsys, *more):
 def test_a_supernet_is_trained_and_searched_and_its_best_network_trained_alone(capsys, tmp_path):
     code, out, err = search(capsys, "--steps", "7", "--budget", "3", "--quiet")
     folder = tmp_path / FOLDER
-    assert (code, err) == (0, "") and "its weights and its card" in out and "epoch" not in out
+    assert (code, err) == (0, "") and "weights and model card" in out and "epoch" not in out
     result = json.loads((folder / "result.json").read_text())
     net, card = load_network(folder / "network.npz")
     assert card["text"] == result["best"]["text"] in out and card["recipe"]["epochs"] == 2
@@ -60,7 +60,7 @@ def test_the_training_of_a_supernet_goes_on_where_it_was_stopped(capsys, tmp_pat
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(supernets.Work, "_epoch", stop)
+        patch.setattr(supernets.SupernetTraining, "_epoch", stop)
         assert search(capsys, "--steps", "7", "--budget", "2")[0] == 130
     code, out, _ = search(capsys, "--steps", "7", "--budget", "2")
     assert code == 0 and "7 epochs, 3 of them done" in out and "epoch 3 of" not in out

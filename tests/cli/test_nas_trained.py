@@ -30,7 +30,7 @@ def search(capsys, *more):
 def test_networks_are_trained_and_the_best_is_kept_with_its_card(capsys, tmp_path):
     code, out, err = search(capsys, "--budget", "3")
     folder = tmp_path / "convnet-mine-random-seed0"
-    assert (code, err) == (0, "") and "its weights and its card" in out
+    assert (code, err) == (0, "") and "weights and model card" in out
     result = json.loads((folder / "result.json").read_text())
     net, card = load_network(folder / "network.npz")
     assert card["text"] == result["best"]["text"] in out and card["recipe"]["epochs"] == 2

@@ -17,7 +17,7 @@ def test_means_of_fresh_evaluations_decide_and_are_said(capsys, tmp_path, monkey
     assert (code, err) == (0, "") and len(candidates) > 0 and found["evaluations"] == 30
     assert best["value"] == candidates[0]["mean"] == min(each["mean"] for each in candidates)
     assert best["point"] == candidates[0]["point"] and 1 <= best["evaluation"] <= 27
-    assert f"(mean of {candidates[0]['repeats']} fresh evaluations" in out
+    assert f"(mean of {candidates[0]['repeats']} re-evaluations" in out
     shown = said(capsys, "show", "r", "--csv")[1].splitlines()[best["evaluation"]]
     assert float(shown.split(",")[1]) == pytest.approx(candidates[0]["first"])
 

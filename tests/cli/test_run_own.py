@@ -38,7 +38,7 @@ def _in_a_folder_with_a_program_and_a_function(tmp_path, monkeypatch):
 def test_a_program_is_searched_and_its_best_call_kept(capsys, tmp_path):
     code, out, err = said(capsys, "run", "--command", TEMPLATE, *PARAMS, "--budget", "12", *QUICK)
     assert (code, err) == (0, "")
-    assert "12 evaluations, seed 0, into train-uniform-seed0/" in out
+    assert "12 evaluations, seed 0, output in train-uniform-seed0/" in out
     calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
     best = min((call for call in calls if call[1] != "3"), key=lambda call: float(call[0]))
     found = json.loads((tmp_path / "train-uniform-seed0" / "result.json").read_text())
@@ -108,7 +108,7 @@ def test_a_function_of_an_array_takes_bounds_and_a_dimension(capsys, tmp_path):
     folder = tmp_path / "mine-vector-uniform-seed0"
     best = json.loads((folder / "result.json").read_text())["best"]
     assert best["value"] == sum(x**2 for x in best["point"])
-    assert (folder / "tree.png").exists()
+    assert (folder / "best.png").exists()
 
 
 @pytest.mark.parametrize("more", [[], ["--constraint", "lr <= 0.05"]])
@@ -120,7 +120,7 @@ def test_the_same_command_goes_on_after_ctrl_c_in_the_first_evaluation(capsys, t
     )
     argv = ["run", "slow.py:f", *PARAMS, "--objective", "value", *more, "--budget", "6", *QUICK, "--out"]
     code, out, _ = said(capsys, *argv, "here")
-    assert code == 130 and "the same command goes on from here" in out
+    assert code == 130 and "the same command resumes this run" in out
     assert Journal.read("here/journal.db").n == 0
     assert said(capsys, "show", "here")[0] == 0  # nothing evaluated, and shown
     assert said(capsys, *argv, "here")[0] == said(capsys, *argv, "there")[0] == 0
@@ -175,7 +175,7 @@ def _read(fd):
         (["--command", "echo {x}"], "expected its parameters, got none: add --param"),
         (["--command", "echo {y}", "--param", "x=0:1"], "got {y}"),
         (["--command", "./tarin {x}", "--param", "x=0:1"], "a program that can be run, got './tarin'"),
-        (["--command", "echo {x}", "--param", "x=0:1", "--shift", "3"], "--shift: expected only with the objectives"),
+        (["--command", "echo {x}", "--param", "x=0:1", "--shift", "3"], "unrecognized arguments: --shift (see"),
         (["--command", "echo {x}", "--space=0:1", "--dim", "3"], "a Space with names"),
         (["--command", "echo {x}", "--param", "x=0:1", "--timeout", "-1"], "above 0"),
         (["--command", "echo {x:999999999999}", "--param", "x=0:1"], "at most 999 characters"),
@@ -186,7 +186,7 @@ def _read(fd):
         (["mine.py:f"], "a space of points for f"),
         (["mine.py:g", "--param", "x=0:1"], "expected a function of"),
         (["mine.py:f", "--param", "x=0:1", "--report", "3"], "--report: expected only with --command"),
-        (["mine.py:f", "--param", "x=0:1", "--noise", "3"], "--noise: expected only with the objectives"),
+        (["mine.py:f", "--param", "x=0:1", "--noise", "3"], "unrecognized arguments: --noise 3 (see"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_no_file(capsys, tmp_path, argv, message):

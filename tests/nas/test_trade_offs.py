@@ -78,8 +78,11 @@ def test_a_cost_that_the_table_lacks_is_refused(make):
 
 
 def test_the_command_for_one_value_does_not_take_them(tables, capsys):
-    assert main(["nas", "--space", "nasbench201-cost", "--table", str(tables)]) == 2
-    assert "nasbench201" in capsys.readouterr().err
+    assert main(["nas", "--space", "nasbench201-cost"]) == 2
+    assert "--space: expected one of digits4096, " in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["nas", "--space", "nasbench201-cost", "--table", str(tables)])
+    assert "--table " in (err := capsys.readouterr().err) and "(no space is called 'nasbench201-cost';" in err
 
 
 def test_the_published_table_has_a_front_from_small_to_accurate():

@@ -1,11 +1,16 @@
+import re
 import subprocess
 import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from lamcts import objectives
 from lamcts.errors import MissingExtra
-from lamcts.objectives import base
+from lamcts.objectives import base, discovery, settings
 
 
 def test_an_unknown_name_brings_the_nearest():
@@ -46,6 +51,78 @@ def test_a_missing_package_names_the_extra(monkeypatch):
     assert objectives.entry("far").missing
     with pytest.raises(MissingExtra, match=r"pip install 'lamcts\[far\]'"):
         objectives.make("far")
+
+
+@pytest.mark.parametrize("name", ["ackley", "gym:Pendulum-v1", "g7", "swimmer", "nasbench201"])
+def test_one_objective_is_found_without_importing_the_others(name):
+    code = (
+        f"import sys, lamcts.objectives as o; o.entry({name!r});"
+        "print(*[m for m in sys.modules if m.endswith(('penicillin', 'rover', 'tradeoffs', 'memory.objective'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("\n", "")
+
+
+def test_the_package_is_searched_once_and_only_when_a_name_is_looked_up():
+    code = "import sys, lamcts; print('lamcts.objectives.discovery' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+    assert discovery.catalogue() is discovery.catalogue()
+
+
+def test_every_module_that_registers_is_found():
+    root = Path(base.__file__).parents[1]
+    texts = {path: path.read_text() for path in root.rglob("*.py")}
+    registering = {path for path, text in texts.items() if re.search(r"@(register|family)\(", text)}
+    ours = {path for path in registering if "objectives.base import" in texts[path]}
+    found = {root.parent / f"{module.replace('.', '/')}.py" for module in discovery.catalogue().modules}
+    assert ours == found and len(ours) > 20
+
+
+def test_objectives_are_found_in_a_zipped_package(tmp_path):
+    root = Path(base.__file__).parents[1]
+    with zipfile.ZipFile(tmp_path / "lamcts.zip", "w") as file:
+        for path in root.rglob("*.py"):
+            file.write(path, path.relative_to(root.parent))
+    code = "import lamcts, lamcts.objectives as o; print('.zip' in lamcts.__file__, o.make('levy', dim=2).space.dim)"
+    env = {"PYTHONPATH": str(tmp_path / "lamcts.zip"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, cwd=tmp_path)
+    assert done.stdout == "True 2\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("Pendulum-v1", ["'gym:Pendulum-v1'"]),
+        ("Hopper-v5", ["'hopper-v5'", "'gym:Hopper-v5'"]),
+        ("akley", ["'ackley'"]),
+    ],
+)
+def test_the_nearest_names_are_suggested_those_of_families_too(name, near):
+    with pytest.raises(ValueError, match="did you mean") as error:
+        objectives.make(name)
+    assert all(one in str(error.value) for one in near)
+
+
+def mine(a, b: int | None = None, *, c: Sequence[float] = (1.0,), d: Literal["x", "y"] = "x", e=True):
+    """A builder.
+
+    Parameters
+    ----------
+    a, b : int
+        Number of parts (None); and more.
+    """
+
+
+def test_settings_are_read_from_signature_and_docstring():
+    found = settings.settings_of(mine, lambda name: None)
+    assert [(one.kinds, one.required) for one in found.values()] == [
+        ((int, float, str), True),
+        ((int,), False),
+        ((Sequence[float],), False),
+        (("x", "y"), False),
+        ((bool,), False),
+    ]
+    assert [one.text for one in found.values()] == ["Number of parts", "Number of parts", "", "", ""]
 
 
 def test_looking_up_names_loads_nothing_heavy():

@@ -14,6 +14,7 @@ from stroll import Stroll
 from lamcts.spaces.box import Box
 from lamcts.study import minimize, progress
 from lamcts.study.progress import clock, make, pace
+from lamcts.study.result import Evaluation
 
 OPTIONS: dict[str, Any] = {"budget": 40, "seed": 0, "sampler": Stroll(), "tree": None}
 BOX = Box(-1, 1, dim=2)
@@ -65,6 +66,31 @@ def test_a_file_gets_lines_ten_seconds_apart_and_later_a_minute(
     lines = log.getvalue().splitlines()
     assert [int(re.match(r"(\d+)/40  best ", line).group(1)) for line in lines] == shown
     assert re.search(r", \d+ failed", lines[-1])
+
+
+def test_the_forecast_does_not_count_the_first_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(1.0)
+    monkeypatch.setattr(progress, "time", clock)
+
+    def f(point: Any) -> Any:
+        if clock.now == 0:
+            clock.now += 500.0  # imports, compilation
+        return clock.f(point)
+
+    minimize(f, BOX, progress=(log := Terminal()), **OPTIONS)
+    lines = log.getvalue().split("\r")[1:]
+    assert "1/40  best" in lines[0] and "left" not in lines[0]  # the first one alone gives no forecast
+    assert lines[1].rstrip().endswith("1/s  0:38 left") and "500" not in log.getvalue()
+
+
+def test_evaluations_that_end_together_do_not_make_the_forecast_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(0.0)
+    monkeypatch.setattr(progress, "time", clock)
+    shown = progress.Lines(io.StringIO(), 40, 0, False)
+    clock.now = 62.0
+    for count in range(1, 5):  # of four workers, a minute each
+        shown.note(Evaluation(count - 1, 0.0, 1.0, 60.0, None, 1.0, count))
+    assert shown.text() == "4/40  best 1  20 s each  12:00 left"
 
 
 @pytest.mark.parametrize(("wanted", "shown"), [(None, False), (False, False), (True, True)])

@@ -209,7 +209,7 @@ def test_constraints_are_kept_beside_pruning() -> None:
     ("f", "options", "says"),
     [
         (sphere, {"pruner": "median"}, r"pruner: expected a function that reports on its way"),
-        (descent, {"pruner": "medium"}, r"pruner: expected 'median', 'halving', 'hyperband'"),
+        (descent, {"pruner": "medium"}, r"pruner: expected 'extrapolation', 'halving', 'hyperband', 'median'"),
         (descent, {"pruner": "median", "objectives": 2}, r"pruner: expected none with the objectives f1, f2"),
         (descent, {"pruner": "median", "vectorized": True}, r"pruner: expected none with vectorized"),
         (descent, {"vectorized": True}, r"vectorized: expected a function without a parameter trial"),

@@ -1,1 +1,1 @@
-"""Problems with one objective and constraints, whose best feasible value is known."""
+"""Problems with constraints and a known best feasible value."""

@@ -1,9 +1,9 @@
 """Four designs of machine parts: a speed reducer, a pressure vessel, a spring, a truss.
 
 Formulas after Coello Coello and Mezura-Montes 2002 and Golinski 1970, quantities in the sources' own units. Best values
-are recomputed in the tests, by descents from many points. Each builder takes
+are recomputed in the tests, by descents from many points. All have this setting:
 
-permute: a seed by which the parameters are put in another order (None: as they are).
+permute: seed of a permutation of the parameters (None: no permutation).
 """
 
 from functools import partial
@@ -16,7 +16,7 @@ from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
 BUDGET = 100  # evaluations of a first run: these are small and smooth (untuned)
-LEAST = 1e-12  # stands for a divisor of 0, which is far from where anything holds
+LEAST = 1e-12  # replaces a divisor of 0, which is far from where anything holds
 THICKNESS = 0.0625  # inches: in steps of which sheets of steel are made
 
 

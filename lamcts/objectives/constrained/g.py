@@ -1,8 +1,8 @@
 """The G problems by name: fifteen of the twenty-four of CEC 2006 (`g_formulas.py`); G2 is `keane`.
 
-An equality holds within 1e-4, as there: the best value is the best within that tolerance. Each builder takes
+An equality holds within 1e-4, as there: the best value is the best within that tolerance. All have this setting:
 
-permute: a seed by which the parameters are put in another order (None: as they are).
+permute: seed of a permutation of the parameters (None: no permutation).
 """
 
 from functools import partial

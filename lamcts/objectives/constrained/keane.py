@@ -7,7 +7,7 @@ from lamcts.objectives.problem import Problem
 from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
-LEAST = 1e-12  # stands for a divisor of 0, at the origin, which is far from product >= 0.75
+LEAST = 1e-12  # replaces a divisor of 0, at the origin, which is far from product >= 0.75
 # Best known, by dim: descents (SLSQP) from some 1,000 places, half of them changes of the best.
 # 10 and 20 agree with the literature; for 30 it has -0.8180562 (BoTorch), this is -0.8218844.
 BEST: dict[int, tuple[float, ...]] = {
@@ -37,7 +37,7 @@ def keane(dim: int = 30, permute: int | None = None) -> Problem:
     """Keane's bump on [0, 10]^dim within product >= 0.75 and sum <= 7.5 dim.
 
     dim: how many parameters (30); the best value is known for 10, 20 and 30.
-    permute: a seed by which the parameters are put in another order (None: as they are).
+    permute: seed of a permutation of the parameters (None: no permutation).
     """
     if dim < 2:
         raise ValueError(f"expected dim of at least 2 for keane, got {dim}")

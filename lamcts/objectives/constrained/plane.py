@@ -1,8 +1,8 @@
 """Four problems of two parameters, to look at: feasible sets of odd forms, or in several pieces.
 
-Each builder takes
+All have this setting:
 
-permute: a seed by which the parameters are put in another order (None: as they are).
+permute: seed of a permutation of the parameters (None: no permutation).
 """
 
 import numpy as np

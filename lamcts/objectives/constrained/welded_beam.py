@@ -19,7 +19,7 @@ YOUNG, SHEAR = 30e6, 12e6  # moduli of steel, pounds per square inch
 def welded_beam(permute: int | None = None) -> Problem:
     """The least cost of a beam that does not shear, bend, buckle or sag too much.
 
-    permute: a seed by which the parameters are put in another order (None: as they are).
+    permute: seed of a permutation of the parameters (None: no permutation).
     """
     strength = ("shear <= 13600", "bending <= 30000", "deflection <= 0.25", "buckling >= 6000")
     return Problem(

@@ -1,4 +1,4 @@
-"""Things to be controlled: gaits, any environment of gymnasium, a lander, pushing hands, a rover."""
+"""Control problems: gaits, any environment of gymnasium, a lander, pushing hands, a rover."""
 
 from lamcts.objectives.control.environment import Gym, gym
 

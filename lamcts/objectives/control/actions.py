@@ -1,4 +1,4 @@
-"""What an environment may be told to do, and how the numbers that a policy gives become one of these."""
+"""Action spaces of environments, and how the outputs of a policy become an action."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Any environment of gymnasium by its name: the weights of a policy, scored by the mean return of its episodes."""
+"""Policies for any environment of gymnasium, scored by the mean return of their episodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from lamcts.objectives.base import Entry, family
 from lamcts.objectives.control import episodes
 from lamcts.objectives.control.actions import Actions, actions_of
 from lamcts.objectives.control.episodes import Episode
-from lamcts.objectives.control.mujoco.statistics import moments_of
+from lamcts.objectives.control.mujoco.statistics import MomentsLike, moments_of
 from lamcts.objectives.control.network import Form, Network, network_of
 from lamcts.objectives.control.policy import Moments
 from lamcts.objectives.control.returns import MeanReturn, checked_seeds, positive
@@ -29,15 +29,15 @@ class Gym(MeanReturn):
     The policy is linear with a bias, or has hidden layers with tanh; at 0 its last layer gives nothing: the first of
     discrete actions, the middle between bounds. Picklable: every thread and process builds an environment of its own.
 
-    name: what it is called.
-    world: gymnasium's environment, and how it is made.
-    states: numbers that the policy sees.
-    actions: what it may do (see `actions.py`).
+    name: its name.
+    world: gymnasium's environment and the arguments of its constructor.
+    states: number of observed values.
+    actions: the action space (see `actions.py`).
     hidden: sizes of the hidden layers; with none the policy is linear.
     rollouts, seeds, base_seed: as in `Gait`.
-    moments: by which states are standardised (None: by none), as in `Gait`.
-    threshold: the mean return from which gymnasium counts the task as learned (None: it has set none).
-    hidden_seed: of the random weights that hidden layers begin with (0).
+    moments: statistics that standardise the states (None: not standardised), as in `Gait`.
+    threshold: mean return from which gymnasium counts the task as solved (None: not defined).
+    hidden_seed: seed of the random weights of the hidden layers at the start (0).
     """
 
     name: str
@@ -54,7 +54,7 @@ class Gym(MeanReturn):
 
     @property
     def form(self) -> Form:
-        """How the numbers of a point are laid out."""
+        """The layout of a point."""
         return Form(self.states, self.hidden, self.actions.outputs, self.hidden_seed)
 
     @property
@@ -72,14 +72,14 @@ class Gym(MeanReturn):
         return network_of(self.form, point, moments, self.actions)
 
     def play(self, policies: Sequence[Network], starts: Sequence[int]) -> list[Episode]:
-        """Return an episode of each policy, started from the seed beside it."""
+        """Return an episode of each policy, started from its seed."""
         return episodes.play(self.world, policies, starts)
 
     def policy(self, point: ArrayLike) -> dict[str, Any]:
-        """Return all that running this policy elsewhere takes, as JSON values.
+        """Return all that is needed to run this policy elsewhere, as JSON values.
 
         Linear: `w` [a, s] and `bias` [a]; else `layers`, each with its own, and tanh between them. The moments and the
-        actions' bounds are folded in. `actions` says what the last numbers become: clipped, or the largest one.
+        actions' bounds are folded in. `actions` is how outputs become an action: clipped, or the index of the largest.
         """
         return {
             "environment": self.env,
@@ -96,11 +96,11 @@ class Gym(MeanReturn):
 def gym(
     env: str,
     *,
-    hidden: Any = 0,
+    hidden: int | Sequence[int] = 0,
     rollouts: int = 3,
     seeds: str = "fresh",
     base_seed: int = 0,
-    moments: Any = None,
+    moments: MomentsLike = None,
     episode_steps: int | None = None,
     options: dict[str, Any] | None = None,
     hidden_seed: int = 0,
@@ -108,14 +108,17 @@ def gym(
     """Return the search for a policy in the gymnasium environment `env`, such as "Pendulum-v1".
 
     States are a Box of numbers, or one of n (seen as n numbers, a single one of them 1); actions are Discrete or a Box
-    of numbers; ValueError says what else was met. MissingExtra without gymnasium, or without what `env` needs.
+    of numbers; other spaces raise ValueError. MissingExtra without gymnasium, or without what `env` needs.
 
     env: gymnasium's name of the environment; "module:name" imports first the module that registers it.
-    hidden: sizes of the hidden layers, 8 or (16, 16) (0: none, the policy is linear).
-    rollouts, seeds, base_seed, hidden_seed: as in `Gym`.
-    moments: by which states are standardised (None: by none), as in `gait`.
-    episode_steps: after how many an episode ends (None: the environment's own cap; steps).
-    options: for the environment's constructor (None).
+    hidden: sizes of the hidden layers, 8 or 16,16 (0: none, the policy is linear).
+    rollouts: episodes whose returns are averaged (3).
+    seeds: start states of the episodes, fresh or fixed ("fresh").
+    base_seed: seed of fixed start states (0).
+    moments: statistics that standardise the states, running or a file of mean and std (None: not standardised).
+    episode_steps: length of an episode at most (None: the environment's own limit; steps).
+    options: arguments of the environment's constructor, a dict (None).
+    hidden_seed: seed of the random weights of the hidden layers at the start (0).
     """
     cap = None if episode_steps is None else positive("episode_steps", episode_steps)
     world = World(env, tuple(sorted((options or {}).items())), cap)
@@ -138,7 +141,10 @@ def gym(
     )
 
 
-@family("gym", "gym:NAME, any environment of gymnasium: weights of a linear policy, or of a small network; maximize")
+LINE = "any environment of gymnasium: weights of a linear policy, or of a small network; maximize"
+
+
+@family("gym", LINE, like=r"[A-Z]\w*-v\d+")
 def _entry(env: str) -> Entry:
     return Entry(f"gym:{env}", f"{env} of gymnasium", partial(gym, env), "gymnasium", "mujoco", BUDGET)
 
@@ -153,7 +159,7 @@ def states_of(space: Any, env: str) -> int:
     return int(space.shape[0])
 
 
-def _sizes(hidden: Any) -> tuple[int, ...]:
+def _sizes(hidden: int | Sequence[int]) -> tuple[int, ...]:
     """Return the sizes of hidden layers."""
     given: list[Any] = list(hidden) if isinstance(hidden, (list, tuple)) else [hidden] if hidden else []
     return tuple(positive("hidden", size) for size in given)

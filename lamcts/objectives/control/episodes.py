@@ -16,7 +16,7 @@ from lamcts.types import Floats
 
 
 class Acting(Protocol):
-    """What can play: it answers the state of an environment with an action that the environment takes."""
+    """A policy that returns an action for the state of an environment."""
 
     def action(self, state: Any) -> Any:
         """Return the action in `state` [s]."""
@@ -51,7 +51,7 @@ class Rollouts:
 
 
 def play(world: World, policies: Sequence[Acting], seeds: Sequence[int]) -> list[Episode]:
-    """Return one episode of each policy, started from the seed beside it."""
+    """Return one episode of each policy, started from its seed."""
     env = world.environment()
     played = []
     for policy, seed in zip(policies, seeds, strict=True):

@@ -1,4 +1,4 @@
-"""A saved policy, filmed: frames of an episode, drawn offscreen, as a strip and as a film that moves."""
+"""Film an episode of a saved policy offscreen: a strip of frames, and a GIF or MP4."""
 
 import os
 import warnings
@@ -33,10 +33,11 @@ GAP, GREY = 4, 138  # pixels between the frames of a strip, and their shade (by 
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """What was filmed: `frames` with the time written on them, `rate` of them a second; and what came of the episode.
+    """A film of an episode: `frames` with the time written on them, `rate` of them a second.
 
-    steps, total: how far it was filmed, and its return up to there. ended: whether it ended before its cap.
-    distance: in metres along x (None: the environment tells no place).
+    steps, total: number of filmed steps, and the return up to there. most_steps: most steps to film.
+    ended: whether the episode ended before its cap.
+    distance: in metres along x (None: the environment has no position).
     """
 
     frames: Pictures
@@ -45,6 +46,7 @@ class Film:
     total: float
     ended: bool
     distance: float | None
+    most_steps: int
 
     def strip(self, frames: int = 6) -> Pictures:
         """Return `frames` of them, evenly over the time filmed, side by side as one picture [height, width, 3]."""
@@ -98,15 +100,16 @@ def film(policy: dict[str, Any], *, seconds: float = 5.0, size: int = 320, seed:
         env = _drawn(stack, env_name, options, size)
         acting, start = _lander(policy) if network is None else (_fitting(network, env, env_name).action, ExitStack)
         every, step_seconds = _pace(env)
-        shots = list(_played(env, acting, start, seed, round(seconds / step_seconds), every))
+        most = max(round(seconds / step_seconds), 1)
+        shots = list(_played(env, acting, start, seed, most, every))
         frames = np.stack([_labelled(_sized(frame, size), text) for frame, text in _texts(shots, step_seconds)])
     last = shots[-1]
-    return Film(frames, 1 / (every * step_seconds), last.steps, last.total, last.ended, last.distance)
+    return Film(frames, 1 / (every * step_seconds), last.steps, last.total, last.ended, last.distance, most)
 
 
 @dataclass(frozen=True, eq=False)
 class _Shot:
-    """A frame, and what there is to say by then."""
+    """A frame, with steps, return and distance up to it."""
 
     frame: Pictures
     steps: int
@@ -121,7 +124,7 @@ def _played(env: Any, policy: Any, start: Any, seed: int, most: int, every: int)
         state, _ = env.reset(seed=seed)
     total, origin, distance = 0.0, None, None
     yield _Shot(env.render(), 0, 0.0, False, None)
-    for step in range(1, max(most, 1) + 1):
+    for step in range(1, most + 1):
         state, reward, ended, late, info = env.step(policy(state))
         total += float(reward)
         if "x_position" in info and "x_velocity" in info:

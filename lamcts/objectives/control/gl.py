@@ -1,4 +1,4 @@
-"""Which OpenGL can draw here without a screen: asked in a process of its own, since a driver may take it down."""
+"""Find an OpenGL that renders offscreen, in a subprocess, since a driver may crash."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ NAME = "MUJOCO_GL"  # the variable by which MuJoCo and gymnasium choose
 
 
 class NoOpenGL(LamctsError):
-    """Nothing here draws MuJoCo's bodies; the message says what would."""
+    """No OpenGL for MuJoCo was found; the message names packages that provide it."""
 
 
 @contextmanager

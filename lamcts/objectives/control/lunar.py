@@ -47,11 +47,11 @@ class Lander:
     A terrain is an environment's seed: it names the ground, the push, and how the engines scatter. Picklable: every
     thread and process builds an environment of its own. The paper is Eriksson et al. 2019 (TuRBO).
 
-    rollouts: whose returns are averaged (10; episodes); untuned; paper: 50 terrains.
-    seeds: which terrains ("fixed"; or "fresh"): `base_seed`, `base_seed` + 1, ... in every call, without any noise, or
-        those that the seed of each call draws; paper: fixed.
-    base_seed: the first of the fixed terrains (0).
-    initial_random: strength of the random push at the start (1500.0; gymnasium's unit, whose own is 1000); paper: the
+    rollouts: episodes whose returns are averaged (10); untuned; paper: 50 terrains.
+    seeds: terrains, fixed or fresh ("fixed"): `base_seed`, `base_seed` + 1, ... in every call, without noise, or those
+        that the seed of each call draws; paper: fixed.
+    base_seed: seed of the first fixed terrain (0).
+    initial_random: strength of the random push at the start (1500.0; gymnasium's unit, default there 1000); paper: the
         same.
     """
 

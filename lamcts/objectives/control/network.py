@@ -57,7 +57,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Form:
-    """How many states, hidden numbers and outputs, and the seed of what the hidden layers begin with."""
+    """Sizes of a network: states, hidden layers and outputs, and the seed of its hidden layers at the start."""
 
     states: int
     hidden: tuple[int, ...]
@@ -72,15 +72,15 @@ class Form:
 
     @property
     def dim(self) -> int:
-        """How many numbers a point has: a bias stands beside each row of weights."""
+        """The number of coordinates of a point: each row of weights has a bias."""
         return sum(out * (inputs + 1) for out, inputs in self.sizes)
 
     def layers(self, point: ArrayLike) -> Layers:
         """Return the layers of a `point` [dim]: what hidden ones begin with, and the point on top.
 
         At zero the last layer gives nothing, whatever the others do. Were the hidden weights zero there too, no single
-        change of a weight would change the policy: the hidden layer would give nothing, or nobody would read it. So
-        hidden layers begin with random features, which the last layer's weights can use at once.
+        change of a weight would change the policy: the output of the hidden layer would be 0, or unused. So hidden
+        layers start with random features, which the last layer's weights can use at once.
         """
         flat = np.asarray(point, float)
         if flat.shape != (self.dim,):

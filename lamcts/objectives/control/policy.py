@@ -18,7 +18,7 @@ STILL = 1e-7  # standard deviation below which ARS takes an input for constant
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """How many states were seen, their mean [s] and their summed squared deviations from it [s]."""
+    """Number of states, their mean [s] and their summed squared deviations from it [s]."""
 
     count: int
     mean: Floats

@@ -2,7 +2,7 @@
 
 Wang, Gehring, Kohli and Jegelka, "Batched large-scale Bayesian optimization in high-dimensional spaces"
 (EBO), 2018. The world is written after its code, https://github.com/zi-w/Ensemble-Bayesian-Optimization
-(MIT, copyright 2017 Zi Wang; its notice stands in `rover_map.py`): every size, density and friction below is part
+(MIT, copyright 2017 Zi Wang; its notice is in `rover_map.py`): every size, density and friction below is part
 of the definition.
 """
 
@@ -40,11 +40,11 @@ LISTED = 50  # numbers from which on a message tells their shape only
 
 @dataclass(frozen=True)
 class Push:
-    """How much nearer two objects are to their goals in the end, in metres, summed; 0 if no hand meets an object.
+    """The total distance that two objects move towards their goals, in metres; 0 if no hand meets an object.
 
     No value is above `ceiling`, the distance at the start; it is not known whether both goals can be met exactly.
 
-    noise: standard deviation of what is added to each hand's velocity, along x and y (0.0; metres a second); paper:
+    noise: standard deviation of the noise on each hand's velocity, along x and y (0.0; metres a second); paper:
         0.01.
     """
 

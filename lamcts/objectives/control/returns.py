@@ -1,4 +1,4 @@
-"""What all searches for a policy share: the value of a point is the mean return of some episodes."""
+"""Base of policy searches: the value of a point is the mean return of some episodes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from lamcts.rng import Purpose, derive, fresh_seed
 
 
 class MeanReturn:
-    """A frozen dataclass with these fields has these methods; it says which policy a point is, and how one plays."""
+    """Methods of a frozen dataclass with these fields; subclasses define `acting` and `play`."""
 
     world: World
     states: int
@@ -29,11 +29,11 @@ class MeanReturn:
     optimum = None
 
     def acting(self, point: ArrayLike) -> Any:
-        """Return the policy that `point` stands for, under the moments of this objective."""
+        """Return the policy of `point`, under the moments of this objective."""
         raise NotImplementedError
 
     def play(self, policies: Sequence[Any], starts: Sequence[int]) -> list[Episode]:
-        """Return an episode of each policy, started from the seed beside it."""
+        """Return an episode of each policy, started from its seed."""
         raise NotImplementedError
 
     @property
@@ -45,21 +45,21 @@ class MeanReturn:
         return self.evaluate(point, seed=self._seed(seed)).mean
 
     def values(self, points: Sequence[ArrayLike], seeds: Sequence[int]) -> list[float]:
-        """Return what calls at each point with the seed beside it return; together that is quicker."""
+        """Return the values of points, each with its seed; faster than a call for each."""
         drawn = [self.base_seed] * len(seeds) if self.seeds == "fixed" else seeds
         return [found.mean for found in self.many(points, drawn)]
 
     def evaluate(self, point: ArrayLike, *, seed: int | None = None, rollouts: int | None = None) -> Rollouts:
-        """Run the episodes that `seed` names (None: new ones), `rollouts` of them if given, and return them one by one.
+        """Run the episodes of `seed` (None: new ones), `rollouts` of them if given, and return their returns.
 
-        The moments of the visited states come back too: whoever wants statistics over many evaluations,
-        as in ARS, merges them and goes on with an objective of those moments.
+        The result has the moments of the visited states too. To use statistics over many evaluations, as in ARS,
+        merge them and evaluate with an objective of those moments.
         """
         (found,) = self.many([point], [fresh_seed() if seed is None else seed], rollouts=rollouts)
         return found
 
     def many(self, points: Sequence[ArrayLike], seeds: Sequence[int], *, rollouts: int | None = None) -> list[Rollouts]:
-        """Return what `evaluate` returns for each point with the seed beside it; together that is quicker."""
+        """Return the result of `evaluate` for each point with its seed; faster than a call for each."""
         k = positive("rollouts", self.rollouts if rollouts is None else rollouts)
         if len(points) != len(seeds):
             raise ValueError(f"expected a seed for each of {len(points)} points, got {len(seeds)} seeds")
@@ -89,7 +89,7 @@ class MeanReturn:
 
     @property
     def memory(self) -> dict[str, Any] | None:
-        """What the first evaluation of a run knows of states, as JSON values; None: states leave no trace."""
+        """The state statistics at the start of a run, as JSON values; None if there are none."""
         return Moments.none(self.states).to_json() if isinstance(self.moments, str) else None
 
     def recalling(self, memory: dict[str, Any]) -> Self:

@@ -35,7 +35,7 @@ class Rover:
 
     No value is above `ceiling`; the best is not known.
 
-    noise: standard deviation of what is added to each coordinate (0.0; sides of the unit square); paper: 1e-4, which
+    noise: standard deviation of the noise on each coordinate (0.0; sides of the unit square); paper: 1e-4, which
         moves values by about 0.02.
     """
 

@@ -1,4 +1,4 @@
-"""Where the obstacles of the rover stand.
+"""Positions of the obstacles of the rover.
 
 Data, not code: the centres of the 113 square obstacles of the "large" rover domain, from
 test_functions/rover_function.py of https://github.com/zi-w/Ensemble-Bayesian-Optimization (commit 4e6f9ed),

@@ -18,7 +18,8 @@ IDLE = 0.85  # share of a return from which on it is the bonus for being alive a
 class Watch(NamedTuple):
     """One episode: its return, its control steps, whether it ended before its cap.
 
-    distance: along x (None: the environment tells no place; metres). alive: what of the return was for being alive.
+    distance: along x (None: the environment has no position; metres).
+    alive: the part of the return that is the bonus for being alive.
     """
 
     total: float
@@ -30,7 +31,7 @@ class Watch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """Some episodes of one policy: [k] each, as in `Watch`; `distance` is None where no place is told."""
+    """Some episodes of one policy: [k] each, as in `Watch`; `distance` is None without positions."""
 
     returns: NDArray[np.float64]
     steps: NDArray[np.int64]
@@ -51,18 +52,18 @@ class Watched:
 
     @property
     def alive_share(self) -> float | None:
-        """How much of the whole return was for being alive; None where there is no such bonus, or nothing gained."""
+        """The share of the return that is the bonus for being alive; None without such a bonus or a positive return."""
         whole = float(self.returns.sum())
         return float(self.alive.sum()) / whole if whole > 0 and self.alive.any() else None
 
     @property
     def idle(self) -> bool:
-        """Whether the return comes without motion: nearly all of it is for being alive."""
+        """Whether the return comes without motion: nearly all of it is the bonus for being alive."""
         return self.alive_share is not None and self.alive_share >= IDLE
 
 
 def watch(world: World, policies: Sequence[Acting], seeds: Sequence[int]) -> list[Watch]:
-    """Return one episode of each policy, started from the seed beside it."""
+    """Return one episode of each policy, started from its seed."""
     return [_watched(world.environment(), policy, seed) for policy, seed in zip(policies, seeds, strict=True)]
 
 

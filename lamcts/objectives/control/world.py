@@ -24,7 +24,7 @@ _mine = threading.local()  # environments hold the physics' state: no two thread
 
 @dataclass(frozen=True)
 class World:
-    """Which environment: gymnasium's name, what its constructor is given, and a cap on an episode's control steps.
+    """An environment: gymnasium's name, the arguments of its constructor, and the most control steps of an episode.
 
     A name "module:name" imports the module first, for those who register environments of their own.
     """
@@ -47,7 +47,7 @@ class World:
     def make(self) -> Any:
         """Return a new environment, whose states are a row of numbers wherever they can be laid out as one.
 
-        ValueError says what is wrong with the name or the options; MissingExtra names a package that is not installed.
+        ValueError for a wrong name or wrong options; MissingExtra for a package that is not installed.
         """
         gymnasium = imported()
         settings = dict(self.options)
@@ -77,7 +77,7 @@ def imported() -> Any:
 
 
 def entry_point(name: str) -> str:
-    """Return where the class of an environment stands, such as gymnasium.envs.mujoco.hopper_v5:HopperEnv."""
+    """Return the entry point of an environment, such as gymnasium.envs.mujoco.hopper_v5:HopperEnv."""
     return str(_spec(name).entry_point)
 
 
@@ -110,7 +110,7 @@ def _import(module: str) -> None:
 
 
 def _prepare(where: str) -> None:
-    """Import the physics of an environment by where its class stands, without a word."""
+    """Import the physics of an environment, without its output."""
     if where.startswith("gymnasium.envs.box2d"):
         box2d()
     if where.startswith("gymnasium.envs.mujoco"):

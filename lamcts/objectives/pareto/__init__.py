@@ -1,1 +1,1 @@
-"""Problems with several objectives: fronts that are known, and designs from engineering."""
+"""Problems with several objectives: known fronts, and designs from engineering."""

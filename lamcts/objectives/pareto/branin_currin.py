@@ -1,8 +1,8 @@
 """Branin's function against Currin's: two parameters, two objectives, with and without a disc that all must lie in.
 
-Belakaria, Deshwal and Doppa 2019; the disc is of Gelbart, Snoek and Adams 2014. Each builder takes
+Belakaria, Deshwal and Doppa 2019; the disc is of Gelbart, Snoek and Adams 2014. All have this setting:
 
-permute: a seed by which the parameters are put in another order (None: as they are).
+permute: seed of a permutation of the parameters (None: no permutation).
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Designs with several objectives: a welded beam, and two of cars in a crash, by fitted formulas.
 
-Each builder takes
+All have this setting:
 
-permute: a seed by which the parameters are put in another order (None: as they are).
+permute: seed of a permutation of the parameters (None: no permutation).
 """
 
 from functools import partial
@@ -95,7 +95,7 @@ BORNE = {
 def car_side_impact(constrained: bool = False, permute: int | None = None) -> Problem:
     """Seven thicknesses of a car's side, and ten loads that a passenger bears.
 
-    constrained: whether each load is a constraint (False: what exceeds the limits is summed, as a fourth objective);
+    constrained: whether each load is a constraint (False: the sum of the excess loads is a fourth objective);
         False is RE41 of Tanabe and Ishibuchi 2020, True is Jain and Deb 2014.
     """
     names = ("weight", "pubis", "velocity", *(() if constrained else ("excess",)))

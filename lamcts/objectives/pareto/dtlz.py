@@ -1,23 +1,22 @@
 """DTLZ1, DTLZ2 and DTLZ7 (Deb, Thiele, Laumanns and Zitzler 2005) and C2-DTLZ2, for any number of objectives.
 
-The first parameters say where on the front a point lies, the others how far it is from it. Each builder takes
+The first parameters say where on the front a point lies, the others how far it is from it. All have these settings:
 
-dim: how many parameters (12), at least as many as objectives; paper: 12 for DTLZ2 with three objectives.
-objective_count: how many objectives (2); paper: 3 and more.
-shift: where the parameters of distance have to be (None: in the centre of the box, in DTLZ7 at its edge 0): a seed
-    draws places in [0.2, 0.8], a vector [dim - objective_count + 1] is taken as it is; paper: none, which flatters.
+dim: number of parameters, at least the number of objectives (12); paper: 12 for DTLZ2 with three objectives.
+objective_count: number of objectives (2); paper: 3 and more.
+shift: value of the distance parameters on the front, a seed or a vector [dim - objective_count + 1] (None: the centre
+    of the box, in DTLZ7 its edge 0). A seed draws values in [0.2, 0.8]; paper: none.
 """
 
 from collections.abc import Callable
 from functools import partial
 from math import factorial, gamma, pi
-from typing import Any
 
 import numpy as np
 
 from lamcts.objectives.base import register
 from lamcts.objectives.identity import digest
-from lamcts.objectives.problem import Problem, moved
+from lamcts.objectives.problem import Places, Problem, moved
 from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
@@ -29,7 +28,7 @@ Front = Callable[[Floats, Floats], Floats]  # of positions [n, m - 1] and distan
 
 
 @register("dtlz1", "two or more objectives, a flat front behind 11^k others")
-def dtlz1(dim: int = DIM, objective_count: int = 2, shift: Any = None) -> Problem:
+def dtlz1(dim: int = DIM, objective_count: int = 2, shift: Places = None) -> Problem:
     """The front is where the objectives sum to 1/2."""
     # all but the corner below the front, a simplex; the reference as in BoTorch
     return _dtlz(
@@ -38,13 +37,13 @@ def dtlz1(dim: int = DIM, objective_count: int = 2, shift: Any = None) -> Proble
 
 
 @register("dtlz2", "two or more objectives, the front a piece of a sphere; hypervolume at most 0.4246 for two")
-def dtlz2(dim: int = DIM, objective_count: int = 2, shift: Any = None) -> Problem:
+def dtlz2(dim: int = DIM, objective_count: int = 2, shift: Places = None) -> Problem:
     """The front is where the squares of the objectives sum to 1."""
     return _dtlz("dtlz2", _round, dim, objective_count, shift, 0.5, 1.1, _ball(objective_count))
 
 
 @register("dtlz7", "two or more objectives, a front in 2^(objectives - 1) pieces; hypervolume at most 189.431 for two")
-def dtlz7(dim: int = DIM, objective_count: int = 2, shift: Any = None) -> Problem:
+def dtlz7(dim: int = DIM, objective_count: int = 2, shift: Places = None) -> Problem:
     """All objectives but the last are parameters; the last falls in waves as they grow."""
     # for two objectives by the integral, which a test does again
     lost = 15.0**2 - 189.4307735 if objective_count == 2 else None
@@ -54,7 +53,7 @@ def dtlz7(dim: int = DIM, objective_count: int = 2, shift: Any = None) -> Proble
 @register(
     "c2-dtlz2", "DTLZ2, feasible near the corners and the middle of its front; hypervolume at most 0.40006 for two"
 )
-def c2_dtlz2(dim: int = DIM, objective_count: int = 2, shift: Any = None) -> Problem:
+def c2_dtlz2(dim: int = DIM, objective_count: int = 2, shift: Places = None) -> Problem:
     """DTLZ2 within balls round the ends and the middle of the front (Jain and Deb 2014).
 
     The radii are 0.2 sqrt(m - 1) for the ends and 0.2 sqrt(m) for the middle, for m objectives: as in BoTorch, with
@@ -74,7 +73,7 @@ def c2_dtlz2(dim: int = DIM, objective_count: int = 2, shift: Any = None) -> Pro
 
 
 def _dtlz(
-    name: str, front: Front, dim: int, m: int, shift: Any, usual: float, reference: float, lost: float | None
+    name: str, front: Front, dim: int, m: int, shift: Places, usual: float, reference: float, lost: float | None
 ) -> Problem:
     """Return a problem; `lost` is the part of the reference's cube that no point dominates (None: unknown)."""
     if m < 2 or dim < m:

@@ -1,4 +1,4 @@
-"""A fermenter of penicillin, hour by hour: how much it yields, what it gives off, and how long it takes.
+"""The penicillin fermenter: yield, CO2 and duration of a run.
 
 Liang and Lai 2021, after Birol, Undey and Cinar 2002; as BoTorch has it: Euler's steps of an hour, at most 2,500,
 until the tank is full, the sugar is used up, or no more penicillin comes.
@@ -34,7 +34,7 @@ VAPOUR, COLD, BOILING = 2.5e-4, 273.0, 373.0  # share that evaporates, and betwe
 def penicillin(permute: int | None = None) -> Problem:
     """Volume, biomass, temperature, sugar, feed, sugar in the feed, pH at the start: the run of a fermenter.
 
-    permute: a seed by which the parameters are put in another order (None: as they are).
+    permute: seed of a permutation of the parameters (None: no permutation).
     """
     return Problem(
         "penicillin",
@@ -48,7 +48,7 @@ def penicillin(permute: int | None = None) -> Problem:
 
 @dataclass
 class _Tank:
-    """What is in each of n tanks, [n]: litres, and grams a litre (of CO2 the sum)."""
+    """The contents of n tanks, [n]: litres, and grams a litre (CO2 in total)."""
 
     volume: Floats
     biomass: Floats

@@ -1,8 +1,8 @@
 """Small problems of two objectives with constraints: BNH, SRN, TNK and OSY, as collected by Deb (2001, section 8.3).
 
-Each builder takes
+All have this setting:
 
-permute: a seed by which the parameters are put in another order (None: as they are).
+permute: seed of a permutation of the parameters (None: no permutation).
 """
 
 import numpy as np

@@ -1,21 +1,20 @@
-"""ZDT1, ZDT2 and ZDT3 (Zitzler, Deb and Thiele 2000), with the edge that their fronts lie on moved inside on request.
+"""ZDT1, ZDT2 and ZDT3 (Zitzler, Deb and Thiele 2000), with a front that can be moved from the edge of the box inwards.
 
-Each builder takes
+All have these settings:
 
-dim: how many parameters (30); the paper's.
-shift: where all parameters but the first have to be (None: at 0, an edge of the box): a seed draws places in
-    [0.2, 0.8], a vector [dim - 1] is taken as it is; paper: none, and 0 flatters whoever clips to the box.
+dim: number of parameters (30); the paper's.
+shift: value of all parameters but the first on the front, a seed or a vector [dim - 1] (None: 0, an edge of the box). A
+    seed draws values in [0.2, 0.8]; paper: none, and 0 favours methods that clip to the box.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from lamcts.objectives.base import register
 from lamcts.objectives.identity import digest
-from lamcts.objectives.problem import Problem, moved
+from lamcts.objectives.problem import Places, Problem, moved
 from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
@@ -25,25 +24,25 @@ Front = Callable[[Floats, Floats], Floats]
 
 
 @register("zdt1", "two objectives, a convex front; hypervolume at most 120.667")
-def zdt1(dim: int = DIM, shift: Any = None) -> Problem:
+def zdt1(dim: int = DIM, shift: Places = None) -> Problem:
     """The front is f2 = 1 - sqrt(f1)."""
     return _zdt("zdt1", _convex, 120 + 2 / 3, dim, shift)
 
 
 @register("zdt2", "two objectives, a concave front; hypervolume at most 120.333")
-def zdt2(dim: int = DIM, shift: Any = None) -> Problem:
+def zdt2(dim: int = DIM, shift: Places = None) -> Problem:
     """The front is f2 = 1 - f1^2."""
     return _zdt("zdt2", _concave, 120 + 1 / 3, dim, shift)
 
 
 @register("zdt3", "two objectives, a front in five pieces; hypervolume at most 128.778")
-def zdt3(dim: int = DIM, shift: Any = None) -> Problem:
+def zdt3(dim: int = DIM, shift: Places = None) -> Problem:
     """The front is what is not dominated of f2 = 1 - sqrt(f1) - f1 sin(10 pi f1)."""
     # the integral, which a test does again
     return _zdt("zdt3", _wavy, 128.7781161306908, dim, shift)
 
 
-def _zdt(name: str, front: Front, hypervolume: float, dim: int, shift: Any) -> Problem:
+def _zdt(name: str, front: Front, hypervolume: float, dim: int, shift: Places) -> Problem:
     if dim < 2:
         raise ValueError(f"expected dim of at least 2 for {name}, got {dim}")
     places = moved(shift, 0.0, dim - 1)

@@ -1,1 +1,1 @@
-"""Objectives of the user: a Python function by name, or any program that prints a number."""
+"""Objectives of the user: a Python function by name, or a program that prints a number."""

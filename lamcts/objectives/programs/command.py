@@ -29,34 +29,44 @@ SEED = "seed"
 
 @dataclass(frozen=True, eq=False)
 class Command:
-    """The number that a program prints, or several by name, for parameters of `space` in the places of `template`.
+    """The number, or the numbers by name, that a program prints for the parameters in its arguments.
 
-    template: the program and its arguments, split into words as a shell would, or given as words; there is no shell,
-        so each value stays in its word. Every parameter needs its `{name}`; `{name:.3g}` formats it, `{seed}` is a
-        whole number of each trial's own, for the program's noise, and `{{` `}}` are braces. True is written `true`.
-        The items of an order have commas between. A parameter that is inactive at a point takes its word with it, and
-        an option before: `--momentum {momentum}`.
-        Numbers, and texts of ASCII letters, digits and any of `@%+=:,./-_`, may stand anywhere. Other texts could be
-        commands: they have to be words of their own, `{name}` or `--name={name}`, and arguments of a shell, `sh -c
-        'echo "$1" | wc -c' sh {name}`. They are refused where a shell is known to read them (`sh -c`, `su -c`,
-        `script -c`, `ssh`, `watch`); other programs that hand words to a shell are not noticed.
-    space: a `Space` with names, of numbers, choices, truth values and orders.
-    timeout_seconds: after this long the program is killed, with all that it started (None: never; seconds).
-    maximize: whether higher numbers are better (False).
-    pattern: what is read (None: the last number on the last line of the output that is not empty). A regular expression
-        is looked for in the output instead, and its last match read: its group, or all of it where it has none. Where
-        there are several names, regular expressions by name.
-    report: where its output says how it is doing (None: nowhere): a regular expression with groups called step and
-        value, or two groups, looked for in each line as it comes; where others are ahead, the program is ended (option
-        `pruner` of `minimize`).
-    x0: a point to start from (None).
-    objectives, constraints, reference: as in `Optimizer` (None: one number). The program then prints, as its last line,
-        a JSON object with a number for each objective and for each quantity that is bounded, but for those that
-        patterns find; null for all objectives says that the point was checked and not run.
+    Parameters
+    ----------
+    template : str or sequence of str
+        The program and its arguments, split into words as by a shell. No shell is started, and each value stays in its
+        word. Every parameter needs its `{name}`; `{name:.3g}` formats it, `{seed}` is an integer that differs between
+        trials, and `{{` `}}` are braces. True is written `true`, and the items of a permutation have commas between. A
+        parameter that is inactive at a point is removed with its word and an option before it: `--momentum {momentum}`.
+        Numbers, and texts of ASCII letters, digits and any of `@%+=:,./-_`, may be part of any word. Other texts
+        could be commands of a shell: they must be words of their own, `{name}` or `--name={name}`, and arguments of a
+        shell, `sh -c 'echo "$1" | wc -c' sh {name}`. They are refused where a shell is known to read them (`sh -c`,
+        `su -c`, `script -c`, `ssh`, `watch`); other programs that pass words to a shell are not detected.
+    space : Space
+        A `Space` with names, of numbers, choices, booleans and permutations.
+    timeout_seconds : float or None, default None
+        Time after which the program and its child processes are killed; None: never.
+    maximize : bool, default False
+        Whether higher numbers are better.
+    pattern : str, mapping of str to str or None, default None
+        A regular expression. The value is its last match in the output: its group, or all of it if it has none. With
+        several names, a regular expression for each name. None: the last number on the last line that is not empty.
+    report : str or None, default None
+        A regular expression for intermediate values, with groups called step and value, or two groups. It is matched
+        with each line as it comes, and the option `pruner` of `minimize` may end the program. None: no intermediate
+        values.
+    x0 : dict or None, default None
+        A point to start from.
+    objectives, constraints, reference : default None
+        As in `Optimizer`; None: one number. Otherwise the last line of the output is a JSON object with a number for
+        each objective and each constrained quantity that no pattern finds. Null for all objectives means that the
+        point was checked and not run.
 
-    A time-out, an exit status other than 0, no number, and more output than 64 MiB raise: a failed evaluation. So do
-    regular expressions that take longer on the output than the time-out, at least 1 and at most 10 seconds.
-    Picklable; any number of them run at a time, in processes or in threads.
+    Notes
+    -----
+    A time-out, a non-zero exit status, no number, and more than 64 MiB of output raise: the evaluation fails. So do
+    regular expressions that take longer than the time-out, at least 1 and at most 10 seconds. The objective is
+    picklable; many may run at a time, in processes or in threads.
     """
 
     template: str | Sequence[str]
@@ -86,7 +96,7 @@ class Command:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What is read by name; none where there is one number."""
+        """The names of the values; none if there is one number."""
         if self.objectives is None and self.constraints is None:
             return ()
         goals = Goals.of(self.maximize, self.objectives, self.constraints, self.reference)
@@ -114,9 +124,9 @@ class Command:
         ]
 
     def _said(self, values: Mapping[str, Any]) -> list[str]:
-        """Return the words without those that name a parameter that is not there, and its option's before it.
+        """Return the words without those of inactive parameters and the options before them.
 
-        In what a shell reads as a program, nothing stands in its place.
+        In a text that a shell reads as a program, an inactive parameter is empty.
         """
         said: list[str] = []
         programs = shell.programs(self.words)
@@ -130,7 +140,7 @@ class Command:
 
     @property
     def reports(self) -> bool:
-        """Whether it may report on its way."""
+        """Whether it may report intermediate values."""
         return self.report is not None
 
     def __call__(
@@ -208,7 +218,7 @@ class Command:
 
 
 def _written(value: Any) -> Any:
-    """Return a value as it stands in a word: the items of an order with commas between."""
+    """Return a value as text: the items of a permutation have commas between."""
     if isinstance(value, (tuple, list)):
         return ",".join(str(_written(item)) for item in value)
     return str(value).lower() if isinstance(value, (bool, np.bool_)) else value
@@ -224,7 +234,7 @@ def _obeyed(member: Any, spec: str) -> str | None:
 
 
 def _alone(text: str, parts: Sequence[Any]) -> bool:
-    """Return whether the parameter behind a text is all that its word has, or stands behind an option's `=`."""
+    """Return whether a parameter is all of its word, or follows the `=` of an option."""
     return len(parts) == 1 and (not text or shell.OPTION.fullmatch(text) is not None)
 
 

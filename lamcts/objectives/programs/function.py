@@ -1,4 +1,4 @@
-"""Any Python function as an objective, found by its name: `path/to/file.py:function` or `package.module:function`."""
+"""A Python function as an objective, by its name: `path/to/file.py:function` or `package.module:function`."""
 
 import importlib
 import importlib.util
@@ -20,15 +20,30 @@ GOALS = ("objectives", "constraints", "reference")
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """The function that `target` names. It takes a point of `space`, and `seed=`, `trial=` if it has them.
+    """A Python function that is named by a text, as an objective.
 
-    Only the name travels to another process, which loads the function for itself.
+    Only the name travels to another process, which loads the function itself. The function takes a point of `space`,
+    and `seed=` and `trial=` if it has such parameters.
 
-    target: `path/to/file.py:function` or `package.module:function`.
-    space: the points that it takes.
-    maximize: whether higher values are better (False).
-    x0: a point to start from, or several (None).
-    objectives, constraints, reference: as in `Optimizer` (None: one number).
+    Parameters
+    ----------
+    target : str
+        "path/to/file.py:function" or "package.module:function".
+    space : Space
+        The space of its points.
+    maximize : bool, default False
+        Whether higher values are better.
+    x0 : point, list of points or None, default None
+        Points to start from.
+    objectives, constraints, reference : default None
+        As in `Optimizer`; None: the function returns one number.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> f = lamcts.objectives.Function.of("math:cosh", lamcts.Float(-1, 1))
+    >>> f(0.0)
+    1.0
     """
 
     target: str
@@ -71,7 +86,7 @@ class Function:
 
     @property
     def reports(self) -> bool:
-        """Whether it may report on its way: it has a parameter called `trial`."""
+        """Whether it may report intermediate values: it has a parameter called `trial`."""
         return _takes(load(self.target), "trial")
 
     def __call__(self, point: Any, *, seed: int | None = None, trial: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""What a program printed, as numbers: one, or several by name."""
+"""Read the number, or the numbers by name, that a program printed."""
 
 import json
 import re

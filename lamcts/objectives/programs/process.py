@@ -14,15 +14,15 @@ from typing import IO, Any, NamedTuple
 from lamcts.errors import Pruned
 from lamcts.objectives.programs.watched import Watch
 
-POLL_SECONDS = 0.2  # how often a wait looks whether somebody wants it to end (untuned)
+POLL_SECONDS = 0.2  # between two checks whether a wait should end (untuned)
 GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL, to write a checkpoint or to free a device (untuned)
-KEPT_BYTES = 2**20  # of each stream, from its end: the value stands on its last lines (untuned)
+KEPT_BYTES = 2**20  # of each stream, from its end: the value is on its last lines (untuned)
 MOST_BYTES = 2**26  # that it may write to a stream: a disk is not filled by a loop that prints (untuned)
 LAST_LINES, LAST_CHARACTERS = 3, 400  # of the error stream, in messages (untuned)
 
 
 class Ended(NamedTuple):
-    """How a program ended: its exit status (-n: killed by signal n), and the ends of what it wrote."""
+    """The result of a program: exit status (-n: killed by signal n), and the end of its output."""
 
     status: int
     output: str
@@ -127,7 +127,7 @@ def _signal(process: "subprocess.Popen[bytes]", number: int) -> None:
 def _stops_noticed() -> Iterator[list[int]]:
     """Collect the signals that would end this process and leave its program running; they act when this is left.
 
-    Ctrl-C too: a KeyboardInterrupt while a program is being started would leave nobody who knows of it.
+    Ctrl-C too: a KeyboardInterrupt while a program is being started would leave it running.
     Only where they would have their usual effect, and in the main thread, which alone can ask for them.
     """
     noticed: list[int] = []

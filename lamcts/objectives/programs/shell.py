@@ -1,7 +1,7 @@
-"""Where the words of a command hand a text to a shell, which reads it as a program: nothing is pasted in there.
+"""Find the words of a command that a shell reads as a program: no values are inserted there.
 
-No list of such programs is complete. So a text that a shell could obey has to be a word of its own, or to stand behind
-the `=` of an option. Known programs that hand whole words to a shell do not get it there either.
+No list of such programs is complete. So a text that a shell could obey must be a word of its own, or follow the `=` of
+an option. Known programs that pass whole words to a shell do not get it either.
 """
 
 import re
@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 OPERATORS = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "&>"}
 SHELLS = {"sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"}
-HANDING = {"su", "runuser", "script", "flock"}  # what is behind their -c is for a shell, wherever it stands
+HANDING = {"su", "runuser", "script", "flock"}  # what follows their -c is for a shell, in any position
 JOINING = {"ssh", "watch"}  # all their words are joined, and are for a shell
 ADVICE = "sh -c 'echo \"$1\" | ...' sh {{{}}}"  # the value is an argument, which the shell does not read
 WITH_A_VALUE = {"--rcfile", "--init-file"}  # options of bash whose value is a word of its own
@@ -22,7 +22,7 @@ WITH_COMMANDS = re.compile(r"--(session-)?command=")
 
 
 def is_plain(text: str) -> bool:
-    """Return whether a shell reads a text as it stands, wherever it is pasted in."""
+    """Return whether a shell reads a text literally, wherever it is inserted."""
     return shlex.quote(text) == text
 
 
@@ -45,7 +45,7 @@ def _handed(arguments: Sequence[str]) -> list[str]:
 
 
 def _program(arguments: Sequence[str]) -> str | None:
-    """Return the first argument of a shell that is no option, if -c stands before it, alone or as in -lc."""
+    """Return the first argument of a shell that is no option, if -c precedes it, alone or as in -lc."""
     given, rest = False, iter(arguments)
     for word in rest:
         if word in ("-", "--"):

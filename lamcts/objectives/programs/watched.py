@@ -1,4 +1,4 @@
-"""The output of a program as it comes: lines that say how it is doing are reported, which may end it."""
+"""Report the intermediate values in the output of a running program, which may end it."""
 
 import os
 import re

@@ -1,1 +1,1 @@
-"""Test functions with known optima: shifted, turned, noisy."""
+"""Test functions with known optima: shifted, rotated, noisy."""

@@ -1,4 +1,4 @@
-"""Ten formulas whose minimum is known. Each takes `u` [n, d], the offset from the place of the minimum, and gives [n].
+"""Ten formulas with a known minimum. Each takes `u` [n, d], the offset from the place of the minimum, and gives [n].
 
 Formulas after S. Surjanovic and D. Bingham, Virtual Library of Simulation Experiments. Where the minimum is 0, the
 value at u = 0 is exactly 0: 1 - cos, say, is written as 2 sin^2 of the half angle, which loses no digits there.

@@ -1,4 +1,4 @@
-"""The least of several random bowls: a function of so many funnels, of which one is the deepest.
+"""The minimum of several random bowls: a function with several funnels, one of them the deepest.
 
     f(x) = min over j of depth_j + height_j |A_j (x - c_j)|^(2 p_j) + ripples about c_j
 
@@ -59,7 +59,7 @@ class Funnels:
 
     @property
     def centre(self) -> Floats:
-        """Where the minimum lies, [d]."""
+        """The minimum, [d]."""
         found: Floats = self.centres[0]
         return found
 
@@ -107,13 +107,13 @@ def funnels(
 ) -> Funnels:
     """Several funnels on [-5, 5]^dim, minimum 0 in the deepest; the others end 2 to 20 above it.
 
-    dim: how many parameters (20).
-    funnels: how many (5).
-    rippled: whether ripples as in Rastrigin's function lie on every bowl (False).
-    share: of the volume that lies in the deepest (None: half of its equal share, 0.5 / funnels).
-    shift: where the bowls lie, how deep, wide and steep they are (0; a seed).
-    rotate: how each is turned, another way each (None: not; a seed).
-    noise: added to each value (0.0; standard deviation).
+    dim: number of parameters (20).
+    funnels: number of funnels (5).
+    rippled: whether each funnel has ripples as in Rastrigin's function (False).
+    share: share of the box that lies in the deepest funnel (None: half of its equal share, 0.5 / funnels).
+    shift: seed of the positions, depths, widths and slopes of the funnels (0).
+    rotate: seed of the rotations, one for each funnel (None: no rotation).
+    noise: standard deviation of normal noise on each value (0.0).
     """
     if dim < 2 or funnels < 1:
         raise ValueError(f"expected at least 2 parameters and a funnel, got dim {dim} and {funnels} funnels")

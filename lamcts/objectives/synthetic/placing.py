@@ -1,10 +1,10 @@
-"""A formula placed in its box: the minimum moved, the axes bent and turned about it, noise added.
+"""A formula in a box with a shifted minimum, distorted and rotated axes, and noise.
 
-Whatever is moved, bent or turned, the box stays where it is and the minimum stays inside it: `formula(R (x - centre))`
+The box stays where it is and the minimum stays inside it: `formula(R (x - centre))`
 over the box, with `centre` in the box, and the formula without lower values anywhere on R^d (`formulas.py`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,6 +20,8 @@ from lamcts.types import Floats
 
 SHIFT_SHARE = 1 / 4  # of the range, either way: at least one of the two ways stays inside the box
 REFERENCE_SEED = 12345  # as in earlier measurements on the same functions, so that numbers compare
+Shift = int | str | Sequence[float] | None  # a seed, "reference", or a vector
+Rotate = int | str | None  # a seed, or "reference"
 BENDS = 18  # the stream of `bend`: a seed that shifts and turns as well is to draw other numbers (any number but 0)
 
 
@@ -27,9 +29,9 @@ BENDS = 18  # the stream of `bend`: a seed that shifts and turns as well is to d
 class Synthetic:
     """`formula(R (x - centre))` plus normal noise.
 
-    name: what it is called.
-    space: the box, which stays where it is.
-    formula: what is placed: from offsets u [n, d] to values [n].
+    name: its name.
+    space: the box.
+    formula: from offsets u [n, d] to values [n].
     centre: where the minimum, `optimum`, lies, [d].
     rotation: R, a rotation or reflection [d, d] (None: the axes stay).
     noise: added to each value (0.0; standard deviation, in the formula's unit).
@@ -91,7 +93,7 @@ class Kind:
     least_dim: int = 1
     rippled: bool = False
 
-    def place(self, dim: int, shift: Any, rotate: Any, noise: float, bend: Any = None) -> Synthetic:
+    def place(self, dim: int, shift: Shift, rotate: Rotate, noise: float, bend: int | None = None) -> Synthetic:
         """Return the function. ValueError for a shift by vector that takes the minimum out of the box.
 
         A seed (or "reference") as `shift` draws each displacement uniformly from a quarter of the range either way;
@@ -107,7 +109,7 @@ class Kind:
         formula = partial(self.formula, ripples=bends.ripples) if bends and self.rippled else self.formula
         return Synthetic(self.name, space, formula, centre, _rotation(rotate, dim), noise, bends)
 
-    def _centre(self, space: Box, shift: Any, rng: np.random.Generator | None) -> Floats:
+    def _centre(self, space: Box, shift: Shift, rng: np.random.Generator | None) -> Floats:
         """Return where the minimum lies, [d]; with `rng` and no shift anywhere in the box."""
         if rng is not None and shift is None:
             return rng.uniform(space.low, space.high)
@@ -119,7 +121,7 @@ class Kind:
         return centre
 
 
-def _shift(shift: Any, at: Floats, space: Box) -> Floats:
+def _shift(shift: Shift, at: Floats, space: Box) -> Floats:
     """Return the vector [d] to move the optimum by: from None, "reference", a seed, or the vector itself."""
     dim, width = space.dim, space.high - space.low
     if shift is None:
@@ -144,7 +146,7 @@ def _inside(x: Floats, space: Box) -> Any:
     return (space.low <= x) & (x <= space.high)
 
 
-def _rotation(rotate: Any, dim: int) -> Floats | None:
+def _rotation(rotate: Rotate, dim: int) -> Floats | None:
     """Return a rotation or reflection [d, d] from a seed or "reference", or None."""
     if rotate is None:
         return None

@@ -65,7 +65,7 @@ def test_a_film_ends_with_its_episode():
 
 def test_a_strip_takes_frames_evenly_and_files_can_be_read(tmp_path):
     frames = np.repeat(np.arange(0, 250, 10, np.uint8), 8 * 8 * 3).reshape(25, 8, 8, 3)
-    found = Film(frames, 20.0, 50, 1.0, False, None)
+    found = Film(frames, 20.0, 50, 1.0, False, None, 100)
     strip = found.strip(3)
     assert strip.shape == (8, 3 * 8 + 2 * 4, 3)
     assert [int(strip[0, x, 0]) for x in (0, 12, 24)] == [0, 120, 240]
@@ -83,7 +83,7 @@ def test_a_strip_takes_frames_evenly_and_files_can_be_read(tmp_path):
 @pytest.mark.skipif(not movies(), reason="imageio-ffmpeg is not installed: pip install 'lamcts[film]'")
 def test_a_film_may_be_an_mp4(tmp_path):
     rng = np.random.default_rng(0)
-    Film(rng.integers(0, 255, (5, 33, 35, 3), np.uint8), 20.0, 5, 1.0, False, None).save(tmp_path / "a.mp4")
+    Film(rng.integers(0, 255, (5, 33, 35, 3), np.uint8), 20.0, 5, 1.0, False, None, 100).save(tmp_path / "a.mp4")
     held = (tmp_path / "a.mp4").read_bytes()
     assert held[4:8] == b"ftyp" and len(held) > 1000  # to read it back, imageio leaves pipes open
 

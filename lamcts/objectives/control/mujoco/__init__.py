@@ -1,4 +1,4 @@
-"""Gaits: a linear policy walks (swims, hops) in gymnasium's MuJoCo, and scores the mean return of its episodes."""
+"""Gaits in MuJoCo: the weights of a linear policy, scored by the mean return of its episodes."""
 
 from lamcts.objectives.control.episodes import Rollouts
 from lamcts.objectives.control.mujoco import effort, names  # register the objectives

@@ -27,7 +27,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Body:
-    """What a gymnasium environment makes of positions and velocities.
+    """State, reward and termination of a gymnasium environment from positions and velocities.
 
     `unseen` leading positions are left out of the state. `height`, `angle`: what position 1 and position 2 must
     stay within; None: it cannot fall. `lasting` is the reward of a step, `last` that of the one in which it falls.
@@ -90,7 +90,7 @@ BODIES = {
 
 
 def can_play(world: World) -> bool:
-    """Return whether this route knows the environment and mujoco has the batch."""
+    """Return whether the environment is supported here and mujoco has batched rollouts."""
     return world.env in BODIES and not world.options and _installed()
 
 
@@ -100,7 +100,7 @@ def _installed() -> bool:
 
 
 def play(world: World, policies: Sequence[LinearPolicy], seeds: Sequence[int]) -> list[Episode]:
-    """Return one episode of each policy, started from the seed beside it, at most `TOGETHER` at a time."""
+    """Return one episode of each policy, started from its seed, at most `TOGETHER` at a time."""
     parts = range(0, len(policies), TOGETHER)
     return [one for i in parts for one in _together(world, policies[i : i + TOGETHER], seeds[i : i + TOGETHER])]
 

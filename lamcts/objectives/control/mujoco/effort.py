@@ -63,7 +63,7 @@ class Effort:
         return {"speed": float(speed), "effort": float(effort)}
 
     def _measured(self, policy: LinearPolicy, episode: Episode) -> tuple[float, float]:
-        """Return speed and effort of an episode: the reward is the speed less the cost of what the policy asked for."""
+        """Return speed and effort of an episode: the reward is the speed minus the cost of the requested torques."""
         asked = ((episode.states - policy.mean) * policy.scale) @ policy.w.T  # [steps, a]
         spent = BODIES[self.gait.env].control_cost * np.square(asked).sum()
         given = np.clip(asked, -FULL, FULL)  # the actuators give no more
@@ -77,6 +77,11 @@ class Effort:
 def _add(name: str, env: str, line: str, budget: int) -> None:
     @register(f"{name}-effort", line, package="mujoco", extra="mujoco", budget=budget)
     def build(rollouts: int = 3, seeds: str = "fresh", base_seed: int = 0, episode_steps: int | None = None) -> Effort:
+        """Return the gait with two objectives.
+
+        rollouts, seeds, base_seed: as in `Gait`.
+        episode_steps: as in `gait`.
+        """
         made = gait(env, rollouts=rollouts, seeds=seeds, base_seed=base_seed, episode_steps=episode_steps)
         return Effort(f"{name}-effort", made)
 

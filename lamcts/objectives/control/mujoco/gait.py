@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from lamcts.objectives.control import episodes
 from lamcts.objectives.control.episodes import Episode
 from lamcts.objectives.control.mujoco import batch
-from lamcts.objectives.control.mujoco.statistics import moments_of
+from lamcts.objectives.control.mujoco.statistics import MomentsLike, moments_of
 from lamcts.objectives.control.policy import LinearPolicy, Moments
 from lamcts.objectives.control.returns import MeanReturn, checked_seeds, positive
 from lamcts.objectives.control.world import World
@@ -26,19 +26,19 @@ class Gait(MeanReturn):
     Picklable: every thread and process builds an environment of its own. The paper is the thesis (5.4, 5.6.1), whose
     policies and evaluation are those of ARS (Mania, Guy and Recht 2018).
 
-    name: what it is called.
-    world: gymnasium's environment, and how it is made.
-    states: numbers that the policy sees.
-    actions: numbers that it gives; there are states times actions weights.
-    rollouts: whose returns are averaged (3; episodes); the authors' published code; paper: the text says 10.
-    seeds: where episodes start ("fresh"; or "fixed"): from states drawn by the seed of each call, or from those of
-        `base_seed` every time.
-    base_seed: of fixed start states (0).
-    moments: by which states are standardised (None: by none; or `Moments`). "running" takes all states that earlier
-        evaluations of the run have visited: a study keeps these statistics (`memory`), a call by hand has none yet and
-        leaves states as they are; paper: those that ARS published with its policies, which `gait` knows as "ars".
-    threshold: the mean return from which the task counts as learned (None: nobody has set one); thesis, table 5.2.
-    route: how episodes are stepped ("auto"; or "gymnasium"): "auto" steps them together where that is quicker
+    name: its name.
+    world: gymnasium's environment and the arguments of its constructor.
+    states: number of observed values.
+    actions: number of actions; there are states times actions weights.
+    rollouts: episodes whose returns are averaged (3); the authors' published code; paper: the text says 10.
+    seeds: start states of the episodes, fresh or fixed ("fresh"): drawn by the seed of each call, or those of
+        `base_seed` in every call.
+    base_seed: seed of fixed start states (0).
+    moments: statistics that standardise the states (None: not standardised; or `Moments`). "running" uses all states
+        that earlier evaluations of the run visited: a study keeps these statistics (`memory`), and a call by hand has
+        none; paper: those that ARS published with its policies, "ars" of `gait`.
+    threshold: mean return from which the task counts as solved (None: not defined); thesis, table 5.2.
+    route: how episodes are stepped ("auto"; or "gymnasium"): "auto" steps them together where that is faster
         (benchmarks/steps.py); the numbers are the same, bit for bit.
     """
 
@@ -63,14 +63,14 @@ class Gait(MeanReturn):
         return np.zeros(self.states * self.actions)
 
     def play(self, policies: Sequence[LinearPolicy], starts: Sequence[int]) -> list[Episode]:
-        """Return an episode of each policy, started from the seed beside it, by the route of this gait."""
+        """Return an episode of each policy, started from its seed, by the route of this gait."""
         quick = self.route == "auto" and batch.can_play(self.world)
         return (batch.play if quick else episodes.play)(self.world, policies, starts)
 
     def policy(self, point: ArrayLike) -> dict[str, Any]:
-        """Return all that running this policy elsewhere takes, as JSON values: action = w state + bias.
+        """Return all that is needed to run this policy elsewhere, as JSON values: action = w state + bias.
 
-        `w` [a, s] and `bias` [a] have the moments folded in; those stand beside for whoever goes on with them.
+        `w` [a, s] and `bias` [a] have the moments folded in; the moments are returned too.
         """
         policy = self.acting(point)
         return {
@@ -94,7 +94,7 @@ def gait(
     rollouts: int = 3,
     seeds: str = "fresh",
     base_seed: int = 0,
-    moments: Any = None,
+    moments: MomentsLike = None,
     episode_steps: int | None = None,
     threshold: float | None = None,
     options: dict[str, Any] | None = None,
@@ -105,12 +105,12 @@ def gait(
     MissingExtra without gymnasium's MuJoCo.
 
     env: gymnasium's name of the environment.
-    name: what it is called ("": as the environment).
+    name: its name ("": that of the environment).
     rollouts, seeds, base_seed, threshold, route: as in `Gait`.
-    moments: by which states are standardised (None: by none): "running", "ars", Moments, a pair (mean [s], std [s]), or
-        the path of a file that holds them (see `statistics.py`).
-    episode_steps: after how many an episode ends (None: the environment's own cap; control steps).
-    options: for the environment's constructor (None).
+    moments: statistics that standardise the states, running, ars or a file of mean and std (None: not standardised);
+        also Moments, or a pair (mean [s], std [s]); the file is described in `statistics.py`.
+    episode_steps: length of an episode at most (None: the environment's own limit; control steps).
+    options: arguments of the environment's constructor (None).
     """
     if route not in ROUTES:
         raise ValueError(f"expected route as one of {', '.join(ROUTES)}, got {route!r}")

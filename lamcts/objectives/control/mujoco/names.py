@@ -1,4 +1,4 @@
-"""The gaits by name: the six tasks of the thesis in their sizes, and gymnasium's newest environments (v5).
+"""Gaits by name: the six tasks of the thesis in their sizes, and gymnasium's newest environments (v5).
 
 A plain name is the environment nearest to the thesis's. v5 serves where it has v4's physics and rewards (Swimmer and
 HalfCheetah; Hopper differs by the 1 of its last step). v4 serves elsewhere: Walker2d has other friction in v5, Ant and
@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 from lamcts.objectives.base import register
 from lamcts.objectives.control.mujoco.gait import Gait, gait
+from lamcts.objectives.control.mujoco.statistics import MomentsLike
 
 
 class Task(NamedTuple):
-    """A row: `budget` evaluations make a first run that ends within the hour on one core (untuned)."""
+    """A task; a first run of `budget` evaluations ends within an hour on one core (untuned)."""
 
     name: str
     env: str
@@ -48,9 +49,14 @@ def _add(task: Task) -> None:
         rollouts: int = 3,
         seeds: str = "fresh",
         base_seed: int = 0,
-        moments: Any = None,
+        moments: MomentsLike = None,
         episode_steps: int | None = None,
     ) -> Gait:
+        """Return the gait.
+
+        rollouts, seeds, base_seed: as in `Gait`.
+        moments, episode_steps: as in `gait`.
+        """
         return gait(
             task.env,
             name=task.name,

@@ -6,14 +6,18 @@ published with their trained policies (`ars.json`), those of the thesis's experi
 """
 
 import json
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lamcts.objectives.control.policy import Moments
 
+MomentsLike = str | os.PathLike[str] | Moments | Sequence[ArrayLike] | None  # a name, a file, or (mean, std)
 ARS = Path(__file__).with_name("ars.json")
 
 

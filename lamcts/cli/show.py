@@ -1,101 +1,100 @@
-"""`lamcts list`, `lamcts show` and `lamcts plot`: what there is, and what a run has found."""
+"""`lamcts show`: the contents of a journal."""
 
 import argparse
 import csv
-from importlib.util import find_spec
-from pathlib import Path
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamcts import objectives, samplers
-from lamcts.cli.checked import rows_of
+from lamcts import samplers
+from lamcts.cli.console import SCREEN, evaluation_of, front_text, number, pairs, span, table
+from lamcts.cli.evaluate import score_rows
 from lamcts.cli.evaluations import write_evaluations
+from lamcts.cli.figures import episodes_of, reference_of
 from lamcts.cli.follow import follow
-from lamcts.cli.given import option
-from lamcts.cli.pictures import EFFECTS, Course, effects_of, episodes_of, figure_of, reference_of
-from lamcts.cli.screen import SCREEN, evaluation_of, front_text, number, pairs, say, span, table
+from lamcts.cli.parser import Parser
+from lamcts.cli.results import tree_decided
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.outcomes.standing import CHECKED, FAILED, PRUNED
 from lamcts.study.load import journal_in
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from lamcts.journal.recorded import Recorded
 
-LIBRARIES = {"cma": "cma", "nevergrad": "nevergrad"}  # sampler -> the package it needs and the extra that brings it
-MOST_FAILURES = 8  # messages on the screen (by eye)
-MOST_SHOWN = 24  # coordinates of a point on the screen
+MOST_FAILURES = 8  # messages that are printed (by eye)
+MOST_SHOWN = 24  # coordinates of a point that are printed (by eye)
+PORTFOLIO = {"Auto": "portfolio"}  # class of a sampler without a row of its own in the registry -> its name
 
 
-def list_names(args: argparse.Namespace) -> int:
-    """Write every objective, sampler and search of networks, one line each."""
-    from lamcts.cli.nas import SEARCHES
-
-    say("objectives (lamcts run NAME)")
-    rows = []
-    for name, row in objectives.names().items():
-        takes = " ".join(option(setting) for setting in row.settings if setting != "base_seed")
-        rows.append([name, f"{row.budget} evaluations", takes, row.line + _missing(row.extra if row.missing else None)])
-    rows += [[f"{prefix}:NAME", "", "", line] for prefix, line in objectives.families().items()]
-    table(rows)
-    say()
-    say("samplers (lamcts run ... --sampler NAME)")
-    absent = {name: extra for name, extra in LIBRARIES.items() if find_spec(extra) is None}
-    table([[name, line + _missing(absent.get(name))] for name, line in samplers.names().items()])
-    say()
-    say("searches (lamcts nas ... --search NAME)")
-    table([[name, search.line] for name, search in SEARCHES.items()])
-    if find_spec("matplotlib") is None:
-        say()
-        say(f"figures{_missing('plot')}")
-    return 0
+def add_options(one: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command."""
+    one.add_argument("journal", help="a journal, or the folder of a run")
+    one.add_argument("--front", action="store_true", help="print only the non-dominated evaluations, as a table")
+    one.add_argument("--csv", action="store_true", help="print all evaluations, or the front, as CSV with all digits")
+    line = "print evaluations as they arrive until the run ends; wait for the journal if there is none yet"
+    one.add_argument("--follow", action="store_true", help=line)
 
 
-def _missing(extra: str | None) -> str:
-    return f"  [not installed: pip install 'lamcts[{extra}]']" if extra else ""
-
-
-def show(args: argparse.Namespace) -> int:
-    """Write what a journal holds, or its front alone."""
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
     if args.follow:
         if args.front or args.csv:
-            raise ValueError("--follow: expected neither --front nor --csv beside it: leave them out")
+            raise ValueError("--follow: expected without --front and --csv: leave them out")
         return follow(args.journal)
     record = read(args.journal)
     if args.front:
         return _show_front(record, args.csv)
     if args.csv:
         return write_evaluations(record)
-    about = record.about
-    rows = [["journal", f"{record.path} (lamcts {record.version}, {record.created})"]]
-    if "objective" in about:
-        rows.append(["objective", f"{about['objective']} {_settings(about)}".rstrip()])
-    rows += _sought(record)
-    rows += [
-        [name, _brief(record.fingerprint[name])] for name in ("sampler", "tree", "seed") if name in record.fingerprint
-    ]
-    rows.append(["evaluations", _counts(record)])
-    if record.core is not None and record.fingerprint.get("tree") != "None":
-        rows.append(["the tree", tree_share(record.core.placements)])
-    if (known := np.isfinite(record.seconds)).any():
-        rows.append(["evaluating", span(sum(record.seconds[known].tolist()))])
-    rows += _found(record) + rows_of(record)
-    messages = list(dict.fromkeys(record.failures.values()))
-    rows += [["failure", message] for message in messages[:MOST_FAILURES]]
-    if len(messages) > MOST_FAILURES:
-        rows.append(["failure", f"... and {len(messages) - MOST_FAILURES} others"])
-    table(rows)
+    table([*_about_run(record), *_counts_and_times(record), *_best(record), *score_rows(record), *_failures(record)])
     return 0
 
 
-def _sought(record: "Recorded") -> list[list[str]]:
-    """Return what is sought and bounded."""
+def _about_run(record: "Recorded") -> list[list[str]]:
+    """Return rows on the objective and on how it is searched."""
+    about, known = record.about, record.fingerprint
+    rows = [["journal", f"{record.path} (lamcts {record.version}, {record.created})"]]
+    if "objective" in about:
+        rows.append(["objective", f"{about['objective']} {_settings(about)}".rstrip()])
+    rows += _goals(record)
+    if "sampler" in known:
+        rows.append(["sampler", sampler_text(known["sampler"])])
+    placements = {} if record.core is None else record.core.placements
+    if tree_decided(placements):
+        rows.append(["tree", tree_share(placements)])
+    return rows + ([["seed", str(known["seed"])]] if "seed" in known else [])
+
+
+def sampler_text(recorded: Any) -> str:
+    """Return the name of a sampler and a line about it, from what a journal records of it."""
+    found = re.match(r"[A-Za-z_]\w*", str(recorded.get("name") if isinstance(recorded, dict) else recorded))
+    classes = {cls: name for name, (_, cls, _) in samplers.REGISTRY.items()} | PORTFOLIO
+    name = classes.get(found[0], found[0]) if found else "unknown"
+    line = samplers.names().get(name)
+    return name if line is None else f"{name}: {line}"
+
+
+def _counts_and_times(record: "Recorded") -> list[list[str]]:
+    rows = [["evaluations", _counts(record)]]
+    if (known := np.isfinite(record.seconds)).any():
+        rows.append(["time", f"{span(sum(record.seconds[known].tolist()))} in evaluations"])
+    return rows
+
+
+def _failures(record: "Recorded") -> list[list[str]]:
+    messages = list(dict.fromkeys(record.failures.values()))
+    rows = [["failure", message] for message in messages[:MOST_FAILURES]]
+    return rows + ([["failure", f"... and {len(messages) - MOST_FAILURES} others"]] if messages[MOST_FAILURES:] else [])
+
+
+def _goals(record: "Recorded") -> list[list[str]]:
+    """Return rows on objectives and constraints."""
     goals = record.goals
     if goals.plain:
-        return [["sense", "maximize" if record.maximize else "minimize"]]
+        return [["direction", "maximize" if record.maximize else "minimize"]]
     names = ", ".join(f"{goal.name} ({'max' if goal.maximize else 'min'})" for goal in goals.objectives)
     bounds = ", ".join(map(str, goals.constraints))
     return [["objectives", names]] + ([["constraints", bounds]] if bounds else [])
@@ -115,7 +114,7 @@ def _counts(record: "Recorded") -> str:
     return counts if episodes is None else f"{counts}, {done * episodes} episodes"
 
 
-def _found(record: "Recorded") -> list[list[str]]:
+def _best(record: "Recorded") -> list[list[str]]:
     """Return the best evaluation, or the front and its knee."""
     goals = record.goals
     if record.best is None:
@@ -140,9 +139,9 @@ def _found(record: "Recorded") -> list[list[str]]:
 
 
 def _where(record: "Recorded", row: int) -> str:
-    """Return where the run met a row; -1 stands for any of the known results."""
+    """Return the place of a row in the run; -1 is any known evaluation."""
     number = None if row < 0 else evaluation_of(record.trial, row)
-    return "among the known results" if number is None else f"at evaluation {number}"
+    return "among the known evaluations" if number is None else f"at evaluation {number}"
 
 
 def _show_front(record: "Recorded", as_csv: bool) -> int:
@@ -163,41 +162,13 @@ def _show_front(record: "Recorded", as_csv: bool) -> int:
     return 0
 
 
-def plot(args: argparse.Namespace) -> int:
-    """Draw the course of the run in a journal, or of several in one figure."""
-    from lamcts.cli.compare import compared
-
-    records = [read(path) for path in args.journal]
-    for record in records:
-        if not record.n:
-            raise ValueError(f"expected a journal with evaluations, got none in {record.path}: run first, then plot")
-    name = "" if args.kind is None else f"-{args.kind}"
-    beside = Path(records[0].path)
-    default = beside.with_name(f"{beside.stem}{name}.png") if len(records) == 1 else Path("comparison.png")
-    path = Path(args.out) if args.out else default
-    figure = _drawn(records[0], args.kind) if len(records) == 1 else compared(args.journal, records, args.kind)
-    try:
-        figure.savefig(path)
-    except ValueError as error:
-        raise ValueError(f"--out: expected a name ending in .png, .pdf or .svg, got {str(path)!r}: {error}") from None
-    say(f"written to {path}")
-    return 0
-
-
-def _drawn(record: "Recorded", kind: str | None) -> "Figure":
-    """Return the figure of one run."""
-    if kind in EFFECTS and len(record.goals.objectives) == 1:
-        return effects_of(record, kind)
-    return figure_of(Course.of(record.about, record, reference_of(record.about, record.goals)), kind)
-
-
 def read(path: str) -> "Recorded":
     from lamcts.journal import Journal
 
     return Journal.read(journal_in(path))
 
 
-# A run says of itself what it likes: none of it need be of the kind that is looked for.
+# `about` is written by users: its entries may be of any type.
 
 
 def _settings(about: dict[str, Any]) -> str:

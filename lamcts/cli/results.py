@@ -1,17 +1,17 @@
-"""What a run leaves in its folder: `result.json`, and figures."""
+"""The results of a run in its folder: `result.json`, `front.csv` and figures."""
 
 import argparse
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamcts.cli.checked import RESULT
-from lamcts.cli.pictures import Course, figure_of, kinds
-from lamcts.cli.screen import complain, evaluation_of, say
+from lamcts.cli.console import complain, evaluation_of, say
+from lamcts.cli.evaluate import RESULT
+from lamcts.cli.figures import Progress, figure_of, kinds
 from lamcts.errors import MissingExtra
 from lamcts.spaces.values import plain
 from lamcts.study.export import json_values
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FRONT = "front.csv"
 
 
-def leave(
+def write_results(
     args: argparse.Namespace,
     study: "Study",
     result: Any,
@@ -30,16 +30,15 @@ def leave(
     about: dict[str, Any],
     report: Callable[[Any, dict[str, Any]], dict[str, Any]],
 ) -> int:
-    """Say what was found, write it, draw it, and return the exit code.
+    """Print what was found, write it to files, and return the exit code.
 
-    report: takes the result and what was found so far, says it, and returns all that is written.
+    report: takes the result and what was found so far, prints it, and returns all that is written.
     """
     if result.x is None:
-        cure = " (--give-up 0 goes on)" if result.status == "failing" else ""
+        cure = " (--give-up 0 disables this stop)" if result.status == "failing" else ""
         complain(f"lamcts {args.name}", f"no evaluation succeeded: {result.message}{cure}")
         return 1
-    tree = study.optimizer.tree
-    say(result.message + (f"; the tree {result.tree}" if tree is not None and tree.chooses else ""))
+    say(result.message + (f"; the tree {result.tree}" if tree_decided(study.optimizer.placements) else ""))
     found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
     found["best"] = {
         "value": result.fun,
@@ -59,8 +58,13 @@ def leave(
     return 0
 
 
+def tree_decided(placements: Mapping[str, int]) -> bool:
+    """Return whether the tree chose where to search in any batch, by the number of batches of each reason."""
+    return any(placements.get(reason) for reason in ("selected", "held"))
+
+
 def _row(study: "Study", result: Any) -> int:
-    """Return the row that x was found in."""
+    """Return the row of the best point."""
     if study.problem.goals.plain:
         values = np.asarray(result.history.values, float)
         if "candidates" in result:
@@ -70,7 +74,7 @@ def _row(study: "Study", result: Any) -> int:
 
 
 def _columns(result: Any, best: dict[str, Any]) -> dict[str, Any]:
-    """Add to what is said of the best what constraints say, and return what there is to say of the front."""
+    """Add the constraints to the entry of the best point, and return the entries of the front."""
     for name in ("feasible", "violation", "constraints"):
         if name in result:
             best[name] = result[name]
@@ -81,32 +85,23 @@ def _columns(result: Any, best: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw(study: "Study", result: Any, folder: Path, about: dict[str, Any]) -> list[str]:
-    """Draw the course, the tree, its partition of a flat space, and a network; return the files' names."""
+    """Write the figures of a run, of its tree if that decided anything, and of its best network; return the names."""
     from lamcts import plot
 
     objective: Any = study.problem.f
-    goals = study.problem.goals
     reference = result.front.reference if "front" in result else None
-    course = Course.of(about, result.history, reference, study.settings.target)
+    progress = Progress.of(about, result.history, reference, study.settings.target)
     figures: dict[str, Any] = {}
     try:
-        for kind in kinds(course):
+        for kind in kinds(progress):
             name = "reward" if kind == "best" and about.get("episodes") else kind
-            figures[f"{name}.png"] = figure_of(course, kind)
+            figures[f"{name}.png"] = figure_of(progress, kind)
     except MissingExtra as error:
-        say(f"no figure: {error}")
+        say(f"no figures: {error}")
     if not figures:
         return []
-    if study.optimizer.tree is not None:
-        figures["tree.png"] = plot.tree(study.optimizer)
-        root = study.optimizer.tree_root()
-        if objective.space.dim <= 2 and root is not None and root.split is not None:
-            # a grid of calls: only of what evaluates many at once, never of a program or of episodes
-            cheap = hasattr(objective, "many") and not hasattr(objective, "rollouts")
-            function = objective if cheap and goals.plain else None
-            figures["partition.png"] = plot.partition(study.optimizer, function=function)
-        elif objective.space.dim <= 2:
-            say("no partition.png: the tree has not split the space yet")
+    if tree_decided(study.optimizer.placements):
+        figures |= _tree_figures(study, objective)
     if hasattr(objective, "architectures"):
         figures["network.png"] = plot.cells(objective.architectures, result.x)
     for name, figure in figures.items():
@@ -114,15 +109,29 @@ def _draw(study: "Study", result: Any, folder: Path, about: dict[str, Any]) -> l
     return list(figures)
 
 
+def _tree_figures(study: "Study", objective: Any) -> dict[str, Any]:
+    """Return the figure of the tree, and in one or two dimensions that of its partition."""
+    from lamcts import plot
+
+    figures = {"tree.png": plot.tree(study.optimizer)}
+    root = study.optimizer.tree_root()
+    if objective.space.dim <= 2 and root is not None and root.split is not None:
+        # contours take a grid of calls: cheap where many points are evaluated at once, never with episodes
+        cheap = hasattr(objective, "many") and not hasattr(objective, "rollouts")
+        function = objective if cheap and study.problem.goals.plain else None
+        figures["partition.png"] = plot.partition(study.optimizer, function=function)
+    return figures
+
+
 def _write_json(path: Path, values: dict[str, Any]) -> None:
-    """Write all of it or nothing: a reader never meets half a file."""
+    """Write a file atomically."""
     part = path.with_name(path.name + ".part")
     part.write_text(json.dumps(_numbers(values), indent=2) + "\n")
     part.replace(path)
 
 
 def _numbers(value: Any) -> Any:
-    """Return JSON values with None in place of nan, which JSON has no number for."""
+    """Return JSON values with None for nan."""
     if isinstance(value, dict):
         return {name: _numbers(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):

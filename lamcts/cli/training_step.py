@@ -1,4 +1,4 @@
-"""What `lamcts memory` is to plan for: a list of layers of the thesis, or what a function of the user's makes."""
+"""The training step that `lamcts memory` plans: a list of layers of the thesis, or a model from a function."""
 
 import inspect
 import logging
@@ -19,8 +19,8 @@ MADE = f"(model, batch), with a loss and an optimizer if you like, or a dict of 
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
-    """A step to plan for: of a list of layers, or of a model (then `layers` is None) on a batch."""
+class TrainingStep:
+    """A training step of a list of layers, or of a model on a batch (then `layers` is None)."""
 
     target: str
     layers: StepGraph | None = None
@@ -30,7 +30,7 @@ class Training:
     optimizer: Any = None
 
     def graph(self) -> StepGraph:
-        """Return the steps."""
+        """Return the graph of the step."""
         if self.layers is not None:
             return self.layers
         with self._plain():
@@ -44,7 +44,7 @@ class Training:
 
     @contextmanager
     def _plain(self) -> Iterator[None]:
-        """ValueError where torch, or `fit`, refuses what the user's function made, without torch's own record of it."""
+        """Turn errors of torch on the user's model into ValueErrors, and silence torch's own log of them."""
         record = logging.getLogger("torch._subclasses.fake_tensor")
         disabled, record.disabled = record.disabled, True
         try:
@@ -55,18 +55,18 @@ class Training:
             record.disabled = disabled
 
 
-def training(target: str, count: int | None, optimizer: str | None) -> Training:
-    """Return what `target` names: "thesis:NETWORK", path/to/file.py:function, or package.module:function.
+def training_step(target: str, count: int | None, optimizer: str | None) -> TrainingStep:
+    """Return the step of a target: "thesis:NETWORK", path/to/file.py:function, or package.module:function.
 
-    count: handed to it as `batch`. optimizer: goes before the one that the function makes.
+    count: the function's argument `batch`. optimizer: replaces the one that the function returns.
     """
     if target.startswith(LISTED):
-        return Training(target, _listed(target.removeprefix(LISTED), count))
+        return TrainingStep(target, _listed(target.removeprefix(LISTED), count))
     where, _, name = target.rpartition(":")
     factory = load(f"{Path(where).absolute()}:{name}" if where.endswith(".py") else target)
     made = _made(factory, target, count)
     made = made | ({} if optimizer is None else {"optimizer": optimizer})
-    return Training(target, **made)
+    return TrainingStep(target, **made)
 
 
 def _listed(name: str, count: int | None) -> StepGraph:
@@ -76,7 +76,7 @@ def _listed(name: str, count: int | None) -> StepGraph:
 
 
 def _made(factory: Callable[..., Any], target: str, count: int | None) -> dict[str, Any]:
-    """Return what the function makes, by name."""
+    """Return what the function returns, by name."""
     if count is not None and "batch" not in inspect.signature(factory).parameters:
         raise ValueError(f"--batch: expected none, as {target} has no parameter `batch`: add one, or leave it out")
     try:

@@ -1,4 +1,4 @@
-"""What `lamcts run` is to optimise: an objective of the package, a Python function, or a program."""
+"""The target of `lamcts run`: an objective of the package, a Python function, or a program."""
 
 import argparse
 import re
@@ -11,88 +11,61 @@ from typing import Any, NamedTuple
 
 from lamcts import objectives
 from lamcts.cli.parameters import space_of
+from lamcts.cli.parser import option, settings_in
 from lamcts.outcomes.goals import Goals
 
 GOALS = ("objectives", "constraints", "reference")
-TYPED = {"objectives": "--objective", "constraints": "--constraint"}  # what is typed where it is not the setting's name
-SETTINGS = (
-    "dim",
-    "shift",
-    "rotate",
-    "initial_random",
-    "noise",
-    "rollouts",
-    "seeds",
-    "moments",
-    "episode_steps",
-    "hidden",
-    "table",
-    "dataset",
-    "guide",
-    "vertices",
-    "keyed",
-    "latency",
-    "robustness",
-    "against",
-    "permute",
-    "continuous",
-    "constrained",
-    "objective_count",
-    "network",
-    "images",
-    "within",
-    "again",
-    "bend",
-    "funnels",
-    "rippled",
-    "share",
-)  # of the package's objectives, as options
-FILES = ("moments", "table", "latency", "robustness")  # settings that may be paths: a run is the same wherever they lie
+TYPED = {"objectives": "--objective", "constraints": "--constraint"}  # options that are not named like what they set
 OWN = ("param", "space", "maximize", "pattern", "report", *GOALS)  # of functions and programs
-BUDGET = 200  # evaluations of a first run on a function or a program that nobody here knows (untuned)
+BUDGET = 200  # evaluations of a first run on a function or a program of the user (untuned)
 
 
-class Given(NamedTuple):
-    """An objective: what the user calls it, a short name for a folder, and the settings that a resumed run shares."""
+class Target(NamedTuple):
+    """An objective, its name, a short name for a folder, and the settings that a resumed run shares.
+
+    files: the settings that are paths; a run resumes when such a file has moved.
+    """
 
     objective: Any
     name: str
     short: str
     settings: dict[str, Any]
     budget: int = BUDGET
+    files: frozenset[str] = frozenset()
+
+    def brief(self, name: str) -> str:
+        """Return the value of a setting as a part of a folder's name."""
+        value = self.settings[name]
+        if isinstance(value, list):
+            return "-".join(map(str, value))
+        return Path(value).stem if name in self.files else _short(str(value))
 
 
-def given(args: argparse.Namespace) -> Given:
-    """Return what the options name; ValueError where they do not fit together."""
+def target_of(args: argparse.Namespace) -> Target:
+    """Return the target that the options name; ValueError where they contradict each other."""
     if args.template is not None:
         return _command(args)
     if args.objective is None:
-        raise ValueError("expected an objective, got none: a name from `lamcts list`, file.py:function, or --command")
-    prefix, colon, _ = args.objective.partition(":")
-    return _function(args) if colon and prefix not in objectives.families() else _registered(args)
+        raise ValueError(
+            "expected an objective, got none: give a name from `lamcts list`, file.py:function, or --command"
+        )
+    colon = ":" in args.objective
+    own = colon and not args.registered
+    return _function(args) if own else _registered(args)
 
 
-def _registered(args: argparse.Namespace) -> Given:
+def _registered(args: argparse.Namespace) -> Target:
     if args.objective.endswith(".py"):
         raise ValueError(f"expected an objective, got the file {args.objective}: {args.objective}:FUNCTION names one")
     row = objectives.entry(args.objective)
-    settings = settings_of(args, row, SETTINGS)
     _refuse(args, OWN, f"file.py:function or --command, and {args.objective!r} has its own")
-    return Given(objectives.make(args.objective, **settings), row.name, _short(row.name), settings, row.budget)
+    return registered(row, settings_in(args, row))
 
 
-def settings_of(args: argparse.Namespace, row: objectives.Entry, names: Sequence[str]) -> dict[str, Any]:
-    """Return those settings of an objective that were typed; ValueError for one that it does not take."""
-    settings = {name: value for name in names if (value := getattr(args, name)) is not None}
-    if unknown := [name for name in settings if name not in row.settings]:
-        takes = ", ".join(option(name) for name in names if name in row.settings)
-        raise ValueError(f"{option(unknown[0])}: expected none, as {row.name} takes {takes}: leave it out")
-    return settings
-
-
-def option(name: str) -> str:
-    """Return what a user types for a setting."""
-    return TYPED.get(name, f"--{name.replace('_', '-')}")
+def registered(row: objectives.Entry, settings: dict[str, Any]) -> Target:
+    """Return the target of an objective of the package."""
+    files = frozenset(name for name, setting in row.parameters.items() if setting.is_path)
+    return Target(objectives.make(row.name, **settings), row.name, _short(row.name), settings, row.budget, files)
 
 
 def one_of(option: str, name: str, known: Sequence[str]) -> str:
@@ -104,19 +77,17 @@ def one_of(option: str, name: str, known: Sequence[str]) -> str:
     return name
 
 
-def _function(args: argparse.Namespace) -> Given:
-    _refuse(args, SETTINGS[1:], "the objectives of `lamcts list`")
+def _function(args: argparse.Namespace) -> Target:
     _refuse(args, ["pattern", "report"], "--command")
     space = space_of(args.param or [], args.space, args.dim)
     made = objectives.Function.of(args.objective, space, args.maximize, **_goals(args))
     where, _, name = args.objective.rpartition(":")
-    return Given(made, args.objective, _short(f"{Path(where.removesuffix('.py')).name}-{name}"), {})
+    return Target(made, args.objective, _short(f"{Path(where.removesuffix('.py')).name}-{name}"), {})
 
 
-def _command(args: argparse.Namespace) -> Given:
+def _command(args: argparse.Namespace) -> Target:
     if args.objective is not None:
         raise ValueError(f"expected an objective or --command, got both, {args.objective!r} too: drop one")
-    _refuse(args, SETTINGS[1:], "the objectives of `lamcts list`")
     space: Any = space_of(args.param or [], args.space, args.dim)
     if space is None:
         raise ValueError("--command: expected its parameters, got none: add --param NAME=RANGE or --space FILE")
@@ -128,7 +99,7 @@ def _command(args: argparse.Namespace) -> Given:
     if "{" not in program and shutil.which(program) is None:
         raise ValueError(f"--command: expected a program that can be run, got {program!r}: check its path and its mode")
     settings = {name: given for name, given in {"pattern": pattern, "report": args.report}.items() if given is not None}
-    return Given(made, args.template, _leading(made.words), settings)
+    return Target(made, args.template, _leading(made.words), settings)
 
 
 def _goals(args: argparse.Namespace) -> dict[str, Any]:
@@ -136,7 +107,7 @@ def _goals(args: argparse.Namespace) -> dict[str, Any]:
     goals: dict[str, Any] = {}
     if args.objectives:
         if args.maximize is not None:
-            raise ValueError("--maximize: expected none beside --objective: write a minus before the name, -range")
+            raise ValueError("--maximize: expected none with --objective: write a minus before the name, -range")
         goals["objectives"] = {name.lstrip("-"): "max" if name.startswith("-") else "min" for name in args.objectives}
     if args.constraints:
         goals["constraints"] = tuple(args.constraints)
@@ -171,7 +142,7 @@ def _named(text: str, option: str, rest: str) -> tuple[str, str]:
 def _refuse(args: argparse.Namespace, names: Sequence[str], where: str) -> None:
     for name in names:
         if getattr(args, name) is not None:
-            raise ValueError(f"{option(name)}: expected only with {where}: leave it out")
+            raise ValueError(f"{TYPED.get(name, option(name))}: expected only with {where}: leave it out")
 
 
 def _leading(words: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from commands import said
 
+from lamcts.cli.show import sampler_text
 from lamcts.journal import Journal
 from lamcts.optimizer import Optimizer
 from lamcts.spaces import Box
@@ -45,11 +46,11 @@ def test_what_a_run_says_of_itself_need_not_be_of_the_kind_that_is_looked_for(ca
     assert said(capsys, "plot", "run.db", "--out", "curve.svg")[0] == 0
 
 
-@pytest.mark.parametrize(("seconds", "shown"), [(math.inf, None), (1e308, "evaluating   inf s"), (45.0, "1 min 30 s")])
+@pytest.mark.parametrize(("seconds", "shown"), [(math.inf, None), (1e308, "time         inf s"), (45.0, "1 min 30 s")])
 def test_a_time_without_end_is_no_traceback(capsys, seconds, shown):
     journal_of({}, seconds=seconds)
     code, out, _ = said(capsys, "show", "run.db")
-    assert code == 0 and (shown in out if shown else "evaluating" not in out)
+    assert code == 0 and (shown in out if shown else "in evaluations" not in out)
 
 
 def test_a_pipe_or_a_device_in_place_of_a_journal_is_one_line(capsys, tmp_path):
@@ -69,3 +70,32 @@ def test_a_run_does_not_go_on_where_the_journal_names_its_objective_in_no_words(
     journal_of(about)
     code, _, err = said(capsys, "run", "ackley", "--budget", "2", "--quiet", "--no-plot", "--journal", "run.db")
     assert code == 2 and "expected run.db to hold a run with" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("sampler", "text"),
+    [
+        ("auto", "gp_cma: CMA-ES on"),
+        ("portfolio", "portfolio: turbo, quadratic and coordinate"),
+        ("uniform", "uniform: scrambled Sobol"),
+    ],
+)
+def test_the_sampler_is_named_in_words_and_the_tree_only_where_it_decided_something(capsys, sampler, text):
+    run = ["run", "levy", "--dim", "2", "--budget", "60", "--no-plot", "--quiet", "--sampler", sampler, "--out", "r"]
+    assert said(capsys, *run)[0] == 0
+    lines = said(capsys, "show", "r")[1].splitlines()
+    rows = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines}
+    assert rows["sampler"].startswith(text) and all(len(line) < 200 for line in lines)
+    assert ("tree" in rows) == (sampler == "uniform")
+
+
+def test_a_sampler_of_ones_own_is_named_by_its_class():
+    assert sampler_text("Stroll(width=3)") == "Stroll" and sampler_text(None) == "None"
+    assert sampler_text({"name": "Turbo"}).startswith("turbo: trust-region")
+
+
+def test_plot_takes_the_short_form_of_its_output_option(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    journal_of({})
+    assert said(capsys, "plot", "run.db", "-o", "curve.svg")[0] == 0
+    assert "<svg" in (tmp_path / "curve.svg").read_text()

@@ -1,4 +1,4 @@
-"""A policy on episodes that the search has not seen: its score, and what it does for it."""
+"""Score a policy on held-out episodes and describe its motion."""
 
 import argparse
 import json
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamcts.cli.screen import number, say
+from lamcts.cli.console import number, say
 from lamcts.rng import Purpose, derive
 
 if TYPE_CHECKING:
@@ -20,27 +20,27 @@ NUMBERS = (*ALWAYS, *WALKED, *PLAYED)
 Score = dict[str, Any]
 
 
-def start(objective: Any, args: argparse.Namespace) -> dict[str, Score]:
-    """Score the policy that every search starts with: what is found has to be seen beside it."""
+def score_start(objective: Any, args: argparse.Namespace) -> dict[str, Score]:
+    """Score the policy that every search starts from, as a baseline."""
     if not hasattr(objective, "policy") or objective.x0 is None or args.check < 1:
         return {}
-    score = scored(objective, objective.x0, args.check, args.seed)
-    nothing = not np.any(objective.x0) and not getattr(objective, "hidden", ())
-    say(f"{'W = 0' if nothing else 'the start'} on {said(score)}")
+    score = score_of(objective, objective.x0, args.check, args.seed)
+    zero = not np.any(objective.x0) and not getattr(objective, "hidden", ())
+    say(f"baseline, {'the zero policy' if zero else 'the start'}: {format_score(score)}")
     return {"start": score}
 
 
-def check(objective: Any, x: Any, args: argparse.Namespace) -> dict[str, Score]:
-    """Score the policy that was found, and warn where it gets its return for standing."""
-    score = scored(objective, x, args.check, args.seed)
-    say(f"the same policy on {said(score)}")
+def score_found(objective: Any, x: Any, args: argparse.Namespace) -> dict[str, Score]:
+    """Score the best policy, and warn if most of its return is the bonus for being alive."""
+    score = score_of(objective, x, args.check, args.seed)
+    say(f"best policy: {format_score(score)}")
     if "warning" in score:
         say(f"warning: {score['warning']}")
     return {"check": score}
 
 
-def scored(objective: Any, x: Any, episodes: int, seed: int) -> Score:
-    """Score a policy on episodes that the search has not seen: the best of noisy scores flatters itself."""
+def score_of(objective: Any, x: Any, episodes: int, seed: int) -> Score:
+    """Score a policy on held-out episodes: the best of noisy scores is biased upwards."""
     fresh = derive(seed, Purpose.EVALUATION, 0, 1)  # trials have keys of one number less
     found = getattr(objective, "watch", objective.evaluate)(x, seed=fresh, rollouts=episodes)
     spread = float(found.returns.std(ddof=min(1, episodes - 1)))
@@ -48,7 +48,7 @@ def scored(objective: Any, x: Any, episodes: int, seed: int) -> Score:
 
 
 def _motion(found: Any) -> Score:
-    """Return what the episodes show beside their returns, where they were watched."""
+    """Return steps, distance and falls of the episodes, where they were recorded."""
     if not hasattr(found, "ended"):
         return {}
     ended = int(found.ended.sum())
@@ -66,29 +66,31 @@ def _motion(found: Any) -> Score:
     return motion
 
 
-def said(score: Score) -> str:
-    """Return a score in a line."""
-    text = f"{score['episodes']} new episodes: mean {number(score['mean'])}, sd {number(score['sd'])}"
+def format_score(score: Score) -> str:
+    """Return a score as one line."""
+    text = f"{score['episodes']} held-out episodes: mean {number(score['mean'])}, sd {number(score['sd'])}"
     if {*WALKED} <= score.keys():
         text += f"; {score['distance']:.2f} m in {score['steps']:.0f} steps, {score['falls']} fell"
     elif {*PLAYED} <= score.keys():
-        text += f"; {score['steps']:.0f} steps, {score['ended_early']} ended before their cap"
+        text += f"; {score['steps']:.0f} steps, {score['ended_early']} ended early"
     return text
 
 
-def rows_of(record: "Recorded") -> list[list[str]]:
-    """Return what `result.json` beside a journal says of its check; nothing where it is another run's."""
-    held = _beside(record)
+def score_rows(record: "Recorded") -> list[list[str]]:
+    """Return the rows of `lamcts show` on the score in `result.json`; none if that is of another run."""
+    held = _result_of(record)
     score = held.get("check")
-    if not isinstance(score, dict) or not _legible(score):
+    if not isinstance(score, dict) or not _is_score(score):
         return []
     done = int(np.count_nonzero(record.trial >= 0))
     when = "" if held.get("evaluations") == done else f" (after {held.get('evaluations')} evaluations)"
-    return [["check", said(score) + when]] + ([["warning", str(score["warning"])]] if "warning" in score else [])
+    return [["check", format_score(score) + when]] + (
+        [["warning", str(score["warning"])]] if "warning" in score else []
+    )
 
 
-def _beside(record: "Recorded") -> dict[str, Any]:
-    """Return the result of the same run, empty where there is none that can be read."""
+def _result_of(record: "Recorded") -> dict[str, Any]:
+    """Return `result.json` of the same run; empty if there is none that can be read."""
     file = Path(record.path).parent / RESULT
     try:
         held = json.loads(file.read_text()) if file.is_file() else None
@@ -99,7 +101,7 @@ def _beside(record: "Recorded") -> dict[str, Any]:
     return held if all(held.get(name) == record.about.get(name) for name in ("objective", "settings")) else {}
 
 
-def _legible(score: Score) -> bool:
-    """Return whether all that is said of a score is there in numbers: anybody may write such a file."""
+def _is_score(score: Score) -> bool:
+    """Return whether the entries of a score are numbers: the file may be written by others."""
     there = [score[name] for name in NUMBERS if name in score]
     return {*ALWAYS} <= score.keys() and all(type(value) in (int, float) for value in there)

@@ -1,4 +1,4 @@
-"""What the commands write to the screen, and how."""
+"""Output of the commands: lines, tables and numbers on the terminal."""
 
 import math
 import os
@@ -15,11 +15,11 @@ from lamcts.types import Rows
 
 
 class ReaderLeft(Exception):
-    """Nobody reads what is written any more, as after `lamcts list | head`: no mistake of anyone."""
+    """The reader of stdout has closed the pipe, as `lamcts list | head` does."""
 
 
 class _Screen:
-    """Where files are written that go to the screen."""
+    """A file that writes to stdout."""
 
     def write(self, text: str) -> None:
         try:
@@ -33,17 +33,17 @@ SCREEN = _Screen()
 
 
 def say(line: str = "") -> None:
-    """Write a line. What comes from a journal, a program or an exception cannot steer the terminal with it."""
+    """Print a line with control characters escaped, wherever its text comes from."""
     SCREEN.write(visible(line) + "\n")
 
 
 def complain(who: str, what: str) -> None:
-    """Write what is wrong as one line to stderr."""
+    """Print an error as one line to stderr."""
     sys.stderr.write(visible(f"{who}: {' '.join(what.split())}") + "\n")
 
 
-def hush() -> None:
-    """Write what is left for a reader who has gone to nowhere: the interpreter would complain of it as it ends."""
+def silence() -> None:
+    """Redirect stdout to nowhere if its reader has gone: the interpreter flushes it at exit."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -53,39 +53,44 @@ def hush() -> None:
 
 
 def in_options(text: str, options: Mapping[str, str]) -> str:
-    """Return an error of the package in the words of the command line: `--dataset: expected` for `dataset: expected`.
+    """Return an error message with options for arguments: `--dataset: expected` for `dataset: expected`.
 
-    options: what the user types for each argument. What he typed himself, further on in the text, stays as it is.
+    options: the option of each argument.
     """
     names = "|".join(map(re.escape, options))
     text = re.sub(rf"^(expected )?({names})(?=:| of | as )", lambda at: f"{at[1] or ''}{options[at[2]]}", text)
     return re.sub(rf"\bpass ({names})=", lambda at: f"pass {options[at[1]]} ", text, count=1)
 
 
+def counted(count: int, what: str) -> str:
+    """Return a number of things, such as "1 point" or "2 points"."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def number(value: float) -> str:
-    """Return a value in as many digits as a reader compares."""
+    """Return a value in six digits."""
     return f"{value:.6g}"
 
 
 def pairs(values: Mapping[str, float]) -> str:
-    """Return values by name in a line."""
+    """Return values by name as one line."""
     return ", ".join(f"{name} {number(value)}" for name, value in values.items())
 
 
 def front_text(front: Front, reference: Mapping[str, float] | None = None) -> str:
-    """Return how large a front is, and its hypervolume from a reference (None: its own)."""
-    said = f"{len(front)} point{'' if len(front) == 1 else 's'}"
+    """Return the size of a front and its hypervolume from a reference point (None: its own)."""
+    size = counted(len(front), "point")
     chosen = front.reference if reference is None else reference
     if chosen is None:
-        return said
+        return size
     try:
-        return f"{said}, hypervolume {number(front.hypervolume(chosen))} from {pairs(chosen)}"
+        return f"{size}, hypervolume {number(front.hypervolume(chosen))} (reference point {pairs(chosen)})"
     except MissingExtra as error:
-        return f"{said}; no hypervolume: {error}"
+        return f"{size}; no hypervolume: {error}"
 
 
 def evaluation_of(trial: Rows, row: int) -> int | None:
-    """Return which evaluation a row was, from 1 on, by the numbers of trials [n]; None: it was known before."""
+    """Return the number of a row's evaluation, from 1 on; None for a known one. trial: numbers of trials [n]."""
     return None if trial[row] < 0 else int(np.count_nonzero(trial[: row + 1] >= 0))
 
 
@@ -102,7 +107,7 @@ def span(seconds: float) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> None:
-    """Write rows of texts in columns; the last column may be of any length."""
+    """Print rows of texts in columns; the last column may have any length."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
     for row in rows:
         cells = [text.ljust(width) for text, width in zip(row, widths, strict=False)]

@@ -1,0 +1,56 @@
+"""`lamcts plot`: a figure of one run, or of several."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lamcts.cli.console import say
+from lamcts.cli.figures import EFFECTS, Progress, effects_of, figure_of, reference_of
+from lamcts.cli.parser import Parser
+from lamcts.cli.show import read
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from lamcts.journal.recorded import Recorded
+
+KINDS = ("best", "front", "parallel", "hypervolume", "violation", "importance", "slice", "contour")
+
+
+def add_options(one: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command."""
+    line = "a journal, or the folder of a run; several are compared, and runs that differ only in their seed are pooled"
+    one.add_argument("journal", nargs="+", help=line)
+    line = "file to write, .png, .pdf or .svg (default: next to the journal; of several, comparison.png)"
+    one.add_argument("--out", "-o", metavar="FILE", help=line)
+    line = f"{', '.join(KINDS)} (default: the most informative one)"
+    one.add_argument("--kind", choices=KINDS, metavar="KIND", help=line)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    from lamcts.cli.compare import compared
+
+    records = [read(path) for path in args.journal]
+    for record in records:
+        if not record.n:
+            raise ValueError(f"expected a journal with evaluations, got none in {record.path}: run first, then plot")
+    name = "" if args.kind is None else f"-{args.kind}"
+    journal = Path(records[0].path)
+    default = journal.with_name(f"{journal.stem}{name}.png") if len(records) == 1 else Path("comparison.png")
+    path = Path(args.out) if args.out else default
+    figure = _drawn(records[0], args.kind) if len(records) == 1 else compared(args.journal, records, args.kind)
+    try:
+        figure.savefig(path)
+    except ValueError as error:
+        raise ValueError(f"--out: expected a name ending in .png, .pdf or .svg, got {str(path)!r}: {error}") from None
+    say(f"written to {path}")
+    return 0
+
+
+def _drawn(record: "Recorded", kind: str | None) -> "Figure":
+    """Return the figure of one run."""
+    if kind in EFFECTS and len(record.goals.objectives) == 1:
+        return effects_of(record, kind)
+    return figure_of(Progress.of(record.about, record, reference_of(record.about, record.goals)), kind)

@@ -1,0 +1,184 @@
+"""Shared by `lamcts run` and `lamcts nas`: options of a search, the folder of a run, and the run itself."""
+
+import argparse
+import json
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lamcts import samplers
+from lamcts.cli import INTERRUPTED
+from lamcts.cli.console import counted, say
+from lamcts.cli.evaluate import score_start
+from lamcts.cli.parameters import fixed_of
+from lamcts.cli.results import write_results
+from lamcts.cli.target import Target
+from lamcts.errors import JournalError
+from lamcts.outcomes.goals import Goals
+from lamcts.study.load import JOURNAL
+
+if TYPE_CHECKING:
+    from lamcts.study import Study
+
+GIVE_UP = 10  # first failures alike after which a run from the command line stops (untuned)
+DIRECTIONS = ("min", "max")
+Report = Callable[[argparse.Namespace, Any, Any, dict[str, Any]], dict[str, Any]]  # options, objective, result, found
+
+
+def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGroup) -> argparse._ArgumentGroup:
+    """Add the options of every search, and return the group of output options."""
+    how.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    how.add_argument("--batch", type=int, default=1, help="points proposed at a time (default: 1)")
+    line = "known evaluations to start from: a CSV file in the form that `lamcts show --csv` prints"
+    how.add_argument("--known", metavar="FILE", help=line)
+    line = "fix a parameter: lr=0.1, or x2=0 for a coordinate of an array; repeatable"
+    how.add_argument("--fix", action="append", metavar="NAME=VALUE", help=line)
+    line = "the values are noisy: re-evaluate the best points on a tenth of the budget and choose by the mean"
+    how.add_argument("--noisy", action="store_true", help=line)
+    line = "number of worker processes, -1 for one a core; or 'threads' (default: 1)"
+    how.add_argument("--workers", type=_number_or_threads, default=1, metavar="N", help=line)
+    stop = one.add_argument_group("stopping early")
+    stop.add_argument("--target", type=float, metavar="VALUE", help="stop when the best value reaches this one")
+    stop.add_argument("--seconds", type=float, help="stop after this many seconds")
+    stop.add_argument("--patience", type=int, metavar="N", help="stop after N evaluations without improvement")
+    line = f"stop when the first N evaluations fail with the same error (default: {GIVE_UP}; 0: never)"
+    stop.add_argument("--give-up", type=int, default=GIVE_UP, metavar="N", help=line)
+    out = one.add_argument_group("output")
+    out.add_argument("--out", "-o", metavar="DIR", help="folder of all files (default: named by objective and seed)")
+    out.add_argument("--journal", metavar="FILE", help="journal to write and to resume from (default: DIR/journal.db)")
+    out.add_argument("--no-plot", action="store_true", help="write no figures")
+    out.add_argument("--quiet", action="store_true", help="print no progress")
+    return out
+
+
+def carry_out(args: argparse.Namespace, target: Target, how: dict[str, Any], report: Report) -> int:
+    """Search, resuming from a journal if there is one, write the results to a folder, and return the exit code.
+
+    how: settings of the search, as `lamcts.Optimizer` takes them.
+    """
+    folder, about = folder_of(args, target), _about(target)
+    journal = None if args.journal is None and not how["sampler"].resumable else journal_of(args, target)
+    study = _study(args, target, how, journal, about)
+    done = 0 if journal is None else done_in(journal, about, target.files)
+    folder.mkdir(parents=True, exist_ok=True)
+    _announce(args, target, study, folder, done, journal)
+    start = score_start(target.objective, args)
+    result = study.solve()
+    code = write_results(args, study, result, folder, about | start, partial(report, args, target.objective))
+    if result.status == "interrupted":
+        say("the same command starts again" if journal is None else "the same command resumes this run")
+        return INTERRUPTED
+    if code == 0 and hasattr(target.objective, "policy"):
+        trust = " --trust" if ":" in getattr(target.objective, "env", "") else ""  # it names a module, as the user did
+        say(f"to film the policy: lamcts film {folder}{trust}")
+    return code
+
+
+def _about(target: Target) -> dict[str, Any]:
+    """Return what the journal and `result.json` record about the objective."""
+    about: dict[str, Any] = {"objective": target.name, "settings": target.settings}
+    if hasattr(target.objective, "rollouts"):
+        about |= {"episodes": target.objective.rollouts, "threshold": target.objective.threshold}
+    return about
+
+
+def _announce(
+    args: argparse.Namespace, target: Target, study: "Study", folder: Path, done: int, journal: Path | None
+) -> None:
+    """Print what is searched, how long, and where the results go."""
+    goals, parameters = study.problem.goals, counted(target.objective.space.dim, "parameter")
+    budget = counted(study.settings.budget, "evaluation") + (f", {done} of them done" if done else "")
+    say(f"{target.name}: {parameters}, {budget}, seed {args.seed}, output in {folder}{os.sep}")
+    if not goals.plain:
+        say(_goals_text(goals))
+    if study.known:
+        say(f"{counted(len(study.known), 'known evaluation')} from {args.known}")
+    if journal is None:
+        say(f"no journal: {args.sampler} cannot be resumed")
+
+
+def _goals_text(goals: Goals) -> str:
+    names = ", ".join(f"{goal.name} ({DIRECTIONS[goal.maximize]})" for goal in goals.objectives)
+    bounds = f"; constraints: {', '.join(map(str, goals.constraints))}" if goals.constraints else ""
+    return f"objectives: {names}{bounds}"
+
+
+def journal_of(args: argparse.Namespace, target: Target) -> Path:
+    """Return the path of the journal of a run."""
+    return Path(args.journal or folder_of(args, target) / JOURNAL)
+
+
+def folder_of(args: argparse.Namespace, target: Target) -> Path:
+    """Return the folder of a run: one for each objective, its settings, and how it is searched."""
+    if args.out:
+        return Path(args.out)
+    parts = [target.short, *(f"{name}{target.brief(name)}" for name in target.settings)]
+    parts += [args.sampler.replace(":", "-")] if args.sampler != samplers.AUTO else []
+    parts += ["notree"] if args.no_tree else []
+    return Path("-".join([*parts, f"seed{args.seed}"]))
+
+
+def done_in(journal: Path, about: dict[str, Any], files: frozenset[str]) -> int:
+    """Return how many evaluations `journal` holds; JournalError if it is the journal of another objective.
+
+    files: settings that are paths; a run resumes when such a file has moved.
+    """
+    from lamcts.journal import Journal
+    from lamcts.journal.place import inspect_header
+
+    if not inspect_header(str(journal)):
+        return 0
+    held = Journal.read(journal)
+    for field in ("objective", "settings"):
+        if field in held.about and _comparable(held.about[field], files) != _comparable(about[field], files):
+            raise JournalError(
+                f"expected {journal} to hold a run with {field} {json.dumps(about[field])}, "
+                f"got {json.dumps(held.about[field])}: give another --out, or remove the journal to start again"
+            )
+    return held.n
+
+
+def _comparable(what: Any, files: frozenset[str]) -> Any:
+    """Return settings without the folders of files, whose content the fingerprint covers, or a normalised path."""
+    if isinstance(what, dict):
+        return {name: os.path.basename(str(value)) if name in files else value for name, value in what.items()}
+    return os.path.normpath(what) if isinstance(what, str) and ".py:" in what else what
+
+
+def _study(
+    args: argparse.Namespace, target: Target, how: dict[str, Any], journal: Path | None, about: dict[str, Any]
+) -> "Study":
+    from lamcts.study import Study
+
+    objective = target.objective
+    return Study(
+        objective,
+        None,
+        objective.maximize,
+        target.budget if args.budget is None else args.budget,
+        seed=args.seed,
+        **how,
+        batch=args.batch,
+        workers=args.workers,
+        target=args.target,
+        seconds=args.seconds,
+        patience=args.patience,
+        known=args.known,
+        give_up=args.give_up or None,
+        pruner=args.pruner,
+        timeout=None if hasattr(objective, "timeout_seconds") else args.timeout,  # a program has its own
+        noisy=args.noisy,
+        fix=fixed_of(args.fix, objective.space),
+        journal=journal,
+        about=about,
+        progress=not args.quiet,
+    )
+
+
+def _number_or_threads(text: str) -> int | str:
+    try:
+        return text if text == "threads" else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number or 'threads', got {text!r}") from None

@@ -1,0 +1,63 @@
+"""The protocols of objectives: a function of points of a space, with one value or with several quantities."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from lamcts.spaces.base import Space
+
+
+class Objective(Protocol):
+    """A function of points of a space, and what is known about it.
+
+    An objective may have a method `fingerprint()` that returns JSON values. A journal resumes only with an objective
+    of the same fingerprint.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def space(self) -> Space:
+        """The space of its points."""
+
+    @property
+    def maximize(self) -> bool:
+        """Whether higher values are better."""
+
+    @property
+    def x0(self) -> Any:
+        """A point to start from, or None."""
+
+    @property
+    def optimum(self) -> float | None:
+        """The best possible value, or None if it is unknown."""
+
+    def __call__(self, point: Any, *, seed: int | None = None) -> float | dict[str, float]:
+        """Return the value at `point`; a `Measured` objective returns its quantities by name.
+
+        The same seed gives the same noise; None draws fresh noise.
+        """
+
+
+class Measured(Objective, Protocol):
+    """An objective whose calls return a dict of quantities: objectives, and quantities with constraints.
+
+    `maximize` is False and not used. `optimum` is the best feasible value, or None with several objectives.
+    """
+
+    @property
+    def objectives(self) -> Mapping[str, str]:
+        """The direction of each objective by name: "min" or "max"."""
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """The constraints as texts: "NAME <= NUMBER", "NAME >= NUMBER" or "NAME == NUMBER +- TOLERANCE"."""
+
+    @property
+    def reference(self) -> Mapping[str, float] | None:
+        """The reference point of hypervolumes by name of an objective, or None."""
+
+    @property
+    def hypervolume(self) -> float | None:
+        """The largest known hypervolume, or None."""

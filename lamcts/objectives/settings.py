@@ -1,0 +1,109 @@
+"""The settings of a registered objective, read from the signature and the docstring of the function that builds it."""
+
+import inspect
+import os
+import re
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Union, get_args, get_origin
+
+ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?:: | : [^\n]*\n +)(.*(?:\n +.*)*)", re.MULTILINE)  # or NumPy's form
+END = re.compile(r" \(|; |\. |: |[.;]$")  # of the phrase that describes a setting
+SAME = re.compile(r"as in `(\w+)`")
+Other = Callable[[str], "dict[str, Setting] | None"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of an objective.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the signature.
+    kinds : tuple
+        The types that it accepts, without None; values where the annotation is a `Literal`.
+    default : object
+        Its default.
+    text : str
+        A phrase that describes it, from the docstring; empty if there is none.
+    """
+
+    name: str
+    kinds: tuple[Any, ...]
+    default: Any
+    text: str
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is inspect.Parameter.empty
+
+    @property
+    def is_path(self) -> bool:
+        """Whether a value may be the path of a file."""
+        return any((get_origin(kind) or kind) is os.PathLike for kind in self.kinds)
+
+
+def settings_of(build: Callable[..., Any], other: Other) -> dict[str, Setting]:
+    """Return the settings of a function that builds an objective.
+
+    other: returns the settings of another function by its name, for lines such as "as in `nasbench101`".
+    """
+    texts, found = _texts(build), {}
+    for name, parameter in inspect.signature(build, eval_str=True).parameters.items():
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            continue
+        text = texts.get(name, "")
+        if same := SAME.match(text):
+            text = _text_elsewhere(build, name, same[1], other) or text
+        kinds = _kinds(parameter.annotation) or _kinds_of(parameter.default)
+        found[name] = Setting(name, kinds, parameter.default, END.split(text, maxsplit=1)[0])
+    return found
+
+
+def _text_elsewhere(build: Callable[..., Any], name: str, place: str, other: Other) -> str:
+    """Return the text on a setting in the docstring of another function, or of a class of the same module."""
+    neighbour = vars(_module(build)).get(place)
+    if neighbour is not None:
+        return _texts_in(neighbour.__doc__).get(name, "")
+    theirs = other(place) or {}
+    return theirs[name].text if name in theirs else ""
+
+
+def _module(build: Callable[..., Any]) -> types.ModuleType:
+    function: Any = getattr(build, "func", build)  # of a `functools.partial`
+    return sys.modules[function.__module__]
+
+
+def _texts(build: Callable[..., Any]) -> dict[str, str]:
+    """Return the text on each setting, from the module's docstring and the function's own."""
+    return _texts_in(_module(build).__doc__) | _texts_in(getattr(build, "func", build).__doc__)
+
+
+def _texts_in(doc: str | None) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for names, text in ENTRY.findall(inspect.cleandoc(doc or "")):
+        found |= dict.fromkeys(names.split(", "), " ".join(text.split()))
+    return found
+
+
+def _kinds_of(default: Any) -> tuple[Any, ...]:
+    """Return the types of a setting that is annotated by none: a flag, or a number or text."""
+    return (bool,) if isinstance(default, bool) else (int, float, str)
+
+
+def _kinds(annotation: Any) -> tuple[Any, ...]:
+    """Return the members of a union, the values of a literal, or the type itself; None is left out."""
+    if annotation is inspect.Parameter.empty:
+        return ()
+    if get_origin(annotation) in (Union, types.UnionType):
+        return tuple(kind for part in get_args(annotation) for kind in _kinds(part))
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    if annotation is type(None):
+        return ()
+    kind = get_origin(annotation) or annotation
+    return (annotation,) if isinstance(kind, type) and kind is not Any else ()
