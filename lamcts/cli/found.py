@@ -97,16 +97,15 @@ def _draw(study: "Study", result: Any, folder: Path, about: dict[str, Any]) -> l
         say(f"no figure: {error}")
     if not figures:
         return []
-    if study.optimizer.tree is not None:
+    if plot.tree_used(study.optimizer):
         figures["tree.png"] = plot.tree(study.optimizer)
-        root = study.optimizer.tree_root()
-        if objective.space.dim <= 2 and root is not None and root.split is not None:
+        if objective.space.dim <= 2:
             # a grid of calls: only of what evaluates many at once, never of a program or of episodes
             cheap = hasattr(objective, "many") and not hasattr(objective, "rollouts")
             function = objective if cheap and goals.plain else None
             figures["partition.png"] = plot.partition(study.optimizer, function=function)
-        elif objective.space.dim <= 2:
-            say("no partition.png: the tree has not split the space yet")
+    elif study.optimizer.tree is not None and study.optimizer.tree.chooses:
+        say("no tree.png: the tree has not chosen where to search yet")
     if hasattr(objective, "architectures"):
         figures["network.png"] = plot.cells(objective.architectures, result.x)
     for name, figure in figures.items():

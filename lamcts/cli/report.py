@@ -6,7 +6,6 @@ from pathlib import Path
 
 from lamcts.cli.compare import labels
 from lamcts.cli.look import read
-from lamcts.cli.pictures import reference_of
 from lamcts.cli.screen import say
 from lamcts.report import Run, page
 
@@ -27,6 +26,5 @@ def runs_of(paths: Sequence[str]) -> list[Run]:
     """Return the runs of journals, or of folders, each under a name of its own."""
     runs: list[Run] = []
     for path, label in zip(paths, labels(paths), strict=True):
-        record = read(path)
-        runs.append(Run(label, record, reference_of(record.about, record.goals)))
+        runs.append(Run(label, read(path)))
     return runs

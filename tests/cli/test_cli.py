@@ -26,16 +26,16 @@ def _in_an_empty_folder(tmp_path, monkeypatch):
 
 def test_a_run_leaves_its_result_journal_and_figures(capsys, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
-    code, out, err = said(capsys, "run", "ackley", "--dim", "5", "--budget", "30", *QUICK)
+    code, out, err = said(capsys, "run", "ackley", "--dim", "5", "--budget", "60", *QUICK)
     folder = tmp_path / "ackley-dim5-uniform-seed0"
     assert (code, err) == (0, "")
     result = json.loads((folder / "result.json").read_text())
-    assert result["evaluations"] == 30 and result["settings"] == {"dim": 5}
+    assert result["evaluations"] == 60 and result["settings"] == {"dim": 5}
     value, point = result["best"]["value"], result["best"]["point"]
     assert objectives.make("ackley", dim=5)(point) == value
-    assert f"best {number(value)} at evaluation {result['best']['evaluation']} of 30" in out
+    assert f"best {number(value)} at evaluation {result['best']['evaluation']} of 60" in out
     held = Journal.read(folder / "journal.db")
-    assert held.n == 30 and held.best[1] == value
+    assert held.n == 60 and held.best[1] == value
     for name in ("best.png", "tree.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
     assert sorted(path.name for path in folder.iterdir()) == ["best.png", "journal.db", "result.json", "tree.png"]
@@ -131,8 +131,8 @@ def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
     _, out, _ = said(
         capsys, "run", "ackley", "--dim", "2", "--budget", "10", "--out", "short", *QUICK
     )  # too few to split
-    assert "no partition.png: the tree has not split the space yet" in out
-    assert (tmp_path / "short" / "tree.png").exists() and not (tmp_path / "short" / "partition.png").exists()
+    assert "no tree.png: the tree has not chosen where to search yet" in out
+    assert not list((tmp_path / "short").glob("[tp]*.png"))
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_a_function_of_an_array_takes_bounds_and_a_dimension(capsys, tmp_path):
     folder = tmp_path / "mine-vector-uniform-seed0"
     best = json.loads((folder / "result.json").read_text())["best"]
     assert best["value"] == sum(x**2 for x in best["point"])
-    assert (folder / "tree.png").exists()
+    assert (folder / "best.png").exists()
 
 
 @pytest.mark.parametrize("more", [[], ["--constraint", "lr <= 0.05"]])
