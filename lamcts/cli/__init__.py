@@ -200,7 +200,6 @@ def _problems(of: "argparse._ArgumentGroup") -> None:
     of.add_argument("--images", type=int, metavar="N", help="of a training step")
     of.add_argument("--within", metavar="SIZE", help="what the step's memory may be, such as 900MB")
     of.add_argument("--again", action="store_true", default=None, help="more may become of an activation")
-    of.add_argument("--against", metavar="NAME", help="what a network costs: params, mflops, latency_s, ...")
 
 
 def _list(commands: "argparse._SubParsersAction[_Parser]") -> _Parser:

@@ -10,15 +10,16 @@ import numpy as np
 from lamcts import objectives, samplers
 from lamcts.cli import supernets, trained
 from lamcts.cli.given import Given, one_of, option, settings_of
-from lamcts.cli.run import Report, carry_out, journal_of
+from lamcts.cli.run import Report, carry_out, journal_of, say_best
 from lamcts.cli.screen import number, say, table
+from lamcts.nas import TradeOff
 
 if TYPE_CHECKING:
     from lamcts.spaces.base import Space
 
 FIRST_SHARE = 5  # evaluations of a first run, at least, for each random one that a search begins with (untuned)
 # As options, besides the table's place.
-SETTINGS = ("dataset", "guide", "epochs", "training", "vertices", "keyed", "latency", "robustness")
+SETTINGS = ("dataset", "guide", "epochs", "training", "vertices", "keyed", "latency", "robustness", "against")
 
 
 def nas(args: argparse.Namespace) -> int:
@@ -44,9 +45,7 @@ def _refuse(args: argparse.Namespace, evaluate: str) -> None:
 
 def _tabled(args: argparse.Namespace) -> tuple[Given, Report]:
     """Return the table that the options name, as an objective, and what reports on it."""
-    names = [
-        name for name, row in objectives.names().items() if row.build.__module__.startswith("lamcts.nas.published")
-    ]
+    names = [name for name, row in objectives.names().items() if row.build.__module__.startswith("lamcts.nas.")]
     row = objectives.entry(one_of("--space", args.space, names))
     settings = settings_of(args, row, SETTINGS)
     made = objectives.make(row.name, table=args.table, **settings)
@@ -134,23 +133,28 @@ def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[s
     """Say what the best network is, and return what was found with all that its table knows."""
     best = found["best"] | {"text": objective.architectures.text(result.x), "optimum": objective.optimum}
     found = found | {"search": args.search, "best": best}
-    found |= {"reported": objective.report(result.x), "also": objective.also(result.x)}
+    table_of = objective.objective if isinstance(objective, TradeOff) else objective
+    found |= {"reported": table_of.report(result.x), "costs": table_of.costs(result.x)}
+    if "front" in result:
+        say_best(result, found)
     _say(found)
     return plain_numbers(found)
 
 
 def plain_numbers(found: dict[str, Any]) -> dict[str, Any]:
     """Return what was found with None in place of what the table does not know, which JSON has no number for."""
-    known = {name: None if np.isnan(value) else value for name, value in found["also"].items()}
-    return found | {"also": known}
+    known = {name: None if np.isnan(value) else value for name, value in found["costs"].items()}
+    return found | {"costs": known}
 
 
 def _say(found: dict[str, Any]) -> None:
     best = found["best"]
-    of = f"at evaluation {best['evaluation']} of {found['evaluations']}; the table's best is {number(best['optimum'])}"
-    rows = [["network", best["text"]], ["searched", f"{number(best['value'])} {of}"]]
+    rows = [["network", best["text"]]]
+    if best["optimum"] is not None:
+        of = f"at evaluation {best['evaluation']} of {found['evaluations']}"
+        rows.append(["searched", f"{number(best['value'])} {of}; the table's best is {number(best['optimum'])}"])
     rows += [[name, number(value)] for name, value in found["reported"].items()]
-    table(rows + [[name, number(value)] for name, value in found["also"].items() if not np.isnan(value)])
+    table(rows + [[name, number(value)] for name, value in found["costs"].items() if not np.isnan(value)])
 
 
 Evaluate = Callable[[argparse.Namespace], tuple[Given, Report]]

@@ -160,7 +160,7 @@ def _study(
 
 def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
     """Say what is the best value, and return what was found with the policy, scored again."""
-    _say_best(result, found)
+    say_best(result, found)
     found = found | {"tree": result.tree}
     if hasattr(objective, "policy"):
         if "memory" in result:
@@ -171,7 +171,7 @@ def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[s
     return found
 
 
-def _say_best(result: Any, found: dict[str, Any]) -> None:
+def say_best(result: Any, found: dict[str, Any]) -> None:
     """Say what the best evaluation is, or the front and its knee."""
     best, front = found["best"], result.get("front")
     where = "among the known results"

@@ -13,4 +13,5 @@ def table_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--vertices", type=int, metavar="N", help="the most that a cell may have")
     of.add_argument("--keyed", action=argparse.BooleanOptionalAction, help="points of one network count as one, or not")
     of.add_argument("--latency", metavar="FILE", help="a table of latencies on devices")
+    of.add_argument("--against", metavar="NAME", help="a cost to search against: params, mflops, latency_s, ...")
     of.add_argument("--robustness", metavar="FILE", help="a table of accuracies under attack")
