@@ -133,7 +133,7 @@ def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[s
     """Say what the best network is, and return what was found with all that its table knows."""
     best = found["best"] | {"text": objective.architectures.text(result.x), "optimum": objective.optimum}
     found = found | {"search": args.search, "best": best}
-    table_of = objective.objective if isinstance(objective, TradeOff) else objective
+    table_of: Any = objective.objective if isinstance(objective, TradeOff) else objective
     found |= {"reported": table_of.report(result.x), "costs": table_of.costs(result.x)}
     if "front" in result:
         say_best(result, found)

@@ -101,7 +101,7 @@ class Forest:
 
         `j` and `others` [g, v]: a second parameter, and its values.
         """
-        active = self._active[:, [i] if j is None else [i, j]].all(1)
+        active = self._active[:, i] & self._active[:, i if j is None else j]
         base = self._filled[active if active.any() else np.ones(len(active), bool)]
         base = base[:: max(1, len(base) // OTHERS)][:OTHERS]
         grid = np.repeat(base[None], len(values), 0)  # [g, k, d]

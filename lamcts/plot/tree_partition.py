@@ -90,10 +90,10 @@ def partition(
     figure, ax = sheet(7.2, 4.4) if len(axes) == 1 else sheet(6.6, 5.4)
     shades = (_line if len(axes) == 1 else _plane)(ax, grown, axes, cells)
     _optimum(ax, grown.space, axes, optimum)
-    for axis, scale, limit in zip(axes, (ax.set_xscale, ax.set_yscale), (ax.set_xlim, ax.set_ylim), strict=False):
+    for axis, side in zip(axes, "xy", strict=False):
         if axis.log:
-            scale("log")
-        limit(axis.ticks[0], axis.ticks[-1])
+            ax.set(**{f"{side}scale": "log"})
+        ax.set(**{f"{side}lim": (axis.ticks[0], axis.ticks[-1])})
     ranks = grown.settings is None or grown.settings.values == "ranks"
     bar_beside(figure, shades, ax, "mean rank in the region (1: best)" if ranks else "mean value (higher is better)")
     titled(ax, title, axes[0].name, axes[1].name if len(axes) > 1 else axis_label(grown.shown))
@@ -167,7 +167,7 @@ def _optimum(ax: "Axes", space: Any, axes: list[Axis], optimum: Any) -> None:
     if len(axes) == 1:
         ax.axvline(place[0], color=BEST, linestyle=":", linewidth=1.5, label="optimum")
     else:
-        ax.scatter(*place, s=8 * DOT, marker="*", color=BEST, label="optimum", **WHITE)
+        ax.scatter(place[0], place[1], s=8 * DOT, marker="*", color=BEST, label="optimum", **WHITE)
 
 
 def _curve(function: Callable[[Any], float], space: Any) -> Floats:

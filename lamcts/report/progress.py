@@ -155,7 +155,7 @@ def fronts(run: Run) -> list[PlotlyFigure]:
     ]
     for pair in list(combinations(range(values.shape[1]), 2))[:MOST_PAIRS]:
         traces = [
-            dots(*values[some][:, pair].T, name, look) | (hover if name == "front" else {})
+            dots(values[some, pair[0]], values[some, pair[1]], name, look) | (hover if name == "front" else {})
             for name, some, look in groups
         ]
         x, y = (axis(axis_label(shown, k)) for k in pair)
