@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Given:
+class ArrayBounds:
     """Where arrays lie: bounds [n], and which coordinates are whole numbers, [n]."""
 
     low: Floats

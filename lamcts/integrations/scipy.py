@@ -22,8 +22,8 @@ import numpy as np
 from scipy.optimize import OptimizeResult, OptimizeWarning
 
 import lamcts
-from lamcts.integrations.arrays import Call, Mapped, Stacked
-from lamcts.integrations.bounds import Floats, Given, ends_of, whole_of
+from lamcts.integrations.arrays import Call, MappedCall, StackedCall
+from lamcts.integrations.bounds import ArrayBounds, Floats, ends_of, whole_of
 
 MAXFEV = 1000  # evaluations where none are asked for (untuned)
 BATCH = 10  # points of a vectorized function's call where no `batch` is asked for (untuned)
@@ -66,14 +66,14 @@ def minimize(
     options: those of `lamcts.minimize`, such as sampler, batch, journal, target, patience, seconds.
     """
     _refuse(options)
-    given = Given(*ends_of(bounds), whole_of(integrality, bounds))
+    given = ArrayBounds(*ends_of(bounds), whole_of(integrality, bounds))
     call = Call(f, args if isinstance(args, tuple) else (args,))
     how: dict[str, Any] = {"workers": workers, "vectorized": bool(vectorized)}
     evaluated: Any = call
     if vectorized:
-        evaluated, how["batch"] = Stacked(call), BATCH
+        evaluated, how["batch"] = StackedCall(call), BATCH
     elif callable(workers):
-        evaluated, how = Mapped(call, workers), {"vectorized": True, "batch": os.cpu_count() or 1}
+        evaluated, how = MappedCall(call, workers), {"vectorized": True, "batch": os.cpu_count() or 1}
     found = lamcts.minimize(
         evaluated,
         given.space,

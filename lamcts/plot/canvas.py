@@ -96,8 +96,8 @@ def parallel_axes(axes: "Axes", heights: Any, shades: Any, names: Any, ends: Any
     axes.spines["left"].set_visible(False)
 
 
-def bar_beside(figure: "Figure", shades: Any, axes: Any, label: str) -> None:
-    """Draw the key of colours beside axes."""
+def colour_bar(figure: "Figure", shades: Any, axes: Any, label: str) -> None:
+    """Draw the scale of colours next to axes."""
     bar: Any = figure.colorbar(shades, ax=axes, pad=0.02, shrink=0.9)
     bar.set_label(label, fontsize=NOTE)
     bar.ax.tick_params(labelsize=NOTE, color=FAINT)

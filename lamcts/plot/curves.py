@@ -8,7 +8,7 @@ import numpy as np
 from lamcts.outcomes.front import Front
 from lamcts.plot import canvas
 from lamcts.plot.evaluations import Evaluations, common_reference, evaluations_of
-from lamcts.plot.series import LOG_FROM, Limits, Violations, quartiles, value_limits
+from lamcts.plot.series import LOG_FROM, AxisLimits, Violations, quartiles, value_limits
 from lamcts.study.result import Result
 from lamcts.types import Floats
 
@@ -259,7 +259,7 @@ def _band(axes: "Axes", runs: Sequence[Evaluations], colour: str, label: str, sc
     _steps(axes, x, found.middle, colour, f"{canvas.literal(label)} (median and quartiles of {len(runs)} runs)")
 
 
-def _limit(axes: "Axes", limits: Limits | None) -> None:
+def _limit(axes: "Axes", limits: AxisLimits | None) -> None:
     if limits is not None:
         if limits.log:
             axes.set_yscale("log")

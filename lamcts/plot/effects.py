@@ -98,7 +98,7 @@ def slices(run: Any, *, title: str = "Objective value against each parameter") -
         canvas.titled(one, "", parameter.name, axis_label(shown).partition(" (")[0])
         one.set_ylim(limits.low, limits.high)
     figure.suptitle(title, fontsize=canvas.TITLE, fontweight="bold")
-    canvas.bar_beside(figure, dots, axes, "number of the evaluation")
+    canvas.colour_bar(figure, dots, axes, "number of the evaluation")
     return figure
 
 
@@ -165,7 +165,7 @@ def parameters(run: Any, *, title: str = "Parameters of the evaluations") -> "Fi
     heights, ends = zip(*(_height(columns[i], shown.space.parameters[i]) for i in order), strict=True)
     canvas.parallel_axes(axes, np.column_stack(heights), rank, [shown.space.names[i] for i in order], ends)
     canvas.titled(axes, title, "", "")
-    canvas.bar_beside(figure, ScalarMappable(cmap=canvas.VALUES), axes, RANK)
+    canvas.colour_bar(figure, ScalarMappable(cmap=canvas.VALUES), axes, RANK)
     return figure
 
 

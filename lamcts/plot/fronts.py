@@ -8,7 +8,7 @@ import numpy as np
 
 from lamcts.plot import canvas
 from lamcts.plot.evaluations import Evaluations, evaluations_of
-from lamcts.plot.series import TAIL, Limits
+from lamcts.plot.series import TAIL, AxisLimits
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def front(
     figure, axes = canvas.panels(len(pairs), 3.9, 3.4, (7.2, 5.0))
     dots = [_panel(one, shown, pair) for one, pair in zip(axes, pairs, strict=True)]
     if shown.front.any():
-        canvas.bar_beside(figure, dots[0], axes, "number of the evaluation")
+        canvas.colour_bar(figure, dots[0], axes, "number of the evaluation")
     _finish(figure, axes, title, 4)
     return figure
 
@@ -201,7 +201,7 @@ def _frame(axes: "Axes", shown: Evaluations, pair: tuple[int, int], values: Floa
     """Show the front and all but the far tails of the values, and name the axes, with arrows to the better ends."""
     for i, name in zip(pair, ("x", "y"), strict=True):
         if len(values):
-            limits = Limits.around(np.concatenate([front[:, i], np.quantile(values[:, i], [TAIL, 1 - TAIL])]))
+            limits = AxisLimits.around(np.concatenate([front[:, i], np.quantile(values[:, i], [TAIL, 1 - TAIL])]))
             getattr(axes, f"set_{name}lim")(limits.low, limits.high)
         goal = shown.goals.objectives[i]
         text = f"{goal.name}  better →" if goal.maximize else f"← better  {goal.name}"

@@ -20,7 +20,7 @@ RANK = "rank (0: worst, 1: best)"  # what the forest predicts
 IMPORTANCE = "loss of cross-validated R² when permuted"  # what the bars are
 
 
-class Limits(NamedTuple):
+class AxisLimits(NamedTuple):
     """The ends of an axis, and whether it is logarithmic."""
 
     low: float
@@ -28,7 +28,7 @@ class Limits(NamedTuple):
     log: bool = False
 
     @classmethod
-    def around(cls, shown: Floats, log: bool = False) -> "Limits":
+    def around(cls, shown: Floats, log: bool = False) -> "AxisLimits":
         """Return limits with a margin round the numbers shown [k], at least one."""
         scaled = np.log10(shown) if log else shown
         low, high = float(scaled.min()), float(scaled.max())
@@ -39,7 +39,7 @@ class Limits(NamedTuple):
         return cls(10 ** max(ends[0], LEAST), 10 ** min(ends[1], -LEAST), True)
 
 
-def value_limits(runs: Sequence[Evaluations], target: float | None = None) -> Limits | None:
+def value_limits(runs: Sequence[Evaluations], target: float | None = None) -> AxisLimits | None:
     """Return limits that show every best value so far and cut off the tail of bad evaluations; None without values."""
     values = np.concatenate([run.column[run.feasible] for run in runs])
     best = np.concatenate([run.best[np.isfinite(run.best)] for run in runs])
@@ -47,12 +47,12 @@ def value_limits(runs: Sequence[Evaluations], target: float | None = None) -> Li
         return None
     log = values.min() > 0 and not runs[0].maximize and best.max() / best.min() > LOG_FROM
     aims = [] if target is None or (log and target <= 0) else [target]
-    return Limits.around(np.concatenate([best, np.quantile(values, [TAIL, 1 - TAIL]), aims]), bool(log))
+    return AxisLimits.around(np.concatenate([best, np.quantile(values, [TAIL, 1 - TAIL]), aims]), bool(log))
 
 
-def tail_cut(values: Floats, maximize: bool) -> Limits:
+def tail_cut(values: Floats, maximize: bool) -> AxisLimits:
     """Return limits of values [k] without the tail of the worst."""
-    return Limits.around(np.quantile(values, [TAIL, 1] if maximize else [0, 1 - TAIL]))
+    return AxisLimits.around(np.quantile(values, [TAIL, 1] if maximize else [0, 1 - TAIL]))
 
 
 class Quartiles(NamedTuple):

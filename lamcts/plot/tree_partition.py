@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.plot.canvas import BEST, DOT, NOTE, SELECTED, VALUES, bar_beside, dot, sheet, titled
+from lamcts.plot.canvas import BEST, DOT, NOTE, SELECTED, VALUES, colour_bar, dot, sheet, titled
 from lamcts.plot.curves import axis_label
 from lamcts.plot.evaluations import Evaluations, Mask
 from lamcts.plot.grown_tree import GrownTree, grown_tree
@@ -37,7 +37,7 @@ class Axis(NamedTuple):
         return result
 
 
-class Cells(NamedTuple):
+class LeafGrid(NamedTuple):
     """The leaf of each point of the grid, each leaf's value, the selected points, and the function's values."""
 
     leaf: Rows
@@ -86,7 +86,7 @@ def partition(
         raise ValueError("expected a run whose journal holds the space, got another: give the Optimizer or the Result")
     x = _mesh(GRID, len(axes))
     inside = (region or grown.selected()).contains(x)
-    cells = Cells(*_leaves(grown.root, x), inside, None if function is None else _curve(function, grown.space))
+    cells = LeafGrid(*_leaves(grown.root, x), inside, None if function is None else _curve(function, grown.space))
     figure, ax = sheet(7.2, 4.4) if len(axes) == 1 else sheet(6.6, 5.4)
     shades = (_line if len(axes) == 1 else _plane)(ax, grown, axes, cells)
     _optimum(ax, grown.space, axes, optimum)
@@ -95,13 +95,13 @@ def partition(
             ax.set(**{f"{side}scale": "log"})
         ax.set(**{f"{side}lim": (axis.ticks[0], axis.ticks[-1])})
     ranks = grown.settings is None or grown.settings.values == "ranks"
-    bar_beside(figure, shades, ax, "mean rank in the region (1: best)" if ranks else "mean value (higher is better)")
+    colour_bar(figure, shades, ax, "mean rank in the region (1: best)" if ranks else "mean value (higher is better)")
     titled(ax, title, axes[0].name, axes[1].name if len(axes) > 1 else axis_label(grown.shown))
     figure.legend(loc="outside lower center", ncols=5, columnspacing=1.4, frameon=False, fontsize=NOTE)
     return figure
 
 
-def _line(ax: "Axes", grown: GrownTree, axes: list[Axis], cells: Cells) -> Any:
+def _line(ax: "Axes", grown: GrownTree, axes: list[Axis], cells: LeafGrid) -> Any:
     """Draw one coordinate, and the values of the evaluations above it; return the coloured cells."""
     (axis,), shown, curve = axes, grown.shown, cells.curve
     y = shown.values[:, 0]
@@ -123,7 +123,7 @@ def _line(ax: "Axes", grown: GrownTree, axes: list[Axis], cells: Cells) -> Any:
     return shades
 
 
-def _plane(ax: "Axes", grown: GrownTree, axes: list[Axis], cells: Cells) -> Any:
+def _plane(ax: "Axes", grown: GrownTree, axes: list[Axis], cells: LeafGrid) -> Any:
     """Draw two coordinates; return the coloured cells."""
     across, up = axes
     square, shown = (GRID, GRID), grown.shown
@@ -202,7 +202,7 @@ def _leaves(root: Any, x: Floats) -> tuple[Rows, Floats]:
     return leaf, np.array(values)
 
 
-def _norm(cells: Cells) -> "Normalize":
+def _norm(cells: LeafGrid) -> "Normalize":
     from matplotlib.colors import Normalize
 
     low, high = float(np.min(cells.values)), float(np.max(cells.values))

@@ -25,7 +25,7 @@ VALUES = "Cividis"  # even in brightness, and the same to most colour-blind read
 HEIGHT = 380  # pixels of a figure
 
 
-class Table(NamedTuple):
+class HtmlTable(NamedTuple):
     """Rows of cells under a head (empty: each row has its name in the first cell)."""
 
     head: Sequence[str]
@@ -47,7 +47,7 @@ class Grid(NamedTuple):
     figures: Sequence[PlotlyFigure]
 
 
-Piece = str | Table | PlotlyFigure | Grid
+Piece = str | HtmlTable | PlotlyFigure | Grid
 
 
 @dataclass
@@ -107,7 +107,7 @@ class Writer:
         return f'<section id="{text(name)}"><h{level}>{text(section.title)}</h{level}>\n{body}\n</section>'
 
     def piece(self, piece: Piece) -> str:
-        if isinstance(piece, Table):
+        if isinstance(piece, HtmlTable):
             return _table(piece)
         if isinstance(piece, PlotlyFigure):
             return self._figure(piece)
@@ -124,7 +124,7 @@ class Writer:
         return f'<div class="figure"><div id="{name}" style="{style}"></div>{script}</div>'
 
 
-def _table(table: Table) -> str:
+def _table(table: HtmlTable) -> str:
     head = "".join(f"<th>{text(cell)}</th>" for cell in table.head)
     first = "td" if table.head else "th"
     rows = [

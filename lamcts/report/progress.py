@@ -10,7 +10,7 @@ from lamcts.outcomes.standing import OK, PRUNED
 from lamcts.plot.canvas import FAINT
 from lamcts.plot.curves import EVALUATIONS, axis_label
 from lamcts.plot.evaluations import common_reference
-from lamcts.plot.series import Limits, Violations, quartiles, thinned, value_limits
+from lamcts.plot.series import AxisLimits, Violations, quartiles, thinned, value_limits
 from lamcts.report.html import HEIGHT, PALETTE, VALUES, PlotlyFigure, Section, axis, dots, layout, line
 from lamcts.report.runs import Run, by_search
 from lamcts.types import Floats, Rows
@@ -39,7 +39,7 @@ def proposers(run: Run) -> list[tuple[str, Rows]]:
 def best(runs: Sequence[Run]) -> PlotlyFigure:
     """Draw the best value so far of runs with one objective; of one run also each evaluation."""
     traces, shown = _alone(runs[0]) if len(runs) == 1 else _compared(runs), [run.shown for run in runs]
-    limits = value_limits(shown) or Limits(0.0, 1.0)
+    limits = value_limits(shown) or AxisLimits(0.0, 1.0)
     ends = [limits.low, limits.high]
     kind = {"type": "log", "range": np.log10(ends).tolist()} if limits.log else {"type": "linear", "range": ends}
     look = layout(axis(EVALUATIONS), axis(axis_label(shown[0]), **kind))

@@ -7,7 +7,7 @@ import numpy as np
 
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.standing import CHECKED, FAILED, PRUNED
-from lamcts.report.html import Table, number
+from lamcts.report.html import HtmlTable, number
 from lamcts.report.progress import proposers
 from lamcts.report.runs import Run
 from lamcts.spaces.values import plain
@@ -19,12 +19,12 @@ MOST_WORDS = 400  # characters of a message
 UNKNOWN = "-"
 
 
-def overview(runs: Sequence[Run]) -> Table:
+def overview(runs: Sequence[Run]) -> HtmlTable:
     """Return settings and outcomes, one column for each run."""
     columns = [_overview(run) for run in runs]
     names = list(dict.fromkeys(name for column in columns for name in column))
     rows = [[name, *(column.get(name, UNKNOWN) for column in columns)] for name in names]
-    return Table(["", *(run.label for run in runs)], rows)
+    return HtmlTable(["", *(run.label for run in runs)], rows)
 
 
 def _overview(run: Run) -> dict[str, Any]:
@@ -63,12 +63,14 @@ def _found(run: Run) -> dict[str, Any]:
     return {name: number(float(value)), "found at evaluation": row + 1}
 
 
-def found(run: Run) -> Table | None:
+def found(run: Run) -> HtmlTable | None:
     """Return the best point, or the points of the front; None before the first."""
     if run.several:
         rows = run.record.front.rows()
         names = list(dict.fromkeys(name for row in rows for name in row))
-        return Table(names, [[row.get(name, UNKNOWN) for name in names] for row in rows[:MOST_ROWS]]) if rows else None
+        return (
+            HtmlTable(names, [[row.get(name, UNKNOWN) for name in names] for row in rows[:MOST_ROWS]]) if rows else None
+        )
     if run.record.best is None:
         return None
     point, value, row = run.record.best
@@ -81,10 +83,10 @@ def found(run: Run) -> Table | None:
         for held, g in zip(run.record.goals.constraints, run.record.constraints[row], strict=True)
     ]
     goal = run.record.goals.objectives[0].name
-    return Table([], [[goal, float(value)], *([name, v] for name, v in shown), *([name, g] for name, g in over)])
+    return HtmlTable([], [[goal, float(value)], *([name, v] for name, v in shown), *([name, g] for name, g in over)])
 
 
-def proposed(run: Run) -> Table:
+def proposed(run: Run) -> HtmlTable:
     """Return the number of rows of each proposer, and their outcomes."""
     lead = np.array([row for row, _ in run.record.leaders], np.int64)
     kind, best = run.record.columns.kind, "best" if not run.several else "on the front"
@@ -94,7 +96,7 @@ def proposed(run: Run) -> Table:
         better = int(np.isin(lead, mine).sum())
         failed = int(np.count_nonzero(kind[mine] == FAILED))
         rows.append([name, len(mine), f"{len(mine) / run.n:.0%}", failed, better, _best_of(run, mine)])
-    return Table(head, rows)
+    return HtmlTable(head, rows)
 
 
 def _best_of(run: Run, rows: Any) -> Any:
@@ -107,7 +109,7 @@ def _best_of(run: Run, rows: Any) -> Any:
     return float(values.max() if run.record.maximize else values.min())
 
 
-def failures(run: Run) -> Table | None:
+def failures(run: Run) -> HtmlTable | None:
     """Return failures by kind with their messages, most frequent first; None without failures."""
     rows: list[list[Any]] = []
     for kind, mine in by_kind(run.record.failures).items():
@@ -118,11 +120,11 @@ def failures(run: Run) -> Table | None:
             rows.append([kind, len(where), message[:MOST_WORDS], ", ".join(str(row + 1) for row in where[:5])])
         if len(messages) > MOST_MESSAGES:
             rows.append([kind, "", f"and {len(messages) - MOST_MESSAGES} other messages", ""])
-    return Table(["kind", "times", "message", "evaluations"], rows) if rows else None
+    return HtmlTable(["kind", "times", "message", "evaluations"], rows) if rows else None
 
 
 @np.errstate(over="ignore")  # of times without end
-def times(run: Run) -> Table | None:
+def times(run: Run) -> HtmlTable | None:
     """Return the times that the journal holds; None where it holds none."""
     seconds, at = run.record.seconds, run.record.times
     known = seconds[np.isfinite(seconds)]
@@ -143,4 +145,4 @@ def times(run: Run) -> Table | None:
             rows.append(["... between two results, median, s", float(np.median(gaps))])
         else:
             rows.append(["evaluations running at once, on average", inside / max(clock, 1e-9)])
-    return Table([], rows) if rows else None
+    return HtmlTable([], rows) if rows else None

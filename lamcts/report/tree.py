@@ -7,7 +7,7 @@ import numpy as np
 
 from lamcts.plot.canvas import FAINT, SELECTED
 from lamcts.plot.grown_tree import VALUE_NAMES, PlacedNode
-from lamcts.report.html import VALUES, PlotlyFigure, Table
+from lamcts.report.html import VALUES, HtmlTable, PlotlyFigure
 from lamcts.report.runs import Run
 from lamcts.tree import Node
 from lamcts.types import Floats
@@ -19,7 +19,7 @@ MOST_ROWS = 500  # by which the effect of a parameter on a split is measured (un
 BOX, LEVEL = 92, 96  # pixels of a box's slot, and from one level to the next
 
 
-def drawn(run: Run) -> tuple[PlotlyFigure, Table] | None:
+def drawn(run: Run) -> tuple[PlotlyFigure, HtmlTable] | None:
     """Return the figure and the table of a run's tree; None where it has none, or no split yet."""
     settings, root = run.tree.settings, run.tree.root
     if settings is None or root is None or root.split is None:
@@ -36,7 +36,7 @@ def drawn(run: Run) -> tuple[PlotlyFigure, Table] | None:
         for name, spot, said in zip(names, placed, words, strict=True)
         if spot.depth < DEPTH and spot.node.split is not None
     ]
-    table = Table(["node", value, "visits", "good side against bad side (share that depends on it)"], rows)
+    table = HtmlTable(["node", value, "visits", "good side against bad side (share that depends on it)"], rows)
     return _figure(value, placed, names, words), table
 
 

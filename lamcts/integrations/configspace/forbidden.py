@@ -61,7 +61,7 @@ class Related:
 
 
 @dataclass(frozen=True)
-class Together:
+class ForbiddenTogether:
     """Says that all clauses hold, or any of them."""
 
     clauses: tuple[Any, ...]
@@ -78,7 +78,7 @@ class Together:
 class Unless:
     """A rule: true but where a clause is."""
 
-    clause: Compared | Related | Together
+    clause: Compared | Related | ForbiddenTogether
 
     def __call__(self, point: Any) -> bool:
         return not self.clause(point)
@@ -92,10 +92,10 @@ def rule_of(clause: Any) -> Unless:
     return Unless(_read(clause))
 
 
-def _read(clause: Any) -> Compared | Related | Together:
+def _read(clause: Any) -> Compared | Related | ForbiddenTogether:
     kind = type(clause).__name__.removeprefix("Forbidden")
     if kind in ("AndConjunction", "OrConjunction"):
-        return Together(tuple(map(_read, clause.components)), every=kind == "AndConjunction")
+        return ForbiddenTogether(tuple(map(_read, clause.components)), every=kind == "AndConjunction")
     relation = kind.removesuffix("Clause").removesuffix("Relation")
     if kind == "InClause":
         return Compared(clause.hyperparameter.name, "Equals", tuple(clause.values))

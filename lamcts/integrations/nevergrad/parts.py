@@ -23,7 +23,7 @@ ROUNDED = 1e-9  # share of a bound that Nevergrad's own arithmetic may lose: Log
 
 
 @dataclass
-class Part:
+class ParameterPart:
     """A parameter inside another: the keys that lead to it, and the space of its values."""
 
     keys: tuple[Any, ...]
@@ -49,7 +49,7 @@ class Part:
         raise NotImplementedError
 
 
-class Steps(Part):
+class StandardizedPart(ParameterPart):
     """Anything, in Nevergrad's standard coordinates."""
 
     def _write(self, inner: Any, point: Floats, reference: Any) -> None:
@@ -61,8 +61,8 @@ class Steps(Part):
         return point
 
 
-class Numbers(Part):
-    """Numbers that have two bounds each, real or whole."""
+class NumbersPart(ParameterPart):
+    """NumbersPart that have two bounds each, real or whole."""
 
     def _write(self, inner: Any, point: tuple[float, ...], reference: Any) -> None:
         values, (low, high) = np.array(point, float), _bounds(inner)
@@ -84,7 +84,7 @@ class Numbers(Part):
         )
 
 
-class Options(Part):
+class ChoicePart(ParameterPart):
     """The numbers of the options of a choice, or of several equal ones."""
 
     def _write(self, inner: Any, point: tuple[int, ...], reference: Any) -> None:
@@ -94,7 +94,7 @@ class Options(Part):
         return tuple(int(place) for place in np.ravel(inner["indices"].value))
 
 
-def parts_of(parameter: Any, keys: tuple[Any, ...] = ()) -> Iterator[Part]:
+def parts_of(parameter: Any, keys: tuple[Any, ...] = ()) -> Iterator[ParameterPart]:
     """Yield the parts of a parametrization, constants left out; all options of a choice have theirs."""
     if not isinstance(parameter, ng.Parameter) or isinstance(parameter, ng.Constant):
         return
@@ -105,15 +105,15 @@ def parts_of(parameter: Any, keys: tuple[Any, ...] = ()) -> Iterator[Part]:
         for key in list(inner):
             yield from parts_of(parameter[key], (*keys, key))
     elif (members := _members(parameter)) is not None:
-        yield Numbers(keys, lamcts.Space(members))
+        yield NumbersPart(keys, lamcts.Space(members))
     elif parameter.dimension:
-        yield Steps(keys, lamcts.Box(-1, 1, dim=parameter.dimension))
+        yield StandardizedPart(keys, lamcts.Box(-1, 1, dim=parameter.dimension))
 
 
-def _options(choice: Any, keys: tuple[Any, ...]) -> Iterator[Part]:
+def _options(choice: Any, keys: tuple[Any, ...]) -> Iterator[ParameterPart]:
     one = lamcts.Choice(tuple(range(len(choice.choices))), ordered=isinstance(choice, ng.TransitionChoice))
     times = choice._repetitions or 1  # to ask for its value would draw one
-    yield Options(keys, lamcts.Space([one] * times))
+    yield ChoicePart(keys, lamcts.Space([one] * times))
     for place in range(len(choice.choices)):
         yield from parts_of(choice.choices[place], (*keys, "choices", place))
 

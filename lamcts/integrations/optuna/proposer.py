@@ -9,8 +9,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 import lamcts
 from lamcts.integrations.optuna.branches import Branches
-from lamcts.integrations.optuna.parameters import Parameters, Point
-from lamcts.integrations.optuna.record import Outcome, internal_of
+from lamcts.integrations.optuna.parameters import OptunaParameters, Point
+from lamcts.integrations.optuna.record import TrialOutcome, internal_of
 
 MOST_STAND_INS = 32  # a run that crashed often leaves many trials that never end, and each costs an ask (untuned)
 # Points in a row whose outcome is known: a branch may be finite, and all of it known. Of 7 points beside 41, on three
@@ -27,7 +27,7 @@ class Proposer:
 
     def __init__(
         self,
-        parameters: Parameters,
+        parameters: OptunaParameters,
         maximize: Sequence[bool],
         constraints: Sequence[str],
         settings: Mapping[str, Any],
@@ -41,10 +41,10 @@ class Proposer:
         )
         self._branches = Branches()
         self._told: set[int] = set()  # numbers of trials of the study
-        self._known: dict[Point, Outcome] = {}  # a row of ours may differ in the last bit from that of its point
+        self._known: dict[Point, TrialOutcome] = {}  # a row of ours may differ in the last bit from that of its point
         self._out: dict[int, lamcts.Trial] = {}  # number of a trial of the study -> ours
 
-    def tell(self, trials: Iterable[FrozenTrial], outcomes: Mapping[int, Outcome]) -> None:
+    def tell(self, trials: Iterable[FrozenTrial], outcomes: Mapping[int, TrialOutcome]) -> None:
         """Take the trials that have an outcome, each once. Those with none of the parameters say nothing here."""
         new = [trial for trial in trials if trial.number not in self._told and trial.number in outcomes]
         points, known = [], []
@@ -54,7 +54,7 @@ class Proposer:
             point = self.parameters.point(internal)
             own = self._out.pop(trial.number, None)
             if own is not None and own.point != point:
-                self._optimizer.forget(own)  # its parameters were fixed by somebody else
+                self._optimizer.forget(own)  # its parameters were fixed by another process
             if point is not None:
                 points.append(point)
                 known.append(outcome)
@@ -62,12 +62,12 @@ class Proposer:
                 self._keep_branch(trial, internal, outcome)
         self._take(points, known)
 
-    def _keep_branch(self, trial: FrozenTrial, internal: Mapping[str, float], outcome: Outcome) -> None:
+    def _keep_branch(self, trial: FrozenTrial, internal: Mapping[str, float], outcome: TrialOutcome) -> None:
         had = [name for name, distribution in trial.distributions.items() if not distribution.single()]
         if len(had) < len(self.parameters.distributions) and trial.state == TrialState.COMPLETE:
             self._branches.add(had, self.parameters.numbers(internal), outcome)
 
-    def _take(self, points: Sequence[Point], outcomes: Sequence[Outcome]) -> None:
+    def _take(self, points: Sequence[Point], outcomes: Sequence[TrialOutcome]) -> None:
         """Tell our optimizer. A point that equals one of ours closes it, whichever trial of the study that is for."""
         if points:
             held = [self._held(outcome) for outcome in outcomes] if self._constraints else None
@@ -110,7 +110,7 @@ class Proposer:
             self._take([trial.point], [known])
         return self._next(number, others)
 
-    def _outcome(self, point: Point) -> Outcome | None:
+    def _outcome(self, point: Point) -> TrialOutcome | None:
         at = self._branches.find(dict(zip(self.parameters.distributions, point, strict=True)))
         return self._known.get(tuple(point), at)
 
@@ -145,10 +145,10 @@ class Proposer:
             self._optimizer.forget(self._out[number])
         self._out[number] = trial
 
-    def _value(self, outcome: Outcome) -> Any:
+    def _value(self, outcome: TrialOutcome) -> Any:
         if outcome.values is None:
             return None
         return outcome.values[0] if self._single else list(outcome.values)
 
-    def _held(self, outcome: Outcome) -> list[float | None]:
+    def _held(self, outcome: TrialOutcome) -> list[float | None]:
         return [outcome.constraints.get(name) for name in self._constraints]

@@ -17,7 +17,7 @@ LONGEST = 2045  # characters of an attribute that every database of Optuna's tak
 INFORMATIVE = (TrialState.COMPLETE, TrialState.PRUNED)  # a failed trial may have stopped before its last parameter
 
 
-class Outcome(NamedTuple):
+class TrialOutcome(NamedTuple):
     """What a finished trial is told as: its values (None: it failed), and its constraints by name."""
 
     values: Sequence[float] | None
@@ -36,7 +36,7 @@ class Record:
         self._maximize = maximize
         self.distributions: dict[str, BaseDistribution | None] = {}
         self.constraints: dict[str, None] = {}
-        self.outcomes: dict[int, Outcome] = {}
+        self.outcomes: dict[int, TrialOutcome] = {}
         self._steps: dict[int, list[tuple[float, float]]] = {}  # step -> value there and at the end, as losses
 
     def read(self, trials: Iterable[FrozenTrial]) -> None:
@@ -48,7 +48,7 @@ class Record:
             if trial.state == TrialState.COMPLETE:
                 self._read_steps(trial)
         for trial in new:
-            self.outcomes[trial.number] = Outcome(self._values(trial), constraints := constraints_of(trial))
+            self.outcomes[trial.number] = TrialOutcome(self._values(trial), constraints := constraints_of(trial))
             self.constraints |= dict.fromkeys(constraints)
 
     def _read_parameters(self, trial: FrozenTrial) -> None:
@@ -71,7 +71,7 @@ class Record:
         """Return what a pruned trial would at best have come to: the worst end of those that were ahead of it.
 
         Its own last value tells a rank at that step and no more: a curve that rises would make it the best of all.
-        None are ahead where nobody reported at that step; the own value has to do then.
+        None are ahead where no trial reported at that step; the own value has to do then.
         """
         if trial.last_step is None:
             return None
