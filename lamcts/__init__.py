@@ -4,8 +4,12 @@
     trials = opt.ask(4)
     opt.tell(trials, [f(trial.point) for trial in trials])
 
-or `lamcts.minimize(f, space, budget=500)`. Importing this package loads numpy and nothing heavier.
+or `lamcts.minimize(f, space, budget=500)`. Importing this package loads numpy and nothing heavier; `lamcts.plot` and
+`lamcts.report` load on first use.
 """
+
+from importlib import import_module
+from typing import Any
 
 from lamcts import pruners, samplers
 from lamcts.errors import Exhausted, InvalidPoint, JournalError, LamctsError, MissingExtra, Pruned
@@ -45,3 +49,15 @@ __all__ = [
     "run",
     "samplers",
 ]
+
+_LAZY = ("plot", "report")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return import_module(f"lamcts.{name}")
+    raise AttributeError(f"module 'lamcts' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

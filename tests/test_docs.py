@@ -22,7 +22,7 @@ from lamcts.models.local import ModelBudget
 from lamcts.nas import published, published201, published_digits, tradeoffs
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench_graph import NasBenchGraph
-from lamcts.nas.tradeoff import TradeOff
+from lamcts.nas.tradeoff import TableTradeOff, TradeOff
 from lamcts.neural.memory import Machine, ScheduleObjective
 from lamcts.neural.memory.objective import memory
 from lamcts.neural.metadnn import MetaDnn
@@ -73,7 +73,7 @@ OBJECTIVES = [
 ]
 TABLES = [published.nasbench101, published.nasbench_macro, published.transnas, published.nasbench_graph]
 COSTS = [tradeoffs.nasbench101_cost, tradeoffs.nasbench201_cost, tradeoffs.nasbench_macro_cost]
-COSTS += [tradeoffs.transnas_cost, tradeoffs.nasbench_graph_cost, TradeOff]
+COSTS += [tradeoffs.transnas_cost, tradeoffs.nasbench_graph_cost, TradeOff, TableTradeOff]
 NAS = [
     *TABLES,
     *COSTS,

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.cli.figures import reference_of
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.hypervolume import hypervolume_so_far
-from lamcts.report.runs import Run, by_search, common_reference
-from lamcts.types import Floats
+from lamcts.plot.evaluations import common_reference
+from lamcts.report.runs import Run, by_search
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,64 +22,51 @@ Groups = dict[str, list[Run]]
 
 
 def compared(paths: Sequence[str], records: Sequence["Recorded"], kind: str | None = None) -> "Figure":
-    """Return one figure of several runs of an objective; runs that differ only in their seed form one curve."""
+    """Return runs of one objective in one figure; those that differ in their seed alone stand together."""
     goals = records[0].goals
     if any(record.goals != goals for record in records):
         raise ValueError("expected runs of one and the same objective, got others: `lamcts report` takes them all")
     known = KINDS[min(len(goals.objectives), 2)]
     if kind not in (None, *known):
         raise ValueError(f"--kind: expected {' or '.join(known)} for several journals, got {kind!r}: draw one alone")
-    references = [reference_of(record.about, record.goals) for record in records]
-    named = zip(labels(paths), records, references, strict=True)
+    named = zip(labels(paths), records, strict=True)
     draw = {"best": _best, "hypervolume": _hypervolume, "front": _fronts}[kind or known[0]]
     return draw(by_search([Run(*one) for one in named]), goals)
 
 
 def _best(groups: Groups, goals: Goals) -> "Figure":
-    """Return the best values so far; the seeds of one search as median and quartiles."""
+    """Return the best values so far; seeds of one search are their median and quartiles."""
     from lamcts import plot
 
-    curves = {
-        name: [np.where(run.feasible, run.values[:, 0], np.nan).tolist() for run in group]
-        for name, group in groups.items()
-    }
-    kept = " that is feasible" if goals.constraints else ""
-    return plot.best_so_far(curves, maximize=goals.objectives[0].maximize, title=f"Best value{kept} so far")
+    curves = {name: [run.shown for run in group] for name, group in groups.items()}
+    return plot.best_so_far(curves, title=f"Best {'feasible ' if goals.constraints else ''}objective value so far")
 
 
 def _hypervolume(groups: Groups, goals: Goals) -> "Figure":
-    """Return the hypervolumes so far from a common reference; the seeds of one search as median and quartiles."""
+    """Return the hypervolumes so far, all from one reference; seeds of one search are their median and quartiles."""
     from lamcts import plot
 
-    runs = [run for group in groups.values() for run in group]
-    reference = common_reference(runs)
+    reference = common_reference([run.shown for group in groups.values() for run in group])
     if reference is None:
         raise ValueError("expected a feasible evaluation in one of the journals, got none: run on, then plot")
-    curves = {name: [_volumes(run, reference) for run in group] for name, group in groups.items()}
+    curves = {name: [run.shown.hypervolumes(reference).tolist() for run in group] for name, group in groups.items()}
     start = ", ".join(f"{name} {number:.4g}" for name, number in zip(goals.names, reference, strict=True))
     title = "Hypervolume of the front so far"
-    return plot.best_so_far(curves, maximize=True, title=title, y=f"hypervolume from {start}")
-
-
-def _volumes(run: Run, reference: Floats) -> list[float]:
-    signs = run.record.goals.signs
-    losses = np.where(run.feasible[:, None], signs * run.values, np.nan)
-    volumes: list[float] = hypervolume_so_far(losses, signs * reference).tolist()
-    return volumes
+    return plot.best_so_far(curves, maximize=True, title=title, y=f"hypervolume (reference point: {start})")
 
 
 def _fronts(groups: Groups, goals: Goals) -> "Figure":
-    """Return the fronts in one figure; several seeds have one front."""
+    """Return the fronts over one another; that of several seeds is the front of them all."""
     from lamcts import plot
 
-    values = {name: np.vstack([run.values for run in group]) for name, group in groups.items()}
-    feasible = {name: np.concatenate([run.feasible for run in group]) for name, group in groups.items()}
+    values = {name: np.vstack([run.shown.values for run in group]) for name, group in groups.items()}
+    feasible = {name: np.concatenate([run.shown.feasible for run in group]) for name, group in groups.items()}
     senses = {goal.name: "max" if goal.maximize else "min" for goal in goals.objectives}
     return plot.fronts(values, senses, feasible=feasible)
 
 
 def labels(paths: Sequence[str]) -> list[str]:
-    """Return a short name for each path: the part in which it differs from the others."""
+    """Return a short name for each path: what of it tells it from the others."""
     parts = [Path(os.path.abspath(path)).parts for path in paths]
     found: list[str] = []
     for mine in parts:

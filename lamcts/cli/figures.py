@@ -71,7 +71,7 @@ def effects_of(record: "Recorded", kind: str) -> "Figure":
     """Return the figure of a kind of EFFECTS; ValueError where there are too few evaluations."""
     from lamcts import plot
 
-    figure: Figure = getattr(plot, EFFECTS[kind])(plot.Effects.of(record))
+    figure: Figure = getattr(plot, EFFECTS[kind])(record)
     return figure
 
 

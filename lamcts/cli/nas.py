@@ -11,8 +11,10 @@ from lamcts import objectives, samplers
 from lamcts.cli import supernets, trained
 from lamcts.cli.console import number, say, table
 from lamcts.cli.parser import Parser, option, settings_in
+from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, add_search_options, carry_out, journal_of
 from lamcts.cli.target import Target, one_of
+from lamcts.nas import TableTradeOff, TradeOff
 from lamcts.nas.objective import TableObjective
 
 if TYPE_CHECKING:
@@ -47,7 +49,9 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
 
 def tables() -> dict[str, objectives.Entry]:
     """Return the objectives that look networks up in a table."""
-    return {name: row for name, row in objectives.names().items() if row.makes(TableObjective)}
+    return {
+        name: row for name, row in objectives.names().items() if row.makes(TableObjective) or row.makes(TableTradeOff)
+    }
 
 
 def main(args: argparse.Namespace) -> int:
@@ -166,23 +170,28 @@ def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[s
     """Print the best network, and return what was found with all values of its table."""
     best = found["best"] | {"text": objective.architectures.text(result.x), "optimum": objective.optimum}
     found = found | {"search": args.search, "best": best}
-    found |= {"reported": objective.report(result.x), "also": objective.also(result.x)}
-    _print_best(found)
+    table_of: Any = objective.objective if isinstance(objective, TradeOff) else objective
+    found |= {"reported": table_of.report(result.x), "costs": table_of.costs(result.x)}
+    if "front" in result:
+        print_best(result, found)
+    _print_network(found)
     return plain_numbers(found)
 
 
 def plain_numbers(found: dict[str, Any]) -> dict[str, Any]:
     """Return what was found with None for values that the table lacks: JSON has no nan."""
-    known = {name: None if np.isnan(value) else value for name, value in found["also"].items()}
-    return found | {"also": known}
+    known = {name: None if np.isnan(value) else value for name, value in found["costs"].items()}
+    return found | {"costs": known}
 
 
-def _print_best(found: dict[str, Any]) -> None:
+def _print_network(found: dict[str, Any]) -> None:
     best = found["best"]
-    of = f"at evaluation {best['evaluation']} of {found['evaluations']}; the table's best is {number(best['optimum'])}"
-    rows = [["network", best["text"]], ["best value", f"{number(best['value'])} {of}"]]
+    rows = [["network", best["text"]]]
+    if best["optimum"] is not None:
+        of = f"at evaluation {best['evaluation']} of {found['evaluations']}"
+        rows.append(["best value", f"{number(best['value'])} {of}; the table's best is {number(best['optimum'])}"])
     rows += [[name, number(value)] for name, value in found["reported"].items()]
-    table(rows + [[name, number(value)] for name, value in found["also"].items() if not np.isnan(value)])
+    table(rows + [[name, number(value)] for name, value in found["costs"].items() if not np.isnan(value)])
 
 
 Evaluate = Callable[[argparse.Namespace], tuple[Target, Report]]

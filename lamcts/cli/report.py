@@ -6,7 +6,6 @@ from pathlib import Path
 
 from lamcts.cli.compare import labels
 from lamcts.cli.console import say
-from lamcts.cli.figures import reference_of
 from lamcts.cli.parser import Parser
 from lamcts.cli.show import read
 from lamcts.report import Run, page
@@ -35,6 +34,5 @@ def runs_of(paths: Sequence[str]) -> list[Run]:
     """Return the runs of journals or folders, each with a name of its own."""
     runs: list[Run] = []
     for path, label in zip(paths, labels(paths), strict=True):
-        record = read(path)
-        runs.append(Run(label, record, reference_of(record.about, record.goals)))
+        runs.append(Run(label, read(path)))
     return runs

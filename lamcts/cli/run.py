@@ -81,7 +81,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
     """Print the best value, and return what was found with the policy and its score on held-out episodes."""
-    _print_best(result, found)
+    print_best(result, found)
     found = found | {"tree": result.tree}
     if hasattr(objective, "policy"):
         if "memory" in result:
@@ -92,7 +92,7 @@ def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[s
     return found
 
 
-def _print_best(result: Any, found: dict[str, Any]) -> None:
+def print_best(result: Any, found: dict[str, Any]) -> None:
     """Print the best evaluation, or the front and its knee."""
     best, front = found["best"], result.get("front")
     where = "among the known evaluations"

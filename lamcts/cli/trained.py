@@ -164,7 +164,7 @@ def save_best(
 
     place = Path(objective.folder).parent / NETWORK
     card = save_network(place, objective, point)
-    known = {"reported": objective.report(point), "also": objective.also(point)}
+    known = {"reported": objective.report(point), "costs": objective.costs(point)}
     rows = [["network", card["text"]], searched]
     table(rows + [[name, number(each)] for part in known.values() for name, each in part.items() if each == each])
     say(f"weights and model card: {place}")

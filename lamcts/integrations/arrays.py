@@ -23,7 +23,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Stacked:
+class StackedCall:
     """A function of a list of points, by one that takes an array [n, s]."""
 
     call: Call
@@ -37,7 +37,7 @@ class Stacked:
 
 
 @dataclass(frozen=True)
-class MapCall:
+class MappedCall:
     """A function of a list of points, by something like `map`."""
 
     call: Call

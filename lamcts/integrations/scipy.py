@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult, OptimizeWarning
 
 import lamcts
-from lamcts.integrations.arrays import Call, MapCall, Stacked
+from lamcts.integrations.arrays import Call, MappedCall, StackedCall
 from lamcts.integrations.bounds import ArrayBounds, Floats, ends_of, whole_of
 
 MAXFEV = 1000  # evaluations where none are asked for (untuned)
@@ -71,9 +71,9 @@ def minimize(
     how: dict[str, Any] = {"workers": workers, "vectorized": bool(vectorized)}
     evaluated: Any = call
     if vectorized:
-        evaluated, how["batch"] = Stacked(call), BATCH
+        evaluated, how["batch"] = StackedCall(call), BATCH
     elif callable(workers):
-        evaluated, how = MapCall(call, workers), {"vectorized": True, "batch": os.cpu_count() or 1}
+        evaluated, how = MappedCall(call, workers), {"vectorized": True, "batch": os.cpu_count() or 1}
     found = lamcts.minimize(
         evaluated,
         given.space,

@@ -1,28 +1,32 @@
-"""What a random forest says of the parameters: how much each matters, and what values to expect.
+"""Random forest of a run: how much each parameter matters, and what to expect where (Breiman 2001).
 
-The forest learns the rank of each row among all, in [0, 1] and 1 the best, so that no unit and no outlier counts. A
-parameter matters by what is lost without it (Breiman, 2001): the mean drop of R^2 on rows held out when its values
-are exchanged among them, those of all its coordinates together. Of two parameters that vary together either may
-stand for both, and the rows are where a search went, not a fair sample of the space.
+The forest learns the rank of each row among all, in (0, 1] and 1 the best: no unit and no outlier counts. Importance is
+the drop of the cross-validated R^2 when the values of one parameter are permuted among the rows held out. A conditional
+parameter is permuted among the rows in which it is active, and its drop is the increase of their squared error in
+units of the variance of all rows. Where it is inactive, the forest sees values drawn from the active rows: they do
+not reveal the value of the parent.
 Letters: n rows, d coordinates, p parameters, g points of a grid.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lamcts.types import Floats
+from lamcts.types import Floats, Rows
 
-LEAST = 20  # rows from which a forest says anything (by eye)
+LEAST = 20  # rows from which a forest is fitted (by eye)
+LEAST_ACTIVE = 10  # rows in which a conditional parameter is active, for a drop to be measured (by eye)
 MOST = 2000  # rows that it learns from: a second
 TREES = 60  # more changed no order of the parameters that could be seen
-HELD_OUT = 0.3  # of the rows
-TURNS = 5  # exchanges of a parameter's values that are averaged; fewer with many parameters
-WORK = 300  # exchanges in all
+FOLDS = 3  # of the cross-validation
+TURNS = 3  # permutations of a parameter in each fold that are averaged; fewer with many parameters
+WORK = 300  # permutations in all
 OTHERS = 60  # rows over which a forecast averages the other parameters
+TRUSTED = 0.2  # cross-validated R^2 below which the order of the parameters says little (by eye)
 
 
 def rank_of(loss: Floats) -> Floats:
@@ -37,42 +41,57 @@ def rank_of(loss: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A forest of losses `loss` [n] at rows `x` [n, d], whose parameters take the coordinates `parts` [p]."""
+    """A forest of losses `loss` [n] at rows `x` [n, d], whose parameters have the coordinates `parts` [p].
+
+    active: returns which parameters are active in rows [k, d], [k, p]; None: all are.
+    """
 
     x: Floats
     loss: Floats
     parts: Sequence[slice]
+    active: Callable[[Floats], NDArray[np.bool_]] | None = None
 
     @property
     def ready(self) -> bool:
-        """Whether there are rows enough that differ."""
+        """Whether there are enough rows that differ."""
         loss = self.loss[self._rows]
         return len(loss) >= LEAST and bool(np.ptp(loss) > 0)
 
+    @property
+    def trusted(self) -> bool:
+        """Whether the forest predicts rows held out well enough for its order of the parameters to mean something."""
+        return self.ready and self.score >= TRUSTED
+
     @cached_property
     def importance(self) -> Floats:
-        """How much R^2 falls on rows held out when a parameter's values are exchanged among them, [p]."""
-        x, y, model = self._held_out
-        turns = int(np.clip(WORK // len(self.parts), 1, TURNS))
-        rng = np.random.default_rng(0)
-        drops = np.empty((turns, len(self.parts)))
-        for turn in range(turns):
-            order = rng.permutation(len(x))
-            for i, part in enumerate(self.parts):
-                mixed = x.copy()
-                mixed[:, part] = x[order, part]
-                drops[turn, i] = self.score - _r2(y, model.predict(mixed))
-        return np.asarray(np.maximum(drops.mean(0), 0.0))
+        """The drop of the cross-validated R^2 when a parameter is permuted, [p]; 0 where it cannot be measured."""
+        turns = int(np.clip(WORK // (FOLDS * len(self.parts)), 1, TURNS))
+        rng, drops = np.random.default_rng(0), np.zeros(len(self.parts))
+        for i, part in enumerate(self.parts):
+            lost = 0.0
+            for rows, model, predicted in self._folds:
+                rows, predicted = rows[self._active[rows, i]], predicted[self._active[rows, i]]
+                y = self._rank[rows]
+                for _ in range(turns if len(rows) else 0):
+                    mixed = self._filled[rows]
+                    mixed[:, part] = mixed[rng.permutation(len(rows)), part]
+                    lost += float((np.square(y - model.predict(mixed)) - np.square(y - predicted)).sum()) / turns
+            count = int(np.count_nonzero(self._active[:, i]))
+            if count >= LEAST_ACTIVE:
+                drops[i] = max(lost / count / max(float(self._rank.var()), 1e-300), 0.0)
+        return drops
 
     @cached_property
     def score(self) -> float:
-        """R^2 on rows held out: 1 for a perfect forest, 0 for one that knows nothing."""
-        x, y, model = self._held_out
-        return _r2(y, model.predict(x))
+        """Cross-validated R^2: 1 for a perfect forest, 0 for one that predicts the mean."""
+        predicted = np.empty(len(self._rank))
+        for rows, _, found in self._folds:
+            predicted[rows] = found
+        return _r2(self._rank, predicted)
 
     @property
     def order(self) -> list[int]:
-        """The parameters' numbers, what matters most first; as they are where nobody can tell."""
+        """The parameters' numbers by importance, largest first; in their own order with too few rows."""
         if not self.ready:
             return list(range(len(self.parts)))
         return [int(i) for i in np.argsort(-self.importance, kind="stable")]
@@ -82,7 +101,9 @@ class Forest:
 
         `j` and `others` [g, v]: a second parameter, and its values.
         """
-        base = self._spread
+        active = self._active[:, i] & self._active[:, i if j is None else j]
+        base = self._filled[active if active.any() else np.ones(len(active), bool)]
+        base = base[:: max(1, len(base) // OTHERS)][:OTHERS]
         grid = np.repeat(base[None], len(values), 0)  # [g, k, d]
         grid[:, :, self.parts[i]] = values[:, None, :]
         if j is not None and others is not None:
@@ -91,28 +112,46 @@ class Forest:
         return np.asarray(found.reshape(len(values), -1).mean(1))
 
     @cached_property
-    def _rows(self) -> Any:
+    def _rows(self) -> Rows:
         known = np.flatnonzero(np.isfinite(self.loss))
         if len(known) <= MOST:
             return known
         return np.sort(np.random.default_rng(0).choice(known, MOST, replace=False))
 
-    @property
-    def _spread(self) -> Floats:
-        rows = self._rows
-        return np.asarray(self.x[rows[:: max(1, len(rows) // OTHERS)][:OTHERS]])
+    @cached_property
+    def _rank(self) -> Floats:
+        return rank_of(self.loss[self._rows])
 
     @cached_property
-    def _held_out(self) -> tuple[Floats, Floats, Any]:
-        """Return the rows held out, their ranks, and the forest of the others."""
-        x, y = self.x[self._rows], rank_of(self.loss[self._rows])
-        order = np.random.default_rng(0).permutation(len(x))
-        cut = max(2, int(HELD_OUT * len(x)))
-        return x[order[:cut]], y[order[:cut]], _fitted(x[order[cut:]], y[order[cut:]])
+    def _active(self) -> NDArray[np.bool_]:
+        rows = self.x[self._rows]
+        return np.ones((len(rows), len(self.parts)), bool) if self.active is None else self.active(rows)
+
+    @cached_property
+    def _filled(self) -> Floats:
+        """The rows, with values drawn from the active rows where a parameter is inactive."""
+        x, rng = self.x[self._rows].copy(), np.random.default_rng(0)
+        for i, part in enumerate(self.parts):
+            has = np.flatnonzero(self._active[:, i])
+            if 0 < len(has) < len(x):
+                lacks = np.flatnonzero(~self._active[:, i])
+                x[lacks, part] = x[rng.choice(has, len(lacks)), part]
+        return x
+
+    @cached_property
+    def _folds(self) -> list[tuple[Rows, Any, Floats]]:
+        """Of each fold: its rows, the forest of all others, and what that predicts."""
+        folds = np.array_split(np.random.default_rng(0).permutation(len(self._rank)), FOLDS)
+        found = []
+        for rows in folds:
+            others = np.setdiff1d(np.arange(len(self._rank)), rows)
+            model = _fitted(self._filled[others], self._rank[others])
+            found.append((rows, model, np.asarray(model.predict(self._filled[rows]))))
+        return found
 
     @cached_property
     def _whole(self) -> Any:
-        return _fitted(self.x[self._rows], rank_of(self.loss[self._rows]))
+        return _fitted(self._filled, self._rank)
 
 
 def _fitted(x: Floats, y: Floats) -> Any:

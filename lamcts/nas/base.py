@@ -36,7 +36,7 @@ class ArchitectureSpace:
         return None
 
     def canonical(self, point: Point) -> Point:
-        """Return the one valid point that stands for all that are the same network."""
+        """Return the representative of all valid points that are the same network."""
         return point
 
     def key(self, point: Point) -> str | None:

@@ -3,14 +3,14 @@
 import re
 
 from lamcts.nas.base import Graph, Point
-from lamcts.nas.tabled import Places
+from lamcts.nas.tabled import OperationSpace
 
 EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # by the node that they lead to, as in both texts
 LAST = 3  # number of the node that is the output
 ZERO, SKIP = 0, 1  # numbers of the operations that give nothing, and that change nothing
 
 
-class EdgeCells(Places):
+class EdgeCells(OperationSpace):
     """Cells with one of some operations on each edge, the first of which is none at all and the second a skip."""
 
     def __init__(self, name: str, operations: tuple[str, ...]) -> None:
@@ -41,7 +41,7 @@ class EdgeCells(Places):
 
 
 def reachable(numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the operations [6] of a cell, none in place of those that no path from input to output passes."""
+    """Return the operations [6] of a cell, `none` where no path from input to output passes."""
     fed, used = {0}, {LAST}
     for (i, j), number in zip(EDGES, numbers, strict=True):  # edges to a node come before those that leave it
         if number != ZERO and i in fed:

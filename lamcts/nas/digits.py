@@ -22,5 +22,5 @@ class Digits4096(EdgeCells):
         super().__init__("digits4096", OPERATIONS)
 
     def canonical(self, point: Point) -> Point:
-        """Return the cell with none in place of the operations that no path passes."""
+        """Return the cell with `none` at the operations that no path passes."""
         return self.point(reachable(self.numbers(point)))

@@ -21,7 +21,7 @@ NASBENCH101 = Format(
         ("training_time_s", _MAYBE),
         ("trainable_params", _ROW),
     ),
-    "https://storage.googleapis.com/nasbench/nasbench_only108.tfrecord (see lamcts.nas.tfrecord)",
+    "https://storage.googleapis.com/nasbench/nasbench_only108.tfrecord, by benchmarks.tools.nasbench101_table",
 )
 NASBENCH201 = Format(
     "nasbench201.npz",

@@ -15,7 +15,7 @@ INPUT, OUTPUT = -1, -2  # labels of the first and the last vertex; those between
 REMEMBERED = 2**16  # cells, and their hashes, that are kept: some tens of MB
 
 
-class Cell(NamedTuple):
+class LabelledCell(NamedTuple):
     """A cell without loose ends: of each vertex the set of those with an edge to it, and the operations between."""
 
     before: tuple[int, ...]
@@ -31,7 +31,7 @@ class Cell(NamedTuple):
 
 
 @lru_cache(maxsize=REMEMBERED)
-def pruned(bits: int, ops: tuple[int, ...]) -> Cell | None:
+def pruned(bits: int, ops: tuple[int, ...]) -> LabelledCell | None:
     """Return a cell without the vertices that no path from input to output passes; None where there is no path."""
     last = len(ops) + 1
     before = [bits >> j * (j - 1) // 2 & (1 << j) - 1 for j in range(last + 1)]
@@ -43,7 +43,7 @@ def pruned(bits: int, ops: tuple[int, ...]) -> Cell | None:
     kept = [j for j in range(last + 1) if (reached & leading) >> j & 1]
     if len(kept) < 2 or kept[0] != 0 or kept[-1] != last:
         return None
-    return Cell(tuple(_numbered(before[j], kept) for j in kept), tuple(ops[j - 1] for j in kept[1:-1]))
+    return LabelledCell(tuple(_numbered(before[j], kept) for j in kept), tuple(ops[j - 1] for j in kept[1:-1]))
 
 
 def _numbered(vertices: int, kept: list[int]) -> int:
@@ -51,13 +51,13 @@ def _numbered(vertices: int, kept: list[int]) -> int:
     return sum((vertices >> old & 1) << new for new, old in enumerate(kept))
 
 
-def graph_hash(cell: Cell) -> str:
+def graph_hash(cell: LabelledCell) -> str:
     """Return the 32 hexadecimal digits that isomorphic cells share, and among all cells of the table no others."""
     return _md5(str(sorted(_vertex_hashes(cell))))
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _vertex_hashes(cell: Cell) -> tuple[str, ...]:
+def _vertex_hashes(cell: LabelledCell) -> tuple[str, ...]:
     """Return a hash of each vertex, refined once a vertex by those of its neighbours."""
     n = len(cell.before)
     into = [[w for w in range(v) if cell.before[v] >> w & 1] for v in range(n)]
@@ -85,8 +85,8 @@ def _md5(text: str) -> str:
     return md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def canonical(cell: Cell) -> Cell:
-    """Return the one cell that stands for all isomorphic ones.
+def canonical(cell: LabelledCell) -> LabelledCell:
+    """Return the representative of all cells isomorphic to this one.
 
     Vertices are numbered from the input on, of those whose predecessors have numbers the one with the least hash first.
     Where several share it, all of them are tried, and of what comes out the least is taken: the order of the given
@@ -95,11 +95,11 @@ def canonical(cell: Cell) -> Cell:
     return min((_reordered(cell, order) for order in _orders(cell, _vertex_hashes(cell), [0])), key=_rank)
 
 
-def _rank(cell: Cell) -> tuple[int, tuple[int, ...]]:
+def _rank(cell: LabelledCell) -> tuple[int, tuple[int, ...]]:
     return cell.bits, cell.ops
 
 
-def _orders(cell: Cell, hashes: tuple[str, ...], placed: list[int]) -> Iterator[list[int]]:
+def _orders(cell: LabelledCell, hashes: tuple[str, ...], placed: list[int]) -> Iterator[list[int]]:
     """Yield the orders of all vertices that begin with those `placed`."""
     last, there = len(cell.before) - 1, sum(1 << v for v in placed)
     free = [v for v in range(1, last) if not there >> v & 1 and not cell.before[v] & ~there]
@@ -111,5 +111,7 @@ def _orders(cell: Cell, hashes: tuple[str, ...], placed: list[int]) -> Iterator[
             yield from _orders(cell, hashes, [*placed, v])
 
 
-def _reordered(cell: Cell, order: list[int]) -> Cell:
-    return Cell(tuple(_numbered(cell.before[v], order) for v in order), tuple(cell.ops[v - 1] for v in order[1:-1]))
+def _reordered(cell: LabelledCell, order: list[int]) -> LabelledCell:
+    return LabelledCell(
+        tuple(_numbered(cell.before[v], order) for v in order), tuple(cell.ops[v - 1] for v in order[1:-1])
+    )

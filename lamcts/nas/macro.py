@@ -6,7 +6,7 @@ Su et al., "Prioritized Architecture Sampling with Monto-Carlo Tree Search", 202
 import re
 
 from lamcts.nas.base import Graph, Point
-from lamcts.nas.tabled import Places
+from lamcts.nas.tabled import OperationSpace
 
 OPERATIONS = ("identity", "mbconv_k3_e3", "mbconv_k5_e6")
 LAYERS = 8  # of the paper's networks
@@ -15,14 +15,14 @@ LAYERS = 8  # of the paper's networks
 ALIKE = ((3, 4), (6, 7))
 
 
-class NasBenchMacro(Places):
+class NasBenchMacro(OperationSpace):
     """Chains of eight blocks in the notation `22212202`: a layer's digit is the number of its block."""
 
     def __init__(self) -> None:
         super().__init__("nasbench-macro", tuple(f"layer_{i + 1}" for i in range(LAYERS)), OPERATIONS)
 
     def canonical(self, point: Point) -> Point:
-        """Return the network with the identity last where it stands beside a block of the same width and stride."""
+        """Return the network with the identity after any adjacent block of the same width and stride."""
         numbers = list(self.numbers(point))
         for first, second in ALIKE:
             if numbers[first] == 0:

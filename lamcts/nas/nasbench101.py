@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from lamcts.nas.base import Graph, Point
-from lamcts.nas.graph_hash import Cell, canonical, graph_hash, pruned
+from lamcts.nas.graph_hash import LabelledCell, canonical, graph_hash, pruned
 from lamcts.nas.tabled import TabledSpace
 from lamcts.spaces.discrete import Bool, Choice
 from lamcts.spaces.product import Space
@@ -35,7 +35,7 @@ class NasBench101(TabledSpace):
         self._weights = [(name, 1 << k) for k, name in enumerate(self.edges)]
         self._number = {operation: i for i, operation in enumerate(OPERATIONS)}
 
-    def cell(self, point: Point) -> Cell | None:
+    def cell(self, point: Point) -> LabelledCell | None:
         """Return a point's cell without its loose ends, None where no path leads from input to output."""
         try:
             bits = sum([weight for name, weight in self._weights if point[name]])
@@ -44,12 +44,12 @@ class NasBench101(TabledSpace):
             self.space.encode(point)  # says what is wrong
             raise
 
-    def point(self, cell: Cell) -> Point:
+    def point(self, cell: LabelledCell) -> Point:
         """Return a point of a cell: without edges at the vertices that it lacks, which stand before the output."""
         n, last = len(cell.before), self.vertices - 1
         if n > self.vertices:
             raise ValueError(f"{self.name}: expected a cell of at most {self.vertices} vertices, got {n}")
-        bits = Cell((*cell.before[:-1], *[0] * (self.vertices - n), cell.before[-1]), ()).bits
+        bits = LabelledCell((*cell.before[:-1], *[0] * (self.vertices - n), cell.before[-1]), ()).bits
         ops = (*cell.ops, *[0] * (last - 1 - len(cell.ops)))
         edges = {name: bool(bits & weight) for name, weight in self._weights}
         return {**edges, **{name: OPERATIONS[op] for name, op in zip(self.inner, ops, strict=True)}}
@@ -79,7 +79,7 @@ class NasBench101(TabledSpace):
         matrix, ops = _given(text)
         n = len(ops)
         before = tuple(sum(1 << i for i in range(j) if matrix[i][j]) for j in range(n))
-        return self.point(Cell(before, tuple(OPERATIONS.index(op) for op in ops[1:-1])))
+        return self.point(LabelledCell(before, tuple(OPERATIONS.index(op) for op in ops[1:-1])))
 
     def graphs(self, point: Point) -> dict[str, Graph]:
         """Return the cell without its loose ends: its vertices are the operations."""
@@ -88,14 +88,14 @@ class NasBench101(TabledSpace):
         edges = [(i, j, "") for j, before in enumerate(cell.before) for i in range(j) if before >> i & 1]
         return {"cell": Graph(labels, edges)}
 
-    def _valid(self, point: Point) -> Cell:
+    def _valid(self, point: Point) -> LabelledCell:
         cell = self.cell(point)
         reason = self._wrong(cell)
         if cell is None or reason is not None:
             raise ValueError(f"{self.name}: expected a valid cell, got one that is not: {reason}")
         return cell
 
-    def _wrong(self, cell: Cell | None) -> str | None:
+    def _wrong(self, cell: LabelledCell | None) -> str | None:
         if cell is None:
             return "no path leads from the input to the output"
         return f"{cell.edges} edges, at most {EDGES} are allowed" if cell.edges > EDGES else None

@@ -108,8 +108,8 @@ def _without_idle_skips(net: Net) -> Net:
     for i in range(1, LAYERS + 1):  # sources come before what they feed
         source = link[i - 1]
         fed = [j for j in alive if link[j - 1] == i]
-        beside = [j for j in alive if j != i and link[j - 1] == source]
-        if ops[i - 1] == SKIP and (fed or not beside or source == 0):
+        siblings = [j for j in alive if j != i and link[j - 1] == source]
+        if ops[i - 1] == SKIP and (fed or not siblings or source == 0):
             alive.remove(i)
             for j in fed:
                 link[j - 1] = source

@@ -80,8 +80,8 @@ class TableObjective:
         """Return the values that a result is judged by, units in the names."""
         return self._values(self.reported, point)
 
-    def also(self, point: Point) -> dict[str, float]:
-        """Return what else the table knows of a network, units in the names: size, cost, latency; nan where unknown."""
+    def costs(self, point: Point) -> dict[str, float]:
+        """Return the other columns of the table, units in the names: size, operations, latency; nan where unknown."""
         return self._values(self.others, point)
 
     def row(self, point: Point) -> int:

@@ -18,7 +18,7 @@ from lamcts.nas.nasbench101 import OPERATIONS, VERTICES, NasBench101
 from lamcts.nas.nasbench_graph import FOR_PROTEINS, LAYERS, LINKS, TENS, NasBenchGraph
 from lamcts.nas.nasbench_graph import OPERATIONS as GRAPH_OPERATIONS
 from lamcts.nas.objective import TableObjective
-from lamcts.nas.tabled import Places
+from lamcts.nas.tabled import OperationSpace
 from lamcts.nas.tables import Arrays, one_of, read
 from lamcts.nas.transnas import TransNas
 from lamcts.objectives.base import register
@@ -107,7 +107,7 @@ def transnas(table: Path = None, keyed: bool = True) -> TableObjective:
 
 
 def of_places(
-    space: Places,
+    space: OperationSpace,
     arrays: Arrays,
     searched: Floats,
     reported: dict[str, Floats],
@@ -121,7 +121,7 @@ def of_places(
     return TableObjective(space, codes, searched, reported, others, partial(_point, space, ops), keyed, settings)
 
 
-def _point(space: Places, ops: Numbers, row: int) -> Point:
+def _point(space: OperationSpace, ops: Numbers, row: int) -> Point:
     return space.point(tuple(map(int, ops[row])))
 
 

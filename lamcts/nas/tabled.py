@@ -13,10 +13,10 @@ class TabledSpace(ArchitectureSpace):
         raise NotImplementedError
 
 
-class Places(TabledSpace):
-    """One of the same operations at each of some places, the edges of a cell, say, or the layers of a network.
+class OperationSpace(TabledSpace):
+    """One of the same operations at each place, such as the edges of a cell or the layers of a network.
 
-    name: what it is called. places: the parameters' names. operations: what each may be.
+    name: the name of the space. places: the names of the parameters. operations: the options of each.
     """
 
     def __init__(self, name: str, places: tuple[str, ...], operations: tuple[str, ...]) -> None:

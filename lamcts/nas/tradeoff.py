@@ -1,36 +1,62 @@
-"""A table's accuracy against what it costs: parameters, operations, latency. The whole front is known."""
+"""Two objectives from one: the value of a point against what it costs (parameters, operations, latency)."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from lamcts.nas.base import Point
 from lamcts.nas.objective import DIGITS, TableObjective
-from lamcts.nas.tabled import TabledSpace
 from lamcts.spaces.base import Space
 from lamcts.types import Floats
 
-ACCURACY = "accuracy_percent"  # what the searched values are called among the objectives
+ACCURACY = "accuracy_percent"  # the name of the value among the objectives
+
+
+class Costed(Protocol):
+    """An objective whose points have costs: `TableObjective`, `TrainObjective`, `SupernetObjective`, or your own."""
+
+    @property
+    def name(self) -> str:
+        """The name of the objective."""
+
+    @property
+    def space(self) -> Space:
+        """The points that it evaluates."""
+
+    @property
+    def maximize(self) -> bool:
+        """Whether higher values are better."""
+
+    def __call__(self, point: Any, *, seed: int | None = None) -> float:
+        """Return the value of a point."""
+
+    def costs(self, point: Any) -> Mapping[str, float]:
+        """Return the costs of a point by name, units in the names; nan where a cost is unknown."""
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to continue the other, as JSON values."""
 
 
 @dataclass(frozen=True, eq=False)
 class TradeOff:
-    """The searched value of a table, higher is better, against one of its costs, lower is better.
+    """The value of an objective against one of its costs, lower is better.
 
-    name: what it is called.
-    table: the objective that has the values.
-    cost: the name of the cost among those that `table.also` gives.
+    objective: the objective, with `costs(point)`.
+    cost: the name of the cost among those that `objective.costs` returns.
+    name: the name of the pair (""; then "OBJECTIVE against COST").
+    value: the name of the value among the objectives ("accuracy_percent").
 
-    A call raises RuntimeError, a failed evaluation, where the table has no value or no cost. Hypervolumes are measured
-    from the least accuracy and the highest cost that a network of the table has.
+    A call evaluates the objective and then its costs. It raises RuntimeError, a failed evaluation, where the cost is
+    unknown.
     """
 
-    name: str
-    table: TableObjective
+    objective: Costed
     cost: str
+    name: str = ""
+    value: str = ACCURACY
 
     maximize = False
     x0 = None
@@ -38,58 +64,95 @@ class TradeOff:
     constraints = ()
 
     def __post_init__(self) -> None:
-        if self.cost not in self.table.others:
-            known = ", ".join(self.table.others) or "none"
-            raise ValueError(f"against: expected a cost that {self.table.name} has ({known}), got {self.cost!r}")
+        if not self.name:
+            object.__setattr__(self, "name", f"{self.objective.name} against {self.cost}")
+
+    @property
+    def space(self) -> Space:
+        return self.objective.space
+
+    @property
+    def architectures(self) -> Any:
+        """The space of networks of the objective; AttributeError where it has none."""
+        return self.objective.architectures  # type: ignore[attr-defined]
+
+    @property
+    def objectives(self) -> dict[str, str]:
+        return {self.value: "max" if self.objective.maximize else "min", self.cost: "min"}
+
+    @property
+    def reference(self) -> dict[str, float] | None:
+        """The point that hypervolumes are measured from; None: unknown."""
+        return None
+
+    @property
+    def hypervolume(self) -> float | None:
+        """The largest hypervolume; None: unknown."""
+        return None
+
+    def __call__(self, point: Any, *, seed: int | None = None) -> dict[str, float]:
+        """Return value and cost by name."""
+        value, costs = self.objective(point, seed=seed), self.objective.costs(point)
+        if self.cost not in costs:
+            known = ", ".join(costs) or "none"
+            raise RuntimeError(f"{self.name}: expected a cost that the objective has ({known}), got {self.cost!r}")
+        if np.isnan(costs[self.cost]):
+            raise RuntimeError(f"{self.name}: the {self.cost} of this point is unknown")
+        return {self.value: float(value), self.cost: float(costs[self.cost])}
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to continue the other, as JSON values."""
+        return {**self.objective.fingerprint(), "against": self.cost}
+
+
+@dataclass(frozen=True, eq=False)
+class TableTradeOff(TradeOff):
+    """The searched value of a table against one of its costs; the whole front is known.
+
+    objective: the table.
+    cost: the name of the cost among those that `objective.costs` returns.
+    name: the name of the pair (""; then "OBJECTIVE against COST").
+    value: the name of the value among the objectives ("accuracy_percent").
+
+    Hypervolumes are measured from the least accuracy and the highest cost that a network of the table has.
+    """
+
+    objective: TableObjective
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cost not in self.objective.others:
+            known = ", ".join(self.objective.others) or "none"
+            raise ValueError(f"against: expected a cost that {self.objective.name} has ({known}), got {self.cost!r}")
         if not self._known.any():
             raise ValueError(f"against: expected networks with {self.cost} and a value in the table, got none")
 
     @property
-    def space(self) -> Space:
-        return self.table.space
-
-    @property
-    def architectures(self) -> TabledSpace:
-        return self.table.architectures
-
-    @property
-    def objectives(self) -> dict[str, str]:
-        return {ACCURACY: "max", self.cost: "min"}
-
-    def __call__(self, point: Point, *, seed: int | None = None) -> dict[str, float]:
-        """Return accuracy and cost. The table has no noise: `seed` has no say."""
-        row = self.table.row(point)
-        if not self._known[row]:
-            raise RuntimeError(f"{self.name}: row {row} of the table has no {self.cost}")
-        return {ACCURACY: float(self.table.searched[row]), self.cost: float(self._costs[row])}
-
-    @property
     def reference(self) -> dict[str, float]:
-        return {ACCURACY: float(self._accuracies.min()), self.cost: float(self._costs[self._known].max())}
+        return {self.value: float(self._accuracies.min()), self.cost: float(self._costs[self._known].max())}
 
     @cached_property
     def hypervolume(self) -> float:
-        """That of the whole table."""
+        """The hypervolume of the whole table."""
         costs, least = self._costs[self._known], self.reference
         cheapest = np.lexsort((-self._accuracies, costs))
-        best = np.maximum.accumulate(self._accuracies[cheapest])  # that can be had for so much
+        best = np.maximum.accumulate(self._accuracies[cheapest])  # up to each cost
         widths = np.diff(costs[cheapest], append=least[self.cost])
-        return float(widths @ (best - least[ACCURACY]))
+        return float(widths @ (best - least[self.value]))
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         content = hashlib.sha256(np.ascontiguousarray(self._costs).tobytes()).hexdigest()[:DIGITS]
-        return {**self.table.fingerprint(), "against": self.cost, "costs": content}
+        return {**super().fingerprint(), "costs": content}
 
     @cached_property
     def _costs(self) -> Floats:
-        return np.asarray(self.table.others[self.cost], float)  # [N]
+        return np.asarray(self.objective.others[self.cost], float)  # [N]
 
     @cached_property
     def _known(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        return np.isfinite(self._costs) & np.isfinite(self.table.searched)  # [N]
+        return np.isfinite(self._costs) & np.isfinite(self.objective.searched)  # [N]
 
     @property
     def _accuracies(self) -> Floats:
-        result: Floats = self.table.searched[self._known]  # [K]
+        result: Floats = self.objective.searched[self._known]  # [K]
         return result

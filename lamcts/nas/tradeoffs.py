@@ -2,26 +2,26 @@
 
 Every builder takes the main settings of the table's own objective (`published.py`, `published201.py`), and
 
-against: the cost, by its name in `also`.
+against: the cost, by its name in `costs`.
 """
 
 from lamcts.nas import published, published201, published_digits
 from lamcts.nas.nasbench101 import VERTICES
 from lamcts.nas.published import BUDGET, Path
-from lamcts.nas.tradeoff import TradeOff
+from lamcts.nas.tradeoff import TableTradeOff
 from lamcts.objectives.base import register
 
 
 @register("nasbench101-cost", "NAS-Bench-101: accuracy against parameters or training time", budget=BUDGET)
 def nasbench101_cost(
     against: str = "trainable_params", table: Path = None, vertices: int = VERTICES, guide: str = "test"
-) -> TradeOff:
+) -> TableTradeOff:
     """NAS-Bench-101: mean test accuracy against a cost.
 
     against: "trainable_params", or "training_time_s" where the table has it ("trainable_params").
     table, vertices, guide: as in `nasbench101`.
     """
-    return TradeOff("nasbench101-cost", published.nasbench101(table, vertices, guide), against)
+    return TableTradeOff(published.nasbench101(table, vertices, guide), against, "nasbench101-cost")
 
 
 @register("nasbench201-cost", "NAS-Bench-201: accuracy against parameters, operations or latency", budget=BUDGET)
@@ -31,55 +31,55 @@ def nasbench201_cost(
     guide: str = "test",
     table: Path = None,
     latency: Path = None,
-) -> TradeOff:
+) -> TableTradeOff:
     """NAS-Bench-201: accuracy against a cost.
 
     against: "params", "mflops", or a device's metric such as "edgegpu_latency_ms" ("params").
     dataset, guide, table, latency: as in `nasbench201`.
     """
     made = published201.nasbench201(dataset, guide, table, latency)
-    return TradeOff("nasbench201-cost", made, against)
+    return TableTradeOff(made, against, "nasbench201-cost")
 
 
 @register("nasbench-macro-cost", "NAS-Bench-Macro: accuracy against parameters or operations", budget=BUDGET)
-def nasbench_macro_cost(against: str = "params", table: Path = None) -> TradeOff:
+def nasbench_macro_cost(against: str = "params", table: Path = None) -> TableTradeOff:
     """NAS-Bench-Macro: mean test accuracy against a cost.
 
     against: "params" or "flops" ("params").
     table: as in `nasbench_macro`.
     """
-    return TradeOff("nasbench-macro-cost", published.nasbench_macro(table), against)
+    return TableTradeOff(published.nasbench_macro(table), against, "nasbench-macro-cost")
 
 
 @register("transnas-cost", "TransNAS-Bench-101: accuracy against operations or parameters", budget=BUDGET)
-def transnas_cost(against: str = "mflops", table: Path = None) -> TradeOff:
+def transnas_cost(against: str = "mflops", table: Path = None) -> TableTradeOff:
     """TransNAS-Bench-101 micro, scene classification: validation accuracy against a cost.
 
     against: "mflops" or "mparams" ("mflops").
     table: as in `transnas`.
     """
-    return TradeOff("transnas-cost", published.transnas(table), against)
+    return TableTradeOff(published.transnas(table), against, "transnas-cost")
 
 
 @register("nasbench-graph-cost", "NAS-Bench-Graph: performance against latency or parameters", budget=BUDGET)
 def nasbench_graph_cost(
     against: str = "latency_s", dataset: str = "cora", guide: str = "valid", table: Path = None
-) -> TradeOff:
+) -> TableTradeOff:
     """NAS-Bench-Graph: performance against a cost.
 
     against: "latency_s" or "mparams" ("latency_s").
     dataset, guide, table: as in `nasbench_graph`.
     """
-    return TradeOff("nasbench-graph-cost", published.nasbench_graph(dataset, guide, table), against)
+    return TableTradeOff(published.nasbench_graph(dataset, guide, table), against, "nasbench-graph-cost")
 
 
 @register("digits4096-cost", "digits4096: accuracy against parameters or operations", budget=BUDGET)
 def digits4096_cost(
     against: str = "params", epochs: int = published_digits.EPOCHS[-1], guide: str = "val", table: Path = None
-) -> TradeOff:
+) -> TableTradeOff:
     """Every cell of `Digits4096`: accuracy against a cost.
 
     against: "params" or "flops" ("params").
     epochs, guide, table: as in `digits4096`.
     """
-    return TradeOff("digits4096-cost", published_digits.digits4096(epochs, guide, table=table), against)
+    return TableTradeOff(published_digits.digits4096(epochs, guide, table=table), against, "digits4096-cost")

@@ -24,7 +24,7 @@ class TransNas(EdgeCells):
         super().__init__("transnas", OPERATIONS)
 
     def canonical(self, point: Point) -> Point:
-        """Return the cell with none in place of the operations that no path passes."""
+        """Return the cell with `none` at the operations that no path passes."""
         return self.point(reachable(self.numbers(point)))
 
     def code(self, point: Point) -> int:

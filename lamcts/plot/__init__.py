@@ -1,17 +1,21 @@
-"""Figures (extra: plot). Every function returns a matplotlib Figure and touches no global state of matplotlib."""
+"""Figures of runs (extra: plot). Each function returns a matplotlib Figure and changes no global state of matplotlib.
 
-from lamcts.plot.curves import best_so_far, reward
-from lamcts.plot.effects import Effects, contours, importance, parameters, slices
-from lamcts.plot.fronts import front, parallel
-from lamcts.plot.leaves import partition
+A run is a Result, the path of a journal (or of the folder of `lamcts run`), a Journal, or an Optimizer.
+
+    figure = lamcts.plot.importance(result)
+    figure.savefig("importance.png")
+"""
+
+from lamcts.plot.curves import best_so_far, hypervolume, reward, violation
+from lamcts.plot.effects import contours, importance, parameters, slices
+from lamcts.plot.fronts import front, fronts, parallel
+from lamcts.plot.grown_tree import tree_used
 from lamcts.plot.live_memory import live_memory
 from lamcts.plot.networks import cells
-from lamcts.plot.nodes import tree
-from lamcts.plot.overlay import fronts
-from lamcts.plot.progress import hypervolume, violation
+from lamcts.plot.tree_diagram import tree
+from lamcts.plot.tree_partition import partition
 
 __all__ = [
-    "Effects",
     "best_so_far",
     "cells",
     "contours",
@@ -26,5 +30,6 @@ __all__ = [
     "reward",
     "slices",
     "tree",
+    "tree_used",
     "violation",
 ]

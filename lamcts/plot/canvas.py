@@ -1,9 +1,9 @@
-"""An empty sheet in the package's style: readable sizes, few lines, colours that colour-blind readers tell apart.
+"""Empty figures in the package's style: sizes, widths, colours that colour-blind readers can tell apart.
 
 Sizes, widths and shades, here and in the other files of this folder, were chosen by eye.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lamcts.errors import MissingExtra
 
@@ -22,6 +22,7 @@ DOTS_PER_INCH = 140  # sharp on a screen
 # Points, on a sheet of about seven inches: across a projector of 1024 pixels a note is 22 pixels high, a dot 12 wide.
 TITLE, LABEL, NOTE = 14, 12, 11
 DOT, LEAST_DOT = 40, 9  # area of an evaluation's dot, in square points, and of one in a crowd
+COLUMNS = 3  # of panels side by side
 CROWD = 150  # evaluations from which on dots are smaller, that they leave something to see between them
 
 
@@ -59,6 +60,48 @@ def titled(axes: "Axes", title: str, x: str, y: str) -> None:
 def dot(n: int) -> float:
     """Return the area of each of n dots."""
     return float(max(LEAST_DOT, DOT * min(1.0, CROWD / max(n, 1)) ** 0.5))
+
+
+def scattered(axes: "Axes", x: Any, y: Any, n: int, **look: Any) -> None:
+    """Draw faint dots, some of n evaluations."""
+    axes.scatter(x, y, s=dot(n), color=FAINT, alpha=0.5, linewidths=0, **look)
+
+
+def panels(
+    n: int, width: float, height: float, alone: tuple[float, float] | None = None
+) -> "tuple[Figure, list[Axes]]":
+    """Return a figure and its n panels of that size in inches, at most COLUMNS side by side.
+
+    alone: the size of the figure if there is one panel.
+    """
+    across = min(n, COLUMNS)
+    down = -(-n // across)
+    figure = page(*alone) if alone and n == 1 else page(width * across, height * down + 0.9)
+    return figure, [styled(figure.add_subplot(down, across, i + 1)) for i in range(n)]
+
+
+def parallel_axes(axes: "Axes", heights: Any, shades: Any, names: Any, ends: Any) -> None:
+    """Draw rows of heights [k, p] in [0, 1], with shades [k], as lines over p axes with words at both ends."""
+    from matplotlib import colormaps
+
+    for line, shade in zip(heights, shades, strict=True):
+        axes.plot(range(len(names)), line, color=colormaps[VALUES](float(shade)), alpha=0.65, linewidth=1.1)
+    for i, (bottom, top) in enumerate(ends):
+        axes.axvline(i, color=FAINT, linewidth=1, zorder=1)
+        axes.text(i, -0.03, literal(bottom), va="top", ha="center", fontsize=NOTE)
+        axes.text(i, 1.03, literal(top), va="bottom", ha="center", fontsize=NOTE)
+    axes.set_xticks(range(len(names)), [*map(literal, names)], fontsize=LABEL)
+    axes.set_yticks([])
+    axes.set(xlim=(-0.35, len(names) - 0.65), ylim=(-0.12, 1.12))
+    axes.spines["left"].set_visible(False)
+
+
+def colour_bar(figure: "Figure", shades: Any, axes: Any, label: str) -> None:
+    """Draw the scale of colours next to axes."""
+    bar: Any = figure.colorbar(shades, ax=axes, pad=0.02, shrink=0.9)
+    bar.set_label(label, fontsize=NOTE)
+    bar.ax.tick_params(labelsize=NOTE, color=FAINT)
+    bar.outline.set_visible(False)
 
 
 def keyed(axes: "Axes") -> None:

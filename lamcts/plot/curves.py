@@ -1,115 +1,229 @@
-"""Curves over the course of a run: the best value so far, and the reward of a policy against episodes."""
+"""Curves against the number of evaluations: best value, reward, hypervolume, constraint violation."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamcts.plot.canvas import COLOURS, FAINT, dot, keyed, literal, sheet, titled
+from lamcts.outcomes.front import Front
+from lamcts.plot import canvas
+from lamcts.plot.evaluations import Evaluations, common_reference, evaluations_of
+from lamcts.plot.series import LOG_FROM, AxisLimits, Violations, quartiles, value_limits
+from lamcts.study.result import Result
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-LOG_FROM = 30  # quotient of the first and the last best value from which a log axis reads better (by eye)
-
-
-class Run(NamedTuple):
-    """The values of one run in order of arrival, [n], in the user's sign; nan for a failure."""
-
-    values: Floats
-    maximize: bool
-
-    @property
-    def best(self) -> Floats:
-        """The best value so far after each evaluation [n], nan before the first success."""
-        pick = np.fmax if self.maximize else np.fmin
-        result: Floats = pick.accumulate(self.values)
-        return result
-
-
-def run_of(source: Any, maximize: bool | None = None) -> Run:
-    """Return the values of an Optimizer, a study's result, its history, or a plain sequence of values."""
-    if hasattr(source, "seen"):
-        signs, kept = source.goals.signs, source.seen.feasible
-        return Run(_kept(signs * source.seen.f, kept), bool(signs[0] < 0))
-    history = getattr(source, "history", source)
-    if hasattr(history, "feasible"):
-        values = history.values if history.values.ndim > 1 else history.values[:, None]  # [n, m]
-        return Run(_kept(values, history.feasible), bool(history.maximize))
-    sense = bool(getattr(history, "maximize", False) if maximize is None else maximize)
-    values = history["values"] if isinstance(history, Mapping) else getattr(history, "values", history)
-    try:
-        column = np.asarray(values, float)
-    except (TypeError, ValueError):
-        column = np.empty((0, 0))
-    if column.ndim != 1:
-        raise ValueError(f"expected an Optimizer, a result, or a sequence of values, got {type(source).__name__}")
-    return Run(np.where(np.isfinite(column), column, np.nan), sense)
-
-
-def _kept(values: Floats, feasible: Any) -> Floats:
-    """Return the values [n] of one objective, nan where they are not feasible; ValueError for several [n, m]."""
-    if values.shape[1] > 1:
-        raise ValueError("expected one objective, got several: draw `front` or `hypervolume` instead")
-    return np.where(feasible, values[:, 0], np.nan)
+EVALUATIONS = "evaluations"  # what the axes count
+Groups = dict[str, list[Evaluations]]
 
 
 def best_so_far(
     runs: Any,
     *,
-    maximize: bool | None = None,
-    title: str = "Best value so far",
-    y: str = "value",
+    maximize: bool = False,
+    title: str = "Best objective value so far",
+    y: str | None = None,
     target: float | None = None,
     target_name: str = "target",
     episodes: int | None = None,
-    lost: str = "failed",
+    lost: str | None = None,
 ) -> "Figure":
-    """Draw the best value after each evaluation.
+    """Draw the best objective value found after each evaluation.
 
-    runs: one run (an Optimizer, a result, a sequence of values in the user's sign), or a mapping of labels
-    to runs or to lists of runs: a list is drawn as its median with a band between the quartiles.
-    maximize: needed for plain values only. target: drawn as a dashed line, called `target_name`.
-    episodes: how many simulated episodes an evaluation takes; the axis counts them then. lost: what nan is called.
+    Parameters
+    ----------
+    runs : run or dict
+        A run (a Result, the path of a journal, a Journal, an Optimizer, or a sequence of objective values), or a dict
+        from labels to runs or lists of runs. A list is drawn as its median with a band between the quartiles.
+    maximize : bool, default False
+        Whether higher is better; used for sequences of values only.
+    title : str
+        The title.
+    y : str, default None
+        The label of the vertical axis; by default the name of the objective.
+    target : float, default None
+        A value that is drawn as a dashed line.
+    target_name : str, default "target"
+        The name of the dashed line.
+    episodes : int, default None
+        Simulated episodes per evaluation; the horizontal axis counts episodes then.
+    lost : str, default None
+        The name of evaluations without a value; by default "failed", with constraints "failed or infeasible".
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If a run has several objectives, or a label has no run.
+
+    Examples
+    --------
+    >>> from lamcts import plot
+    >>> figure = plot.best_so_far({"ours": [[4, 2, 1], [3, 3, 2]], "random": [5, 4, 4]})
+    >>> figure.axes[0].get_xlabel()
+    'evaluations'
     """
-    groups = _groups(runs, maximize)
-    figure, axes = sheet()
-    for colour, (label, group) in zip(_cycle(len(groups)), groups.items(), strict=True):
-        if len(group) == 1:
-            _one(axes, group[0], colour, label, episodes or 1, lost if len(groups) == 1 else None)
-        else:
-            _many(axes, group, colour, label, episodes or 1)
-    if target is not None:
-        axes.axhline(target, color=FAINT, linestyle="--", linewidth=1, label=f"{target_name} {target:g}")
+    groups, scale = _groups(runs, maximize), episodes or 1
     everything = [run for group in groups.values() for run in group]
-    if _wants_log(everything):
-        axes.set_yscale("log")
-    else:
-        _fit_height(axes, everything, target)
-    axes.set_xlim(0, (episodes or 1) * max(len(run.values) for run in everything) + 1)
-    axes.grid(axis="y", color=FAINT, alpha=0.2, linewidth=0.7)
-    titled(axes, title, "evaluations" if episodes is None else f"simulated episodes ({episodes} an evaluation)", y)
-    keyed(axes)
+    figure, axes = canvas.sheet()
+    for i, (label, group) in enumerate(groups.items()):
+        colour = canvas.COLOURS[i % len(canvas.COLOURS)]
+        if len(group) > 1:
+            _band(axes, group, colour, label, scale)
+            continue
+        if len(groups) == 1:
+            _each(axes, group[0], scale, lost)
+        _steps(axes, group[0].numbers * scale, group[0].best, colour, canvas.literal(label) or "best so far")
+    if target is not None:
+        axes.axhline(target, color=canvas.FAINT, linestyle="--", linewidth=1, label=f"{target_name} {target:g}")
+    _limit(axes, value_limits(everything, target))
+    _frame(axes, scale * max(map(len, everything)))
+    x = EVALUATIONS if episodes is None else f"simulated episodes ({episodes} per evaluation)"
+    canvas.titled(axes, title, x, y or axis_label(everything[0]))
+    canvas.keyed(axes)
     return figure
 
 
+def axis_label(run: Evaluations, k: int = 0) -> str:
+    """Return the name of an objective, and which values are better."""
+    goal = run.goals.objectives[k]
+    name = "objective value" if goal.name == "value" else goal.name
+    return f"{name} ({'higher' if goal.maximize else 'lower'} is better)"
+
+
 def reward(run: Any, *, episodes: int, threshold: float | None = None, name: str = "policy") -> "Figure":
-    """Draw the reward of a policy search against simulated episodes, `episodes` to an evaluation."""
-    title = f"{name}: reward against episodes"
-    unit = f"mean return of {episodes} episodes" if episodes > 1 else "return of an episode"
-    return best_so_far(
-        run, maximize=True, title=title, y=unit, target=threshold, target_name="threshold", episodes=episodes
-    )
+    """Draw the best reward of a policy search against simulated episodes.
+
+    Parameters
+    ----------
+    run : run or dict
+        As in `best_so_far`; higher values are better.
+    episodes : int
+        Simulated episodes per evaluation.
+    threshold : float, default None
+        The reward at which the task counts as solved, drawn as a dashed line.
+    name : str, default "policy"
+        The name of the task, for the title.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    unit = f"mean return over {episodes} episodes" if episodes > 1 else "return of one episode"
+    how: dict[str, Any] = {"maximize": True, "target": threshold, "target_name": "threshold", "episodes": episodes}
+    return best_so_far(run, title=f"{name}: reward against episodes", y=f"{unit} (higher is better)", **how)
 
 
-def _groups(runs: Any, maximize: bool | None) -> dict[str, list[Run]]:
-    if not isinstance(runs, Mapping) or "values" in runs or hasattr(runs, "history"):
-        return {"": [run_of(runs, maximize)]}
+def hypervolume(
+    run: Any,
+    senses: Mapping[str, str] | None = None,
+    *,
+    feasible: Any = None,
+    reference: Any = None,
+    title: str = "Hypervolume of the front so far",
+) -> "Figure":
+    """Draw the hypervolume that the evaluations so far dominate.
+
+    Parameters
+    ----------
+    run : run or array_like
+        A Result, the path of a journal, a Journal, an Optimizer, or values of shape (n, m) in the user's units and in
+        order of arrival, nan where an evaluation failed.
+    senses : dict, default None
+        "min" or "max" for each objective by name, in the order of the columns; needed for values only.
+    feasible : array_like of bool, default None
+        Which evaluations satisfy all constraints, shape (n,); used with values only. By default all.
+    reference : dict or sequence, default None
+        The reference point, a number for each objective by name or in order. By default that of the run, else 10 % of
+        the range of the final front behind its worst values.
+    title : str
+        The title.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    shown = evaluations_of(run, senses, feasible=feasible)
+    names = shown.goals.names
+    if reference is not None:
+        checked = Front(
+            [], {goal.name: "max" if goal.maximize else "min" for goal in shown.goals.objectives}, reference
+        )
+        point: Floats | None = np.array([*(checked.reference or {}).values()])
+    else:
+        point = common_reference([shown])
+    figure, axes = canvas.sheet()
+    if point is not None:
+        _steps(axes, shown.numbers, shown.hypervolumes(point), canvas.COLOURS[0], "hypervolume")
+        found = ", ".join(f"{name} {number:.4g}" for name, number in zip(names, point, strict=True))
+        look: dict[str, Any] = {"ha": "right", "fontsize": canvas.NOTE, "color": canvas.INK}
+        axes.text(0.99, 0.03, f"reference point: {found}", transform=axes.transAxes, **look)
+    _frame(axes, len(shown))
+    axes.set_ylim(bottom=0)
+    canvas.titled(axes, title, EVALUATIONS, "hypervolume (higher is better)")
+    return figure
+
+
+def violation(
+    run: Any, values: Any = None, *, maximize: bool = False, y: str | None = None, title: str = "Constraint violation"
+) -> "Figure":
+    """Draw the least constraint violation so far, and below it the best feasible value.
+
+    Parameters
+    ----------
+    run : run or array_like
+        A Result, the path of a journal, a Journal, an Optimizer, or violations of shape (n,): at most 0 where all
+        constraints are satisfied, nan where the violation is unknown.
+    values : array_like, default None
+        With violations: the values of one objective, shape (n,), nan for failures. Without them the figure has one
+        panel.
+    maximize : bool, default False
+        With values: whether higher is better.
+    y : str, default None
+        The name of the objective; by default that of the run.
+    title : str
+        The title.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    amount, below = _violations(run, values, maximize)
+    found, n = Violations.of(amount), len(amount)
+    figure = canvas.page(7.2, 3.6 if below is None else 5.6)
+    above = canvas.styled(figure.add_subplot(1 if below is None else 2, 1, 1))
+    x, end = np.arange(1, n + 1), n if found.first is None else found.first
+    canvas.scattered(above, x[found.infeasible], amount[found.infeasible], n, label="infeasible evaluation")
+    if np.isfinite(found.least[:end]).any():
+        _steps(above, x[:end], found.least[:end], canvas.COLOURS[1], "least violation so far")
+    broken = amount[found.infeasible]
+    if len(broken) and broken.max() > LOG_FROM * broken.min():
+        above.set_yscale("log")
+    else:
+        above.set_ylim(bottom=0)
+    canvas.titled(above, title, EVALUATIONS if below is None else "", "sum of constraint violations")
+    _feasible_from(above, found.first, n)
+    if below is not None:
+        axes = canvas.styled(figure.add_subplot(2, 1, 2, sharex=above))
+        canvas.scattered(axes, x[below.feasible], below.values[below.feasible, 0], n, label="feasible evaluation")
+        _steps(axes, x, below.best, canvas.COLOURS[0], "best feasible value so far")
+        _limit(axes, value_limits([below]))
+        canvas.titled(axes, "", EVALUATIONS, y or axis_label(below).partition(" (")[0])
+        _feasible_from(axes, found.first, n)
+    return figure
+
+
+def _groups(runs: Any, maximize: bool) -> Groups:
+    if not isinstance(runs, Mapping) or isinstance(runs, Result) or "values" in runs:
+        return {"": [evaluations_of(runs, maximize=maximize)]}
     lists = {
-        str(label): [run_of(run, maximize) for run in (given if _is_list_of_runs(given) else [given])]
+        str(label): [evaluations_of(run, maximize=maximize) for run in (given if _is_list_of_runs(given) else [given])]
         for label, given in runs.items()
     }
     if not lists or not all(lists.values()):
@@ -118,51 +232,61 @@ def _groups(runs: Any, maximize: bool | None) -> dict[str, list[Run]]:
 
 
 def _is_list_of_runs(given: Any) -> bool:
-    return isinstance(given, (list, tuple)) and not all(value is None or np.isscalar(value) for value in given)
+    return isinstance(given, (list, tuple)) and not all(
+        value is None or isinstance(value, (int, float, np.number)) for value in given
+    )
 
 
-def _one(axes: "Axes", run: Run, colour: str, label: str, scale: int, lost: str | None) -> None:
-    """Draw a run; `lost`: what its nan are called, None to draw the line alone."""
-    x = scale * np.arange(1, len(run.values) + 1)
-    if lost is not None:
-        axes.scatter(x, run.values, s=dot(len(x)), color=FAINT, alpha=0.5, linewidths=0, label="each evaluation")
-        gone = np.isnan(run.values)
-        if gone.any():
-            marks: dict[str, Any] = {"marker": "|", "color": COLOURS[1], "linestyle": "none", "clip_on": False}
-            axes.plot(x[gone], np.zeros(gone.sum()), transform=axes.get_xaxis_transform(), label=lost, **marks)
-    axes.step(x, run.best, where="post", color=colour, linewidth=2, label=literal(label) or "best so far")
+def _steps(axes: "Axes", x: Any, values: Floats, colour: str, label: str) -> None:
+    axes.step(x, values, where="post", color=colour, linewidth=2, label=label)
 
 
-def _many(axes: "Axes", runs: Sequence[Run], colour: str, label: str, scale: int) -> None:
-    length = min(len(run.values) for run in runs)
-    best = np.array([run.best[:length] for run in runs])  # [runs, n]
-    known = ~np.isnan(best).any(axis=0)
-    x = scale * np.arange(1, length + 1)[known]
-    low, middle, high = np.quantile(best[:, known], [0.25, 0.5, 0.75], axis=0)
-    axes.fill_between(x, low, high, step="post", color=colour, alpha=0.18, linewidth=0)
-    axes.step(x, middle, where="post", color=colour, linewidth=2, label=f"{literal(label)} (median of {len(runs)})")
+def _each(axes: "Axes", run: Evaluations, scale: int, lost: str | None) -> None:
+    """Draw each evaluation of a run, and marks at the bottom for those without a feasible value."""
+    canvas.scattered(axes, run.numbers * scale, run.column, len(run), label="each evaluation")
+    gone = np.isnan(run.column)
+    if gone.any():
+        name = lost or ("failed or infeasible" if run.goals.constraints else "failed")
+        marks: dict[str, Any] = {"marker": "|", "color": canvas.COLOURS[1], "linestyle": "none", "clip_on": False}
+        x = (run.numbers * scale)[gone]
+        axes.plot(x, np.zeros(len(x)), transform=axes.get_xaxis_transform(), label=name, **marks)
 
 
-def _wants_log(runs: Sequence[Run]) -> bool:
-    """Whether all values are positive, lower is better, and the best falls by a large factor."""
-    seen = [run.values[~np.isnan(run.values)] for run in runs]
-    if any(run.maximize for run in runs) or not all(len(values) and values.min() > 0 for values in seen):
-        return False
-    return bool(max(values[0] for values in seen) / min(values.min() for values in seen) > LOG_FROM)
+def _band(axes: "Axes", runs: Sequence[Evaluations], colour: str, label: str, scale: int) -> None:
+    found = quartiles([run.best for run in runs])
+    x = found.after * scale
+    axes.fill_between(x, found.low, found.high, step="post", color=colour, alpha=0.18, linewidth=0)
+    _steps(axes, x, found.middle, colour, f"{canvas.literal(label)} (median and quartiles of {len(runs)} runs)")
 
 
-def _fit_height(axes: "Axes", runs: Sequence[Run], target: float | None) -> None:
-    """Cut off the far tail of bad evaluations, so that the curve keeps most of the sheet."""
-    values = np.concatenate([run.values[~np.isnan(run.values)] for run in runs])
-    if not len(values):
-        return
-    better = [run.best[~np.isnan(run.best)] for run in runs]
-    shown = np.concatenate([*better, np.quantile(values, [0.05, 0.95]), [] if target is None else [target]])
-    low, high = float(shown.min()), float(shown.max())
-    if low < high:
-        margin = 0.06 * (high - low)
-        axes.set_ylim(low - margin, high + margin)
+def _limit(axes: "Axes", limits: AxisLimits | None) -> None:
+    if limits is not None:
+        if limits.log:
+            axes.set_yscale("log")
+        axes.set_ylim(limits.low, limits.high)
 
 
-def _cycle(n: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(n)]
+def _violations(run: Any, values: Any, maximize: bool) -> tuple[Floats, Evaluations | None]:
+    """Return violations [n], and the evaluations of one objective, None with several objectives or without values."""
+    try:
+        amount = np.asarray(run, float)
+    except (TypeError, ValueError):
+        shown = evaluations_of(run)
+        return shown.violation, shown if len(shown.goals.objectives) == 1 else None
+    if values is None:
+        return amount, None
+    column = np.where(amount <= 0, np.asarray(values, float), np.nan)
+    return amount, evaluations_of(column, maximize=maximize)
+
+
+def _feasible_from(axes: "Axes", first: int | None, n: int) -> None:
+    if first is not None:
+        name = f"first feasible evaluation: {first + 1}"
+        axes.axvline(first + 1, color=canvas.BEST, linestyle="--", linewidth=1, label=name)
+    _frame(axes, n)
+    canvas.keyed(axes)
+
+
+def _frame(axes: "Axes", end: int) -> None:
+    axes.set_xlim(0, end + 1)
+    axes.grid(axis="y", color=canvas.FAINT, alpha=0.2, linewidth=0.7)

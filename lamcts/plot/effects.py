@@ -1,13 +1,14 @@
-"""What the parameters of a run do: which matter, the values along each, what to expect over pairs, and all at once."""
+"""Effects of the parameters of a run: importance, slices, contours, parallel coordinates."""
 
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamcts.models.forest import Forest, rank_of
-from lamcts.plot.canvas import COLOURS, FAINT, LABEL, NOTE, TITLE, VALUES, dot, literal, page, sheet, styled, titled
-from lamcts.spaces.named_parameters import NamedParameter, NamedParameters
+from lamcts.plot import canvas
+from lamcts.plot.curves import axis_label
+from lamcts.plot.evaluations import Evaluations, evaluations_of
+from lamcts.plot.series import IMPORTANCE, RANK, Importance, best_and_some, contours_of, numbers_of, tail_cut
+from lamcts.spaces.named_parameters import NamedParameter
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
@@ -15,162 +16,183 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_BARS = 20  # parameters whose importance is drawn (by eye)
-MOST_SLICES = 9  # panels of a sheet (by eye)
+MOST_SLICES = 9  # panels of a figure (by eye)
 MOST_CONTOURS = 3  # parameters of which each pair has a panel
 MOST_AXES = 8  # parameters on parallel axes (by eye)
-MOST_LINES = 500  # on parallel axes, the best
-COLUMNS = 3  # of panels
-GRID = 30  # points to an axis of a contour
-RANK = "share of evaluations that are no better"  # what the forest learns, in words
+MOST_LINES = 500  # on parallel axes
 
 
-class Effects(NamedTuple):
-    """Evaluations in order of arrival: x [n, d], its parameters, values [n], losses [n] that rank them (nan: none)."""
+def importance(run: Any, *, title: str = "Importance of parameters") -> "Figure":
+    """Draw how much each parameter matters to a random forest that predicts the rank of evaluations.
 
-    x: Floats
-    space: NamedParameters
-    values: Floats
-    loss: Floats
-    name: str
+    Parameters
+    ----------
+    run : run
+        A Result, the path of a journal, a Journal or an Optimizer, with one objective or several.
+    title : str
+        The title. The line below it has the forest's cross-validated R², and a warning where that is too low.
 
-    @classmethod
-    def of(cls, record: Any) -> "Effects":
-        """Return those of `Journal.read(path)`; ValueError for several objectives, or too few evaluations that differ.
+    Returns
+    -------
+    matplotlib.figure.Figure
 
-        With constraints, rows are ranked by what the search compares them by.
-        """
-        if not hasattr(record, "goals"):
-            raise ValueError(f"expected what `Journal.read(path)` returns, got {type(record).__name__}")
-        if len(record.goals.objectives) > 1:
-            raise ValueError("expected one objective, got several: draw the front, or write a report")
-        space = NamedParameters(record.fingerprint.get("space"), record.x.shape[1])
-        found = cls(record.x, space, record.values, record.y, record.goals.objectives[0].name)
-        if not found.forest().ready:
-            raise ValueError(f"expected 20 evaluations or more that differ, got {record.n}: run on, or draw `best`")
-        return found
+    Raises
+    ------
+    ValueError
+        If fewer than 20 evaluations have different values.
 
-    def forest(self) -> Forest:
-        return Forest(self.x, self.loss, [one.part for one in self.space.parameters])
+    Notes
+    -----
+    The bars are the loss of cross-validated R² when the values of one parameter are permuted among evaluations held
+    out. A conditional parameter is permuted, and its loss measured, among the evaluations in which it is active.
 
-
-def importance(effects: Effects, *, title: str = "Importance of parameters") -> "Figure":
-    """Draw what a random forest loses of R² on rows held out when the values of one parameter are exchanged."""
-    forest = effects.forest()
-    order = forest.order[:MOST_BARS]
-    figure, axes = sheet(7.2, 1.4 + 0.28 * len(order))
-    axes.barh(range(len(order)), forest.importance[order], color=COLOURS[0])
-    axes.set_yticks(range(len(order)), [literal(effects.space.names[i]) for i in order])
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Space({"a": lamcts.Float(0, 1), "b": lamcts.Float(0, 1)})
+    >>> result = lamcts.minimize(lambda point: point["a"], space, budget=40, seed=0, sampler="uniform")
+    >>> figure = lamcts.plot.importance(result)
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['a', 'b']
+    """
+    found = Importance.of(_ready(run), MOST_BARS)
+    figure, axes = canvas.sheet(7.2, 1.7 + 0.28 * len(found.names))
+    axes.barh(range(len(found.names)), found.losses, color=canvas.COLOURS[0] if found.trusted else canvas.FAINT)
+    axes.set_yticks(range(len(found.names)), [*map(canvas.literal, found.names)])
     axes.invert_yaxis()
-    titled(axes, title, f"loss of R² when exchanged (of {forest.score:.2f} on rows held out)", "")
+    canvas.titled(axes, title, IMPORTANCE, "")
+    colour = canvas.INK if found.trusted else canvas.COLOURS[1]
+    figure.supxlabel(found.caption, x=0.01, ha="left", fontsize=canvas.NOTE, color=colour)
     return figure
 
 
-def slices(effects: Effects, *, title: str = "Slices") -> "Figure":
-    """Draw the values against each of the parameters that matter most; the brighter, the later."""
-    order = effects.forest().order[:MOST_SLICES]
-    figure, panels = _panels(len(order))
-    columns, shown = effects.space.values(effects.x), np.arange(1.0, len(effects.x) + 1)
-    for axes, i in zip(panels, order, strict=True):
-        dots = axes.scatter(
-            _numbers(columns[i], effects.space.parameters[i]), effects.values, s=dot(len(shown)), c=shown, cmap=VALUES
-        )
-        _scale(axes, "x", effects.space.parameters[i])
-        titled(axes, "", effects.space.names[i], effects.name)
-        axes.set_ylim(*_height(effects))
-    figure.suptitle(title, fontsize=TITLE, fontweight="bold")
-    figure.colorbar(dots, ax=panels, pad=0.02, shrink=0.9).set_label("evaluation", fontsize=NOTE)
+def slices(run: Any, *, title: str = "Objective value against each parameter") -> "Figure":
+    """Draw the objective value of each evaluation against the parameters that matter most.
+
+    Parameters
+    ----------
+    run : run
+        As in `importance`, with one objective.
+    title : str
+        The title.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the run has several objectives, or fewer than 20 evaluations have different values.
+    """
+    shown = _ready(run)
+    if len(shown.goals.objectives) > 1:
+        raise ValueError("slices: expected one objective, got several: draw `front`, or write a report")
+    order = shown.forest.order[:MOST_SLICES]
+    figure, axes = canvas.panels(len(order), 3.4, 2.8)
+    columns, limits = shown.space.values(shown.x), tail_cut(shown.values[shown.known, 0], shown.maximize)
+    for one, i in zip(axes, order, strict=True):
+        x, parameter = numbers_of(columns[i], shown.space.parameters[i]), shown.space.parameters[i]
+        dots = one.scatter(x, shown.values[:, 0], s=canvas.dot(len(x)), c=shown.numbers, cmap=canvas.VALUES)
+        _scale(one, "x", parameter)
+        canvas.titled(one, "", parameter.name, axis_label(shown).partition(" (")[0])
+        one.set_ylim(limits.low, limits.high)
+    figure.suptitle(title, fontsize=canvas.TITLE, fontweight="bold")
+    canvas.colour_bar(figure, dots, axes, "number of the evaluation")
     return figure
 
 
-def contours(effects: Effects, *, title: str = "What a forest expects") -> "Figure":
-    """Draw the rank that a random forest expects over pairs of the numbers that matter most, and the evaluations."""
-    forest, parameters = effects.forest(), effects.space.parameters
-    pairs = list(combinations([i for i in forest.order if parameters[i].options is None][:MOST_CONTOURS], 2))
-    if not pairs:
-        raise ValueError("expected two parameters that are numbers, got fewer: draw `slice` instead")
-    figure, panels = _panels(len(pairs))
-    columns, steps = effects.space.values(effects.x), (np.arange(GRID) + 0.5) / GRID
-    across, up = (grid.reshape(-1, 1) for grid in np.meshgrid(steps, steps))
-    for axes, (i, j) in zip(panels, pairs, strict=True):
-        z = forest.expected(i, across, j, up).reshape(GRID, GRID)
-        field = axes.contourf(_native(effects, i, steps), _native(effects, j, steps), z, 12, cmap=VALUES)
-        figure.colorbar(field, ax=axes, pad=0.02, shrink=0.9)
-        x, y = (_numbers(columns[k], parameters[k]) for k in (i, j))
-        axes.scatter(x, y, s=dot(len(x)) / 2, color="white", edgecolors="black", linewidths=0.4)
-        for side, k in (("x", i), ("y", j)):
-            _scale(axes, side, parameters[k])
-        titled(axes, "", effects.space.names[i], effects.space.names[j])
-    figure.suptitle(f"{title}: {RANK}", fontsize=TITLE, fontweight="bold")
+def contours(run: Any, *, title: str = "Expected rank over two parameters") -> "Figure":
+    """Draw the rank that a random forest expects over pairs of the numeric parameters that matter most.
+
+    Parameters
+    ----------
+    run : run
+        As in `importance`.
+    title : str
+        The title.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If fewer than two parameters are numbers, or fewer than 20 evaluations have different values.
+    """
+    shown = _ready(run)
+    found = contours_of(shown, MOST_CONTOURS)
+    if not found:
+        raise ValueError("expected two parameters that are numbers, got fewer: draw `slices` instead")
+    figure, axes = canvas.panels(len(found), 3.8, 2.9)
+    columns = dict(zip(shown.space.names, shown.space.values(shown.x), strict=True))
+    for one, contour in zip(axes, found, strict=True):
+        x, y = (numbers_of(ends, named) for ends, named in ((contour.x, contour.across), (contour.y, contour.up)))
+        field = one.contourf(x, y, contour.expected, 12, cmap=canvas.VALUES)
+        figure.colorbar(field, ax=one, pad=0.02, shrink=0.9)
+        x, y = (numbers_of(columns[named.name], named) for named in (contour.across, contour.up))
+        one.scatter(x, y, s=canvas.dot(len(x)) / 2, color="white", edgecolors="black", linewidths=0.4)
+        for side, named in (("x", contour.across), ("y", contour.up)):
+            _scale(one, side, named)
+        canvas.titled(one, "", contour.across.name, contour.up.name)
+    figure.suptitle(title, fontsize=canvas.TITLE, fontweight="bold")
+    figure.supxlabel(f"colour: {RANK}; dots: evaluations", fontsize=canvas.NOTE, color=canvas.INK)
     return figure
 
 
-def parameters(effects: Effects, *, title: str = "Parameters") -> "Figure":
-    """Draw the best evaluations as lines across the parameters that matter most; the brighter, the better."""
-    from matplotlib import colormaps
+def parameters(run: Any, *, title: str = "Parameters of the evaluations") -> "Figure":
+    """Draw evaluations as lines across the parameters that matter most; the brighter, the better.
 
-    order = effects.forest().order[:MOST_AXES]
-    best = np.argsort(np.where(np.isnan(effects.loss), np.inf, effects.loss), kind="stable")
-    rows = best[: min(MOST_LINES, int(np.isfinite(effects.loss).sum()))][::-1]
-    figure, axes = sheet(max(6.0, 1.3 * len(order) + 1.5), 4.4)
-    columns, rank = effects.space.values(effects.x[rows]), rank_of(effects.loss)[rows]
-    heights = np.column_stack([_heights(axes, k, columns[i], effects.space.parameters[i]) for k, i in enumerate(order)])
-    for line, shade in zip(heights, rank, strict=True):
-        axes.plot(range(len(order)), line, color=colormaps[VALUES](float(shade)), alpha=0.6, linewidth=1)
-    axes.set_xticks(range(len(order)), [literal(effects.space.names[i]) for i in order], fontsize=LABEL)
-    axes.set_yticks([])
-    axes.set_ylim(-0.1, 1.1)
-    titled(axes, f"{title} of the best {len(rows)} evaluations", "", "")
+    Parameters
+    ----------
+    run : run
+        As in `importance`. Of more than 500 evaluations, the best 250 are drawn, and 250 of the others.
+    title : str
+        The title.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    from matplotlib.cm import ScalarMappable
+
+    shown = _ready(run)
+    order = shown.forest.order[:MOST_AXES]
+    rows, rank = best_and_some(shown, MOST_LINES)
+    figure, axes = canvas.sheet(max(6.0, 1.3 * len(order) + 1.5), 4.4)
+    columns = shown.space.values(shown.x[rows])
+    heights, ends = zip(*(_height(columns[i], shown.space.parameters[i]) for i in order), strict=True)
+    canvas.parallel_axes(axes, np.column_stack(heights), rank, [shown.space.names[i] for i in order], ends)
+    canvas.titled(axes, title, "", "")
+    canvas.colour_bar(figure, ScalarMappable(cmap=canvas.VALUES), axes, RANK)
     return figure
 
 
-def _panels(n: int) -> "tuple[Figure, list[Axes]]":
-    across = min(n, COLUMNS)
-    down = -(-n // across)
-    figure = page(3.4 * across + 1.2, 2.8 * down + 0.6)
-    return figure, [styled(figure.add_subplot(down, across, i + 1)) for i in range(n)]
-
-
-def _numbers(column: list[Any], parameter: NamedParameter) -> Floats:
-    """Return values as numbers [n]: options by their place; nan where a point has none."""
-    if parameter.options is None:
-        return np.array([np.nan if value is None else value for value in column], float)
-    places = {option: float(place) for place, option in enumerate(parameter.options)}
-    return np.array([places.get(value, np.nan) for value in column])
-
-
-def _native(effects: Effects, i: int, steps: Floats) -> Floats:
-    """Return the values of a number at coordinates `steps` [g]."""
-    parameter = effects.space.parameters[i]
-    width = parameter.part.stop - parameter.part.start
-    return _numbers(effects.space.along(i, np.repeat(steps[:, None], width, axis=1)), parameter)
+def _ready(run: Any) -> Evaluations:
+    """Return the evaluations of a run; ValueError where they are too few to fit a forest."""
+    shown = evaluations_of(run)
+    if not shown.forest.ready:
+        few = f"expected 20 evaluations or more that differ, got {len(shown)}"
+        raise ValueError(f"{few}: run on, or draw `best_so_far`")
+    return shown
 
 
 def _scale(axes: "Axes", side: str, parameter: NamedParameter) -> None:
     if parameter.options is not None:
-        getattr(axes, f"set_{side}ticks")(range(len(parameter.options)), [*map(literal, parameter.options)])
+        getattr(axes, f"set_{side}ticks")(range(len(parameter.options)), [*map(canvas.literal, parameter.options)])
     elif parameter.log:
         getattr(axes, f"set_{side}scale")("log")
 
 
-def _height(effects: Effects) -> tuple[float, float]:
-    """Return the ends of the values' axis: the far tail of bad values is cut off."""
-    known = np.isfinite(effects.values) & np.isfinite(effects.loss)
-    good = known & (rank_of(effects.loss) > 0.05)
-    shown = effects.values[good]
-    margin = 0.06 * float(np.ptp(shown)) or 0.06 * abs(float(shown[0])) or 1.0
-    return float(shown.min()) - margin, float(shown.max()) + margin
-
-
-def _heights(axes: "Axes", place: int, column: list[Any], parameter: NamedParameter) -> Floats:
-    """Return how high values [n] stand on a parallel axis, in [0, 1], and write what stands at its ends."""
-    values = _numbers(column, parameter)
+def _height(column: list[Any], parameter: NamedParameter) -> tuple[Floats, tuple[str, str]]:
+    """Return the heights of values [n] on a parallel axis, in [0, 1], and the words at its ends."""
+    values = numbers_of(column, parameter)
     scaled = np.log(values) if parameter.log else values
-    if np.isnan(values).all():  # none of these points has it
-        return values
+    if np.isnan(values).all():  # inactive in all of these evaluations
+        return values, ("", "")
     low, high = np.nanmin(scaled), np.nanmax(scaled)
-    axes.axvline(place, color=FAINT, linewidth=1, zorder=1)
-    for end, y, side in ((np.nanmin(values), -0.03, "top"), (np.nanmax(values), 1.03, "bottom")):
-        words = f"{end:.4g}" if parameter.options is None else literal(parameter.options[int(end)])
-        axes.text(place, y, words, ha="center", va=side, fontsize=NOTE)
-    height: Floats = (scaled - low) / (high - low) if high > low else np.full(len(scaled), 0.5)
-    return height
+    height: Floats = (scaled - low) / (high - low) if high > low else np.where(np.isnan(scaled), np.nan, 0.5)
+    ends = [float(np.nanmin(values)), float(np.nanmax(values))]
+    words = [f"{end:.4g}" if parameter.options is None else parameter.options[int(end)] for end in ends]
+    return height, (words[0], words[1])

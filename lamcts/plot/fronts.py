@@ -1,168 +1,214 @@
-"""Pictures of several objectives: the front among all evaluations, and its points across parallel axes."""
+"""Fronts of several objectives: among all evaluations, of several runs over one another, and on parallel axes."""
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.front import knee, signs_of
-from lamcts.plot.canvas import BEST, DOT, FAINT, LABEL, NOTE, SELECTED, TITLE, VALUES, dot, page, sheet, styled, titled
+from lamcts.plot import canvas
+from lamcts.plot.evaluations import Evaluations, evaluations_of
+from lamcts.plot.series import TAIL, AxisLimits
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Mask = NDArray[np.bool_]
 MOST = 4  # objectives whose pairs are drawn: six panels
-TAIL = 0.05  # share of the evaluations at either end of an axis that may lie outside of the picture
-COLUMNS = 3  # of panels
+SHAPES = ("o", "s", "^", "D", "v", "P", "X")  # told apart without colours
 
 
-class Evaluations(NamedTuple):
-    """Evaluations in order of arrival: values [n, m] in the user's units, what is better, and which are which, [n]."""
+def front(
+    run: Any, senses: Mapping[str, str] | None = None, *, feasible: Any = None, title: str = "Front of the run"
+) -> "Figure":
+    """Draw all evaluations of 2 to 4 objectives and the front, a panel for each pair.
 
-    values: Floats
-    senses: dict[str, str]
-    feasible: Mask
-    front: Mask
-    knee: int | None
+    Points of the front are coloured by the number of the evaluation that found them, others are grey, infeasible
+    evaluations hollow.
 
-    @classmethod
-    def of(cls, values: Any, senses: Mapping[str, str], feasible: Any) -> "Evaluations":
-        """Return evaluations; without `feasible` all are that have no nan. ValueError if the numbers do not fit."""
-        table = np.asarray(values, float)
-        if table.ndim != 2 or table.shape[1] != len(senses):
-            raise ValueError(f"values: expected rows of {', '.join(senses)}, got the shape {table.shape}")
-        good = np.isfinite(table).all(1) & (True if feasible is None else np.asarray(feasible, bool))
-        losses = np.where(good[:, None], signs_of(senses) * table, np.nan)
-        on = non_dominated(losses)
-        return cls(table, dict(senses), good, on, knee(losses) if on.any() else None)
+    Parameters
+    ----------
+    run : run or array_like
+        A Result, the path of a journal, a Journal, an Optimizer, or values of shape (n, m) in the user's units and in
+        order of arrival, nan where an evaluation failed.
+    senses : dict, default None
+        "min" or "max" for each objective by name, in the order of the columns; needed for values only.
+    feasible : array_like of bool, default None
+        Which evaluations satisfy all constraints, shape (n,); used with values only. By default all.
+    title : str
+        The title.
 
-    @property
-    def order(self) -> Floats:
-        """The number of each evaluation, from 1, [n]."""
-        return np.arange(1.0, len(self.values) + 1)
+    Returns
+    -------
+    matplotlib.figure.Figure
 
+    Raises
+    ------
+    ValueError
+        If there are fewer than 2 or more than 4 objectives.
 
-def front(values: Any, senses: Mapping[str, str], *, feasible: Any = None, title: str = "The front") -> "Figure":
-    """Draw all evaluations in grey, infeasible ones hollow, and the front in colours that say when they were found.
-
-    values: [n, m] in the user's units and in order of arrival, nan where an evaluation failed; 2 to 4 columns, of
-    which each pair has a panel. senses: "min" or "max" by name, in the order of the columns.
-    feasible: which evaluations keep all constraints, [n]; all, by default.
+    Examples
+    --------
+    >>> from lamcts import plot
+    >>> figure = plot.front([[1, 3], [2, 1], [3, 3]], {"cost": "min", "weight": "min"})
+    >>> figure.axes[0].get_xlabel()
+    '← better  cost'
     """
-    if not 2 <= len(senses) <= MOST:
-        other = "best_so_far" if len(senses) < 2 else "parallel"
-        raise ValueError(f"front: expected 2 to {MOST} objectives to draw, got {len(senses)}: draw `{other}` instead")
-    shown = Evaluations.of(values, senses, feasible)
-    pairs = list(combinations(range(len(senses)), 2))
-    across = min(len(pairs), COLUMNS)
-    down = -(-len(pairs) // across)
-    figure = page(7.2, 5.0) if len(pairs) == 1 else page(3.9 * across, 3.4 * down + 0.9)
-    panels = [styled(figure.add_subplot(down, across, i + 1)) for i in range(len(pairs))]
-    dots = [_panel(axes, shown, pair) for axes, pair in zip(panels, pairs, strict=True)]
+    shown = evaluations_of(run, senses, feasible=feasible)
+    m = len(shown.goals.objectives)
+    if not 2 <= m <= MOST:
+        other = "best_so_far" if m < 2 else "parallel"
+        raise ValueError(f"front: expected 2 to {MOST} objectives to draw, got {m}: draw `{other}` instead")
+    pairs = list(combinations(range(m), 2))
+    figure, axes = canvas.panels(len(pairs), 3.9, 3.4, (7.2, 5.0))
+    dots = [_panel(one, shown, pair) for one, pair in zip(axes, pairs, strict=True)]
     if shown.front.any():
-        bar = figure.colorbar(dots[0], ax=panels, pad=0.02, shrink=0.9)
-        bar.set_label("evaluation that found it", fontsize=NOTE)
-        bar.ax.tick_params(labelsize=NOTE, color=FAINT)
-        bar.outline.set_visible(False)
-    panels[0].set_title(title, loc="left", fontsize=TITLE, fontweight="bold", pad=10)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=NOTE)
+        canvas.colour_bar(figure, dots[0], axes, "number of the evaluation")
+    _finish(figure, axes, title, 4)
     return figure
 
 
-def parallel(values: Any, senses: Mapping[str, str], *, feasible: Any = None, title: str = "The front") -> "Figure":
-    """Draw each point of the front as a line across one axis for each objective; up is better on all of them.
+def fronts(
+    runs: Mapping[str, Any],
+    senses: Mapping[str, str] | None = None,
+    *,
+    feasible: Mapping[str, Any] | None = None,
+    title: str = "Fronts",
+) -> "Figure":
+    """Draw the fronts of several runs of 2 to 4 objectives over one another.
 
-    values, senses, feasible: as in `front`, for any number of columns.
+    Parameters
+    ----------
+    runs : dict
+        Runs, or values of shape (n, m), by label; each as in `front`.
+    senses : dict, default None
+        "min" or "max" for each objective by name, in the order of the columns; needed for values only.
+    feasible : dict, default None
+        Which evaluations satisfy all constraints, shape (n,), by label; used with values only. By default all.
+    title : str
+        The title.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 2 or more than 4 objectives, or not the same in all runs.
     """
-    shown = Evaluations.of(values, senses, feasible)
-    figure, axes = sheet(max(5.4, 1.5 * len(senses) + 1.5), 4.4)
-    losses = (signs_of(senses) * shown.values)[shown.front]  # [k, m]
-    if len(losses):
-        _lines(axes, shown, losses)
-    axes.set_xticks(range(len(senses)), [f"{name} ({sense})" for name, sense in senses.items()], fontsize=LABEL)
-    axes.set_yticks([])
-    axes.set_xlim(-0.35, len(senses) - 0.65)
-    axes.set_ylim(-0.12, 1.12)
-    axes.spines["left"].set_visible(False)
-    titled(axes, f"{title}: {len(losses)} points", "", "better →")
-    if len(losses):
-        figure.legend(loc="outside lower center", frameon=False, fontsize=NOTE)
+    shown = {
+        str(label): evaluations_of(run, senses, feasible=None if feasible is None else feasible[label])
+        for label, run in runs.items()
+    }
+    goals = {run.goals.objectives for run in shown.values()}
+    if len(goals) != 1:
+        raise ValueError(f"fronts: expected runs of the same objectives, at least one, got {len(goals)} kinds")
+    m = len(goals.pop())
+    if not 2 <= m <= MOST:
+        raise ValueError(f"fronts: expected 2 to {MOST} objectives, got {m}: draw `hypervolume` instead")
+    pairs = list(combinations(range(m), 2))
+    figure, axes = canvas.panels(len(pairs), 3.9, 3.4, (7.2, 5.2))
+    for one, pair in zip(axes, pairs, strict=True):
+        _overlaid(one, shown, pair)
+    _finish(figure, axes, canvas.literal(title), 2)
+    return figure
+
+
+def parallel(
+    run: Any, senses: Mapping[str, str] | None = None, *, feasible: Any = None, title: str = "Front of the run"
+) -> "Figure":
+    """Draw each point of the front as a line across one axis per objective; up is better on all axes.
+
+    Parameters
+    ----------
+    run : run or array_like
+        As in `front`, with any number of objectives.
+    senses : dict, default None
+        As in `front`.
+    feasible : array_like of bool, default None
+        As in `front`.
+    title : str
+        The title; the number of points is added.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    shown = evaluations_of(run, senses, feasible=feasible)
+    goals, losses = shown.goals.objectives, shown.losses[shown.front]  # [k, m]
+    figure, axes = canvas.sheet(max(5.4, 1.5 * len(goals) + 1.5), 4.4)
+    low, high = (losses.min(0), losses.max(0)) if len(losses) else np.full((2, len(goals)), np.nan)
+    height = np.where(high > low, (high - losses) / np.where(high > low, high - low, 1.0), 0.5)  # [k, m], 1 the best
+    ends = [(f"{worst:.4g}", f"{best:.4g}") for worst, best in zip(*shown.goals.signs * [high, low], strict=True)]
+    names = [f"{goal.name} ({'max' if goal.maximize else 'min'})" for goal in goals]
+    canvas.parallel_axes(axes, height, height[:, 0], names, ends if len(losses) else [])
+    if shown.knee is not None:
+        row = int(np.count_nonzero(shown.front[: shown.knee]))
+        axes.plot(range(len(goals)), height[row], color=canvas.BEST, linewidth=2.6, label="knee (a compromise)")
+        figure.legend(loc="outside lower center", frameon=False, fontsize=canvas.NOTE)
+    canvas.titled(axes, f"{title}: {len(losses)} points", "", "better →")
     return figure
 
 
 def _panel(axes: "Axes", shown: Evaluations, pair: tuple[int, int]) -> Any:
     """Draw two columns; return the dots of the front."""
-    x, y = shown.values[:, pair].T
-    known = np.isfinite(shown.values).all(1)
-    rest, broken = shown.feasible & ~shown.front, known & ~shown.feasible
-    axes.scatter(x[rest], y[rest], s=dot(len(x)), color=FAINT, alpha=0.5, linewidths=0, label="dominated")
+    (x, y), n = shown.values[:, pair].T, len(shown)
+    rest, broken = shown.feasible & ~shown.front, shown.known & ~shown.feasible
+    canvas.scattered(axes, x[rest], y[rest], n, label="dominated")
     if broken.any():
-        look: dict[str, Any] = {"facecolors": "none", "edgecolors": FAINT, "alpha": 0.6, "linewidths": 0.8}
-        axes.scatter(x[broken], y[broken], s=dot(len(x)), label="infeasible", **look)
-    if shown.values.shape[1] == 2 and shown.front.any():
-        staircase(axes, shown)
-    dots = axes.scatter(
-        x[shown.front], y[shown.front], c=shown.order[shown.front], cmap=VALUES, vmin=1, vmax=max(1, len(x)), s=2 * DOT,
-        edgecolors="white", linewidths=0.6, zorder=3, label="front",
-    )  # fmt: skip
+        look: dict[str, Any] = {"facecolors": "none", "edgecolors": canvas.FAINT, "alpha": 0.6, "linewidths": 0.8}
+        axes.scatter(x[broken], y[broken], s=canvas.dot(n), label="infeasible", **look)
+    _staircase(axes, shown)
+    on, look = shown.front, {"cmap": canvas.VALUES, "vmin": 1, "vmax": max(1, n), "zorder": 3, "label": "front"}
+    look |= {"s": 2 * canvas.DOT, "edgecolors": "white", "linewidths": 0.6}
+    dots = axes.scatter(x[on], y[on], c=shown.numbers[on].astype(float), **look)
     if shown.knee is not None:
-        look = {"facecolors": "none", "edgecolors": BEST, "linewidths": 1.8, "zorder": 4, "label": "knee"}
-        axes.scatter(x[[shown.knee]], y[[shown.knee]], s=6 * DOT, **look)
-    for i, name, column in zip(pair, ("x", "y"), (x, y), strict=True):
-        fit(axes, name, column[known], column[shown.front])
-        better(axes, name, *list(shown.senses.items())[i])
+        look = {"facecolors": "none", "edgecolors": canvas.BEST, "linewidths": 1.8, "zorder": 4}
+        axes.scatter(x[[shown.knee]], y[[shown.knee]], s=6 * canvas.DOT, label="knee (a compromise)", **look)
+    _frame(axes, shown, pair, shown.values[shown.known], shown.values[on])
     return dots
 
 
-def staircase(axes: "Axes", shown: Evaluations, colour: str = SELECTED) -> None:
-    """Join the front by the edge of what it dominates, which goes on to the worse ends of the picture."""
-    signs = signs_of(shown.senses)
-    f = np.unique((signs * shown.values)[shown.front], axis=0)  # the first column rises, the second falls
-    seen = (signs * shown.values)[np.isfinite(shown.values).all(1)]
+def _overlaid(axes: "Axes", shown: Mapping[str, Evaluations], pair: tuple[int, int]) -> None:
+    """Draw two columns of the fronts of all runs."""
+    for i, (label, run) in enumerate(shown.items()):
+        colour = canvas.COLOURS[i % len(canvas.COLOURS)]
+        _staircase(axes, run, colour)
+        x, y = run.values[run.front][:, pair].T
+        look: dict[str, Any] = {"s": 1.5 * canvas.DOT, "edgecolors": "white", "linewidths": 0.6, "zorder": 3}
+        name = f"{canvas.literal(label)}: {int(run.front.sum())} points"
+        axes.scatter(x, y, color=colour, marker=SHAPES[i % len(SHAPES)], label=name, **look)
+    every = np.vstack([run.values[run.front] for run in shown.values()])
+    _frame(axes, next(iter(shown.values())), pair, every, every)
+
+
+def _staircase(axes: "Axes", shown: Evaluations, colour: str = canvas.SELECTED) -> None:
+    """Join a front of two objectives by the edge of what it dominates, up to the worse ends of the figure."""
+    if shown.values.shape[1] != 2 or not shown.front.any():
+        return
+    signs = shown.goals.signs
+    f = np.unique(shown.losses[shown.front], axis=0)  # the first column rises, the second falls
+    seen = (signs * shown.values)[shown.known]
     far = seen.max(0) + np.ptp(seen, axis=0)
     across = np.r_[f[:, 0], far[0]]
     x, y = np.r_[f[0, 0], np.repeat(across, 2)[1:-1], far[0]], np.r_[far[1], np.repeat(f[:, 1], 2)]
     axes.plot(signs[0] * x[: len(y)], signs[1] * y, color=colour, linewidth=1.4, zorder=2)
 
 
-def fit(axes: "Axes", name: str, values: Floats, front: Floats) -> None:
-    """Show the front and all but the far tails of the evaluations."""
-    if not len(values):
-        return
-    ends = np.concatenate([front, np.quantile(values, [TAIL, 1 - TAIL])])
-    low, high = float(ends.min()), float(ends.max())
-    margin = 0.06 * (high - low) or 0.06 * abs(high) or 1.0
-    getattr(axes, f"set_{name}lim")(low - margin, high + margin)
+def _frame(axes: "Axes", shown: Evaluations, pair: tuple[int, int], values: Floats, front: Floats) -> None:
+    """Show the front and all but the far tails of the values, and name the axes, with arrows to the better ends."""
+    for i, name in zip(pair, ("x", "y"), strict=True):
+        if len(values):
+            limits = AxisLimits.around(np.concatenate([front[:, i], np.quantile(values[:, i], [TAIL, 1 - TAIL])]))
+            getattr(axes, f"set_{name}lim")(limits.low, limits.high)
+        goal = shown.goals.objectives[i]
+        text = f"{goal.name}  better →" if goal.maximize else f"← better  {goal.name}"
+        getattr(axes, f"set_{name}label")(canvas.literal(text), fontsize=canvas.LABEL)
 
 
-def better(axes: "Axes", name: str, objective: str, sense: str) -> None:
-    """Name an axis, with an arrow to its better end."""
-    text = f"{objective}  better →" if sense == "max" else f"← better  {objective}"
-    getattr(axes, f"set_{name}label")(text, fontsize=LABEL)
-
-
-def _lines(axes: "Axes", shown: Evaluations, losses: Floats) -> None:
-    """Draw the lines of a front [k, m], coloured by the first objective, and the numbers at both ends of each axis."""
-    from matplotlib import colormaps
-
-    low, high = losses.min(0), losses.max(0)
-    height = np.where(high > low, (high - losses) / np.where(high > low, high - low, 1.0), 0.5)  # [k, m], 1 the best
-    places = np.arange(losses.shape[1])
-    for line in height:
-        axes.plot(places, line, color=colormaps[VALUES](float(line[0])), alpha=0.7, linewidth=1.2)
-    if shown.knee is not None:
-        row = int(np.count_nonzero(shown.front[: shown.knee]))
-        axes.plot(places, height[row], color=BEST, linewidth=2.6, label="knee")
-    signs = signs_of(shown.senses)
-    for i in range(losses.shape[1]):
-        axes.axvline(i, color=FAINT, linewidth=1, zorder=1)
-        look: dict[str, Any] = {"ha": "center", "fontsize": NOTE, "color": "black"}
-        axes.text(i, 1.03, f"{signs[i] * low[i]:.4g}", va="bottom", **look)
-        axes.text(i, -0.03, f"{signs[i] * high[i]:.4g}", va="top", **look)
+def _finish(figure: "Figure", axes: "list[Axes]", title: str, columns: int) -> None:
+    axes[0].set_title(title, loc="left", fontsize=canvas.TITLE, fontweight="bold", pad=10)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=canvas.NOTE)

@@ -1,6 +1,8 @@
-"""Where to draw a graph without cycles: in columns from left to right, long edges led around nodes by bends.
+"""Layered drawing of a graph without cycles, in columns from left to right (Sugiyama, Tagawa and Toda 1981).
 
-After Sugiyama, Tagawa and Toda, 1981. Letters: s slots, which are the nodes and then the bends and labels of edges;
+Long edges are led around nodes by bends. The slots of each column are ordered so that few edges cross: sweeps put each
+slot at the mean of its neighbours, then neighbours are exchanged; the best of several random starts is kept. networkx
+has no layout that avoids crossings. Letters: s slots, which are the nodes and then the bends and labels of edges;
 c columns. Lengths are in inches.
 """
 
@@ -11,7 +13,6 @@ from itertools import pairwise
 import numpy as np
 
 from lamcts.errors import MissingExtra
-from lamcts.plot.crossings import Links, ordered
 from lamcts.types import Floats, Rows
 
 # All chosen by eye.
@@ -20,7 +21,10 @@ GAP = 0.4  # between columns
 ROOM = 0.14  # between slots of a column
 BEND = 0.08  # height of a bend
 STIFF = 30.0  # how much more than others edges between two bends pull to be level
+STARTS = 16  # of the order; a hundred drawn NASNet cells had 194 crossings with 1 start, 86 with 4, 70 with 16 and 64
 
+Links = list[tuple[int, int]]
+Order = list[list[int]]
 Edge = tuple[int, int, str]
 
 
@@ -84,6 +88,59 @@ def _slots(
             size[-1] = tuple(label_size)
         chains.append([i, *range(first, len(columns)), j])
     return chains, named, np.array(columns), np.array(size)
+
+
+def ordered(columns: Rows, links: Links) -> Order:
+    """Return the slots of each column from bottom to top; links join slots of neighbouring columns [s]."""
+    rng = np.random.default_rng(0)  # a graph has one picture
+    start: Order = [np.flatnonzero(columns == c).tolist() for c in range(columns.max() + 1)]
+    found = [(_crossings(start, links), start)]
+    for _ in range(STARTS):
+        if not found[-1][0]:
+            break
+        found.append(_exchanged(_swept(start, links), links))
+        start = [rng.permutation(column).tolist() for column in start]
+    return min(found, key=lambda one: one[0])[1]
+
+
+def _places(order: Order) -> dict[int, float]:
+    """Return the height of each slot in its column, from the column's middle."""
+    return {s: place - (len(column) - 1) / 2 for column in order for place, s in enumerate(column)}
+
+
+def _crossings(order: Order, links: Links) -> int:
+    """Return how many pairs of links between the same two columns cross."""
+    place, column = _places(order), {s: c for c, slots in enumerate(order) for s in slots}
+    left, one, two = np.array([(column[i], place[i], place[j]) for i, j in links]).T
+    cross = (one[:, None] - one) * (two[:, None] - two) < 0
+    return int((cross & (left[:, None] == left)).sum()) // 2
+
+
+def _swept(order: Order, links: Links) -> Order:
+    """Return an order after two sweeps to the right and two back, each slot at the mean of its neighbours."""
+    order = [list(column) for column in order]
+    for columns, (end, other) in [(order[1:], (1, 0)), (order[-2::-1], (0, 1))] * 2:
+        for column in columns:
+            place = _places(order)
+            near = {s: [place[link[other]] for link in links if link[end] == s] for s in column}
+            column.sort(key={s: float(np.mean(near[s])) if near[s] else place[s] for s in column}.__getitem__)
+    return order
+
+
+def _exchanged(order: Order, links: Links) -> tuple[int, Order]:
+    """Return the number of crossings and the order after exchanges of neighbours in a column, while one pays."""
+    count, before = _crossings(order, links), -1
+    while count != before:
+        before = count
+        for column in order:
+            for k in range(len(column) - 1):
+                column[k : k + 2] = column[k + 1], column[k]
+                now = _crossings(order, links)
+                if now < count:
+                    count = now
+                else:
+                    column[k : k + 2] = column[k + 1], column[k]
+    return count, order
 
 
 def _levelled(order: list[list[int]], links: Links, size: Floats, nodes: int) -> Floats:

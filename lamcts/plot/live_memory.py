@@ -24,10 +24,29 @@ KEY: dict[str, Any] = {"frameon": False, "fontsize": NOTE, "columnspacing": 1.4,
 def live_memory(
     reports: "Sequence[Report]", *, budget_bytes: int | None = None, title: str = "Memory of a training step"
 ) -> "Figure":
-    """Draw how much memory is live at each step of the forward and the backward pass under each plan.
+    """Draw the live memory at each step of a forward and backward pass, a line for each plan.
 
-    reports: of plans on one graph, simulated; the last one is drawn above the others. budget_bytes: a dashed line.
-    What is there whatever the plan (parameters, gradients, ...) is a band at the bottom.
+    Parameters
+    ----------
+    reports : sequence of Report
+        Simulated plans on one graph; the last is drawn above the others.
+    budget_bytes : int, default None
+        A budget that is drawn as a dashed line.
+    title : str
+        The title.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there is no report, or the reports are of several graphs.
+
+    Notes
+    -----
+    Memory that does not depend on the plan (parameters, gradients, optimiser state) is a band at the bottom.
     """
     if not reports or any(one.graph is not reports[0].graph for one in reports):
         raise ValueError(f"expected reports of plans on one graph, at least one, got {len(reports)}")
@@ -40,13 +59,15 @@ def live_memory(
         colour = SELECTED if i == len(reports) - 1 else OTHERS[i % len(OTHERS)]
         _line(axes, live, colour, report.plan.name)
     if graph.outside_bytes:
-        axes.axhspan(0, graph.outside_bytes / UNITS[unit], color=FAINT, alpha=0.2, linewidth=0, label="always there")
+        axes.axhspan(
+            0, graph.outside_bytes / UNITS[unit], color=FAINT, alpha=0.2, linewidth=0, label="same under all plans"
+        )
     if budget_bytes is not None:
         axes.axhline(budget_bytes / UNITS[unit], color=INK, linestyle="--", linewidth=1.2, label="budget")
     axes.set_xlim(0, len(graph.steps))
     axes.set_ylim(0, ROOM * highest / UNITS[unit])
     _passes(axes, graph.forward_count, len(graph.steps))
-    titled(axes, title, "step", f"live memory, {unit}")
+    titled(axes, title, "step of the forward and backward pass", f"live memory, {unit}")
     figure.legend(loc="outside lower center", ncols=len(axes.get_legend_handles_labels()[1]), **KEY)
     return figure
 

@@ -1,4 +1,4 @@
-"""The cells of an architecture as graphs, from the input on the left to the output on the right."""
+"""Cells of an architecture as graphs, from the input on the left to the output on the right."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -23,9 +23,25 @@ LEAST = 4.0  # inches, of a figure's width: its title needs them
 
 
 def cells(space: ArchitectureSpace, point: Point, *, title: str | None = None) -> "Figure":
-    """Draw the graph of each cell of a point, one above the other; labels of edges have a colour each.
+    """Draw the graph of each cell of a network, one above the other; each operation has its colour.
 
-    ValueError says why a point is no network. `title` stands in the place of the space's name.
+    Parameters
+    ----------
+    space : ArchitectureSpace
+        The space of networks.
+    point : point
+        A point of the space.
+    title : str, default None
+        The title; by default the name of the space.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the point is no valid network.
     """
     wrong = space.invalid(point)
     if wrong is not None:

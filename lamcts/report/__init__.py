@@ -1,4 +1,4 @@
-"""One page on one or several runs: self-contained HTML with figures to look into (extra: report)."""
+"""Reports: one self-contained HTML page on one or several runs, with interactive figures (extra: report)."""
 
 from lamcts.report.page import page
 from lamcts.report.runs import Run

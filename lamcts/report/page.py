@@ -1,13 +1,16 @@
-"""The page: all sections of one or several runs in one HTML file that loads nothing from anywhere."""
+"""The page of a report: all sections of one or several runs in one HTML file that loads nothing from a network."""
 
 from collections.abc import Sequence
 
-from lamcts.report import boxes, course, effects, tables
-from lamcts.report.curves import on_the_way
-from lamcts.report.runs import Run
-from lamcts.report.sheet import Figure, Grid, Piece, Section, Writer, plotly_js, text
+import numpy as np
 
-MOST_RUNS = 6  # that have sections of their own; of more, only what compares them
+from lamcts.plot import tree_used
+from lamcts.plot.series import RANK, Importance
+from lamcts.report import parameters, progress, tables, tree
+from lamcts.report.html import Grid, Piece, Section, Writer, plotly_js, text
+from lamcts.report.runs import Run
+
+MOST_RUNS = 6  # with sections of their own; further runs are only compared
 STYLE = """
 :root{color-scheme:light}*{box-sizing:border-box}
 body{font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;color:#1c2024;margin:0;background:#f6f7f9}
@@ -24,21 +27,40 @@ overflow-wrap:break-word;max-width:46ch;min-width:5ch}
 td{font-variant-numeric:tabular-nums}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,330px),1fr));gap:8px}
 """
-# Nothing may be loaded, by nobody's mistake: browsers keep to this. Plotly draws parallel axes with code that it makes.
+# Browsers load nothing from a network under this policy. Plotly generates code to draw parallel axes.
 POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
-# One button, that saves the picture; and where a finger points, it scrolls the page and does not zoom.
+# One button saves the figure. On touch screens a finger scrolls the page and does not zoom.
 DRAW = """const touch=matchMedia('(pointer: coarse)').matches;
 const config={responsive:true,displaylogo:false,displayModeBar:touch?false:'hover',modeBarButtons:[['toImage']]};
 function draw(name,data,layout){if(touch)layout.dragmode=false;Plotly.newPlot(name,data,layout,config)}"""
 IMPORTANCE = (
-    "Measured by a random forest that learns the rank of each evaluation: how much of its R² on evaluations held out "
-    "is lost when the values of one parameter are exchanged among them. Parameters that vary together share what they "
-    "explain, and evaluations lie where the search went, so this tells of them and not of the whole space."
+    "A random forest predicts the rank of each evaluation from its parameters. The bars are the loss of its "
+    "cross-validated R² when the values of one parameter are permuted among evaluations held out; a conditional "
+    "parameter is permuted where it is active. Parameters that vary together share their importance. Evaluations are "
+    "dense where the search went, so this describes the evaluations and not the whole space."
 )
 
 
 def page(runs: Sequence[Run]) -> str:
-    """Return the HTML of a report on one or several runs. MissingExtra without Plotly; ValueError without runs."""
+    """Return the HTML of a report on one or several runs.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        The runs, in the order in which they are shown; the first six have sections of their own.
+
+    Returns
+    -------
+    str
+        One HTML page of about 5 MB that loads nothing from a network.
+
+    Raises
+    ------
+    ValueError
+        If there is no run.
+    MissingExtra
+        If Plotly is not installed.
+    """
     if not runs:
         raise ValueError("report: expected at least one run, got none; give the path of a journal")
     script, writer = plotly_js(), Writer()
@@ -76,32 +98,32 @@ def _overview(runs: Sequence[Run]) -> Section:
 
 
 def _compared(runs: Sequence[Run]) -> list[Section]:
-    """Return the sections that have all runs that can be compared side by side: those with the first one's goals."""
+    """Return the sections that show all runs with the goals of the first side by side."""
     same = [run for run in runs if run.n and run.record.goals == runs[0].record.goals]
     left = [run.label for run in runs if run not in same]
-    note: list[Piece] = [f"Not among them, without evaluations or with other goals: {', '.join(left)}."] if left else []
+    note: list[Piece] = [f"Not shown, as they have no evaluations or other goals: {', '.join(left)}."] if left else []
     if not same:
         return [Section("Best so far", ["No evaluation yet.", *note])]
-    pieces: list[Piece] = [_thinning(same)]
     if same[0].several:
-        volumes = course.hypervolumes(same)
+        volumes = progress.hypervolumes(same)
         found = Section("Hypervolume so far", [volumes or "No feasible evaluation yet.", *note])
     else:
-        found = Section("Best so far", [*pieces, course.best(same), *note])
+        found = Section("Best so far", [_thinning(same), progress.best(same), *note])
     sections = [found]
     if same[0].record.goals.constraints:
-        sections.append(Section("Violation of constraints", [course.violation(same)]))
-    alike = [run for run in same if run.space.names == same[0].space.names and run.forest.ready]
+        sections.append(Section("Violation of constraints", [progress.violation(same)]))
+    names = same[0].shown.space.names
+    alike = [run for run in same if run.shown.space.names == names and run.shown.forest.ready]
     if len(runs) > 1 and alike:
-        sections.append(Section("Importance of parameters", [IMPORTANCE, effects.importance(alike)]))
+        sections.append(Section("Importance of parameters", [IMPORTANCE, parameters.importance(alike)]))
     return sections
 
 
 def _thinning(runs: Sequence[Run]) -> str:
-    most, largest = course.MOST_DOTS, max(run.n for run in runs)
+    most, largest = progress.MOST_DOTS, max(run.n for run in runs)
     if len(runs) > 1 or largest <= most:
         return "Drag to zoom, double-click to see all again, click a name in the legend to hide it."
-    return f"Of {largest} evaluations {most} dots are shown, evenly many; the line has every step."
+    return f"{most} of {largest} evaluations are drawn as dots; the line has every improvement."
 
 
 def _own(run: Run, among: int) -> list[Section]:
@@ -111,83 +133,82 @@ def _own(run: Run, among: int) -> list[Section]:
     return [
         Section("Found", [tables.found(run) or "No evaluation has succeeded yet."]),
         *([Section("Front", [_front(run)])] if run.several else []),
-        *on_the_way(run),
+        *progress.intermediate_values(run),
         *_parameters(run, among),
-        Section("Tree", _tree(run)),
-        Section("Who proposed what", [tables.proposed(run), _proposed(run)]),
+        *([Section("Tree", _tree(run))] if tree_used(run.record) else []),
+        Section("Proposers", [tables.proposed(run), _proposed(run)]),
         Section("Time", _time(run)),
         Section("Failures", [tables.failures(run) or "No evaluation failed."]),
     ]
 
 
 def _front(run: Run) -> Piece:
-    figures = course.fronts(run)
+    figures = progress.fronts(run)
     return figures[0] if len(figures) == 1 else Grid(figures)
 
 
 def _parameters(run: Run, among: int) -> list[Section]:
-    """Return what the parameters do, as far as there are evaluations enough to tell."""
-    encoded = "" if run.space.known else " Coordinates are shown as they are encoded, the journal does not say more."
-    if not run.forest.ready:
-        few = "Too few evaluations that differ to tell." + encoded
-        figures: list[Piece] = [Grid(effects.slices(run))] if run.record.y[run.record.y == run.record.y].size else [few]
+    """Return the sections on the parameters, as far as there are enough evaluations."""
+    known, forest = run.shown.space.known, run.shown.forest
+    encoded = "" if known else " Coordinates are encoded in [0, 1]: the journal does not hold the space."
+    if not forest.ready:
+        few = "Too few evaluations that differ: 20 are needed." + encoded
+        figures: list[Piece] = [Grid(parameters.slices(run))] if np.isfinite(run.record.y).any() else [few]
         return [Section("Importance of parameters", [few]), Section("Slices", figures)]
-    score = run.forest.score
-    trust = "" if score >= 0.2 else " That is little: do not trust the order."  # by eye
-    explained = f"The forest explains {max(score, 0.0):.0%} of the variance held out.{trust}{encoded}"
-    bars: list[Piece] = [explained]
+    bars: list[Piece] = [f"{Importance.of(run.shown, 1).caption}.{encoded}"]
     if among == 1:
-        bars += [IMPORTANCE, effects.importance([run])]
-    shown = effects.MOST_SLICES if among == 1 else effects.FEW_SLICES
+        bars += [IMPORTANCE, parameters.importance([run])]
+    shown = parameters.MOST_SLICES if among == 1 else parameters.FEW_SLICES
     return [
         Section("Importance of parameters", bars),
         Section("Slices", _slices(run, shown)),
         Section("Contours", _contours(run)),
-        Section("Parallel coordinates", [_lines(run), effects.parallel(run)]),
+        Section("Parallel coordinates", [_lines(run), parameters.parallel(run)]),
     ]
 
 
-def _slices(run: Run, shown: int) -> list[Piece]:
+def _slices(run: Run, most: int) -> list[Piece]:
     """Return the slices of each objective, as many in all as of a single one."""
-    goals = run.record.goals.objectives[: effects.MOST_GOALS]
-    shown = max(3, shown // len(goals))
-    some = f" The {shown} that matter most of {len(run.order)}." if len(run.order) > shown else ""
-    thin = f" At most {effects.MOST_DOTS} dots each." if run.n > effects.MOST_DOTS else ""
-    words = f"Each evaluation against one parameter; the brighter, the later. Bad values are cut off.{some}{thin}"
-    return [words, *(Grid(effects.slices(run, shown, k)) for k in range(len(goals)))]
+    goals, order = run.record.goals.objectives[: parameters.MOST_GOALS], run.shown.forest.order
+    most = max(3, most // len(goals))
+    some = f" The {most} parameters that matter most of {len(order)} are shown." if len(order) > most else ""
+    thin = f" At most {parameters.MOST_DOTS} dots each." if run.n > parameters.MOST_DOTS else ""
+    words = f"Each dot is an evaluation; the brighter, the later. The worst values are cut off.{some}{thin}"
+    return [words, *(Grid(parameters.slices(run, most, k)) for k in range(len(goals)))]
 
 
 def _contours(run: Run) -> list[Piece]:
-    figures: list[Figure] = effects.contours(run)
+    figures = parameters.contours(run)
     if not figures:
         return ["Contours need two parameters that are numbers."]
-    return [
-        f"What the forest expects over two parameters, averaged over the others: {effects.RANK}, 1 the best.",
-        Grid(figures),
-    ]
+    words = "Colour: the rank that the random forest predicts for two parameters, averaged over the others; "
+    return [f"{words}{RANK}. Dots are evaluations.", Grid(figures)]
 
 
 def _lines(run: Run) -> str:
-    thin = f" Of {run.n} evaluations the best and some of the others." if run.n > effects.MOST_LINES else ""
-    return f"Drag along an axis to keep the lines that pass there; drag its name to move it.{thin}"
+    most, thin = parameters.MOST_LINES, ""
+    if run.n > most:
+        thin = f" The best {most // 2} of {run.n} evaluations are shown, and {most // 2} of the others."
+    return f"Each line is an evaluation. Drag along an axis to keep the lines that cross it there.{thin}"
 
 
 def _tree(run: Run) -> list[Piece]:
-    if run.tree is None:
-        return ["This run has no tree, or one of parts that a journal cannot tell."]
-    found = boxes.drawn(run)
+    if run.tree.settings is None:
+        return ["The tree cannot be drawn: the journal does not describe its settings."]
+    found = tree.drawn(run)
     if found is None:
+        least = 2 * run.tree.settings.leaf_size
         return [
-            f"The tree has no split. One is made from {2 * run.tree[0].leaf_size} evaluations on, where it tells good "
-            "from bad among those that it has not seen."
+            f"The tree has no split yet. It splits from {least} evaluations on, if good and bad evaluations can be "
+            "told apart by their parameters."
         ]
-    asked = "" if run.tree[0].chooses else "A map of what was seen: this run's searches do not ask it. "
     return [
-        f"{asked}Good sides to the left; orange: what would be selected now. Rank: the mean rank inside, 1 the best; "
-        f"visits: evaluations inside and points that are out. Down to {boxes.DEPTH} splits.",
+        "The good side of each split is on the left; orange: the region that would be selected now. Rank: mean rank of "
+        "the evaluations inside (1: best); visits: evaluations inside, and points being evaluated. "
+        f"At most {tree.DEPTH} levels of splits are shown.",
         found[0],
-        "What each split asks: the middle of the good side against that of the bad one, and the share of evaluations "
-        "that change sides when the values of that parameter are exchanged among them.",
+        "The table has the parameters that each split depends on: the median on the good side against that on the bad "
+        "side, and the share of evaluations that change sides when the values of that parameter are permuted.",
         found[1],
     ]
 
@@ -195,13 +216,10 @@ def _tree(run: Run) -> list[Piece]:
 def _proposed(run: Run) -> str:
     placed = run.record.core.placements if run.record.core else {}
     said = ", ".join(f"{name} {count}" for name, count in placed.items() if count)
-    return (
-        "A journal knows which search proposed a point, and not which of the parts that a search is composed of. "
-        + (f"Where batches were looked for: {said}." if said else "")
-    )
+    return f"Batches by the region they were proposed in: {said}." if said else "No batch was proposed by a search."
 
 
 def _time(run: Run) -> list[Piece]:
-    table, figure = tables.times(run), course.clock(run)
-    pieces: list[Piece] = [table] if table else ["The journal does not say how long evaluations took."]
+    table, figure = tables.times(run), progress.clock(run)
+    pieces: list[Piece] = [table] if table else ["The journal does not hold the durations of evaluations."]
     return [*pieces, figure] if figure else pieces

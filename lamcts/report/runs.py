@@ -1,103 +1,62 @@
-"""The runs of a report: what a journal holds, with a name, and which of them are the same search by another seed."""
+"""The runs of a report: journals with names, grouped by searches that differ in their seed only."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from lamcts.models.forest import Forest
-from lamcts.outcomes.hypervolume import default_reference, hypervolume_so_far
-from lamcts.report.grown import tree_of
-from lamcts.spaces.named_parameters import NamedParameters
+from lamcts.plot.evaluations import Evaluations, evaluations_of
+from lamcts.plot.grown_tree import GrownTree, grown_tree
 from lamcts.text import shortened
-from lamcts.types import Floats, Rows
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
-    from lamcts.tree.grow import LatentTree
-    from lamcts.tree.node import Node
-
-MOST_STEPS = 2000  # evaluations after which a hypervolume is told; of a longer run, evenly many
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One journal. `reference`: where the run says that hypervolumes are measured from, by name."""
+    """A recorded run and its name in a report.
+
+    Parameters
+    ----------
+    label : str
+        The name of the run in tables and legends.
+    record : Recorded
+        The journal, as `Journal.read(path)` returns it.
+    """
 
     label: str
     record: "Recorded"
-    reference: dict[str, float] | None = None
 
     @property
     def n(self) -> int:
+        """The number of evaluations."""
         return self.record.n
 
     @property
     def title(self) -> str:
+        """The name of the objective."""
         return str(self.record.about.get("objective", self.label))
 
     @property
     def several(self) -> bool:
+        """Whether there are several objectives."""
         return len(self.record.goals.objectives) > 1
 
-    @property
-    def values(self) -> Floats:
-        """The values in the user's sign, [n, m]."""
-        return self.record.values.reshape(self.n, -1)
+    @cached_property
+    def shown(self) -> Evaluations:
+        """The evaluations as columns."""
+        return evaluations_of(self.record)
 
     @cached_property
-    def feasible(self) -> Any:
-        return self.record.feasible
-
-    @cached_property
-    def best(self) -> Floats:
-        """The best feasible value of one objective so far, [n]."""
-        kept = np.where(self.feasible, self.values[:, 0], np.nan)
-        return np.asarray((np.fmax if self.record.maximize else np.fmin).accumulate(kept), float)
-
-    @cached_property
-    def space(self) -> NamedParameters:
-        return NamedParameters(self.record.fingerprint.get("space"), self.record.x.shape[1])
-
-    @cached_property
-    def forest(self) -> Forest:
-        """The forest of what rows are compared by: the loss, or the standing among constraints and objectives."""
-        return Forest(self.record.x, self.record.y, [one.part for one in self.space.parameters])
-
-    @property
-    def order(self) -> list[int]:
-        """The parameters' numbers, what matters most first; as they are where nobody can tell."""
-        return self.forest.order
-
-    @cached_property
-    def tree(self) -> "tuple[LatentTree, Node] | None":
-        """The tree of the rows, and its settings; None where the run has none that can be told."""
-        return tree_of(self.record)
-
-    def hypervolumes(self, reference: Floats) -> tuple[Rows, Floats]:
-        """Return after how many evaluations the hypervolume was how much, [k] each; `reference` [m] in user's sign."""
-        signs = self.record.goals.signs
-        losses = np.where(self.feasible[:, None], signs * self.values, np.nan)
-        amounts = hypervolume_so_far(losses, signs * reference)
-        at = np.unique(np.linspace(0, self.n - 1, min(self.n, MOST_STEPS)).astype(np.int64))
-        return at + 1, amounts[at]
-
-
-def common_reference(runs: Sequence[Run]) -> Floats | None:
-    """Return one reference [m] for all runs in the user's sign: that of the first that has one, else made of all."""
-    for run in runs:
-        if run.reference is not None:
-            return np.array(list(run.reference.values()))
-    signs = runs[0].record.goals.signs
-    losses = np.vstack([signs * run.values[run.feasible] for run in runs])
-    return signs * default_reference(losses) if len(losses) else None
+    def tree(self) -> GrownTree:
+        """The tree, grown again."""
+        return grown_tree(self.record)
 
 
 def by_search(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Return the runs that differ in their seed alone, by a name of what they share."""
+    """Return the runs that differ in their seed only, by a name of what they share."""
     found: dict[str, list[Run]] = {}
     for run in runs:
         rest = {name: value for name, value in run.record.fingerprint.items() if name != "seed"}
@@ -113,7 +72,7 @@ def by_search(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 
 def _name(group: Sequence[Run]) -> str:
-    """Return what a group of several seeds is called: its objective and its sampler."""
+    """Return the name of a group of several seeds: its objective and its sampler."""
     sampler = str(group[0].record.fingerprint.get("sampler", "")).partition("(")[0].lower()
     tree = "" if group[0].record.fingerprint.get("tree") in (None, "None") else ", tree"
     return f"{shortened(group[0].title)} ({sampler}{tree})"

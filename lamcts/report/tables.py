@@ -1,4 +1,4 @@
-"""The tables of a report: what was run, what was found, who proposed what, what failed, where the time went."""
+"""Tables of a report: overview, best point or front, proposers, failures, times."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,9 +7,9 @@ import numpy as np
 
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.standing import CHECKED, FAILED, PRUNED
-from lamcts.report.course import proposers
+from lamcts.report.html import HtmlTable, number
+from lamcts.report.progress import proposers
 from lamcts.report.runs import Run
-from lamcts.report.sheet import Table, number
 from lamcts.spaces.values import plain
 from lamcts.text import shortened
 
@@ -19,18 +19,20 @@ MOST_WORDS = 400  # characters of a message
 UNKNOWN = "-"
 
 
-def overview(runs: Sequence[Run]) -> Table:
-    """Return what was run and what came of it, a column a run."""
+def overview(runs: Sequence[Run]) -> HtmlTable:
+    """Return settings and outcomes, one column for each run."""
     columns = [_overview(run) for run in runs]
     names = list(dict.fromkeys(name for column in columns for name in column))
     rows = [[name, *(column.get(name, UNKNOWN) for column in columns)] for name in names]
-    return Table(["", *(run.label for run in runs)], rows)
+    return HtmlTable(["", *(run.label for run in runs)], rows)
 
 
 def _overview(run: Run) -> dict[str, Any]:
     record, goals = run.record, run.record.goals
     said: dict[str, Any] = {"objective": shortened(run.title)}
-    said["sought"] = ", ".join(f"{goal.name} ({'max' if goal.maximize else 'min'})" for goal in goals.objectives)
+    said["objective values"] = ", ".join(
+        f"{goal.name} ({'max' if goal.maximize else 'min'})" for goal in goals.objectives
+    )
     if goals.constraints:
         said["constraints"] = ", ".join(map(str, goals.constraints))
     for name in ("sampler", "tree", "seed"):
@@ -40,7 +42,8 @@ def _overview(run: Run) -> dict[str, Any]:
     if pruned := int(np.count_nonzero(kind == PRUNED)):
         said["pruned"] = pruned
     if not goals.plain:
-        said["checked and not run"], said["feasible"] = int(np.count_nonzero(kind == CHECKED)), int(run.feasible.sum())
+        said["only constraints checked"] = int(np.count_nonzero(kind == CHECKED))
+        said["feasible"] = int(run.shown.feasible.sum())
     said["pending"] = len(record.pending)
     said |= _found(run)
     said["journal"] = f"lamcts {record.version}, {record.created}"
@@ -50,63 +53,64 @@ def _overview(run: Run) -> dict[str, Any]:
 def _found(run: Run) -> dict[str, Any]:
     if run.several:
         front = run.record.front
-        knee = (
-            ", ".join(f"{name} {number(value)}" for name, value in front.knee().values.items()) if len(front) else "-"
-        )
-        return {"on the front": len(front), "knee, one compromise": knee}
+        knee = front.knee().values.items() if len(front) else ()
+        words = ", ".join(f"{name} {number(value)}" for name, value in knee)
+        return {"points on the front": len(front), "knee (a compromise)": words or UNKNOWN}
     if run.record.best is None:
         return {"best": "none yet"}
     _, value, row = run.record.best
-    name = "best" if run.feasible[row] else "least infeasible"
+    name = "best" if run.shown.feasible[row] else "least infeasible"
     return {name: number(float(value)), "found at evaluation": row + 1}
 
 
-def found(run: Run) -> Table | None:
+def found(run: Run) -> HtmlTable | None:
     """Return the best point, or the points of the front; None before the first."""
     if run.several:
         rows = run.record.front.rows()
         names = list(dict.fromkeys(name for row in rows for name in row))
-        return Table(names, [[row.get(name, UNKNOWN) for name in names] for row in rows[:MOST_ROWS]]) if rows else None
+        return (
+            HtmlTable(names, [[row.get(name, UNKNOWN) for name in names] for row in rows[:MOST_ROWS]]) if rows else None
+        )
     if run.record.best is None:
         return None
     point, value, row = run.record.best
-    values = run.space.values(run.record.x[[row]])
-    shown = list(zip(run.space.names, (column[0] for column in values), strict=True))
-    if not run.space.known:
+    values = run.shown.space.values(run.record.x[[row]])
+    shown = list(zip(run.shown.space.names, (column[0] for column in values), strict=True))
+    if not run.shown.space.known:
         shown = [("point", shortened(str(plain(point))))]
     over = [
-        (f"{held}: beyond its bound by", float(g))
+        (f"{held}: exceeds its bound by", float(g))
         for held, g in zip(run.record.goals.constraints, run.record.constraints[row], strict=True)
     ]
     goal = run.record.goals.objectives[0].name
-    return Table([], [[goal, float(value)], *([name, v] for name, v in shown), *([name, g] for name, g in over)])
+    return HtmlTable([], [[goal, float(value)], *([name, v] for name, v in shown), *([name, g] for name, g in over)])
 
 
-def proposed(run: Run) -> Table:
-    """Return how many rows each proposed, and what came of them."""
+def proposed(run: Run) -> HtmlTable:
+    """Return the number of rows of each proposer, and their outcomes."""
     lead = np.array([row for row, _ in run.record.leaders], np.int64)
     kind, best = run.record.columns.kind, "best" if not run.several else "on the front"
-    head = ["who", "evaluations", "share", "failed", "improvements", best]
+    head = ["proposer", "evaluations", "share", "failed", "improvements", best]
     rows = []
     for name, mine in proposers(run):
         better = int(np.isin(lead, mine).sum())
         failed = int(np.count_nonzero(kind[mine] == FAILED))
         rows.append([name, len(mine), f"{len(mine) / run.n:.0%}", failed, better, _best_of(run, mine)])
-    return Table(head, rows)
+    return HtmlTable(head, rows)
 
 
 def _best_of(run: Run, rows: Any) -> Any:
     if run.several:
         y = run.record.y
-        return int(np.count_nonzero(run.feasible[rows] & (y[rows] == np.nanmin(y, initial=np.inf))))
-    values = run.values[rows[run.feasible[rows]], 0]
+        return int(np.count_nonzero(run.shown.feasible[rows] & (y[rows] == np.nanmin(y, initial=np.inf))))
+    values = run.shown.values[rows[run.shown.feasible[rows]], 0]
     if not len(values):
         return UNKNOWN
     return float(values.max() if run.record.maximize else values.min())
 
 
-def failures(run: Run) -> Table | None:
-    """Return failures by kind with their messages, the most frequent first; None where nothing failed."""
+def failures(run: Run) -> HtmlTable | None:
+    """Return failures by kind with their messages, most frequent first; None without failures."""
     rows: list[list[Any]] = []
     for kind, mine in by_kind(run.record.failures).items():
         messages: dict[str, list[int]] = {}
@@ -116,26 +120,29 @@ def failures(run: Run) -> Table | None:
             rows.append([kind, len(where), message[:MOST_WORDS], ", ".join(str(row + 1) for row in where[:5])])
         if len(messages) > MOST_MESSAGES:
             rows.append([kind, "", f"and {len(messages) - MOST_MESSAGES} other messages", ""])
-    return Table(["kind", "times", "message", "evaluations"], rows) if rows else None
+    return HtmlTable(["kind", "times", "message", "evaluations"], rows) if rows else None
 
 
 @np.errstate(over="ignore")  # of times without end
-def times(run: Run) -> Table | None:
-    """Return where the time went as far as the journal knows; None where it knows nothing."""
+def times(run: Run) -> HtmlTable | None:
+    """Return the times that the journal holds; None where it holds none."""
     seconds, at = run.record.seconds, run.record.times
     known = seconds[np.isfinite(seconds)]
     rows: list[list[Any]] = []
     if len(known):
-        rows = [["in the objective, s", float(known.sum())], ["an evaluation, median, s", float(np.median(known))]]
+        rows = [
+            ["in the objective, sum, s", float(known.sum())],
+            ["one evaluation, median, s", float(np.median(known))],
+        ]
         rows.append(["the longest evaluation, s", float(known.max())])
     if run.n > 1 and np.isfinite(at).all():
         clock = float(at[-1] - at[0])
-        rows.append(["on the clock from the first result to the last, s", clock])
+        rows.append(["elapsed from the first result to the last, s", clock])
         inside = float(np.nansum(seconds[1:]))
         if inside <= clock:
-            rows.append(["of it not in the objective (optimiser, journal, pauses), s", clock - inside])
+            rows.append(["... of that outside the objective (optimiser, journal, pauses), s", clock - inside])
             gaps = np.diff(at) - np.nan_to_num(seconds[1:])
             rows.append(["... between two results, median, s", float(np.median(gaps))])
         else:
-            rows.append(["evaluations at a time, on average", inside / max(clock, 1e-9)])
-    return Table([], rows) if rows else None
+            rows.append(["evaluations running at once, on average", inside / max(clock, 1e-9)])
+    return HtmlTable([], rows) if rows else None

@@ -61,7 +61,8 @@ class Points(Sequence[Any]):
     """The points of a history, decoded when they are looked at."""
 
     def __init__(self, space: Space, x: Floats) -> None:
-        self._space, self._x = space, x
+        self._x = x
+        self.space = space
 
     def __len__(self) -> int:
         return len(self._x)
@@ -72,11 +73,11 @@ class Points(Sequence[Any]):
     def __getitem__(self, index: slice) -> "Points": ...
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
-            return Points(self._space, self._x[index])
-        return self._space.decode(self._x[index])
+            return Points(self.space, self._x[index])
+        return self.space.decode(self._x[index])
 
     def __iter__(self) -> Iterator[Any]:
-        return (self._space.decode(x) for x in self._x)
+        return (self.space.decode(x) for x in self._x)
 
     def __repr__(self) -> str:
         return f"<{len(self)} points>"

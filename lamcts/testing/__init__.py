@@ -1,10 +1,10 @@
-"""What every sampler, space, splitter and objective must hold: run these on one of your own.
+"""Contract suites for samplers, spaces, splitters and objectives of your own.
 
     import lamcts.testing
     lamcts.testing.check_sampler(MySampler())
     lamcts.testing.check_columns(MySampler())  # under constraints, and with several objectives
 
-Each check raises ContractError, an AssertionError whose sentence says what was expected and what came. They use
+Each check raises ContractError, an AssertionError whose message says what was expected and what it got. The checks use
 public names only and need no test runner.
 """
 

@@ -77,10 +77,26 @@ class ColumnsSearch(Search):
 
 
 def check_columns(sampler: Sampler, space: Space | None = None, seed: int = 0) -> None:
-    """Raise ContractError unless `sampler` does under constraints, and with several objectives, what it has to.
+    """Check a sampler under constraints and with several objectives.
 
-    One whose class does not say `several = True` (or "constraints") is shown one number, as the optimizer shows it.
-    `space` None: four spaces are tried: continuous, mixed, discrete, and one with conditions.
+    Parameters
+    ----------
+    sampler : Sampler
+        The settings of the sampler.
+    space : Space, default None
+        The space in which it proposes points; by default four are tried: continuous, mixed, discrete, conditional.
+    seed : int, default 0
+        Seed of the searches.
+
+    Raises
+    ------
+    ContractError
+        If it breaks its contract; the message says what was expected and what it got.
+
+    Notes
+    -----
+    A sampler whose class does not set `several = True` (or "constraints") gets a single number for each evaluation, as
+    in the optimizer.
     """
     hold(CHECKS, sampler, space, seed)
 

@@ -1,4 +1,4 @@
-"""The words of a contract: expectations, and watches over what must stay untouched."""
+"""Expectations of a contract, and checks of global state that must stay untouched."""
 
 import random
 import sys
@@ -11,7 +11,7 @@ import numpy as np
 
 
 class ContractError(AssertionError):
-    """Something breaks its contract; the message says what was expected and what came."""
+    """A part breaks its contract; the message says what was expected and what it got."""
 
 
 def expect(condition: Any, expected: str, got: Any = "otherwise") -> None:

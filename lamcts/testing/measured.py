@@ -1,4 +1,4 @@
-"""What an objective of several quantities says of them, and whether a point's are within its constraints."""
+"""Quantities of an objective with several objectives or constraints: their names, and whether a point is feasible."""
 
 from collections.abc import Mapping
 from typing import TypeGuard
@@ -14,7 +14,7 @@ def measures(objective: Objective) -> TypeGuard[Measured]:
 
 
 def says_what_it_measures(objective: Measured) -> None:
-    """Check the names and texts that a search is told of, before any point."""
+    """Check the names of objectives and the texts of constraints."""
     sought, constraints, reference = objective.objectives, objective.constraints, objective.reference
     right = bool(sought) and set(sought.values()) <= {"min", "max"}
     expect(right, "objectives: a dict of names to 'min' or 'max', at least one", sought)
@@ -30,12 +30,12 @@ def says_what_it_measures(objective: Measured) -> None:
 
 
 def within(objective: Measured, values: Mapping[str, float]) -> bool:
-    """Return whether `values` keep all constraints."""
+    """Return whether `values` satisfy all constraints."""
     return all(held.excess(values[held.name]) <= 0 for held in map(Constraint.read, objective.constraints))
 
 
 def names(objective: Measured) -> set[str]:
-    """Return what each call has to give."""
+    """Return the names of the quantities that each call must return."""
     return {*objective.objectives, *(Constraint.read(text).name for text in objective.constraints)}
 
 

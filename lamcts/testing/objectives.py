@@ -18,7 +18,20 @@ POINTS = 4  # at which an objective is called: one evaluation may take seconds
 
 
 def check_objective(objective: Objective, seed: int = 0) -> None:
-    """Raise ContractError unless `objective` is what a study relies on. It is called some ten times."""
+    """Check that an objective is what a study relies on; it is called about ten times.
+
+    Parameters
+    ----------
+    objective : Objective
+        The objective.
+    seed : int, default 0
+        Seed of the points at which it is called.
+
+    Raises
+    ------
+    ContractError
+        If it breaks its contract; the message says what was expected and what it got.
+    """
     name = getattr(objective, "name", None)
     expect(isinstance(name, str) and name, "name: a text", repr(name))
     files = set(os.listdir())

@@ -61,9 +61,21 @@ class Slope:
 
 
 def check_sampler(sampler: Sampler, space: AnySpace | None = None, seed: int = 0) -> None:
-    """Raise ContractError unless `sampler` does in `space` what the optimizer relies on.
+    """Check that a sampler does what the optimizer relies on.
 
-    `space` None: four spaces are tried: continuous, mixed, discrete, and one with conditions.
+    Parameters
+    ----------
+    sampler : Sampler
+        The settings of the sampler.
+    space : Space, default None
+        The space in which it proposes points; by default four are tried: continuous, mixed, discrete, conditional.
+    seed : int, default 0
+        Seed of the searches.
+
+    Raises
+    ------
+    ContractError
+        If it breaks its contract; the message says what was expected and what it got.
     """
     hold(CHECKS, sampler, space, seed)
 

@@ -16,7 +16,20 @@ COUNTED = 300  # spaces of at most so many points are checked point by point: it
 
 
 def check_space(space: Space, seed: int = 0) -> None:
-    """Raise ContractError unless `space` is what samplers and the optimizer rely on."""
+    """Check that a space is what samplers and the optimizer rely on.
+
+    Parameters
+    ----------
+    space : Space
+        The space.
+    seed : int, default 0
+        Seed of the points that are encoded and decoded.
+
+    Raises
+    ------
+    ContractError
+        If it breaks its contract; the message says what was expected and what it got.
+    """
     for check in (_shape, _snap, _round_trip, _spread, _rubbish):
         with watched(f"{space!r}, {check.__name__.strip('_').replace('_', ' ')}"):
             check(space, seed)

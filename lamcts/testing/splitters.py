@@ -1,25 +1,32 @@
 """The contract of splitters and their splits (`lamcts.tree`)."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from lamcts.regions.region import Split
 from lamcts.testing.contract import expect, watched
+from lamcts.tree.splits import Splitter
 from lamcts.types import Floats
 
 # Numbers of rows below: few enough for seconds, and enough for a clear case to be clear.
 
 
-class Splitter(Protocol):
-    """What fits a boundary to rows and their utility."""
-
-    def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
-        """Return a boundary learned from rows `x` [n, d] with `utility` [n] (higher is better), or None."""
-
-
 def check_splitter(splitter: Splitter, seed: int = 0) -> None:
-    """Raise ContractError unless `splitter` and its splits are what the tree relies on."""
+    """Check that a splitter and its splits are what the tree relies on.
+
+    Parameters
+    ----------
+    splitter : Splitter
+        The splitter.
+    seed : int, default 0
+        Seed of the rows that it splits.
+
+    Raises
+    ------
+    ContractError
+        If it breaks its contract; the message says what was expected and what it got.
+    """
     for check in (_splits_what_is_clear, _answers_by_row, _repeats_itself, _bears_degenerate_rows):
         with watched(f"{splitter!r}, {check.__name__.strip('_').replace('_', ' ')}"):
             check(splitter, seed)

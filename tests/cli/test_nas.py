@@ -40,7 +40,7 @@ def test_a_search_prints_the_best_network_and_leaves_result_journal_and_pictures
     assert len(text) == 8 and set(text) <= set("012") and text in out
     place = int(text, 3)  # the made-up table's values grow with the row
     assert best["value"] == pytest.approx(50 + 40 * place / 6560, abs=1e-4)
-    assert result["reported"]["test_accuracy_percent"] == best["value"] and result["also"] == {"params": place}
+    assert result["reported"]["test_accuracy_percent"] == best["value"] and result["costs"] == {"params": place}
     assert best["optimum"] == pytest.approx(90) and "the table's best is 90" in out
     assert result["search"] == "random" and result["evaluations"] == 20
     assert sorted(path.name for path in (tmp_path / "here").iterdir()) == [
@@ -137,7 +137,7 @@ def test_second_values_come_from_a_table_of_their_own(capsys, tmp_path):
     made_up.write(tmp_path, formats.ROBUSTNESS201, attacks)
     options = ["--space", "nasbench201", "--table", ".", "--latency", ".", "--robustness", ".", "--keyed"]
     code, out, _ = said(capsys, "nas", *options, "--search", "random", "--budget", "5", "--out", "here", *QUICK)
-    also = json.loads((tmp_path / "here" / "result.json").read_text())["also"]
+    also = json.loads((tmp_path / "here" / "result.json").read_text())["costs"]
     assert code == 0 and "pixel2_measured_ms" in out
     assert (also["pixel2_measured_ms"], also["fgsm_percent"]) == (7.5, 30.5)
 
@@ -146,7 +146,7 @@ def test_second_values_come_from_a_table_of_their_own(capsys, tmp_path):
     ("options", "message"),
     [
         (["--space", "nasbench-makro"], "did you mean 'nasbench-macro'?"),
-        (["--space", "ackley"], "expected one of digits4096, nasbench-graph, nasbench-macro"),
+        (["--space", "ackley"], "expected one of digits4096, digits4096-cost, nasbench-graph"),
         (["--space", "nasbench-macro", "--search", "evolutoin"], "did you mean 'evolution'?"),
         (["--space", "nasbench-macro"], "pass --table FILE, or set LAMCTS_DATA"),
         (["--space", "nasbench-macro", "--table", "nowhere.npz"], "got no file at nowhere.npz"),

@@ -35,7 +35,7 @@ def test_networks_are_trained_and_the_best_is_kept_with_its_card(capsys, tmp_pat
     net, card = load_network(folder / "network.npz")
     assert card["text"] == result["best"]["text"] in out and card["recipe"]["epochs"] == 2
     assert result["reported"]["valid_accuracy_percent"] == result["best"]["value"]
-    assert result["also"]["params"] == sum(each.numel() for each in net.parameters())
+    assert result["costs"]["params"] == sum(each.numel() for each in net.parameters())
     assert net(torch.zeros(5, 1, 4, 4)).shape == (5, 2) and not net.training
     assert len(list((folder / "trained").rglob("*.npz"))) == 3
 

@@ -79,16 +79,10 @@ def test_a_candidate_is_at_the_point_that_was_written(parametrization):
 def test_what_has_bounds_is_searched_by_value_and_the_rest_by_steps():
     kinds = [[(type(part).__name__, part.space.signature()) for part in parts_of(one)] for one in MIXED]
     names = [[name for name, _ in own] for own in kinds]
-    assert (
-        names[:4] == [["Numbers"]] * 4 and names[4] == ["StandardCoordinates"] and names[6] == ["StandardCoordinates"]
-    )
+    assert names[:4] == [["NumbersPart"]] * 4 and names[4] == ["StandardizedPart"] and names[6] == ["StandardizedPart"]
     log_whole = kinds[3][0][1]["members"][0]
     assert log_whole == {"kind": "int", "low": 1, "high": 1000, "log": True}
-    assert names[13] == ["OptionNumbers", "Numbers"] and names[14] == [
-        "StandardCoordinates",
-        "OptionNumbers",
-        "Numbers",
-    ]
+    assert names[13] == ["ChoicePart", "NumbersPart"] and names[14] == ["StandardizedPart", "ChoicePart", "NumbersPart"]
     assert len(kinds[12][0][1]["members"]) == 2
 
 

@@ -9,7 +9,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState, create_trial  # noqa: E402
 
 from lamcts.integrations.optuna.branches import Branches  # noqa: E402
-from lamcts.integrations.optuna.parameters import TrialParameters, together  # noqa: E402
+from lamcts.integrations.optuna.parameters import OptunaParameters, together  # noqa: E402
 from lamcts.integrations.optuna.record import Record, TrialOutcome, attributes, internal_of  # noqa: E402
 
 X = {"x": FloatDistribution(0, 1)}
@@ -44,7 +44,7 @@ def pruned(number, steps):
     ids=str,
 )
 def test_a_point_is_the_same_after_its_way_through_a_study(distribution):
-    parameters = TrialParameters({"p": distribution})
+    parameters = OptunaParameters({"p": distribution})
     rows = parameters.space.sample(50, np.random.default_rng(0))
     for point in [parameters.space.decode(row) for row in rows] + [parameters.neutral]:
         internal = distribution.to_internal_repr(parameters.values(point)["p"])
@@ -54,13 +54,13 @@ def test_a_point_is_the_same_after_its_way_through_a_study(distribution):
 
 def test_both_ends_of_a_range_are_points():
     for distribution in (FloatDistribution(-3.3, 3.3, step=0.1), IntDistribution(-7, 20, step=3)):
-        parameters = TrialParameters({"p": distribution})
+        parameters = OptunaParameters({"p": distribution})
         ends = [parameters.space.decode(np.array([end])) for end in (0.0, 1.0)]
         assert [parameters.values(end)["p"] for end in ends] == [distribution.low, distribution.high]
 
 
 def test_a_parameter_that_a_trial_lacks_or_had_elsewhere_is_neutral():
-    parameters = TrialParameters({"x": FloatDistribution(0, 1), "n": IntDistribution(0, 10)})
+    parameters = OptunaParameters({"x": FloatDistribution(0, 1), "n": IntDistribution(0, 10)})
     assert parameters.point({"x": 0.25}) == (0.25, 5)
     assert parameters.point({"x": 0.25, "n": 11, "other": 3}) == (0.25, 5)
     assert parameters.point({"other": 3}) is None

@@ -13,7 +13,7 @@ with kept_globals():
     tune = pytest.importorskip("ray.tune", reason="ray is not installed: pip install 'lamcts[ray]'")
 
 from lamcts.integrations.ray import LamctsSearch
-from lamcts.integrations.ray.parameters import ConfigParameters
+from lamcts.integrations.ray.parameters import RayParameters
 
 SPACE = {"x": tune.uniform(-5, 5), "net": {"layers": tune.randint(1, 9), "kind": "mlp"}}
 FAST = {"seed": 0, "sampler": "uniform", "tree": None}
@@ -57,7 +57,7 @@ def begun(space=SPACE, metric="loss", mode="min", **more):
     ids=lambda one: getattr(one, "domain_str", type(one).__name__),
 )
 def test_a_domain_is_searched_as_what_it_is_and_its_values_are_rays(domain, signature):
-    parameters = ConfigParameters({"a": {"b": domain}, "c": 3})
+    parameters = RayParameters({"a": {"b": domain}, "c": 3})
     assert parameters.space.signature()["members"] == [signature]
     for x in parameters.space.sample(30, np.random.default_rng(0)):
         point = parameters.space.decode(x)

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lamcts
-from lamcts.integrations.sklearn.parameters import EstimatorParameters
+from lamcts.integrations.sklearn.parameters import SklearnParameters
 from lamcts.sklearn import LamctsSearchCV
 
 X, Y = np.random.default_rng(0).random((24, 2)), np.arange(24) % 2
@@ -80,12 +80,12 @@ def test_the_seed_decides_and_numpys_own_generator_is_left_alone():
     ids=lambda given: type(given).__name__,
 )
 def test_what_random_searches_take_is_searched_as_what_it_is(given, space):
-    assert EstimatorParameters({"p": given}).space.signature()["members"] == [space]
+    assert SklearnParameters({"p": given}).space.signature()["members"] == [space]
 
 
 def test_values_arrive_as_they_were_given():
     two = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]
-    made = EstimatorParameters({"equal": [7, 7], "arrays": np.array(two), "wide": stats.expon(scale=10)})
+    made = SklearnParameters({"equal": [7, 7], "arrays": np.array(two), "wide": stats.expon(scale=10)})
     low = made.candidate(made.space.decode(np.zeros(made.space.dim)))
     assert low["equal"] == 7 and low["arrays"].tolist() == [1.0, 2.0] and low["wide"] == 0
     high = made.candidate({"equal": 1, "arrays": two[1], "wide": made.space.members[2].high})

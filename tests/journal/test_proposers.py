@@ -5,7 +5,7 @@ import sqlite3
 import lamcts
 from lamcts.journal import Journal
 from lamcts.journal.events import EVENTS
-from lamcts.report.course import proposers
+from lamcts.report.progress import proposers
 from lamcts.report.runs import Run
 
 BOX = lamcts.Box(-5, 10, dim=2)

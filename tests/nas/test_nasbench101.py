@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from lamcts.nas.graph_hash import Cell, canonical, graph_hash, pruned
+from lamcts.nas.graph_hash import LabelledCell, canonical, graph_hash, pruned
 from lamcts.nas.nasbench101 import OPERATIONS, NasBench101
 
 # The best cell of the table, whose hash is published with it.
@@ -37,7 +37,7 @@ def relabelled(cell, rng):
     order = orders[rng.integers(len(orders))]
     place = {old: new for new, old in enumerate(order)}
     before = tuple(sum(1 << place[i] for i in _set(cell, old)) for old in order)
-    return Cell(before, tuple(cell.ops[old - 1] for old in order[1:-1]))
+    return LabelledCell(before, tuple(cell.ops[old - 1] for old in order[1:-1]))
 
 
 def _set(cell, j):
@@ -60,22 +60,22 @@ def test_isomorphic_cells_share_hash_and_canonical_cell_and_others_do_not():
         moved += other != cell
         assert graph_hash(other) == graph_hash(cell) and canonical(other) == canonical(cell)
         assert known.setdefault(graph_hash(cell), canonical(cell)) == canonical(cell)
-        changed = Cell(cell.before, tuple((op + 1) % 3 for op in cell.ops))
+        changed = LabelledCell(cell.before, tuple((op + 1) % 3 for op in cell.ops))
         assert not cell.ops or graph_hash(changed) != graph_hash(cell)
     assert moved > 40 and len(set(known.values())) == len(known) > 100
 
 
 @pytest.mark.parametrize("ops", [(x, x, y, y) for x in range(3) for y in range(3)])
 def test_canonical_cells_do_not_depend_on_the_order_of_equal_branches(ops):
-    two_chains = Cell((0, 0b1, 0b1, 0b10, 0b100, 0b11000), ops)
-    crossed = Cell((0, 0b1, 0b1, 0b100, 0b10, 0b11000), ops)
+    two_chains = LabelledCell((0, 0b1, 0b1, 0b10, 0b100, 0b11000), ops)
+    crossed = LabelledCell((0, 0b1, 0b1, 0b100, 0b10, 0b11000), ops)
     assert canonical(two_chains) == canonical(crossed) and graph_hash(two_chains) == graph_hash(crossed)
 
 
 def test_vertices_off_every_path_are_pruned():
     # 0 -> 1 -> 3, 0 -> 2 (a dead end), and nothing leads to 4, which leads to the output 5 with 3.
     bits = sum(1 << i + j * (j - 1) // 2 for i, j in [(0, 1), (1, 3), (0, 2), (3, 5), (4, 5)])
-    assert pruned(bits, (0, 1, 2, 1)) == Cell((0, 0b1, 0b10, 0b100), (0, 2))
+    assert pruned(bits, (0, 1, 2, 1)) == LabelledCell((0, 0b1, 0b10, 0b100), (0, 2))
     assert pruned(0, (0, 1, 2, 1)) is None
 
 
@@ -104,7 +104,7 @@ def test_a_smaller_cell_stands_before_the_output():
         json.dumps({"matrix": [[0, 1, 0], [0, 0, 1], [0, 0, 0]], "ops": ["input", OPERATIONS[2], "output"]})
     )
     assert [name for name in space.edges if small[name]] == ["edge_0_1", "edge_1_6"]
-    assert space.cell(small) == Cell((0, 0b1, 0b10), (2,))
+    assert space.cell(small) == LabelledCell((0, 0b1, 0b10), (2,))
     graph = space.graphs(small)["cell"]
     assert graph.nodes == ["input", OPERATIONS[2], "output"] and graph.edges == [(0, 1, ""), (1, 2, "")]
 

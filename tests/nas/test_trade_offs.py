@@ -6,9 +6,11 @@ import pickle
 import numpy as np
 import pytest
 
+import lamcts
 from lamcts import objectives, testing
 from lamcts.cli import main
-from lamcts.nas import TradeOff, formats
+from lamcts.nas import TableTradeOff, TradeOff, formats
+from lamcts.spaces import Box
 from tests.nas import made_up
 
 NAMES = ["nasbench101-cost", "nasbench201-cost", "nasbench-macro-cost", "transnas-cost", "nasbench-graph-cost"]
@@ -25,7 +27,7 @@ def test_accuracy_and_cost_are_those_of_the_table(name, make):
     plain = make(name.removesuffix("-cost"))
     assert f.name == name and f.space == plain.space and f.objectives == {"accuracy_percent": "max", f.cost: "min"}
     for point in [plain.cell(row) for row in range(0, len(plain), max(1, len(plain) // 50))]:
-        assert f(point) == {"accuracy_percent": plain(point), f.cost: plain.also(point)[f.cost]}
+        assert f(point) == {"accuracy_percent": plain(point), f.cost: plain.costs(point)[f.cost]}
 
 
 @pytest.mark.parametrize("name", ["nasbench201-cost", "nasbench-macro-cost"])
@@ -45,7 +47,7 @@ def test_a_copy_is_the_same_and_another_cost_is_not(name, make):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_hypervolume_is_the_area_that_the_table_dominates(name, make):
     f = make(name)
-    x, y = f.table.searched, np.asarray(f.table.others[f.cost], float)
+    x, y = f.objective.searched, np.asarray(f.objective.others[f.cost], float)
     low, high = f.reference["accuracy_percent"], f.reference[f.cost]
     assert low == np.nanmin(x) and high == np.nanmax(y)
     rng = np.random.default_rng(0)
@@ -60,16 +62,16 @@ def test_networks_on_the_front_are_kept_by_hand(make, tables):
         name, others = "small", {"size": np.array([1.0, 2.0, 3.0, np.nan])}
         searched = np.array([10.0, 30.0, 20.0, 99.0])
 
-    f = TradeOff("small-cost", Small(), "size")
+    f = TableTradeOff(Small(), "size", "small-cost")
     assert f.reference == {"accuracy_percent": 10.0, "size": 3.0}
     assert f.hypervolume == (3 - 2) * (30 - 10)  # the first is no better than the reference, the third is dominated
 
 
 def test_a_network_without_a_cost_fails(make):
     f = make("nasbench201-cost", against="edgetpu_latency_ms")  # every other one has none
-    with pytest.raises(RuntimeError, match="row 0 of the table has no edgetpu_latency_ms"):
-        f(f.table.cell(0))
-    assert f(f.table.cell(1))["edgetpu_latency_ms"] == 1.5
+    with pytest.raises(RuntimeError, match="the edgetpu_latency_ms of this point is unknown"):
+        f(f.objective.cell(0))
+    assert f(f.objective.cell(1))["edgetpu_latency_ms"] == 1.5
 
 
 def test_a_cost_that_the_table_lacks_is_refused(make):
@@ -77,16 +79,52 @@ def test_a_cost_that_the_table_lacks_is_refused(make):
         make("nasbench201-cost", against="latency")
 
 
-def test_the_command_for_one_value_does_not_take_them(tables, capsys):
-    assert main(["nas", "--space", "nasbench201-cost"]) == 2
-    assert "--space: expected one of digits4096, " in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["nas", "--space", "nasbench201-cost", "--table", str(tables)])
-    assert "--table " in (err := capsys.readouterr().err) and "(no space is called 'nasbench201-cost';" in err
+def test_the_command_searches_the_front_and_describes_the_knee(tables, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["nas", "--space", "nasbench-macro-cost", "--table", str(tables), "--search", "random", "--budget", "20"]
+    assert main([*words, "--quiet", "--no-plot", "--out", "here", "--against", "params"]) == 0
+    out = capsys.readouterr().out
+    result = json.loads((tmp_path / "here" / "result.json").read_text())
+    assert "front of" in out and "knee accuracy_percent" in out and result["best"]["text"] in out
+    assert result["best"]["value"]["params"] == result["costs"]["params"]
+
+
+class Sphere:
+    """An objective of your own with costs; one of them is unknown for half of the points."""
+
+    name, space, maximize, x0, optimum = "sphere", Box(0, 1, dim=2), False, None, None
+
+    def __call__(self, point, *, seed=None):
+        return float((point**2).sum())
+
+    def costs(self, point):
+        return {"price_eur": float(10 - point.sum()), "weight_kg": 1.0 if point[0] < 0.5 else np.nan}
+
+    def fingerprint(self):
+        return {"mine": 1}
+
+
+def test_any_objective_with_costs_has_a_trade_off():
+    f = TradeOff(Sphere(), "price_eur", value="area_m2")
+    assert f.objectives == {"area_m2": "min", "price_eur": "min"} and f.name == "sphere against price_eur"
+    assert f(np.array([0.5, 0.5])) == {"area_m2": 0.5, "price_eur": 9.0}
+    assert f.fingerprint() == {"mine": 1, "against": "price_eur"} and f.reference is f.hypervolume is None
+    testing.check_objective(f)
+    result = lamcts.minimize(f, budget=20, seed=0, sampler="uniform", progress=False)
+    assert len(result.front) > 1 and set(result.fun) == {"area_m2", "price_eur"}
+
+
+def test_a_cost_that_an_objective_lacks_or_does_not_know_is_a_failed_evaluation():
+    with pytest.raises(
+        RuntimeError, match=r"expected a cost that the objective has \(price_eur, weight_kg\), got 'size'"
+    ):
+        TradeOff(Sphere(), "size")(np.zeros(2))
+    with pytest.raises(RuntimeError, match="the weight_kg of this point is unknown"):
+        TradeOff(Sphere(), "weight_kg")(np.ones(2))
 
 
 def test_the_published_table_has_a_front_from_small_to_accurate():
     f = objectives.make("nasbench201-cost", table=made_up.real(formats.NASBENCH201))
-    best = f(f.table.best())
+    best = f(f.objective.best())
     assert best["accuracy_percent"] == pytest.approx(94.37, abs=0.01)  # the best mean of CIFAR-10
     assert 0.8 < f.hypervolume / ((94.37 - 10) * f.reference["params"]) < 1

@@ -12,8 +12,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip insta
 pytest.importorskip("networkx", reason="networkx is not installed: pip install 'lamcts[plot]'")
 
 from lamcts import plot
-from lamcts.plot.crossings import ordered
-from lamcts.plot.layered import layered
+from lamcts.plot.layered import layered, ordered
 from lamcts.plot.networks import drawing
 
 # seven vertices, nine edges

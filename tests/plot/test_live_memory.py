@@ -42,7 +42,7 @@ def test_what_is_always_there_is_a_band_below_all_lines(reports):
     figure = plot.live_memory([replace(one, graph=graph) for one in reports[1:3]])
     values = lines(figure)["offload"].get_data().values
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert values.max() == pytest.approx((1132.056 + 256) / 2**10, abs=1e-3) and "always there" in shown
+    assert values.max() == pytest.approx((1132.056 + 256) / 2**10, abs=1e-3) and "same under all plans" in shown
 
 
 def test_reports_of_several_networks_are_refused(reports):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lamcts import objectives
-from lamcts.errors import MissingExtra
+from lamcts.errors import JournalError, MissingExtra
 from lamcts.optimizer import Optimizer
 from lamcts.spaces import Box, Choice, Float, Int, Space
 from lamcts.study import Study
@@ -14,9 +14,9 @@ from lamcts.study import Study
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
 
 from lamcts import plot
-from lamcts.plot.axes_of import axes_of
-from lamcts.plot.curves import run_of
-from lamcts.plot.leaves import selected
+from lamcts.plot.evaluations import evaluations_of
+from lamcts.plot.grown_tree import grown_tree
+from lamcts.plot.tree_partition import axes_of
 
 
 def told(space, function, n=150, tree="auto", maximize=False):
@@ -69,13 +69,13 @@ def test_the_reward_climbs_and_counts_episodes():
     line = lines(figure)["best so far"]
     np.testing.assert_array_equal(line.get_xdata(), [3, 6, 9])
     np.testing.assert_array_equal(line.get_ydata(), [1, 5, 5])
-    assert "simulated episodes (3 an evaluation)" in texts(figure)
-    assert "mean return of 3 episodes" in texts(figure)
+    assert "simulated episodes (3 per evaluation)" in texts(figure)
+    assert "mean return over 3 episodes" in texts(figure)
 
 
 def test_many_runs_are_drawn_as_median_and_band():
     figure = plot.best_so_far({"one": [[4, 2], [2, 1], [9, 8]], "two": [3, 3]}, maximize=False)
-    line = lines(figure)["one (median of 3)"]
+    line = lines(figure)["one (median and quartiles of 3 runs)"]
     np.testing.assert_array_equal(line.get_ydata(), [4, 2])
     assert "two" in lines(figure) and len(figure.axes[0].collections) == 1
 
@@ -98,12 +98,14 @@ def test_runs_come_as_optimizers_results_and_columns(plane):
 
     history = History(Points(opt.space, opt.seen.x), opt.seen.x, values, opt.seen.seconds, opt.seen.trial, {}, False)
     for source in (opt, Result(history=history), history, {"values": values}, values.tolist()):
-        np.testing.assert_array_equal(run_of(source).values, values)
+        np.testing.assert_array_equal(evaluations_of(source).values[:, 0], values)
     flipped = told(Box(0, 1, dim=2), lambda point: point[0], maximize=True)
-    assert run_of(flipped).maximize and run_of(flipped).values.max() > 0.9
+    assert evaluations_of(flipped).maximize and evaluations_of(flipped).values.max() > 0.9
     assert lines(plot.best_so_far(Result(history=history)))
-    with pytest.raises(ValueError, match="a sequence of values, got str"):
-        run_of("nothing")
+    with pytest.raises(ValueError, match="or a sequence of values, got object"):
+        evaluations_of(object())
+    with pytest.raises(JournalError, match="there is no journal at nothing"):
+        plot.best_so_far("nothing")
 
 
 def test_the_partition_shows_leaves_points_and_the_selected_region(plane):
@@ -152,14 +154,16 @@ def test_a_line_is_drawn_in_its_own_units():
 
 
 def test_axes_know_their_names_and_scales():
-    wide, steps = axes_of(Box([-5, 0], [5, 1]))
+    def axes(space):
+        return axes_of(evaluations_of(told(space, lambda point: 0.0, n=2)))
+
+    wide, steps = axes(Box([-5, 0], [5, 1]))
     assert (wide.name, steps.name, wide.log) == ("x1", "x2", False)
     np.testing.assert_allclose(wide.native(np.array([0, 0.5, 1])), [-5, 0, 5])
-    assert [axis.name for axis in axes_of(Space({"a": Float(0, 1), "n": Int(1, 9)}))] == [
-        "x1 (encoded)",
-        "x2 (encoded)",
-    ]
-    assert [axis.name for axis in axes_of(Space({"in": Space({"a": Float(0, 1)}), "b": Float(0, 1)}))] == ["a", "b"]
+    mixed = Space({"a": Float(0, 1), "n": Int(1, 9)})
+    assert [axis.name for axis in axes(mixed)] == ["x1 (encoded)", "x2 (encoded)"]
+    inner = Space({"in": Space({"a": Float(0, 1)}), "b": Float(0, 1)})
+    assert [axis.name for axis in axes(inner)] == ["in.a", "b"]
 
 
 def test_a_partition_of_three_coordinates_is_refused():
@@ -195,13 +199,13 @@ def test_the_tree_shows_value_visits_and_ucb_of_every_node(plane):
     boxes = [text for text in figure.axes[0].texts if is_box(text)]
     assert len(boxes) == 2 * sum(1 for _ in leaves(root)) - 1
     chosen = [text for text in boxes if text.get_bbox_patch().get_linewidth() > 2]
-    assert len(chosen) == 1 + len(selected(opt).steps)
+    assert len(chosen) == 1 + len(grown_tree(opt).selected().steps)
 
 
 def test_a_deep_tree_is_cut_and_says_so(plane):
     figure = plot.tree(plane[0], depth=1)
     assert sum(is_box(text) for text in figure.axes[0].texts) == 3
-    assert "goes on below" in texts(figure)
+    assert "more splits below" in texts(figure)
 
 
 def test_an_optimizer_without_a_tree_has_none_to_draw():
@@ -215,8 +219,9 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
         plot.best_so_far([1, 2])
 
 
-def test_importing_the_plots_loads_no_matplotlib():
-    code = "import sys, lamcts.plot; sys.exit('matplotlib' in sys.modules)"
+def test_the_plots_load_on_first_use_and_matplotlib_with_the_first_figure():
+    code = "import sys, lamcts; assert 'lamcts.plot' not in sys.modules and 'plot' in dir(lamcts); lamcts.plot.tree; "
+    code += "assert 'matplotlib' not in sys.modules; lamcts.plot.best_so_far([1]); assert 'matplotlib' in sys.modules"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
@@ -228,8 +233,8 @@ def test_only_feasible_values_are_a_best_so_far_and_of_several_objectives_none_i
     kept = np.where(result.history.feasible, result.history.values, np.nan)
     assert 0 < np.isfinite(kept).sum() < 20
     for source in (result, result.history, study.optimizer):
-        assert np.array_equal(run_of(source).values, kept, equal_nan=True)
+        assert np.array_equal(evaluations_of(source).column, kept, equal_nan=True)
     both = Study(f, space, False, objectives=["value", "g"], **settings)
     for source in (both.solve(), both.optimizer):
         with pytest.raises(ValueError, match="expected one objective, got several: draw `front` or `hypervolume`"):
-            run_of(source)
+            plot.best_so_far(source)

@@ -8,7 +8,7 @@ Weights = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
-class MetricGoals:
+class AxGoals:
     """Sums of metrics with weights: objectives, all to be as great as may be, and quantities with a bound.
 
     constraints: of each the weights, whether it is to be at most its bound, else at least, and the bound.
@@ -40,7 +40,7 @@ class MetricGoals:
         return all(name in means for weights in sums for name, _ in weights)
 
 
-def goals_of(config: Any) -> MetricGoals:
+def goals_of(config: Any) -> AxGoals:
     """Return the goals of an `OptimizationConfig`; ValueError where it has none, or bounds that are relative."""
     if config is None:
         raise ValueError("expected an experiment with an objective, got none; call client.configure_optimization first")
@@ -51,7 +51,7 @@ def goals_of(config: Any) -> MetricGoals:
         objectives = tuple((pair,) for pair in weights)
     else:
         raise ValueError(f"expected objectives that are a metric each, got {config.objective.expression}")
-    return MetricGoals(objectives, tuple(map(_constraint, config.outcome_constraints)))
+    return AxGoals(objectives, tuple(map(_constraint, config.outcome_constraints)))
 
 
 def _constraint(one: Any) -> tuple[Weights, bool, float]:

@@ -7,7 +7,7 @@ from ax.exceptions.core import SearchSpaceExhausted
 from ax.generation_strategy.external_generation_node import ExternalGenerationNode
 
 import lamcts
-from lamcts.integrations.ax.goals import MetricGoals, goals_of
+from lamcts.integrations.ax.goals import AxGoals, goals_of
 from lamcts.integrations.ax.space import space_of
 
 FAILED = ("FAILED",)  # states of a trial
@@ -39,7 +39,7 @@ class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
         super().__init__(name=name, transition_criteria=transition_criteria)
         self._seed, self._settings = seed, settings
         self._search: lamcts.Optimizer | None = None
-        self._goals: MetricGoals | None = None
+        self._goals: AxGoals | None = None
         self._told: set[str] = set()  # names of arms, which Ax gives to each parameterization once
 
     def update_generator_state(self, experiment: Any, data: Any) -> None:
@@ -67,7 +67,7 @@ class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
         except lamcts.Exhausted as error:
             raise SearchSpaceExhausted(str(error)) from None
 
-    def _up_to_date(self, experiment: Any) -> tuple[lamcts.Optimizer, MetricGoals]:
+    def _up_to_date(self, experiment: Any) -> tuple[lamcts.Optimizer, AxGoals]:
         """Return our optimizer and the goals; a new one where the space, or what is sought, is another."""
         space, goals = space_of(experiment.search_space), goals_of(experiment.optimization_config)
         search = self._search

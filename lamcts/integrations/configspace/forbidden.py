@@ -61,7 +61,7 @@ class Related:
 
 
 @dataclass(frozen=True)
-class Combined:
+class ForbiddenTogether:
     """Says that all clauses hold, or any of them."""
 
     clauses: tuple[Any, ...]
@@ -78,7 +78,7 @@ class Combined:
 class Unless:
     """A rule: true but where a clause is."""
 
-    clause: Compared | Related | Combined
+    clause: Compared | Related | ForbiddenTogether
 
     def __call__(self, point: Any) -> bool:
         return not self.clause(point)
@@ -92,10 +92,10 @@ def rule_of(clause: Any) -> Unless:
     return Unless(_read(clause))
 
 
-def _read(clause: Any) -> Compared | Related | Combined:
+def _read(clause: Any) -> Compared | Related | ForbiddenTogether:
     kind = type(clause).__name__.removeprefix("Forbidden")
     if kind in ("AndConjunction", "OrConjunction"):
-        return Combined(tuple(map(_read, clause.components)), every=kind == "AndConjunction")
+        return ForbiddenTogether(tuple(map(_read, clause.components)), every=kind == "AndConjunction")
     relation = kind.removesuffix("Clause").removesuffix("Relation")
     if kind == "InClause":
         return Compared(clause.hyperparameter.name, "Equals", tuple(clause.values))

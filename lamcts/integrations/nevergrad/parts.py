@@ -49,7 +49,7 @@ class ParameterPart:
         raise NotImplementedError
 
 
-class StandardCoordinates(ParameterPart):
+class StandardizedPart(ParameterPart):
     """Anything, in Nevergrad's standard coordinates."""
 
     def _write(self, inner: Any, point: Floats, reference: Any) -> None:
@@ -61,8 +61,8 @@ class StandardCoordinates(ParameterPart):
         return point
 
 
-class Numbers(ParameterPart):
-    """Numbers that have two bounds each, real or whole."""
+class NumbersPart(ParameterPart):
+    """NumbersPart that have two bounds each, real or whole."""
 
     def _write(self, inner: Any, point: tuple[float, ...], reference: Any) -> None:
         values, (low, high) = np.array(point, float), _bounds(inner)
@@ -84,7 +84,7 @@ class Numbers(ParameterPart):
         )
 
 
-class OptionNumbers(ParameterPart):
+class ChoicePart(ParameterPart):
     """The numbers of the options of a choice, or of several equal ones."""
 
     def _write(self, inner: Any, point: tuple[int, ...], reference: Any) -> None:
@@ -105,15 +105,15 @@ def parts_of(parameter: Any, keys: tuple[Any, ...] = ()) -> Iterator[ParameterPa
         for key in list(inner):
             yield from parts_of(parameter[key], (*keys, key))
     elif (members := _members(parameter)) is not None:
-        yield Numbers(keys, lamcts.Space(members))
+        yield NumbersPart(keys, lamcts.Space(members))
     elif parameter.dimension:
-        yield StandardCoordinates(keys, lamcts.Box(-1, 1, dim=parameter.dimension))
+        yield StandardizedPart(keys, lamcts.Box(-1, 1, dim=parameter.dimension))
 
 
 def _options(choice: Any, keys: tuple[Any, ...]) -> Iterator[ParameterPart]:
     one = lamcts.Choice(tuple(range(len(choice.choices))), ordered=isinstance(choice, ng.TransitionChoice))
     times = choice._repetitions or 1  # to ask for its value would draw one
-    yield OptionNumbers(keys, lamcts.Space([one] * times))
+    yield ChoicePart(keys, lamcts.Space([one] * times))
     for place in range(len(choice.choices)):
         yield from parts_of(choice.choices[place], (*keys, "choices", place))
 

@@ -1,4 +1,4 @@
-"""Points that differ only where nobody looks: an objective asks for some parameters under conditions alone.
+"""Points that differ only in inactive parameters: an objective asks for some parameters under conditions alone.
 
 An objective that gets the same values asks for the same parameters. So a point whose values include all that a finished
 trial had would only run that trial again, whatever it says of the parameters that the trial did not have.

@@ -17,15 +17,15 @@ LARGEST_LOG = 2**39  # the largest low end of a log Int of ours
 Point = tuple[float | int, ...]
 
 
-class TrialParameters:
-    """Parameters by name, their distributions, and the space of them all."""
+class OptunaParameters:
+    """OptunaParameters by name, their distributions, and the space of them all."""
 
     def __init__(self, distributions: Mapping[str, BaseDistribution]) -> None:
         self.distributions = dict(distributions)
         self._codes = {name: _code(distribution) for name, distribution in self.distributions.items()}
         members = [code.space for code in self._codes.values()]
         self.space = lamcts.Space(members)
-        # What stands for a parameter that a trial did not have: no trial has ends there, and all have the same.
+        # The value of a parameter that a trial did not have: no trial has ends there, and all have the same.
         self.neutral: Point = tuple(member.decode(np.full(member.dim, 0.5)) for member in members)
 
     def point(self, internal: Mapping[str, float]) -> Point | None:

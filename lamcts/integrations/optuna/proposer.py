@@ -9,7 +9,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 import lamcts
 from lamcts.integrations.optuna.branches import Branches
-from lamcts.integrations.optuna.parameters import Point, TrialParameters
+from lamcts.integrations.optuna.parameters import OptunaParameters, Point
 from lamcts.integrations.optuna.record import TrialOutcome, internal_of
 
 MOST_STAND_INS = 32  # a run that crashed often leaves many trials that never end, and each costs an ask (untuned)
@@ -27,7 +27,7 @@ class Proposer:
 
     def __init__(
         self,
-        parameters: TrialParameters,
+        parameters: OptunaParameters,
         maximize: Sequence[bool],
         constraints: Sequence[str],
         settings: Mapping[str, Any],
@@ -54,7 +54,7 @@ class Proposer:
             point = self.parameters.point(internal)
             own = self._out.pop(trial.number, None)
             if own is not None and own.point != point:
-                self._optimizer.forget(own)  # its parameters were fixed by somebody else
+                self._optimizer.forget(own)  # its parameters were fixed by another process
             if point is not None:
                 points.append(point)
                 known.append(outcome)

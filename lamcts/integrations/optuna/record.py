@@ -71,7 +71,7 @@ class Record:
         """Return what a pruned trial would at best have come to: the worst end of those that were ahead of it.
 
         Its own last value tells a rank at that step and no more: a curve that rises would make it the best of all.
-        None are ahead where nobody reported at that step; the own value has to do then.
+        None are ahead where no trial reported at that step; the own value has to do then.
         """
         if trial.last_step is None:
             return None

@@ -12,7 +12,7 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from lamcts.integrations.optuna.parameters import TrialParameters
+from lamcts.integrations.optuna.parameters import OptunaParameters
 from lamcts.integrations.optuna.proposer import Proposer
 from lamcts.integrations.optuna.record import CONSTRAINTS, Record, attributes
 from lamcts.rng import fresh_seed
@@ -138,7 +138,7 @@ class LamctsSampler(BaseSampler):
         made_of = (search_space, list(self._record.constraints))
         if self._proposer is None or self._made_of != made_of:
             settings = self._settings | {"seed": derived(self._seed, number)}
-            self._proposer = Proposer(TrialParameters(search_space), self._maximize, made_of[1], settings)
+            self._proposer = Proposer(OptunaParameters(search_space), self._maximize, made_of[1], settings)
             self._made_of = made_of
         self._proposer.tell(trials, self._record.outcomes)
         return self._proposer

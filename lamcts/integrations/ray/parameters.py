@@ -14,7 +14,7 @@ JOINT = "/"  # as Ray itself joins names
 MISSING = object()
 
 
-class ConfigParameters:
+class RayParameters:
     """What of a config is searched: domains of Ray, and spaces of ours; constants are left to Ray."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -26,7 +26,7 @@ class ConfigParameters:
 
     def __reduce__(self) -> Any:
         """Made again of what was given: the codes hold functions, which do not travel."""
-        return ConfigParameters, (self._given,)
+        return RayParameters, (self._given,)
 
     def config(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """Return the nested dicts of a point."""

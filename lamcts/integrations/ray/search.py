@@ -12,7 +12,7 @@ from ray.tune.result import DEFAULT_METRIC
 from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
 
 import lamcts
-from lamcts.integrations.ray.parameters import ConfigParameters
+from lamcts.integrations.ray.parameters import RayParameters
 
 MAGIC = "lamcts ray"
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
         self._metric, self._mode = metric, mode  # Ray checks them, and keeps nothing unless it has both
         self._points, self._rewards = list(points_to_evaluate or []), evaluated_rewards
         self._seed, self._settings = seed, settings
-        self._parameters = None if space is None else ConfigParameters(space)
+        self._parameters = None if space is None else RayParameters(space)
         self._search: lamcts.Optimizer | None = None
         self._saved: dict[str, Any] | None = None  # what was restored before the space was known
         self._out: dict[str, lamcts.Trial] = {}  # Ray's id of a trial -> ours
@@ -63,7 +63,7 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
         self._metric, self._mode = metric or self._metric, mode or self._mode
         if self._parameters is not None:
             return False
-        self._parameters = ConfigParameters(config)
+        self._parameters = RayParameters(config)
         return True
 
     def suggest(self, trial_id: str) -> Any:
@@ -150,7 +150,7 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
 
     # What it knows --------------------------------------------------------------------------------------------------
 
-    def _known(self) -> ConfigParameters:
+    def _known(self) -> RayParameters:
         if self._parameters is None:
             raise RuntimeError(UNDEFINED_SEARCH_SPACE.format(cls=type(self).__name__, space="space"))
         return self._parameters

@@ -13,7 +13,7 @@ PART = "part"  # the name of what says which of several dicts a candidate is of
 TAIL = 1e-3  # share of a distribution without ends that is left out on each side (untuned)
 
 
-class EstimatorParameters:
+class SklearnParameters:
     """What is searched: a `lamcts.Space` with names, a dict of spaces, distributions and lists by name, or several.
 
     A list of numbers is taken by their order; a distribution of scipy.stats as the range that it is drawn from. Of
@@ -22,7 +22,7 @@ class EstimatorParameters:
 
     def __init__(self, given: Any, **when: Any) -> None:
         self._codes: dict[str, Code] | None = None
-        self._parts: list[EstimatorParameters] = []
+        self._parts: list[SklearnParameters] = []
         if isinstance(given, Mapping):
             if not given:
                 raise ValueError("param_distributions: expected at least one parameter, got none; name one to search")
@@ -31,7 +31,7 @@ class EstimatorParameters:
         elif _is_space(given):
             self.space = given
         elif isinstance(given, (list, tuple)) and given:
-            self._parts = [EstimatorParameters(one, when={PART: i}) for i, one in enumerate(given)]
+            self._parts = [SklearnParameters(one, when={PART: i}) for i, one in enumerate(given)]
             parts = {f"{PART} {i}": part.space for i, part in enumerate(self._parts)}
             self.space = lamcts.Space({PART: lamcts.Choice(tuple(range(len(parts))))} | parts)
         else:

@@ -12,11 +12,11 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state
 
 import lamcts
-from lamcts.integrations.sklearn.course import CandidateScores, SameSplits
-from lamcts.integrations.sklearn.parameters import EstimatorParameters, whole
+from lamcts.integrations.sklearn.cross_validated import CrossValidated, SameSplits
+from lamcts.integrations.sklearn.parameters import SklearnParameters, whole
 from lamcts.integrations.sklearn.tasks import Tasks
 
-N_ITER = 50  # candidates where nobody says how many: four times an initial design or more (untuned)
+N_ITER = 50  # candidates by default: four times an initial design or more (untuned)
 
 
 class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
@@ -85,7 +85,7 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
         )
 
     def _run_search(self, evaluate_candidates: Callable[..., Any], callback_ctx: Any = None) -> None:
-        self._course = CandidateScores(self._metrics(), self.error_score)
+        self._course = CrossValidated(self._metrics(), self.error_score)
         splitter = getattr(self, "_checked_cv_orig", None)  # scikit-learn 1.5 keeps it to itself
         evaluate = partial(evaluate_candidates, cv=None if splitter is None else SameSplits(splitter))
         try:
@@ -97,8 +97,11 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def _evaluated(self, evaluate: Callable[..., Any], tasks: Tasks) -> dict[str, Any]:
         """Evaluate all candidates, batch by batch; return the results that scikit-learn goes on with, still empty."""
-        parameters, course = EstimatorParameters(self.param_distributions), self._course
-        left = whole(self.n_iter, "n_iter")
+        parameters, left, course = (
+            SklearnParameters(self.param_distributions),
+            whole(self.n_iter, "n_iter"),
+            self._course,
+        )
         search, results = self._search(parameters.space), {}
         n = max(search.n_init, 1)
         while left and (trials := _asked(search, min(n, left))):

@@ -1,4 +1,4 @@
-"""What callbacks of scikit-learn 1.9 hear of a search: it is a task, and so is each of its batches."""
+"""Tasks for the callbacks of scikit-learn 1.9: the search is a task, and so is each of its batches."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ class Tasks:
 
     @contextmanager
     def batch(self) -> Iterator[dict[str, Any]]:
-        """Give what scikit-learn takes beside the candidates of a batch."""
+        """Yield the keyword arguments that scikit-learn takes with the candidates of a batch."""
         own = self._begun(self._context, task_name="batch", max_subtasks=None, sequential_subtasks=False)
         yield {} if own is None else {"callback_ctx": own}
         self._end(own)

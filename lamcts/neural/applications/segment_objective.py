@@ -49,7 +49,7 @@ class SegmentObjective(TrainObjective):
         known = {"channels": self.data.shape[0], "classes": self.data.classes}
         return segmenter(self.architectures, point, **known, seed=seed, **dict(self.sizes))
 
-    def also(self, point: Point) -> dict[str, float]:
+    def costs(self, point: Point) -> dict[str, float]:
         """Return what a segmenter costs, units in the names, as in `TrainObjective`, but for `peak_mb`."""
         from lamcts.neural.build.sizes import size_of
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from lamcts.nas.base import Point
-from lamcts.nas.graph_hash import Cell
+from lamcts.nas.graph_hash import LabelledCell
 from lamcts.nas.nasbench101 import OPERATIONS, NasBench101
 from lamcts.neural.build.layers import Head, conv_norm_relu
 
@@ -40,7 +40,7 @@ def nasbench101(
 class Module(nn.Module):
     """One cell, from `before` to `after` channels."""
 
-    def __init__(self, cell: Cell, before: int, after: int) -> None:
+    def __init__(self, cell: LabelledCell, before: int, after: int) -> None:
         super().__init__()
         self.sources = [[s for s in range(t) if into >> s & 1] for t, into in enumerate(cell.before)]
         self.widths = vertex_channels(cell, before, after)
@@ -71,7 +71,7 @@ class Module(nn.Module):
         return sum(found[1:], found[0])
 
 
-def vertex_channels(cell: Cell, before: int, after: int) -> list[int]:
+def vertex_channels(cell: LabelledCell, before: int, after: int) -> list[int]:
     """Return the channels of each vertex: those of the output are divided among what leads there, the rest follows.
 
     The first vertices get one more where they do not divide; a vertex that leads to others alone is as wide as the

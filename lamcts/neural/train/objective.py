@@ -140,7 +140,7 @@ class TrainObjective:
         found = self._last(point)
         return {name: found.get(name, math.nan) for name in REPORTED}
 
-    def also(self, point: Point) -> dict[str, float]:
+    def costs(self, point: Point) -> dict[str, float]:
         """Return what a network costs, units in the names.
 
         mflops: of one example going forward, two a multiply-add. seconds: of its last training, nan where there was
@@ -152,8 +152,8 @@ class TrainObjective:
         found = self._last(point)
         cost = size(self.architectures, point, self.data.shape, self.data.classes, self.sizes)
         peak = found.get("peak_bytes") or step_bytes(self.build(point), self.data, self.recipe)
-        costs = {"params": float(cost.parameters), "mflops": cost.flops / MEGA}
-        return costs | {"seconds": found.get("seconds", math.nan), "peak_mb": peak / MEGA}
+        known = {"params": float(cost.parameters), "mflops": cost.flops / MEGA}
+        return known | {"seconds": found.get("seconds", math.nan), "peak_mb": peak / MEGA}
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""

@@ -9,7 +9,7 @@ import pytest
 
 import lamcts
 from lamcts.journal import Journal
-from lamcts.report.curves import on_the_way
+from lamcts.report.progress import intermediate_values
 from lamcts.report.runs import Run
 
 BOX = lamcts.Box(-1, 1, dim=2)
@@ -29,7 +29,7 @@ def record(tmp_path):
 
 
 def test_each_trial_is_a_line_and_the_best_stands_out(record):
-    (section,) = on_the_way(Run("run", record))
+    (section,) = intermediate_values(Run("run", record))
     said, figure = section.pieces
     lines = {trace["name"]: trace for trace in figure.data}
     pruned = int((record.columns.kind == 3).sum())
@@ -42,7 +42,7 @@ def test_each_trial_is_a_line_and_the_best_stands_out(record):
 
 def test_a_run_without_reports_has_no_such_section(tmp_path):
     lamcts.minimize(lambda x: float(x @ x), BOX, budget=3, journal=tmp_path / "run.db", progress=False)
-    assert on_the_way(Run("run", Journal.read(tmp_path / "run.db"))) == []
+    assert intermediate_values(Run("run", Journal.read(tmp_path / "run.db"))) == []
 
 
 def test_the_page_holds_them(record):

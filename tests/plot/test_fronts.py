@@ -44,7 +44,7 @@ def test_each_evaluation_is_drawn_as_what_it_is():
     assert not len(labelled(axes, "infeasible").get_facecolors())
     assert labelled(axes, "front").get_offsets().tolist() == [[3, 30], [1, 5], [2, 28], [5, 31]]
     assert labelled(axes, "front").get_array().tolist() == [1, 2, 4, 8]  # when they were found
-    assert labelled(axes, "knee").get_offsets().tolist() == [[2, 28]]
+    assert labelled(axes, "knee (a compromise)").get_offsets().tolist() == [[2, 28]]
     assert "← better  cost" in texts(figure) and "range  better →" in texts(figure)
     assert is_drawn(figure)
 
@@ -65,7 +65,7 @@ def test_three_and_four_objectives_have_a_panel_for_each_pair():
         figure = plot.front(values, {f"f{i + 1}": "min" for i in range(m)})
         axes = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
         assert len(axes) == panels
-        assert labelled(axes[-1], "knee").get_offsets().shape == (1, 2)
+        assert labelled(axes[-1], "knee (a compromise)").get_offsets().shape == (1, 2)
         assert axes[-1].get_xlabel().endswith(f"f{m - 1}") and axes[-1].get_ylabel().endswith(f"f{m}")
 
 
@@ -81,7 +81,7 @@ def test_one_or_many_objectives_have_another_picture():
 def test_parallel_axes_have_the_better_end_above():
     figure = plot.parallel(VALUES, SENSES, feasible=FEASIBLE)
     axes = figure.axes[0]
-    np.testing.assert_allclose(labelled(axes, "knee").get_ydata(), [0.75, 23 / 26])
+    np.testing.assert_allclose(labelled(axes, "knee (a compromise)").get_ydata(), [0.75, 23 / 26])
     heights = [line.get_ydata() for line in axes.get_lines()[:4]]
     np.testing.assert_allclose(heights, [[0.5, 25 / 26], [1, 0], [0.75, 23 / 26], [0, 1]])
     shown = texts(figure)
@@ -95,11 +95,11 @@ def test_the_hypervolume_is_drawn_after_each_evaluation():
     expected = [hypervolume(losses[: i + 1], [10, -2]) for i in range(len(VALUES))]
     np.testing.assert_allclose(line.get_ydata(), expected)
     np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 9))
-    assert expected[0] == 7 * 28 and "measured from cost 10, range 2" in texts(figure)
+    assert expected[0] == 7 * 28 and "reference point: cost 10, range 2" in texts(figure)
 
 
 def test_the_hypervolume_says_which_reference_it_took():
-    assert "measured from cost 5.4, range 2.4" in texts(plot.hypervolume(VALUES, SENSES, feasible=FEASIBLE))
+    assert "reference point: cost 5.4, range 2.4" in texts(plot.hypervolume(VALUES, SENSES, feasible=FEASIBLE))
     with pytest.raises(ValueError, match="a finite number for each of cost, range"):
         plot.hypervolume(VALUES, SENSES, reference={"cost": 1})
 
@@ -107,16 +107,16 @@ def test_the_hypervolume_says_which_reference_it_took():
 def test_the_violation_falls_to_zero_and_the_value_begins_there():
     figure = plot.violation([4, np.nan, 2, 3, 0, -1, 5], [9, 9, 9, 9, 7, 6, 1], y="cost")
     above, below = figure.axes
-    assert labelled(above, "least so far").get_ydata().tolist() == [4, 4, 2, 2]
-    assert labelled(above, "each infeasible evaluation").get_offsets()[:, 0].tolist() == [1, 3, 4, 7]
-    np.testing.assert_array_equal(labelled(below, "best so far").get_ydata(), [np.nan] * 4 + [7, 6, 6])
-    assert labelled(above, "first feasible: 5").get_xdata() == [5, 5]
-    assert "cost, feasible only" in texts(figure) and is_drawn(figure)
+    assert labelled(above, "least violation so far").get_ydata().tolist() == [4, 4, 2, 2]
+    assert labelled(above, "infeasible evaluation").get_offsets()[:, 0].tolist() == [1, 3, 4, 7]
+    np.testing.assert_array_equal(labelled(below, "best feasible value so far").get_ydata(), [np.nan] * 4 + [7, 6, 6])
+    assert labelled(above, "first feasible evaluation: 5").get_xdata() == [5, 5]
+    assert "cost" in texts(figure) and is_drawn(figure)
 
 
 def test_a_value_that_is_to_be_large_climbs():
     below = plot.violation([0, 0, 0], [1, 3, 2], maximize=True).axes[1]
-    assert labelled(below, "best so far").get_ydata().tolist() == [1, 3, 3]
+    assert labelled(below, "best feasible value so far").get_ydata().tolist() == [1, 3, 3]
 
 
 def test_a_wide_fall_of_the_violation_is_drawn_in_the_logarithm():

@@ -1,7 +1,7 @@
-"""What a report is made of: sections of texts, tables and figures; and how each is written as HTML.
+"""Sections of a report (texts, tables, figures), and how each is written as HTML.
 
-Whatever comes from a journal is escaped here, in one place: no builder of a section can forget it. Figures are data
-and layout of Plotly as plain dicts, of which every text is escaped but the templates that are ours.
+All words from a journal are escaped here, in one place: no builder of a section can forget it. Figures are data and
+layout of Plotly as plain dicts, of which every text is escaped but the templates of this package.
 """
 
 import html
@@ -25,14 +25,14 @@ VALUES = "Cividis"  # even in brightness, and the same to most colour-blind read
 HEIGHT = 380  # pixels of a figure
 
 
-class Table(NamedTuple):
+class HtmlTable(NamedTuple):
     """Rows of cells under a head (empty: each row has its name in the first cell)."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[Any]]
 
 
-class Figure(NamedTuple):
+class PlotlyFigure(NamedTuple):
     """Traces and layout of Plotly. least: pixels below which its width does not shrink, so that it is scrolled."""
 
     data: list[dict[str, Any]]
@@ -44,22 +44,22 @@ class Figure(NamedTuple):
 class Grid(NamedTuple):
     """Small figures side by side, as many as the screen is wide."""
 
-    figures: Sequence[Figure]
+    figures: Sequence[PlotlyFigure]
 
 
-Piece = str | Table | Figure | Grid
+Piece = str | HtmlTable | PlotlyFigure | Grid
 
 
 @dataclass
 class Section:
-    """A title and what stands below it."""
+    """A title and the pieces below it."""
 
     title: str
     pieces: list[Piece] = field(default_factory=list)
 
 
 def number(value: Any) -> str:
-    """Return a value as text, numbers in as many digits as a reader compares."""
+    """Return a value as text, numbers with six significant digits."""
     if isinstance(value, (float, np.floating)):
         return "-" if math.isnan(value) else f"{value:.6g}"
     return str(value)
@@ -68,11 +68,6 @@ def number(value: Any) -> str:
 def text(words: Any) -> str:
     """Return words as HTML that shows them as they are."""
     return html.escape(visible(number(words)))
-
-
-def thinned(n: int, most: int) -> Any:
-    """Return at most `most` of the numbers below `n`, evenly, the first and the last among them."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64)) if n else np.arange(0)
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
@@ -90,6 +85,17 @@ def layout(x: dict[str, Any], y: dict[str, Any], title: str = "", **more: Any) -
     return look | more
 
 
+def dots(x: Any, y: Any, name: str, marker: dict[str, Any]) -> dict[str, Any]:
+    """Return a trace of dots."""
+    return {"type": "scatter", "mode": "markers", "x": x, "y": y, "name": name, "marker": marker}
+
+
+def line(x: Any, y: Any, name: str, colour: str, width: float, **more: Any) -> dict[str, Any]:
+    """Return a trace of a line."""
+    look = {"color": colour, "width": width, **more}
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, "line": look}
+
+
 class Writer:
     """Writes pieces as HTML, and numbers the figures."""
 
@@ -101,15 +107,15 @@ class Writer:
         return f'<section id="{text(name)}"><h{level}>{text(section.title)}</h{level}>\n{body}\n</section>'
 
     def piece(self, piece: Piece) -> str:
-        if isinstance(piece, Table):
+        if isinstance(piece, HtmlTable):
             return _table(piece)
-        if isinstance(piece, Figure):
+        if isinstance(piece, PlotlyFigure):
             return self._figure(piece)
         if isinstance(piece, Grid):
             return f'<div class="grid">{"".join(map(self._figure, piece.figures))}</div>'
         return f"<p>{text(piece)}</p>"
 
-    def _figure(self, figure: Figure) -> str:
+    def _figure(self, figure: PlotlyFigure) -> str:
         self._figures += 1
         name, style = f"figure{self._figures}", f"height:{figure.height}px;min-width:{figure.least}px"
         look = {"font": {"family": FONT, "size": 12}, "paper_bgcolor": "white", "plot_bgcolor": "white"}
@@ -118,7 +124,7 @@ class Writer:
         return f'<div class="figure"><div id="{name}" style="{style}"></div>{script}</div>'
 
 
-def _table(table: Table) -> str:
+def _table(table: HtmlTable) -> str:
     head = "".join(f"<th>{text(cell)}</th>" for cell in table.head)
     first = "td" if table.head else "th"
     rows = [

@@ -60,7 +60,7 @@ def test_runs_with_several_objectives_are_compared_by_hypervolume_and_by_front(c
     assert {name: len(group) for name, group in hypervolumes.items()} == {"zdt1 (uniform, tree)": 2, "other": 1}
     record = lamcts.load("other.db").front
     assert hypervolumes["other"][0][-1] == pytest.approx(record.hypervolume({"f1": 11, "f2": 11}))
-    assert more["maximize"] and "from f1 11, f2 11" in more["y"]
+    assert more["maximize"] and "reference point: f1 11, f2 11" in more["y"]
     assert {name: values.shape for name, values in fronts[0][0].items()} == {
         "zdt1 (uniform, tree)": (16, 2),
         "other": (8, 2),

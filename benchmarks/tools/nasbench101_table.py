@@ -1,4 +1,6 @@
-"""The official records of NAS-Bench-101 as a table: `python -m lamcts.nas.tfrecord nasbench_only108.tfrecord OUT.npz`.
+"""Convert the official records of NAS-Bench-101 into a table.
+
+    python -m benchmarks.tools.nasbench101_table nasbench_only108.tfrecord nasbench101_test108.npz
 
 A file of records (TensorFlow's TFRecord): of each its length (8 bytes), the length's checksum (4), the content, the
 content's checksum (4), all little-endian. The content is JSON: hash, epochs, adjacency matrix row by row, operations,
@@ -29,7 +31,7 @@ VARINT, DOUBLE, BYTES, FLOAT = 0, 1, 2, 5  # wire types of protocol buffers
 TRAINING_SECONDS, VALID, TEST = 2, 4, 5  # numbers of fields
 
 
-class Run(NamedTuple):
+class Training(NamedTuple):
     """One training of one cell."""
 
     hash: str
@@ -47,7 +49,7 @@ def convert(source: str | os.PathLike[str], target: str | os.PathLike[str], epoc
 
     ValueError where the file is damaged or another.
     """
-    runs: dict[str, list[Run]] = {}
+    runs: dict[str, list[Training]] = {}
     for run in records(source):
         if run.epochs == epochs:
             runs.setdefault(run.hash, []).append(run)
@@ -58,7 +60,7 @@ def convert(source: str | os.PathLike[str], target: str | os.PathLike[str], epoc
     return len(ordered)
 
 
-def records(source: str | os.PathLike[str]) -> Iterator[Run]:
+def records(source: str | os.PathLike[str]) -> Iterator[Training]:
     """Yield the runs of a file of records, in its order."""
     with open(source, "rb") as file:
         for number, content in enumerate(_contents(file, str(source))):
@@ -68,7 +70,7 @@ def records(source: str | os.PathLike[str]) -> Iterator[Run]:
                 raise ValueError(f"{source}: record {number}: expected a run of NAS-Bench-101, got {error}") from None
 
 
-def _columns(ordered: list[list[Run]]) -> dict[str, Any]:
+def _columns(ordered: list[list[Training]]) -> dict[str, Any]:
     first = [runs[0] for runs in ordered]
     return {
         "hash64": np.array([int(run.hash[:CODE_DIGITS], 16) for run in first], np.uint64),
@@ -101,7 +103,7 @@ def _contents(file: BinaryIO, name: str) -> Iterator[bytes]:
         yield content
 
 
-def _run(content: bytes) -> Run:
+def _run(content: bytes) -> Training:
     name, epochs, matrix, operations, packed = json.loads(content)
     ops = tuple(operations.split(","))
     if len(matrix) != len(ops) ** 2 or not set(ops[1:-1]) <= set(OPERATIONS):
@@ -113,7 +115,7 @@ def _run(content: bytes) -> Run:
         elif number == 2:
             params = value
     final = evaluations[FINAL]
-    return Run(name, epochs, matrix, ops, params, final[TEST], final[VALID], final[TRAINING_SECONDS])
+    return Training(name, epochs, matrix, ops, params, final[TEST], final[VALID], final[TRAINING_SECONDS])
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, Any]]:

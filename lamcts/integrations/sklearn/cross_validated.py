@@ -1,4 +1,4 @@
-"""What a search has evaluated so far, in the form in which scikit-learn makes `cv_results_` of it.
+"""Evaluated candidates of a search, in the form from which scikit-learn makes `cv_results_`.
 
 Scikit-learn evaluates all candidates in one call, and takes it for a misconfigured estimator where each fit of a call
 fails. A search in batches has small calls: here candidates of such a batch have failed, as they would in a large call.
@@ -16,10 +16,10 @@ Values = list[dict[str, float] | None]
 ALL_FAILED = "\nAll the "  # what scikit-learn's error begins with where no fit of a call succeeds
 
 
-class CandidateScores:
+class CrossValidated:
     """Candidates in the order of their evaluation, and the fits of each.
 
-    metrics: the names of the scores that are searched by. error_score: what stands for those of a fit that failed.
+    metrics: the names of the scores that are searched by. error_score: the scores of a fit that failed.
     """
 
     def __init__(self, metrics: Sequence[str], error_score: Any) -> None:

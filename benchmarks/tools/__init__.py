@@ -1,0 +1,1 @@
+"""Tools that run once: converters of published files."""

@@ -1,0 +1,203 @@
+"""The evaluations of a run as columns, taken from whatever holds the run.
+
+evaluations_of("run.db")              # a path, a Journal, or what Journal.read returns
+evaluations_of(result)                # a Result or its history
+evaluations_of(optimizer)
+evaluations_of(values, {"cost": "min", "range": "max"})
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.journal import Journal
+from lamcts.journal.recorded import Recorded
+from lamcts.models.forest import Forest
+from lamcts.optimizer import Optimizer
+from lamcts.outcomes.dominance import non_dominated
+from lamcts.outcomes.front import knee
+from lamcts.outcomes.goals import LARGEST, Goals
+from lamcts.outcomes.hypervolume import default_reference, hypervolume_so_far
+from lamcts.outcomes.standing import FAILED, OK, excess, feasible, standing
+from lamcts.spaces.named_parameters import NamedParameters
+from lamcts.study.load import journal_in
+from lamcts.study.result import History, Result
+from lamcts.types import Floats, Rows
+
+Mask = NDArray[np.bool_]
+SOURCES = "a Result, the path of a journal, a Journal or an Optimizer"
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluations:
+    """Evaluations in order of arrival: values [n, m] in the user's units, constraints g [n, c], kinds [n], x [n, d].
+
+    signature: of the space. reference: of the hypervolume, [m], in the user's units.
+    """
+
+    goals: Goals
+    values: Floats
+    g: Floats
+    kind: Rows
+    x: Floats
+    signature: Any = None
+    reference: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def maximize(self) -> bool:
+        return self.goals.objectives[0].maximize
+
+    @property
+    def numbers(self) -> Rows:
+        """The number of each evaluation, from 1, [n]."""
+        return np.arange(1, len(self) + 1)
+
+    @cached_property
+    def known(self) -> Mask:
+        """Which evaluations have a number for each objective, [n]."""
+        return np.asarray(np.isfinite(self.values).all(1))
+
+    @cached_property
+    def feasible(self) -> Mask:
+        """Which evaluations succeeded and satisfy all constraints, [n]."""
+        return feasible(self.g, self.kind) & self.known
+
+    @property
+    def violation(self) -> Floats:
+        """The sum of all constraint violations, [n]; nan where it is unknown."""
+        amount = excess(self.g)
+        return np.where(self.known | (amount > 0), amount, np.nan)
+
+    @cached_property
+    def loss(self) -> Floats:
+        """The numbers by which evaluations are ranked, [n], lower is better; nan for failures."""
+        return standing(self.goals.signs * self.values, self.g, self.kind)
+
+    @cached_property
+    def losses(self) -> Floats:
+        """The losses of feasible evaluations, [n, m]; nan for all others."""
+        return np.where(self.feasible[:, None], self.goals.signs * self.values, np.nan)
+
+    @cached_property
+    def column(self) -> Floats:
+        """The feasible values of the only objective, [n], nan for others; ValueError for several objectives."""
+        if self.values.shape[1] > 1:
+            raise ValueError("expected one objective, got several: draw `front` or `hypervolume` instead")
+        return np.where(self.feasible, self.values[:, 0], np.nan)
+
+    @cached_property
+    def best(self) -> Floats:
+        """The best feasible value so far, [n]; nan before the first."""
+        return np.asarray((np.fmax if self.maximize else np.fmin).accumulate(self.column), float)
+
+    @cached_property
+    def front(self) -> Mask:
+        """Which evaluations are on the front, [n]."""
+        return non_dominated(self.losses)
+
+    @cached_property
+    def knee(self) -> int | None:
+        """The row of the front's knee; None without a front."""
+        return knee(self.losses) if self.front.any() else None
+
+    def hypervolumes(self, reference: Floats) -> Floats:
+        """Return the hypervolume of the first evaluation, the first two, ..., [n]; reference [m] in user's units."""
+        return hypervolume_so_far(self.losses, self.goals.signs * reference)
+
+    @cached_property
+    def space(self) -> NamedParameters:
+        """The parameters by name."""
+        return NamedParameters(self.signature, self.x.shape[1])
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The random forest of what evaluations are ranked by."""
+        return Forest(self.x, self.loss, [one.part for one in self.space.parameters], self._active)
+
+    def _active(self, x: Floats) -> Mask:
+        """Return which parameters are active in rows `x` [n, d], [n, p]."""
+        return np.array([[value is not None for value in column] for column in self.space.values(x)]).T
+
+
+def opened(run: Any) -> Any:
+    """Return what a path or a Journal holds; any other run as it is."""
+    if isinstance(run, (str, os.PathLike)):
+        return Journal.read(journal_in(run))
+    return run.recorded() if isinstance(run, Journal) else run
+
+
+def evaluations_of(
+    source: Any, senses: Mapping[str, str] | None = None, *, feasible: Any = None, maximize: bool = False
+) -> Evaluations:
+    """Return the evaluations of a run, or of plain values [n] or [n, m] with their senses; ValueError for others."""
+    if isinstance(source, Evaluations):
+        return source
+    source = opened(source)
+    if isinstance(source, Optimizer):
+        seen, signature = source.seen, source.space.signature()
+        return _of(source.goals, seen.f, seen.g, seen.kind, seen.x, signature)
+    if isinstance(source, Recorded):
+        goals, columns = _with_reference(source.goals, source.about.get("reference")), source.columns
+        return _of(goals, columns.f, columns.g, columns.kind, columns.x, source.fingerprint.get("space"))
+    history = source["history"] if isinstance(source, Result) else source
+    if isinstance(history, History):
+        goals = _with_sense(history.goals, history.maximize)
+        f = goals.signs * history.values.reshape(len(history), -1)
+        return _of(goals, f, history.constraints, history.kind, history.x, history.points.space.signature())
+    return _of_values(source, senses, feasible, maximize)
+
+
+def _of(goals: Goals, f: Floats, g: Floats, kind: Rows, x: Floats, signature: Any) -> Evaluations:
+    reference = None if goals.reference is None else np.array(goals.reference)
+    return Evaluations(goals, goals.signs * f, g, kind, x, signature, reference)
+
+
+def _with_sense(goals: Goals, maximize: bool) -> Goals:
+    """Return goals whose only objective is maximised, or not."""
+    if len(goals.objectives) > 1:
+        return goals
+    return replace(goals, objectives=(replace(goals.objectives[0], maximize=maximize),))
+
+
+def _with_reference(goals: Goals, given: Any) -> Goals:
+    """Return goals with the reference that a journal notes, if it notes one that fits."""
+    known = isinstance(given, list) and all(type(each) in (int, float) and abs(each) < LARGEST for each in given)
+    return replace(goals, reference=tuple(map(float, given))) if known and len(given) == len(goals.names) else goals
+
+
+def _of_values(values: Any, senses: Mapping[str, str] | None, feasible: Any, maximize: bool) -> Evaluations:
+    """Return the evaluations of plain values; a mapping has them under "values"."""
+    given = values["values"] if isinstance(values, Mapping) and "values" in values else values
+    try:
+        table = np.asarray(given, float)
+    except (TypeError, ValueError):
+        table = np.empty((0, 0, 0))
+    if senses is not None:
+        goals = Goals.of(objectives=senses)
+        if table.ndim != 2 or table.shape[1] != len(senses):
+            raise ValueError(f"values: expected rows of {', '.join(senses)}, got the shape {table.shape}")
+    elif table.ndim != 1:
+        raise ValueError(f"expected {SOURCES}, or a sequence of values, got {type(values).__name__}")
+    else:
+        goals = Goals.of(maximize)
+    table = table.reshape(len(table), len(goals.objectives))
+    known = np.isfinite(table).all(1)
+    kept = np.ones(len(table), bool) if feasible is None else np.asarray(feasible, bool)
+    return Evaluations(goals, table, np.where(kept, 0.0, 1.0)[:, None], np.where(known, OK, FAILED), table[:, :0])
+
+
+def common_reference(runs: Sequence[Evaluations]) -> Floats | None:
+    """Return one reference [m] for all runs: the first that is given, else made of all; None with nothing feasible."""
+    given = next((run.reference for run in runs if run.reference is not None), None)
+    if given is not None:
+        return given
+    signs, losses = runs[0].goals.signs, np.vstack([run.losses[run.feasible] for run in runs])
+    return signs * default_reference(losses) if len(losses) else None

@@ -1,0 +1,158 @@
+"""The tree of a run: taken from its optimizer, or grown again from its evaluations, settings and seed.
+
+A tree is a pure function of evaluations, settings and seed, so a journal need not hold it. A journal has the settings
+as text; only the classes of PARTS and plain values are taken from it, and nothing of it is executed.
+"""
+
+import ast
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.journal.recorded import Recorded
+from lamcts.observations import Observations
+from lamcts.optimizer import Optimizer
+from lamcts.plot.evaluations import SOURCES, Evaluations, evaluations_of, opened
+from lamcts.regions.region import Region
+from lamcts.spaces.base import Space
+from lamcts.spaces.box import Box
+from lamcts.spaces.serialization import from_signature
+from lamcts.study.result import Result
+from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear, Node
+from lamcts.tree.select import upper_bound
+from lamcts.types import Floats
+
+PARTS = {made.__name__: made for made in (HoldOut, KMeansSvm, LatentTree, Linear)}
+VALUE_NAMES = {"ranks": "rank", "raw": "mean", "hypervolume": "volume"}  # the value of a node, in one word
+
+
+class GrownTree(NamedTuple):
+    """Settings, root (both None without a tree), evaluations, and the space (None where a journal does not hold it)."""
+
+    settings: LatentTree | None
+    root: Node | None
+    shown: Evaluations
+    space: Space | None
+
+    def selected(self) -> Region:
+        """Return the region that the tree would select now; ties are broken by a generator of its own."""
+        if self.settings is None or self.root is None:
+            return Region(Box(0, 1, dim=self.shown.x.shape[1]), (), np.flatnonzero(np.isfinite(self.shown.loss)))
+        return self.settings.select(self.root, np.random.default_rng(0))
+
+    @property
+    def cp(self) -> float | None:
+        """The exploration constant; None where the tree does not select by upper bounds."""
+        return self.settings.cp if self.settings is not None and self.settings.selector == "ucb" else None
+
+    def placed(self, depth: int) -> "list[PlacedNode]":
+        """Return the nodes down to `depth` splits, parents first; empty without a tree."""
+        return [] if self.root is None else _placed(self.root, depth, self.cp, [s.good for s in self.selected().steps])
+
+
+def grown_tree(run: Any) -> GrownTree:
+    """Return the tree of a run; a Result does not hold the settings, so its tree is grown with the defaults."""
+    run = opened(run)
+    if isinstance(run, Optimizer):
+        return GrownTree(run.tree, run.tree_root(), evaluations_of(run), run.space)
+    shown = evaluations_of(run)
+    if isinstance(run, Recorded):
+        settings, seed = _settings(run.fingerprint.get("tree")), run.fingerprint.get("seed")
+        known = type(seed) is int and seed >= 0 and run.core is not None
+        pending = [trial.x for trial in run.pending]
+        return _grown(settings if known else None, shown, seed, pending, from_signature(run.fingerprint.get("space")))
+    if isinstance(run, Result):
+        settings = None if run.get("tree") is None else LatentTree()
+        return _grown(settings, shown, run["seed"], [], run["history"].points.space)
+    raise ValueError(f"expected {SOURCES}, got {type(run).__name__}: only a run has a tree")
+
+
+def _grown(settings: LatentTree | None, shown: Evaluations, seed: Any, pending: list[Floats], space: Any) -> GrownTree:
+    if settings is None or not len(shown):
+        return GrownTree(None, None, shown, space)
+    (n, dim), m = shown.x.shape, shown.values.shape[1]
+    seen = Observations(dim, losses=m, constraints=shown.g.shape[1])
+    others = (np.zeros(n), np.full(n, -1), np.full(n, -1))  # seconds, trials and searches: no tree looks at them
+    seen.append(shown.x, shown.goals.signs * shown.values, *others, shown.g, shown.kind)
+    for i, x in enumerate(pending):
+        seen.expect(i, x)
+    return GrownTree(settings, settings.incremental(Box(0, 1, dim=dim), seen, seed).root(), shown, space)
+
+
+def _settings(words: Any) -> LatentTree | None:
+    """Return the settings that a text describes; None where it describes none, or unknown parts."""
+    try:
+        settings = _value(ast.parse(str(words), mode="eval").body)
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+    return settings if isinstance(settings, LatentTree) else None
+
+
+def _value(node: ast.expr) -> Any:
+    """Return the value of an expression of PARTS and plain values; ValueError for any other."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PARTS and not node.args:
+        return PARTS[node.func.id](**{str(each.arg): _value(each.value) for each in node.keywords})
+    if isinstance(node, ast.Tuple):
+        return tuple(map(_value, node.elts))
+    return ast.literal_eval(node)
+
+
+def tree_used(run: Any) -> bool:
+    """Return whether the tree of a run has chosen where to search.
+
+    The default sampler on real parameters grows a tree as a map only; other runs may have no tree.
+
+    Parameters
+    ----------
+    run : run
+        A Result, the path of a journal, a Journal or an Optimizer.
+
+    Returns
+    -------
+    bool
+    """
+    run = opened(run)
+    if isinstance(run, Result):  # it has the count in words
+        words = str(run.get("tree")).split()
+        return words[:1] == ["chose"] and words[1] != "0"
+    if isinstance(run, Recorded):
+        return run.core is not None and run.core.placements.get("selected", 0) > 0
+    if isinstance(run, Optimizer):
+        return run.placements.get("selected", 0) > 0
+    raise ValueError(f"expected {SOURCES}, got {type(run).__name__}")
+
+
+class PlacedNode(NamedTuple):
+    """A node of a drawing: its place, its upper bound, whether it is on the selected path, and its parent's number."""
+
+    x: float
+    depth: int
+    node: Node
+    bound: float | None
+    chosen: bool
+    above: int | None
+
+
+def _placed(root: Node, depth: int, cp: float | None, path: list[bool]) -> list[PlacedNode]:
+    """Return nodes, parents before their kids; leaves take one slot each, parents are centred above their kids."""
+    placed: list[PlacedNode] = []
+    slots = 0
+
+    def put(node: Node, level: int, above: int | None, bound: float | None, chosen: bool) -> float:
+        nonlocal slots
+        mine = len(placed)
+        placed.append(PlacedNode(0.0, level, node, bound, chosen, above))
+        if node.split is None or level == depth:
+            x, slots = float(slots), slots + 1
+        else:
+            sides = [chosen and level < len(path) and path[level] == good for good in (True, False)]
+            places = [
+                put(kid, level + 1, mine, None if cp is None else upper_bound(node, kid, cp), side)
+                for kid, side in zip(node.kids, sides, strict=True)
+            ]
+            x = sum(places) / 2
+        placed[mine] = placed[mine]._replace(x=x)
+        return x
+
+    put(root, 0, None, None, True)
+    return placed

@@ -1,0 +1,155 @@
+"""The series that figures show, as plain numbers: matplotlib (lamcts.plot) and Plotly (lamcts.report) draw them."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.models.forest import rank_of
+from lamcts.plot.evaluations import Evaluations, Mask
+from lamcts.spaces.named_parameters import NamedParameter
+from lamcts.types import Floats, Rows
+
+LOG_FROM = 30  # quotient of the first and the last best value from which a log axis reads better (by eye)
+TAIL = 0.05  # share of the worst evaluations that may lie outside of a figure (by eye)
+LEAST = -307.0  # exponent of the ends of a logarithmic axis: floats end there
+MARGIN = 0.06  # of the range shown, free at either end (by eye)
+GRID = 30  # points to an axis of a contour
+RANK = "rank (0: worst, 1: best)"  # what the forest predicts
+IMPORTANCE = "loss of cross-validated R² when permuted"  # what the bars are
+
+
+class AxisLimits(NamedTuple):
+    """The ends of an axis, and whether it is logarithmic."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    @classmethod
+    def around(cls, shown: Floats, log: bool = False) -> "AxisLimits":
+        """Return limits with a margin round the numbers shown [k], at least one."""
+        scaled = np.log10(shown) if log else shown
+        low, high = float(scaled.min()), float(scaled.max())
+        margin = MARGIN * (high - low) or MARGIN * abs(high) or 1.0
+        ends = (low - margin, high + margin)
+        if not log:
+            return cls(*ends)
+        return cls(10 ** max(ends[0], LEAST), 10 ** min(ends[1], -LEAST), True)
+
+
+def value_limits(runs: Sequence[Evaluations], target: float | None = None) -> AxisLimits | None:
+    """Return limits that show every best value so far and cut off the tail of bad evaluations; None without values."""
+    values = np.concatenate([run.column[run.feasible] for run in runs])
+    best = np.concatenate([run.best[np.isfinite(run.best)] for run in runs])
+    if not len(values) or not len(best):
+        return None
+    log = values.min() > 0 and not runs[0].maximize and best.max() / best.min() > LOG_FROM
+    aims = [] if target is None or (log and target <= 0) else [target]
+    return AxisLimits.around(np.concatenate([best, np.quantile(values, [TAIL, 1 - TAIL]), aims]), bool(log))
+
+
+def tail_cut(values: Floats, maximize: bool) -> AxisLimits:
+    """Return limits of values [k] without the tail of the worst."""
+    return AxisLimits.around(np.quantile(values, [TAIL, 1] if maximize else [0, 1 - TAIL]))
+
+
+class Quartiles(NamedTuple):
+    """Median and quartiles [k] of several curves after so many evaluations [k]."""
+
+    after: Rows
+    low: Floats
+    middle: Floats
+    high: Floats
+
+
+def quartiles(curves: Sequence[Floats]) -> Quartiles:
+    """Return the quartiles of curves [n] each, over the evaluations that all of them have and where all are known."""
+    length = min(map(len, curves))
+    table = np.array([curve[:length] for curve in curves])  # [runs, n]
+    known = np.flatnonzero(~np.isnan(table).any(0))
+    low, middle, high = np.quantile(table[:, known], [0.25, 0.5, 0.75], axis=0) if len(known) else np.empty((3, 0))
+    return Quartiles(known + 1, low, middle, high)
+
+
+class Violations(NamedTuple):
+    """Violations [n], the least so far [n], the row of the first feasible evaluation, and which are infeasible [n]."""
+
+    amount: Floats
+    least: Floats
+    first: int | None
+    infeasible: Mask
+
+    @classmethod
+    def of(cls, amount: Floats) -> "Violations":
+        kept = np.flatnonzero(amount <= 0)
+        return cls(amount, np.fmin.accumulate(amount), int(kept[0]) if len(kept) else None, amount > 0)
+
+
+class Importance(NamedTuple):
+    """Parameters by importance, the loss of R² [p] of each, and how well the forest predicts rows held out."""
+
+    names: list[str]
+    losses: Floats
+    score: float
+    trusted: bool
+
+    @classmethod
+    def of(cls, run: Evaluations, most: int) -> "Importance":
+        forest, names = run.forest, run.space.names
+        order = forest.order[:most]
+        return cls([names[i] for i in order], forest.importance[order], forest.score, forest.trusted)
+
+    @property
+    def caption(self) -> str:
+        """The quality of fit in words, with a warning where it is low."""
+        fit = f"Random forest, cross-validated R² {self.score:.2f} (1: perfect)"
+        return fit if self.trusted else f"{fit}: too low to trust this order"
+
+
+class Contour(NamedTuple):
+    """Two parameters, their values on a grid [g] each, and the rank expected there, [g, g], rows going up."""
+
+    across: NamedParameter
+    up: NamedParameter
+    x: list[Any]
+    y: list[Any]
+    expected: Floats
+
+
+def contours_of(run: Evaluations, most: int) -> list[Contour]:
+    """Return a contour for each pair of the `most` important parameters that are numbers."""
+    forest, parameters, steps = run.forest, run.space.parameters, (np.arange(GRID) + 0.5) / GRID
+    across, up = (grid.reshape(-1, 1) for grid in np.meshgrid(steps, steps))
+    pairs = combinations([i for i in forest.order if parameters[i].options is None][:most], 2)
+    column = steps[:, None]  # a number has one coordinate
+    return [
+        Contour(
+            *(parameters[i], parameters[j], run.space.along(i, column), run.space.along(j, column)),
+            forest.expected(i, across, j, up).reshape(GRID, GRID),
+        )
+        for i, j in pairs
+    ]
+
+
+def best_and_some(run: Evaluations, most: int) -> tuple[Rows, Floats]:
+    """Return at most `most` rows, half of them the best and the others evenly many, worst first; and their ranks."""
+    known = np.flatnonzero(run.known & np.isfinite(run.loss))
+    order = known[np.argsort(run.loss[known], kind="stable")]
+    rest = order[most // 2 :]
+    rows = np.r_[order[: most // 2], rest[thinned(len(rest), most - most // 2)]][::-1]
+    return rows, rank_of(run.loss)[rows]
+
+
+def numbers_of(column: Sequence[Any], parameter: NamedParameter) -> Floats:
+    """Return values as numbers [n], options by their place; nan where a parameter is inactive."""
+    if parameter.options is None:
+        return np.array([np.nan if value is None else value for value in column], float)
+    places = {option: float(place) for place, option in enumerate(parameter.options)}
+    return np.array([places.get(value, np.nan) for value in column])
+
+
+def thinned(n: int, most: int) -> Rows:
+    """Return at most `most` of the numbers below `n`, evenly, the first and the last among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64)) if n else np.arange(0)
