@@ -134,6 +134,26 @@ class Run(NamedTuple):
         return [row for row in self.sheet.rows() if tuple(row[name] for name in KEY[:4]) == wanted]
 
 
+def save_weights(path: Path, objective: Any, point: Point, net: Any) -> dict[str, Any]:
+    """Write the weights of a trained network with its point, for `load_weights`; return what is written with them."""
+    from lamcts.neural.train import checkpoints
+
+    card = {"name": objective.name, "point": dict(point), "text": objective.architectures.text(point)}
+    card["objective"] = objective.fingerprint()
+    checkpoints.save(path, card, net.state_dict())
+    return card
+
+
+def load_weights(path: Path, objective: Any) -> Any:
+    """Return the network that `save_weights` wrote, built by the same objective, in evaluation mode."""
+    from lamcts.neural.train import checkpoints
+
+    found = checkpoints.read(path)
+    net = objective.build(found.said["point"])
+    net.load_state_dict(found.tensors(""))
+    return net.eval()
+
+
 def best(rows: list[dict[str, str]], maximize: bool) -> dict[str, str]:
     """Return the row whose validation value is best, the first of equals."""
     choose = max if maximize else min
@@ -166,4 +186,4 @@ def figure(run: Run, path: Path) -> None:
             steps = np.cumsum([int(row["steps"]) for row in rows])
             sheets.draw(grid[0, 0], steps, so_far[None], arm, sheets.look(i))
     sheets.named(grid[0, 0], made.measure, "steps of training, all networks", "best so far, validation")
-    sheets.finish(sheet, f"{made.name.capitalize()}: a search and its rivals", path, 3, f"one seed, {run.seed}")
+    sheets.finish(sheet, f"{made.name.capitalize()}: a search and its baselines", path, 3, f"one seed, {run.seed}")

@@ -4,9 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.applications.arms import Application, Outcome, Point
+from benchmarks.applications.arms import Application, Outcome, Point, save_weights
+from benchmarks.applications.models.gan import GanObjective, GanRecipe
+from benchmarks.applications.models.generator import dcgan
 from lamcts import nas
-from lamcts.neural.applications import GanObjective, GanRecipe, dcgan
 from lamcts.neural.train import digits
 
 RECIPE, FEW = GanRecipe(steps=600, rate=2e-3), 5  # seven seconds; steps of a smoke run
@@ -32,7 +33,7 @@ def application(scale: str, device: str, folder: Path) -> Application:
         return judged(like.against(dcgan(width=HAND, seed=seed), seed=seed))
 
     def keep(point: Point, seed: int, path: Path) -> Any:
-        return f.save(path, point, f.train(point, seed=seed))
+        return save_weights(path, f, point, f.train(point, seed=seed))
 
     text = f.architectures.text
     return Application("gan", "Frechet distance", False, f.space, searched, by_hand, recipe.steps, keep, text)

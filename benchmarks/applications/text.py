@@ -28,7 +28,7 @@ def application(scale: str, device: str, folder: Path) -> Application:
         return outcome(f.train(point, seed=seed), data)
 
     def by_hand(factor: float, seed: int) -> Outcome:
-        from lamcts.neural.applications.gru import gru, width_of
+        from benchmarks.applications.models.gru import gru, width_of
 
         any_cell = f.build(f.architectures.random(np.random.default_rng(0)))  # all have as many parameters
         width = width_of(data.classes, sum(each.numel() for each in any_cell.parameters()))

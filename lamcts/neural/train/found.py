@@ -1,8 +1,6 @@
 """A found network in one file: its weights, and a card that says what it is. It loads without the search."""
 
 import inspect
-from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +10,6 @@ from lamcts.neural.train.objective import TrainObjective, plain
 
 if TYPE_CHECKING:
     from torch import nn
-
-MAKERS = {  # where what makes a network of a point is, by what a card calls it: cards name no code
-    "network": ("lamcts.neural.build.build", "build"),
-    "segmenter": ("lamcts.neural.applications.segmenter", "segmenter"),
-    "generator": ("lamcts.neural.applications.generator", "generator"),
-}
 
 
 def save_network(path: Path | str, objective: TrainObjective, point: Point) -> dict[str, Any]:
@@ -44,7 +36,6 @@ def card_of(objective: TrainObjective, point: Point) -> dict[str, Any]:
         "space": {"kind": type(space).__name__, "settings": settings_of(space)},
         "point": dict(point),
         "text": space.text(point),
-        "maker": objective.maker,
         "build": {"channels": data.shape[0], "classes": data.classes, **objective.sizes},
         "data": {"name": data.name, "shape": list(data.shape), "fingerprint": data.fingerprint},
         "recipe": plain(objective.recipe),
@@ -53,13 +44,14 @@ def card_of(objective: TrainObjective, point: Point) -> dict[str, Any]:
 
 def load_network(path: Path | str) -> "tuple[nn.Module, dict[str, Any]]":
     """Return a network that `save_network` wrote, ready to judge, and its card. Needs torch."""
+    from lamcts.neural.build import build
     from lamcts.neural.train import checkpoints
 
     held = checkpoints.read(path)
     card = held.said
     try:
         space = _space(card["space"]["kind"])(**card["space"]["settings"])
-        net = _maker(card.get("maker", "network"))(space, card["point"], **card["build"])
+        net = build(space, card["point"], **card["build"])
     except (KeyError, AttributeError, TypeError) as error:
         raise ValueError(f"{path}: expected a network with its card, got {error} wrong or missing") from None
     net.load_state_dict(held.tensors(""))
@@ -71,12 +63,6 @@ def _space(kind: str) -> type[ArchitectureSpace]:
     made = getattr(nas, kind) if kind in nas.__all__ else None
     if not (isinstance(made, type) and issubclass(made, ArchitectureSpace)):
         raise KeyError(kind)
-    return made
-
-
-def _maker(name: str) -> "Callable[..., nn.Module]":
-    module, function = MAKERS[name]
-    made: Callable[..., nn.Module] = getattr(import_module(module), function)
     return made
 
 

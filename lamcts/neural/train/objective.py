@@ -76,7 +76,6 @@ class TrainObjective:
 
     x0 = None
     optimum = None
-    maker = "network"  # what `found.load_network` makes again of a point: a row of its `MAKERS`
 
     def __post_init__(self) -> None:
         if self.score not in ("accuracy", "loss"):

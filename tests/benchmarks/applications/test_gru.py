@@ -7,8 +7,8 @@ pytest.importorskip("torch")
 import numpy as np
 import torch
 
+from benchmarks.applications.models.gru import GruCell, gru, width_of
 from lamcts import nas
-from lamcts.neural.applications.gru import GruCell, gru, width_of
 from lamcts.neural.build import build, initialise
 
 

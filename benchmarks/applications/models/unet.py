@@ -1,7 +1,4 @@
-"""A small U-Net (Ronneberger et al. 2015), made by hand: what a found segmenter is held against.
-
-Two convolutions at each size, down and up again, and the maps of the way down beside those of the way up.
-"""
+"""A small U-Net (Ronneberger et al. 2015), the baseline for searched segmenters: two convolutions at each size."""
 
 from itertools import pairwise
 
@@ -39,8 +36,8 @@ class UNet(nn.Module):
         for i, layer in enumerate(self.down):
             x = layer(functional.max_pool2d(x, 2) if i else x)
             maps.append(x)
-        for layer, beside in zip(reversed(self.up), reversed(maps[:-1]), strict=True):
-            x = layer(torch.cat([beside, functional.interpolate(x, size=beside.shape[2:], mode="nearest")], 1))
+        for layer, skip in zip(reversed(self.up), reversed(maps[:-1]), strict=True):
+            x = layer(torch.cat([skip, functional.interpolate(x, size=skip.shape[2:], mode="nearest")], 1))
         scores: Tensor = self.scores(x).movedim(1, 3)
         return scores
 

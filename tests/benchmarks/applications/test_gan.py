@@ -7,11 +7,12 @@ pytest.importorskip("torch")
 
 import torch
 
+from benchmarks.applications.arms import load_weights, save_weights
+from benchmarks.applications.models.frechet import between, frechet
+from benchmarks.applications.models.gan import GanObjective, GanRecipe, train_gan
+from benchmarks.applications.models.generator import dcgan, discriminator, generator, sample
 from lamcts import nas
-from lamcts.neural.applications import GanObjective, GanRecipe, dcgan, discriminator, frechet, generator, train_gan
-from lamcts.neural.applications.frechet import between
-from lamcts.neural.applications.gan import made
-from lamcts.neural.train import Diverged, digits, load_network
+from lamcts.neural.train import Diverged, digits
 
 SPACE = nas.NasBench201()
 POINT = SPACE.parse("|nor_conv_3x3~0|+|none~0|nor_conv_3x3~1|+|skip_connect~0|none~1|skip_connect~2|")
@@ -54,7 +55,7 @@ def test_the_same_seed_gives_the_same_generator_and_another_gives_another():
     images = torch.tensor(digits().valid.x[:20]) * 2 - 1
 
     def of(seed):
-        return made(train_gan(dcgan(width=4), discriminator(width=4), images, SHORT, seed=seed), 4)
+        return sample(train_gan(dcgan(width=4), discriminator(width=4), images, SHORT, seed=seed), 4)
 
     assert torch.equal(of(0), of(0)) and not torch.equal(of(0), of(1))
 
@@ -77,7 +78,7 @@ def test_an_objective_judges_a_generator_and_keeps_it(tmp_path):
     f = GanObjective(SPACE, digits(), SHORT, {"width": 4})
     value = f(POINT, seed=0)
     net = f.train(POINT, seed=0)
-    card = f.save(tmp_path / "net.npz", POINT, net)
-    loaded, read = load_network(tmp_path / "net.npz")
-    assert read == card and f.judge.distance(loaded, "valid") == value
+    save_weights(tmp_path / "net.npz", f, POINT, net)
+    loaded = load_weights(tmp_path / "net.npz", f)
+    assert f.judge.distance(loaded, "valid") == value
     assert value > 10 * f.judge.floor("valid") > 0

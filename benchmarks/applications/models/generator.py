@@ -1,7 +1,7 @@
-"""Generators of small images, and what tells their images from true ones. Letters: b images, z of a latent vector.
+"""Generators of small images with searched cells, the DCGAN baseline (Radford et al. 2016), and a discriminator.
 
-A generator widens a latent vector to a map of a quarter of the side, and doubles it twice; between, it has a searched
-cell, or, made by hand, what DCGAN has (Radford et al. 2016).
+A generator maps a latent vector to a quarter of the image side and doubles the side twice, with a cell after each
+doubling. Letters: b images, z of a latent vector.
 """
 
 from typing import TypeVar
@@ -43,25 +43,25 @@ def generator(
         net = Generator(
             [nn.Sequential(cell, nn.BatchNorm2d(width), nn.ReLU()) for cell in cells], channels, side, latent, width
         )
-    return _made(net, seed)
+    return _initialised(net, seed)
 
 
 def dcgan(*, channels: int = 1, side: int = 8, latent: int = 16, width: int = 16, seed: int = 0) -> "Generator":
-    """Return a generator with a convolution 3 x 3, a batch norm and a rectifier after each doubling, made by hand."""
+    """Return a generator with a convolution 3 x 3, a batch norm and a ReLU after each doubling (DCGAN)."""
     with torch.device("meta"):
         blocks = [conv_norm_relu(width, width, 3) for _ in range(HALVINGS)]
         net = Generator(blocks, channels, side, latent, width)
-    return _made(net, seed)
+    return _initialised(net, seed)
 
 
 def discriminator(*, channels: int = 1, side: int = 8, width: int = 16, seed: int = 0) -> nn.Module:
-    """Return what gives a number [b] to each of images [b, c, s, s], high for true ones; no batch norm."""
+    """Return a discriminator without batch norm: a score [b] of images [b, c, s, s], high for real ones."""
     with torch.device("meta"):
         net = Discriminator(channels, side, width)
-    return _made(net, seed)
+    return _initialised(net, seed)
 
 
-def _made(net: Net, seed: int) -> Net:
+def _initialised(net: Net, seed: int) -> Net:
     net.to_empty(device="cpu")
     initialise(net, seed)
     return net
@@ -100,3 +100,17 @@ class Discriminator(nn.Module):
             x = functional.leaky_relu(layer(x), LEAK)
         found: Tensor = self.scores(x.flatten(1))[:, 0]
         return found
+
+
+def latent(generator: nn.Module, n: int, noise: torch.Generator, device: torch.device | str = "cpu") -> Tensor:
+    """Return n standard normal latent vectors, drawn on the CPU so that all devices get the same: [n, z]."""
+    return torch.randn(n, int(generator.latent), generator=noise).to(device)  # type: ignore[arg-type]
+
+
+@torch.no_grad()
+def sample(generator: nn.Module, n: int, seed: int = 0) -> Tensor:
+    """Return n generated images, the same for the same seed."""
+    device = next(generator.parameters()).device
+    noise = torch.Generator().manual_seed(seed)
+    images: Tensor = generator.eval()(latent(generator, n, noise, device))
+    return images

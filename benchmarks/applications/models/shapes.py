@@ -1,6 +1,6 @@
-"""Synthetic images of shapes, with the class of every pixel. No torch here.
+"""Synthetic images of shapes with the class of every pixel, without torch.
 
-Colours say nothing of a class, so that a network must see outlines; later shapes lie over earlier ones. Letters: n
+Colours are independent of the class, so a network must learn outlines; later shapes cover earlier ones. Letters: n
 images, s their side.
 """
 

@@ -1,6 +1,6 @@
-"""A language model with a gated recurrent unit (Cho et al. 2014), made by hand: what a found cell is held against.
+"""The GRU language model (Cho et al. 2014), a baseline for searched recurrent cells.
 
-All around the cell is as it is around the cells of `lamcts.neural.build`. Letters: b texts, e the width.
+Only the cell differs from the language models of `lamcts.neural.build`. Letters: b texts, e the width.
 """
 
 import torch
@@ -24,7 +24,7 @@ def gru(words: int, *, width: int = 64, dropout: float = 0.2, seed: int = 0) -> 
 
 
 def width_of(words: int, parameters: int) -> int:
-    """Return the width whose model has as many parameters as can be, but no more than are given."""
+    """Return the largest width whose model has at most `parameters` parameters."""
     width = 1
     while _parameters(words, width + 1) <= parameters:
         width += 1
@@ -35,20 +35,20 @@ def _parameters(words: int, width: int) -> int:
     return words * width + 6 * width * width + 3 * width  # embeddings; three layers of word and state; their biases
 
 
-class Plain(nn.Linear):
-    """A layer before sigmoids and tangents, whose first weights keep what comes in as large as it is."""
+class GateLinear(nn.Linear):
+    """A linear layer before a sigmoid or tanh, initialised with gain 1."""
 
     gain = 1.0  # Glorot and Bengio 2010, of tanh at 0
 
 
 class GruCell(nn.Module):
-    """The new state is a mean of the last one and of a candidate, which sees as much of the last one as a gate lets."""
+    """A gated recurrent unit with the reset gate after the product, as in torch."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.gates = Plain(2 * width, 2 * width)
-        self.word = Plain(width, width)
-        self.state = Plain(width, width, bias=False)
+        self.gates = GateLinear(2 * width, 2 * width)
+        self.word = GateLinear(width, width)
+        self.state = GateLinear(width, width, bias=False)
 
     def forward(self, word: Tensor, state: Tensor) -> Tensor:  # [b, e] each -> [b, e]
         seen, kept = self.gates(torch.cat([word, state], 1)).sigmoid().chunk(2, 1)
