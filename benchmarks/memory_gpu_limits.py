@@ -5,7 +5,7 @@
 By doubling, then bisection, to a sixteenth. Ways: "eager", "full checkpointing", and "ours": the thesis's plan, or the
 offloading of everything, whichever has the lowest peak. With `--device cuda` the allocator is capped and steps are run;
 with `--device cpu` a step fits where the simulator says so (accounting "traced", parameters and gradients included;
-"full checkpointing" is `rivals.checkpointing`), and nothing is run: no workspaces, no fragments, nothing that an
+"full checkpointing" is `checkpoint_plans.checkpointing`), and nothing is run: no workspaces, no fragments, nothing that an
 allocator rounds. A search that `--minutes` cut short begins anew. Rows go to results/memory_gpu_limits.csv.
 """
 
@@ -25,7 +25,7 @@ from benchmarks.networks import FULL, images, resnet
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
 from lamcts.neural.memory import Plan, Simulator
-from lamcts.neural.memory.rivals import checkpointing
+from lamcts.neural.memory.checkpoint_plans import checkpointing
 from lamcts.neural.trace import Trace, trace
 
 GB = 2**30

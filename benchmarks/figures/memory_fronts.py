@@ -1,4 +1,4 @@
-"""The picture of `benchmarks.memory_fronts`: peak against time of ours and of rivals, a panel a network."""
+"""The figure of `benchmarks.memory_fronts`: peak against time of our plans and of baselines, one panel a network."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from benchmarks.figures import sheets
 Row = dict[str, str]
 
 GB = 1024  # MB
-ROOM = 1.15  # of the slowest rival's extra time: what is slower, such as the thesis's plans, is outside the picture
+ROOM = 1.15  # of the slowest baseline's extra time; slower plans, such as the thesis's, are outside the figure
 MARKS = {
     "full checkpointing": ("full checkpointing", "s"),
     "sqrt(n) segments": ("checkpointing of sqrt(n) segments", "D"),
@@ -40,14 +40,14 @@ def draw(rows: Sequence[Row], path: Path) -> None:
 
 
 def panel(axes: Any, name: str, rows: Sequence[Row]) -> None:
-    kept = next(float(row["milliseconds"]) for row in rows if row["rival"] == "liveness")
-    swept = [found for row in rows if row["rival"].startswith("budget") for found in points(row, kept)]
+    kept = next(float(row["milliseconds"]) for row in rows if row["baseline"] == "liveness")
+    swept = [found for row in rows if row["baseline"].startswith("budget") for found in points(row, kept)]
     axes.plot(
         *zip(*swept, strict=True), "o:", color=sheets.look(1).colour, markersize=4, label="activation_memory_budget"
     )
     highest = max(found.extra for found in swept)
     for row in rows:
-        label, mark = MARKS.get(kind(row["rival"]), ("", ""))
+        label, mark = MARKS.get(kind(row["baseline"]), ("", ""))
         for found in points(row, kept) if label else ():
             highest = max(highest, found.extra)
             axes.plot(*found, mark, color=sheets.look(3).colour, markersize=6, linestyle="", label=label)
@@ -75,6 +75,6 @@ def lowest(found: Any) -> list[Point]:
     return front
 
 
-def kind(rival: str) -> str:
-    """Return a rival's name without its number of segments."""
-    return "sqrt(n) segments" if rival.endswith("segments") else rival
+def kind(baseline: str) -> str:
+    """Return a baseline's name without its number of segments."""
+    return "sqrt(n) segments" if baseline.endswith("segments") else baseline

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.graphs import StepGraph
+from lamcts.neural.memory.checkpoint_plans import CHECKPOINT_PLANS
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
 from lamcts.neural.memory.presets import preset
-from lamcts.neural.memory.rivals.checkpoints import RIVALS
 from lamcts.neural.memory.simulator import Simulator
 
 TRIED = 6  # storages whose changes are simulated at each step, the cheapest a byte (untuned)
@@ -66,7 +66,7 @@ def _allowed(simulator: Simulator, choices: Collection[Action]) -> list[tuple[Ac
 
 def _starts(graph: StepGraph, allowed: list[tuple[Action, ...]]) -> list[Actions]:
     """Return where to begin; what an action is not allowed for is kept."""
-    plans = [*(preset(name, graph) for name in STARTS), *(make(graph) for make in RIVALS.values())]
+    plans = [*(preset(name, graph) for name in STARTS), *(make(graph) for make in CHECKPOINT_PLANS.values())]
     given = [plan.actions for plan in plans] + [(Action.OFFLOAD,) * len(allowed)]
     if len(allowed) <= FEW:
         given.append((Action.RECOMPUTE_EACH,) * len(allowed))

@@ -13,10 +13,10 @@ from typing import Any
 
 from lamcts.graphs import MB, StepGraph
 from lamcts.neural import needs_torch  # noqa: F401
+from lamcts.neural.memory import partitioner
 from lamcts.neural.memory.joint import joint_steps
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action
-from lamcts.neural.memory.rivals import partition
 from lamcts.neural.memory.simulator import Simulator
 from lamcts.neural.memory.sizes import size_of
 
@@ -29,7 +29,7 @@ NAMES = {
 
 def missing() -> str | None:
     """Return what this torch lacks to take a solver, or None where everything is there."""
-    return partition.missing() or partition.lacking(NAMES)
+    return partitioner.missing() or partitioner.lacking(NAMES)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""Which traced storage each node of a partitioned forward graph is: by operation and order. Needs torch.
+"""Match the nodes of a partitioned forward graph to traced storages, by operation and order. Needs torch.
 
-The two forward passes are those of one module, but that of the partitioner changes nothing in place: `relu` there is
-`relu_` here, and has another result than what it reads. Their operations are matched as two texts are.
+Both forward passes are of one module, but the partitioner's is functional: its `relu` is the traced `relu_`, and has a
+new result. The two sequences of operations are aligned as texts are by `difflib`.
 """
 
 from collections.abc import Iterator

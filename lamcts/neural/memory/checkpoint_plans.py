@@ -105,7 +105,7 @@ def _block(name: str) -> str:
     return ".".join(path[: ends[0] + 1] if ends else path)
 
 
-RIVALS: dict[str, Callable[[StepGraph], Plan]] = {
+CHECKPOINT_PLANS: dict[str, Callable[[StepGraph], Plan]] = {
     "full checkpointing": checkpointing,
     "sqrt(n) segments": segmented,
     "selective checkpointing": selective,
