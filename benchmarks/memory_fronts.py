@@ -6,9 +6,9 @@ Networks are traced on fake tensors; one simulator costs all plans. Baselines: t
 block, in sqrt(n) segments, and selective; the partitioner's plans for budgets from 1 to 0, at the better of two costs:
 as a plan of ours, and as the partitioner's two graphs run ("compiled"). At the peak of each baseline, and at tenths of
 the peak of keeping everything, the script searches for the fastest plan: "ours", and "alone", which has no transfers to
-the host, as the baselines have none. The transformer has no dropout: its operations are others if compiled. Rows go to
-results/memory_fronts.csv, the picture to results/figures/memory_fronts.png. The script ends with an error where a baseline
-within a peak is faster than ours.
+the host, as the baselines have none. The transformer has no dropout, whose operations differ when
+compiled. Rows go to results/memory_fronts.csv, the figure to results/figures/memory_fronts.png. The script ends with an
+error where a baseline within a peak is faster than ours.
 """
 
 import time
