@@ -5,8 +5,8 @@
 By doubling, then bisection, to a sixteenth. Ways: "eager", "full checkpointing", and "ours": the thesis's plan, or the
 offloading of everything, whichever has the lowest peak. With `--device cuda` the allocator is capped and steps are run;
 with `--device cpu` a step fits where the simulated peak does (accounting "traced", parameters and gradients included;
-"full checkpointing" is `checkpoint_plans.checkpointing`), and no step is run: workspaces, fragmentation and the rounding
-of an allocator are left out. A search that `--minutes` cut short starts again. Rows go to results/memory_gpu_limits.csv.
+"full checkpointing" is `checkpoint_plans.checkpointing`), and no step is run: workspaces, fragmentation and rounding
+are left out. A search that `--minutes` cut short starts again. Rows go to results/memory_gpu_limits.csv.
 """
 
 import gc

@@ -105,7 +105,7 @@ KINDS: dict[str, Callable[[int, int], list[list[int]]]] = {"liveness": kept, "ra
 
 def allowed(simulator: Simulator, actions: list[int]) -> list[Action]:
     """Return the actions, what cannot be made anew being kept."""
-    able = zip(map(Action, actions), simulator.scheme.sources, strict=True)
+    able = zip(map(Action, actions), simulator.tables.recomputable, strict=True)
     return [one if free or one != Action.RECOMPUTE else Action.KEEP for one, free in able]
 
 

@@ -141,7 +141,7 @@ def plan_of(graph: StepGraph, name: str) -> Plan:
     rng, kept = np.random.default_rng(0), memory.keep_all(graph)
     drawn = Plan(tuple(map(Action, rng.integers(len(Action), size=len(graph.movable)).tolist())))
     plan = {"keep": kept, "random": drawn}.get(name) or memory.preset(name, graph)
-    pairs = zip(plan.actions, Simulator(graph).scheme.sources, strict=True)
+    pairs = zip(plan.actions, Simulator(graph).tables.recomputable, strict=True)
     return Plan(tuple(one if free or one not in RECOMPUTED else Action.KEEP for one, free in pairs), name=name)
 
 

@@ -87,6 +87,6 @@ def planned(way: str, traced: Trace) -> Plan | None:
 def allowed(simulator: Simulator, plan: Plan) -> Plan:
     """Return the plan; what it would make anew and cannot be is kept."""
     keep = memory.Action.KEEP
-    pairs = zip(plan.actions, simulator.scheme.sources, strict=True)
+    pairs = zip(plan.actions, simulator.tables.recomputable, strict=True)
     actions = (keep if one.word.startswith("recompute") and not free else one for one, free in pairs)
     return Plan(tuple(actions), plan.frees, plan.name)

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from benchmarks.memory_baselines.alignment import storages
 from lamcts.graphs import StepGraph
+from lamcts.neural.memory.graph_tables import graph_tables
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.partitioner import Partition, partitions
 from lamcts.neural.memory.plan import Action, Plan
-from lamcts.neural.memory.scheme import scheme
 from lamcts.neural.memory.simulator import Simulator
 from lamcts.neural.trace.recorder import Recorder
 
@@ -88,14 +88,14 @@ def _swept(graph: StepGraph, partition: Partition) -> BudgetPlan:
 
 
 def _plan(graph: StepGraph, saved: set[int | None], name: str) -> Plan:
-    sources = scheme(graph, Machine()).sources
+    sources = graph_tables(graph, Machine()).recomputable
     pairs = zip(sources, graph.movable, strict=True)
     return Plan(tuple(Action.RECOMPUTE if free and one not in saved else Action.KEEP for free, one in pairs), name=name)
 
 
 def _kept_bytes(graph: StepGraph, plan: Plan) -> int:
     """Return the bytes that are kept for the backward pass; storages without a backward use are freed."""
-    wanted = Simulator(graph).wanted(plan.actions)
+    wanted = Simulator(graph).last_needs(plan.actions)
     kept = zip(graph.movable, plan.actions, wanted, strict=True)
     return sum(graph.storages[one].bytes for one, action, last in kept if action == Action.KEEP and last >= 0)
 

@@ -25,7 +25,7 @@ class TensorCache:
     """
 
     capacity_bytes: int
-    there: OrderedDict[int, int] = field(default_factory=OrderedDict)  # bytes by storage
+    resident: OrderedDict[int, int] = field(default_factory=OrderedDict)  # bytes by storage
     locked: set[int] = field(default_factory=set)
     copies: set[int] = field(default_factory=set)  # on the host
     used_bytes: int = 0
@@ -40,12 +40,12 @@ class TensorCache:
         ValueError where all that is there is locked and leaves no room.
         """
         self.locked.add(storage)
-        if storage in self.there:
-            self.there.move_to_end(storage)
+        if storage in self.resident:
+            self.resident.move_to_end(storage)
             return True
         self._make_room(size)
         self.fetched_bytes += size if storage in self.copies else 0
-        self.there[storage] = size
+        self.resident[storage] = size
         self.used_bytes += size
         self.held_bytes = max(self.held_bytes, self.used_bytes)
         return False
@@ -60,17 +60,17 @@ class TensorCache:
 
     def free(self, storage: int) -> None:
         """Forget a storage that nobody needs any more, here and on the host."""
-        self.used_bytes -= self.there.pop(storage, 0)
+        self.used_bytes -= self.resident.pop(storage, 0)
         self.copies.discard(storage)
 
     def _make_room(self, size: int) -> None:
         """Send away the least recently used that is not locked, until `size` bytes are free (`LRU.out`)."""
         while self.used_bytes + size > self.capacity_bytes:
-            last = next((one for one in self.there if one not in self.locked), None)
+            last = next((one for one in self.resident if one not in self.locked), None)
             if last is None:
                 wanted = self.used_bytes + size
                 raise ValueError(f"capacity_bytes: expected at least {wanted} for one step, got {self.capacity_bytes}")
-            freed = self.there.pop(last)
+            freed = self.resident.pop(last)
             self.used_bytes -= freed
             self.evictions += 1
             if last not in self.copies:

@@ -10,9 +10,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from lamcts.graphs import StepGraph
+from lamcts.neural.memory.graph_tables import graph_tables
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action, Plan
-from lamcts.neural.memory.scheme import scheme
 
 SMALL = 1 / 16  # of an operation's largest result: below it, a storage is a by-product (untuned)
 
@@ -84,7 +84,7 @@ def economical(graph: StepGraph, plan: Plan) -> Plan:
 
 def _checkpointed(graph: StepGraph, parts: Sequence[Block], name: str) -> Plan:
     """Return the plan that makes anew what is made in one of `parts` and used in no other forward step."""
-    sources = scheme(graph, Machine()).sources
+    sources = graph_tables(graph, Machine()).recomputable
     part = {t: k for k, block in enumerate(parts) for t in range(block.begin, block.end)}
     used: dict[int, set[int]] = {one: set() for one in graph.movable}
     for t, step in enumerate(graph.steps[: graph.forward_count]):

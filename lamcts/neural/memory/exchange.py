@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.graphs import StepGraph
-from lamcts.neural.memory.groups import roles
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
 from lamcts.neural.memory.simulator import Simulator
+from lamcts.neural.memory.tensor_groups import tensor_groups
 
 HEAT = 1e-3  # of the time of a training step: how much slower a plan may be that is taken now and then, at first
 COOLED = 1e-3  # the heat at the end, of that at the beginning
@@ -50,7 +50,7 @@ def exchange(
 
 def score(simulator: Simulator, actions: Sequence[int], budget_bytes: int) -> Score:
     """Return how good a plan is within a budget."""
-    price = simulator.price(actions)
+    price = simulator.plan_cost(actions)
     return Score(int(np.maximum(price.live - budget_bytes, 0).sum()), price.seconds)
 
 
@@ -59,10 +59,10 @@ class _Exchange:
 
     def __init__(self, simulator: Simulator, budget: int, actions: list[Action], rng: np.random.Generator) -> None:
         self.simulator, self.budget, self.rng = simulator, budget, rng
-        known = simulator.scheme
+        tables = simulator.tables
         fixed = [one for one in actions if one not in RECOMPUTED]
-        self.options = [actions if free else fixed for free in known.sources]
-        self.roles = [role for role in roles(known.graph) if len(role) > 1]
+        self.options = [actions if free else fixed for free in tables.recomputable]
+        self.roles = [role for role in tensor_groups(tables.graph) if len(role) > 1]
 
     def run(self, now: bytes, evaluations: int) -> bytes:
         value = best_value = score(self.simulator, now, self.budget)

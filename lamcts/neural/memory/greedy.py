@@ -60,7 +60,7 @@ def greedy(
 def _allowed(simulator: Simulator, choices: Collection[Action]) -> list[tuple[Action, ...]]:
     """Return what may become of each storage: some cannot be made anew."""
     found = [Action.KEEP, *(one for one in choices if one != Action.KEEP)]
-    sources = simulator.scheme.sources
+    sources = simulator.tables.recomputable
     return [tuple(one for one in found if free or one not in RECOMPUTED) for free in sources]
 
 
@@ -88,15 +88,16 @@ def _lowered(simulator: Simulator, start: Actions, budget: int, allowed: list[tu
 
 def _changes(simulator: Simulator, actions: Actions, allowed: list[tuple[Action, ...]]) -> Iterator[Actions]:
     """Yield the actions with another one for a storage that is wanted after the peak, or at it for others' sake."""
-    known, machine = simulator.scheme, simulator.machine
+    tables, machine = simulator.tables, simulator.machine
     live = simulator.live(actions)
     peak = live.index(max(live))
-    step, wanted = known.graph.steps[peak], simulator.wanted(actions)
+    step, last = tables.graph.steps[peak], simulator.last_needs(actions)
     used = {*step.reads, *step.writes}
     cost = {
-        i: min(known.making[i], 2 * machine.transfer_seconds(size)) / max(size, 1)
-        for i, size in enumerate(known.size)
-        if known.made[i] <= peak <= wanted[i] and (known.graph.movable[i] not in used or actions[i] != Action.KEEP)
+        i: min(tables.recompute_seconds[i], 2 * machine.transfer_seconds(size)) / max(size, 1)
+        for i, size in enumerate(tables.size)
+        if tables.first_write[i] <= peak <= last[i]
+        and (tables.graph.movable[i] not in used or actions[i] != Action.KEEP)
     }
     for i in sorted(cost, key=cost.__getitem__)[:TRIED]:
         for action in allowed[i]:
@@ -109,9 +110,9 @@ def _better(simulator: Simulator, now: Tried, budget: int, allowed: list[tuple[A
 
     Those that take longest to make anew come first.
     """
-    known = simulator.scheme
+    tables = simulator.tables
     changed = [i for i, action in enumerate(now.actions) if action != Action.KEEP]
-    for i in sorted(changed, key=known.making.__getitem__, reverse=True):
+    for i in sorted(changed, key=tables.recompute_seconds.__getitem__, reverse=True):
         for action in allowed[i]:
             if action == now.actions[i]:
                 continue
@@ -123,5 +124,5 @@ def _better(simulator: Simulator, now: Tried, budget: int, allowed: list[tuple[A
 
 
 def _tried(simulator: Simulator, actions: Actions, budget: int) -> Tried:
-    price = simulator.price(actions)
+    price = simulator.plan_cost(actions)
     return Tried(actions, int(np.maximum(price.live - budget, 0).sum()), price.seconds)

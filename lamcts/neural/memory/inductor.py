@@ -60,7 +60,7 @@ def kept(
     """
     simulator = Simulator(graph, machine)
     number = {one: i for i, one in enumerate(graph.movable)}
-    base = [Action.RECOMPUTE if free else Action.KEEP for free in simulator.scheme.sources]
+    base = [Action.RECOMPUTE if free else Action.KEEP for free in simulator.tables.recomputable]
     places = [number.get(one, -1) for one in decided]
 
     def cost(keep: Sequence[bool]) -> tuple[int, float]:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.graphs import MB, StepGraph
+from lamcts.neural.memory.graph_tables import GraphTables, graph_tables
 from lamcts.neural.memory.machine import Machine
-from lamcts.neural.memory.scheme import Scheme, scheme
 from lamcts.types import Floats
 
 SECONDS = 60.0  # after which a solution is given up: the programme is for small graphs
@@ -41,7 +41,7 @@ def optimum(
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    programme = _Programme(scheme(graph, machine or Machine()), budget_bytes / MB)
+    programme = _Programme(graph_tables(graph, machine or Machine()), budget_bytes / MB)
     programme.forward()
     for b in range(programme.steps):
         programme.backward(b)
@@ -67,19 +67,19 @@ class _Programme:
     there, made, fetched; at each moment whether it is there. The last need not be whole: what demands it is.
     """
 
-    known: Scheme
+    tables: GraphTables
     budget: float
     entries: list[tuple[int, int, float]] = field(default_factory=list)
     low: list[float] = field(default_factory=list)
     high: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        known = self.known
-        self.n, self.first = len(known.size), known.graph.forward_count
-        self.steps = len(known.graph.steps) - self.first
-        self.size = [size / MB for size in known.size]
-        travel = [1e3 * known.machine.transfer_seconds(size) for size in known.size]
-        making = [1e3 * seconds for seconds in known.making]
+        tables = self.tables
+        self.n, self.first = len(tables.size), tables.graph.forward_count
+        self.steps = len(tables.graph.steps) - self.first
+        self.size = [size / MB for size in tables.size]
+        travel = [1e3 * tables.machine.transfer_seconds(size) for size in tables.size]
+        making = [1e3 * seconds for seconds in tables.recompute_seconds]
         count = (2 + 3 * self.steps + self.steps * (self.n + 1)) * self.n
         self.costs, self.most, self.whole = np.zeros(count), np.ones(count), np.zeros(count)
         self.whole[: (2 + 3 * self.steps) * self.n] = 1
@@ -87,7 +87,7 @@ class _Programme:
         for b in range(self.steps):
             for i in range(self.n):
                 self.costs[self.made(i, b)], self.costs[self.fetched(i, b)] = making[i], travel[i]
-                self.most[self.made(i, b)] = known.sources[i]
+                self.most[self.made(i, b)] = tables.recomputable[i]
 
     def stays(self, i: int) -> int:
         return i
@@ -95,7 +95,7 @@ class _Programme:
     def goes(self, i: int) -> int:
         return self.n + i
 
-    def there(self, i: int, b: int) -> int:
+    def resident(self, i: int, b: int) -> int:
         return (2 + 3 * b) * self.n + i
 
     def made(self, i: int, b: int) -> int:
@@ -114,35 +114,35 @@ class _Programme:
 
     def forward(self) -> None:
         """What is there while each forward step runs fits."""
-        known = self.known
+        tables = self.tables
         for t in range(self.first):
-            spans = enumerate(zip(known.made, known.used, strict=True))
+            spans = enumerate(zip(tables.first_write, tables.last_forward_use, strict=True))
             needed = sum(self.size[i] for i, (made, used) in spans if made <= t <= used)
-            late = [(self.stays(i), self.size[i]) for i in range(self.n) if known.used[i] < t]
-            self.row(late, high=self.budget - needed - known.fixed_during[t] / MB)
+            late = [(self.stays(i), self.size[i]) for i in range(self.n) if tables.last_forward_use[i] < t]
+            self.row(late, high=self.budget - needed - tables.fixed_during[t] / MB)
 
     def backward(self, b: int) -> None:
         """Step b finds all that it needs, nothing comes from nowhere, and at each moment all fits."""
-        known, t = self.known, self.first + b
+        tables, t = self.tables, self.first + b
         for i in range(self.n):
             before = self.stays(i) if b == 0 else self.held(i, b - 1, self.n)
-            self.row([(self.there(i, b), 1), (before, -1)], high=0)
+            self.row([(self.resident(i, b), 1), (before, -1)], high=0)
             self.row([(self.fetched(i, b), 1), (self.goes(i), -1)], high=0)
             for k in range(self.n + 1):
                 self._held(i, b, k)
-            for source in known.inputs[i]:
+            for source in tables.inputs[i]:
                 self.row([(self.held(source, b, i), 1), (self.made(i, b), -1)], low=0)
-        for i in known.needs[t]:
+        for i in tables.needs[t]:
             self.row([(self.held(i, b, self.n), 1)], low=1)
         for k in range(self.n + 1):
-            fixed = (known.fixed_during[t] if k == self.n else known.fixed_before[t]) / MB
-            scratch = [(self.made(k, b), known.scratch[k] / MB)] if k < self.n else []
+            fixed = (tables.fixed_during[t] if k == self.n else tables.fixed_before[t]) / MB
+            scratch = [(self.made(k, b), tables.scratch[k] / MB)] if k < self.n else []
             self.row([(self.held(i, b, k), self.size[i]) for i in range(self.n)] + scratch, high=self.budget - fixed)
 
     def _held(self, i: int, b: int, k: int) -> None:
         """A storage is there at a moment if it was there before, or is brought at this one."""
         brought = [self.made(i, b), self.fetched(i, b)] if k == i else []
-        before = self.held(i, b, k - 1) if k else self.there(i, b)
+        before = self.held(i, b, k - 1) if k else self.resident(i, b)
         self.row([(self.held(i, b, k), 1), (before, -1), *((one, -1) for one in brought)], high=0)
         for one in brought:
             self.row([(self.held(i, b, k), 1), (one, -1)], low=0)
@@ -156,6 +156,6 @@ class _Programme:
 
     def schedule(self, x: Floats) -> Schedule:
         pairs = [(i, b) for i in range(self.n) for b in range(self.steps)]
-        seconds = self.known.elapsed[-1] + float(self.costs @ x) / 1e3
+        seconds = self.tables.elapsed[-1] + float(self.costs @ x) / 1e3
         made, fetched = (int(sum(x[which(i, b)] for i, b in pairs)) for which in (self.made, self.fetched))
         return Schedule(seconds, made, fetched)

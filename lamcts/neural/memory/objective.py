@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import Any
 
 from lamcts.graphs import MB, NETWORKS, StepGraph, thesis_graph
-from lamcts.neural.memory.groups import roles
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all
 from lamcts.neural.memory.presets import preset
 from lamcts.neural.memory.simulator import Cost, Simulator
 from lamcts.neural.memory.sizes import size_of
+from lamcts.neural.memory.tensor_groups import tensor_groups
 from lamcts.objectives.base import register
 from lamcts.spaces.discrete import Choice
 from lamcts.spaces.product import Space
@@ -155,13 +155,13 @@ class ScheduleObjective:
     @cached_property
     def _decided(self) -> dict[str, list[int]]:
         """Names and numbers of the activations that matter: needed going back, or to make others anew."""
-        scheme = self.simulator.scheme
-        matters = [need >= 0 for need in scheme.last_need]
+        tables = self.simulator.tables
+        matters = [need >= 0 for need in tables.last_need]
         for i in range(len(matters) - 1, -1, -1):
             if matters[i]:
-                for source in scheme.inputs[i]:
+                for source in tables.inputs[i]:
                     matters[source] = True
-        groups = roles(self.graph, self.pieces) if self.pieces else [[i] for i in range(len(matters))]
+        groups = tensor_groups(self.graph, self.pieces) if self.pieces else [[i] for i in range(len(matters))]
         parts = [found for group in groups if (found := [i for i in group if matters[i]])]
         return {self.graph.storages[self.graph.movable[part[0]]].name: part for part in parts}
 
@@ -174,7 +174,7 @@ class ScheduleObjective:
         return tuple(word for word in self.options if all(word in self._allowed(i) for i in some))
 
     def _allowed(self, i: int) -> tuple[str, ...]:
-        if self.simulator.scheme.sources[i]:
+        if self.simulator.tables.recomputable[i]:
             return self.options
         return tuple(word for word in self.options if WORDS[word] not in RECOMPUTED)
 

@@ -60,7 +60,7 @@ def extent(report: Report, block_bytes: int = BLOCK_BYTES) -> Extent:
     """Return how large a pool must be for a simulated step, if all its storages come out of it."""
     pool, sizes = FirstFit(block_bytes), [storage.bytes for storage in report.graph.storages]
     for event in sorted((*report.events, *_fixed(report)), key=lambda event: (event.step, event.order)):
-        if event.comes:
+        if event.allocates:
             pool.allocate(event.storage, sizes[event.storage])
         else:
             pool.free(event.storage)

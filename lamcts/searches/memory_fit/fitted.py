@@ -31,8 +31,8 @@ def fates(report: memory.Report) -> Fates:
     One that is to travel, and has no time to be away, is kept.
     """
     graph = report.graph
-    back = {event.storage for event in report.events if event.comes and event.step >= graph.forward_count}
-    wanted = memory.Simulator(graph).wanted(report.plan.actions)
+    back = {event.storage for event in report.events if event.allocates and event.step >= graph.forward_count}
+    wanted = memory.Simulator(graph).last_needs(report.plan.actions)
     rows = zip(graph.movable, report.plan.actions, wanted, strict=True)
     words = [memory.Action(one).word.partition("-")[0] if i in back else "keep" for i, one, at in rows if at >= 0]
     return Fates(*(words.count(word) for word in KINDS))

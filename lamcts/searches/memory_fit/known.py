@@ -52,7 +52,7 @@ def _floor(graph: StepGraph) -> int:
 
 
 def _allowed(simulator: memory.Simulator, plan: memory.Plan) -> memory.Plan:
-    pairs = zip(plan.actions, simulator.scheme.sources, strict=True)
+    pairs = zip(plan.actions, simulator.tables.recomputable, strict=True)
     kept = memory.Action.KEEP
     actions = tuple(kept if one.word.startswith("recompute") and not free else one for one, free in pairs)
     return memory.Plan(actions, plan.frees, plan.name)

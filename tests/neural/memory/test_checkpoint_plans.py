@@ -47,7 +47,7 @@ CHAIN = trace(made(chain), torch.zeros(ROWS, WIDTH)).graph
 
 def kept(graph, plan):
     """Return the names of the storages that stay for the backward pass."""
-    wanted = Simulator(graph).wanted(plan.actions)
+    wanted = Simulator(graph).last_needs(plan.actions)
     pairs = zip(graph.movable, plan.actions, wanted, strict=True)
     return [graph.storages[one].name for one, action, last in pairs if action == Action.KEEP and last >= 0]
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from lamcts.neural.memory.forward import forward
+from lamcts.neural.memory.live_ranges import live_ranges
 from lamcts.neural.memory.plan import Action, Plan
 from lamcts.neural.memory.simulator import Simulator
-from lamcts.neural.memory.spans import spans
 from lamcts.neural.trace import Trace
 
 
@@ -31,13 +31,13 @@ def schedule(traced: Trace, plan: Plan) -> Schedule:
     """Return what `plan` means; ValueError for a plan of another trace, or one that makes anew what cannot be."""
     graph, simulator = traced.graph, Simulator(traced.graph)
     simulator.report(plan)
-    first, last, _ = spans(simulator.scheme, plan.actions)
-    there = forward(simulator.scheme, plan.actions, first, last).there
+    first, last, _ = live_ranges(simulator.tables, plan.actions)
+    resident = forward(simulator.tables, plan.actions, first, last).resident
     wanted = [i for i in range(len(graph.movable)) if last[i] >= 0]
-    actions = {graph.movable[i]: Action.KEEP if there[i] else plan.actions[i] for i in wanted}
+    actions = {graph.movable[i]: Action.KEEP if resident[i] else plan.actions[i] for i in wanted}
     leaving = frozenset(one for one, action in actions.items() if action != Action.KEEP)
     fetched = [i for i in wanted if plan.actions[i] == Action.OFFLOAD]
-    staying = frozenset(graph.movable[i] for i in fetched if there[i])
+    staying = frozenset(graph.movable[i] for i in fetched if resident[i])
     fetched.sort(key=lambda i: (first[i], -i))
     held = (set(actions) | set(traced.packed)) - leaving
     writes = {one: len(graph.makers[one]) for one in actions}

@@ -1,4 +1,4 @@
-"""What a simulation needs to know of a graph, found once: sizes, uses and times by number of movable storage.
+"""Sizes, uses and times of a step graph, tabulated once for the simulation of many plans.
 
 Letters: S steps, n movable storages.
 """
@@ -13,30 +13,33 @@ import numpy as np
 from lamcts.graphs import StepGraph, liveness
 from lamcts.neural.memory.machine import Machine
 
-NEVER = 2**62  # a step that never comes
-TICKS = 2**64  # of a second: times are summed as whole numbers, so that sums depend on no order, and ties are ties
+NEVER = 2**62  # stands for no step
+TICKS = 2**64  # a second; integer times make sums independent of their order, so ties are exact
 
 
 class Ticks(NamedTuple):
-    """Times in ticks: elapsed [S + 1]; making, transfer [n], the latter to or from the host."""
+    """Times in ticks: elapsed [S + 1]; recompute [n]; transfer [n], one way over the link to the host."""
 
     elapsed: list[int]
-    making: list[int]
+    recompute: list[int]
     transfer: list[int]
 
 
 @dataclass(frozen=True, eq=False)
-class Scheme:
-    """Lists by step [S] or by movable storage [n]; the rest of the memory, `fixed`, does as liveness says.
+class GraphTables:
+    """Tables of a step graph by step [S] and by movable storage [n].
 
-    fixed_before, fixed_during, fixed_count [S]: bytes when a step begins and while it runs, and storages while it runs.
-    needs [S]: the movable storages that a backward step reads; none of a forward step. asked [S]: the same, in groups
-    that are brought one after the other. ends [S]: the last step of the same node. seconds [S]; elapsed [S + 1]: their
-    sums. size, making, scratch [n]: bytes, the time to make it anew, and further bytes meanwhile.
-    inputs [n]: the movable storages that it is made of. made, done, used [n]: forward steps: the first and the last
-    that writes it, the last that has to do with it. What one is made of is done before it, whatever its number.
-    first_need, last_need [n]: backward steps, NEVER and -1 where there is none. sources [n]: whether all it is made of
-    is still there to make it anew: none of it is written again later, be it in place or by the backward pass.
+    fixed_before, fixed_during, fixed_count [S]: live bytes of the other storages when a step begins and while it runs,
+        and their number while it runs.
+    needs [S]: movable storages that a backward step reads; empty for forward steps.
+    need_groups [S]: the same storages in groups, which are materialised one after the other.
+    node_ends [S]: last step of the same node.
+    seconds [S], elapsed [S + 1]: time of each step, and the cumulative sums.
+    size, recompute_seconds, scratch [n]: bytes, time of a recomputation, and its scratch bytes.
+    inputs [n]: movable storages that a recomputation reads; their `last_write` is earlier.
+    first_write, last_write, last_forward_use [n]: forward steps.
+    first_need, last_need [n]: backward steps that read the storage; NEVER and -1 if there is none.
+    recomputable [n]: whether no input is overwritten later, in place or by the backward pass.
     """
 
     graph: StepGraph
@@ -45,30 +48,30 @@ class Scheme:
     fixed_during: list[int]
     fixed_count: list[int]
     needs: list[list[int]]
-    asked: list[list[list[int]]]
-    ends: list[int]
+    need_groups: list[list[list[int]]]
+    node_ends: list[int]
     seconds: list[float]
     elapsed: list[float]
     size: list[int]
-    making: list[float]
+    recompute_seconds: list[float]
     scratch: list[int]
     inputs: list[list[int]]
-    made: list[int]
-    done: list[int]
-    used: list[int]
+    first_write: list[int]
+    last_write: list[int]
+    last_forward_use: list[int]
     first_need: list[int]
     last_need: list[int]
-    sources: list[bool]
+    recomputable: list[bool]
 
     @cached_property
     def ticks(self) -> Ticks:
-        steps, making = ([round(one * TICKS) for one in some] for some in (self.seconds, self.making))
+        steps, recompute = ([round(one * TICKS) for one in some] for some in (self.seconds, self.recompute_seconds))
         transfer = [round(self.machine.transfer_seconds(size) * TICKS) for size in self.size]
-        return Ticks(list(accumulate(steps, initial=0)), making, transfer)
+        return Ticks(list(accumulate(steps, initial=0)), recompute, transfer)
 
     @cached_property
-    def users(self) -> list[list[int]]:
-        """The movable storages that are made of each one [n]."""
+    def dependents(self) -> list[list[int]]:
+        """Movable storages whose recomputation reads each one [n]."""
         found: list[list[int]] = [[] for _ in self.size]
         for i, sources in enumerate(self.inputs):
             for source in sources:
@@ -76,25 +79,25 @@ class Scheme:
         return found
 
     @cached_property
-    def once(self) -> list[int]:
-        """The backward step [n] that first needs each storage, -1 where none does."""
+    def first_need_or_none(self) -> list[int]:
+        """First backward step that reads each storage [n], or -1."""
         return [first if last >= 0 else -1 for first, last in zip(self.first_need, self.last_need, strict=True)]
 
     @cached_property
-    def youngest_first(self) -> list[int]:
-        """The movable storages, those before the ones that they are made of."""
-        return sorted(range(len(self.done)), key=self.done.__getitem__, reverse=True)
+    def consumers_first(self) -> list[int]:
+        """Movable storages in reverse topological order: each before its inputs."""
+        return sorted(range(len(self.last_write)), key=self.last_write.__getitem__, reverse=True)
 
 
-def scheme(graph: StepGraph, machine: Machine) -> Scheme:
-    """Return what a simulation of `graph` on `machine` needs to know."""
+def graph_tables(graph: StepGraph, machine: Machine) -> GraphTables:
+    """Tabulate a step graph for simulations on a machine."""
     number = {storage: i for i, storage in enumerate(graph.movable)}
     sizes = [storage.bytes for storage in graph.storages]
     seconds = [machine.seconds(step) for step in graph.steps]
     makers = [graph.makers[storage] for storage in graph.movable]
     reads = [tuple({one for t in steps for one in graph.steps[t].reads}) for steps in makers]
     needs = _needs(graph, number)
-    return Scheme(
+    return GraphTables(
         graph,
         machine,
         *_fixed(graph, number),
@@ -109,13 +112,13 @@ def scheme(graph: StepGraph, machine: Machine) -> Scheme:
         [sorted({number[one] for one in found if one in number and number[one] != i}) for i, found in enumerate(reads)],
         [steps[0] for steps in makers],
         [steps[-1] for steps in makers],
-        _used(graph, number),
-        *_ends(needs, len(number)),
-        _sources(graph, number),
+        _last_forward_use(graph, number),
+        *_need_range(needs, len(number)),
+        _recomputable(graph, number),
     )
 
 
-def _sources(graph: StepGraph, number: dict[int, int]) -> list[bool]:
+def _recomputable(graph: StepGraph, number: dict[int, int]) -> list[bool]:
     written: dict[int, int] = {}  # last step by storage
     for t, step in enumerate(graph.steps):
         written.update((one, t) for one in step.writes if graph.storages[one].role != "outside")
@@ -126,7 +129,7 @@ def _sources(graph: StepGraph, number: dict[int, int]) -> list[bool]:
 
 
 def _scratch(graph: StepGraph, makers: tuple[int, ...], me: int) -> int:
-    """Return the most bytes beside its own that one of the steps takes which make a storage anew."""
+    """Return the largest scratch memory of the steps that recompute a storage, in bytes."""
     steps = [graph.steps[t] for t in makers]
     return max(sum(graph.storages[one].bytes for one in {*step.writes} - {me}) + step.copied_bytes for step in steps)
 
@@ -144,7 +147,7 @@ def _needs(graph: StepGraph, number: dict[int, int]) -> list[list[int]]:
     return [[number[one] for one in reads if one in number] for reads in backward]
 
 
-def _ends(needs: list[list[int]], count: int) -> tuple[list[int], list[int]]:
+def _need_range(needs: list[list[int]], count: int) -> tuple[list[int], list[int]]:
     first, last = [NEVER] * count, [-1] * count
     for t, found in enumerate(needs):
         for i in found:
@@ -152,7 +155,7 @@ def _ends(needs: list[list[int]], count: int) -> tuple[list[int], list[int]]:
     return first, last
 
 
-def _used(graph: StepGraph, number: dict[int, int]) -> list[int]:
+def _last_forward_use(graph: StepGraph, number: dict[int, int]) -> list[int]:
     """Return the last forward step that reads or writes each movable storage."""
     last = [0] * len(number)
     for t, step in enumerate(graph.steps[: graph.forward_count]):
@@ -163,7 +166,7 @@ def _used(graph: StepGraph, number: dict[int, int]) -> list[int]:
 
 
 def _fixed(graph: StepGraph, number: dict[int, int]) -> tuple[list[int], list[int], list[int]]:
-    """Return what is not movable: bytes before each step, bytes during it, storages during it."""
+    """Return bytes before each step, bytes during it, and the count during it, of storages that are not movable."""
     live = liveness(graph)
     change = np.zeros((3, len(graph.steps) + 1), np.int64)
     for i, storage in enumerate(graph.storages):
@@ -171,7 +174,7 @@ def _fixed(graph: StepGraph, number: dict[int, int]) -> tuple[list[int], list[in
         if i in number or first < 0:
             continue
         change[:, last + 1] -= (storage.bytes, storage.bytes, 1)
-        change[0, first + 1] += storage.bytes  # it comes with the step that writes it
+        change[0, first + 1] += storage.bytes  # allocated by the step that writes it
         change[1:, first] += (storage.bytes, 1)
     before, during, count = change.cumsum(1)[:, :-1].tolist()
     return before, during, count

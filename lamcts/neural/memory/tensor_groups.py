@@ -8,7 +8,7 @@ import numpy as np
 from lamcts.graphs import StepGraph
 
 
-def roles(graph: StepGraph, pieces: int = 1) -> list[list[int]]:
+def tensor_groups(graph: StepGraph, pieces: int = 1) -> list[list[int]]:
     """Return the movable storages by what makes them, what reads them going forward, and their size.
 
     pieces: into how many parts of the network, from front to back, each role is cut (1).
