@@ -135,7 +135,7 @@ def keep(
 
     searched: the row of a table that tells what the search made of it.
     """
-    from lamcts.neural.train.found import save_network
+    from lamcts.neural.train.model_card import save_network
 
     place = Path(objective.folder).parent / NETWORK
     card = save_network(place, objective, point)

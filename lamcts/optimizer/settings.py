@@ -26,7 +26,7 @@ MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
     "Assign": "lamcts.searches.alphax.actions",
     "BuildCells": "lamcts.searches.alphax.cells",
     "Ridge": "lamcts.searches.alphax.ridge",
-    "MetaDnn": "lamcts.neural.metadnn.settings",
+    "MetaDnn": "lamcts.neural.metadnn.meta_dnn",
 }
 PARTS = ("space", "sampler", "tree")
 

@@ -10,7 +10,7 @@ result = lamcts.maximize(f, f.space, budget=30, pruner="median", journal="run.db
 from lamcts.neural.train.data import Data, Part, digits
 from lamcts.neural.train.datasets import load
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
-from lamcts.neural.train.found import load_network, save_network
+from lamcts.neural.train.model_card import load_network, save_network
 from lamcts.neural.train.objective import TrainObjective
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds

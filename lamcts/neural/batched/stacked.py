@@ -1,6 +1,6 @@
-"""Networks of different cells as one: what they have of a kind is computed at once, by grouped convolutions.
+"""Networks of different cells stacked into one module: equal operations run as one grouped convolution.
 
-Letters: m networks, g of them (those that have an operation at a place), b images, c channels, h by w, k classes.
+Letters: m networks, g of them with the same operation on an edge, b images, c channels, h by w, k classes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,15 +13,24 @@ from torch.nn import functional
 from lamcts.nas.cells import EDGES, LAST, ZERO
 from lamcts.neural.build.edge_cells import Convolution, EdgeCell, EdgeNetwork, Reduction
 
-NARROW = 8  # channels below which images are unfolded: at 1, products of matrices take a fifth of the time
-SMALL = 256  # pixels up to which a mean of neighbours is a product with a matrix: at 64, a fifth of the time, too
+NARROW = 8  # channels below which convolutions unfold images: at 1 channel, matrix products take a fifth of the time
+SMALL = 256  # pixels up to which average pooling is a matrix product: at 64 pixels, a fifth of the time
 
 
-class Grouped(nn.Module):
-    """Many networks of cells with an operation on each edge as one: scores [b, m, k] of images [b, m, c, h, w].
+class StackedNetworks(nn.Module):
+    """Stack networks of cells with an operation on each edge: images [b, m, c, h, w] to scores [b, m, k].
 
-    nets: `build`'s, of one size and any cells. It begins with copies of their weights, and `restore` writes them back;
-    what is never computed stays as it is.
+    The module starts with copies of the weights. `restore` writes the trained weights back.
+
+    Parameters
+    ----------
+    nets : sequence of EdgeNetwork
+        Networks of `lamcts.neural.build.build`, of one size and any cells. Unused operations keep their weights.
+
+    Raises
+    ------
+    ValueError
+        If the networks differ in size.
     """
 
     def __init__(self, nets: Sequence[EdgeNetwork]) -> None:
@@ -29,9 +38,9 @@ class Grouped(nn.Module):
         shapes = {net.shape for net in nets}
         if len(shapes) != 1:
             raise ValueError(f"nets: expected networks of one size, got {len(shapes)} sizes; train each size by itself")
-        self.stem = stacked([net.stem for net in nets])
-        self.stages = nn.ModuleList(stacked(parts) for parts in zip(*[net.stages for net in nets], strict=True))
-        self.last, self.head = stacked([net.last for net in nets]), stacked([net.head.linear for net in nets])
+        self.stem = stack([net.stem for net in nets])
+        self.stages = nn.ModuleList(stack(parts) for parts in zip(*[net.stages for net in nets], strict=True))
+        self.last, self.head = stack([net.last for net in nets]), stack([net.head.linear for net in nets])
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.stem(x)
@@ -41,22 +50,22 @@ class Grouped(nn.Module):
         return scores
 
     def restore(self) -> None:
-        """Write weights and statistics back into the networks."""
+        """Write the weights and running statistics back to the networks."""
         for part in self.modules():
             if isinstance(part, _Stack):
                 part.restore()
 
 
-def stacked(modules: Sequence[nn.Module]) -> nn.Module:
-    """Return modules of one kind as one, for tensors with an axis of networks after that of images."""
+def stack(modules: Sequence[nn.Module]) -> nn.Module:
+    """Stack modules of one kind; the network axis of tensors follows the image axis."""
     return KINDS[type(modules[0])](modules)
 
 
-# What has weights -----------------------------------------------------------------------------------------------------
+# Modules with weights -------------------------------------------------------------------------------------------------
 
 
 class _Stack(nn.Module):
-    """The tensors of some modules, each stacked: [g, ...]."""
+    """The stacked parameters and buffers of some modules: [g, ...]."""
 
     weight: Tensor
     bias: Tensor
@@ -66,7 +75,7 @@ class _Stack(nn.Module):
 
     def __init__(self, sources: Sequence[Any]) -> None:
         super().__init__()
-        self.sources = tuple(sources)  # in a tuple, modules are no parts of this one
+        self.sources = tuple(sources)  # in a tuple, modules are not registered as submodules
         for name, _ in sources[0].named_parameters():
             self.register_parameter(name, nn.Parameter(torch.stack([getattr(s, name).detach() for s in sources])))
         for name, _ in sources[0].named_buffers():
@@ -88,7 +97,7 @@ class _Convs(_Stack):
         return torch.unflatten(y, 1, self.weight.shape[:2])
 
     def _unfolded(self, x: Tensor) -> Tensor:
-        """Return the same by products of matrices."""
+        """Return the convolution as a matrix product."""
         one = self.sources[0]
         patches = functional.unfold(x.flatten(0, 1), one.kernel_size, padding=one.padding, stride=one.stride)
         y = self.weight.flatten(2) @ torch.unflatten(patches, 0, x.shape[:2])  # [b, g, c', pixels]
@@ -101,7 +110,7 @@ class _Norms(_Stack):
         one = self.sources[0]
         if self.training:
             self.num_batches_tracked += 1
-        kept = self.running_mean.view(-1), self.running_var.view(-1)  # views: what is learnt of them stays
+        kept = self.running_mean.view(-1), self.running_var.view(-1)  # views, so that updates reach the buffers
         own = self.weight.view(-1), self.bias.view(-1)
         y = functional.batch_norm(x.flatten(1, 2), *kept, *own, self.training, one.momentum, one.eps)
         return y.view_as(x)
@@ -112,14 +121,14 @@ class _Heads(_Stack):
         return torch.einsum("bgc,gkc->bgk", x, self.weight) + self.bias
 
 
-# What is made of these ------------------------------------------------------------------------------------------------
+# Modules made of these ------------------------------------------------------------------------------------------------
 
 
 class _Convolutions(nn.Module):
     def __init__(self, sources: Sequence[Convolution]) -> None:
         super().__init__()
         self.relu = sources[0].relu
-        self.conv, self.norm = stacked([s.conv for s in sources]), stacked([s.norm for s in sources])
+        self.conv, self.norm = stack([s.conv for s in sources]), stack([s.norm for s in sources])
 
     def forward(self, x: Tensor) -> Tensor:
         y: Tensor = self.norm(self.conv(x.relu() if self.relu else x))
@@ -129,23 +138,23 @@ class _Convolutions(nn.Module):
 class _Reductions(nn.Module):
     def __init__(self, sources: Sequence[Reduction]) -> None:
         super().__init__()
-        self.first, self.second = stacked([s.first for s in sources]), stacked([s.second for s in sources])
-        self.pool, self.beside = stacked([s.pool for s in sources]), stacked([s.beside for s in sources])
+        self.first, self.second = stack([s.first for s in sources]), stack([s.second for s in sources])
+        self.pool, self.skip = stack([s.pool for s in sources]), stack([s.beside for s in sources])
 
     def forward(self, x: Tensor) -> Tensor:
-        y: Tensor = self.second(self.first(x)) + self.beside(self.pool(x))
+        y: Tensor = self.second(self.first(x)) + self.skip(self.pool(x))
         return y
 
 
 class _Pools(nn.Module):
-    """Means of neighbours, which have no weights: small images are multiplied by a matrix, which is the same."""
+    """Average pooling; for small images an equal matrix product."""
 
     matrix: Tensor
 
     def __init__(self, sources: Sequence[nn.AvgPool2d]) -> None:
         super().__init__()
         self.pool, self.sides = sources[0], torch.Size()
-        self.register_buffer("matrix", torch.empty(0), persistent=False)  # of images of the size that came last
+        self.register_buffer("matrix", torch.empty(0), persistent=False)  # for the last image size
 
     def forward(self, x: Tensor) -> Tensor:
         sides = x.shape[-2:]
@@ -175,14 +184,14 @@ class _Cells(nn.Module):
 
 
 def _sum(before: Tensor | None, rows: Tensor, term: Tensor, x: Tensor) -> Tensor:
-    """Return a node after another term [b, g, c, h, w], that of some networks, as [b, m, c, h, w] like `x`."""
+    """Add the term [b, g, c, h, w] of some networks to a node; return [b, m, c, h, w] like `x`."""
     if len(rows) == x.shape[1]:
         return term if before is None else before + term
     return (torch.zeros_like(x) if before is None else before).index_add(1, rows, term)
 
 
 class _Edges(nn.Module):
-    """One edge of each network's cell: its operations, each with the networks that have it."""
+    """One edge of all cells: its operations, each with the rows of the networks that use it."""
 
     def __init__(self, cells: Sequence[EdgeCell], edge: int) -> None:
         super().__init__()
@@ -190,7 +199,7 @@ class _Edges(nn.Module):
         for row, cell in enumerate(cells):
             if cell.live[edge] != ZERO:
                 found.setdefault(cell.live[edge], []).append(row)
-        self.operations = nn.ModuleList(stacked([cells[row].edges[edge] for row in rows]) for rows in found.values())
+        self.operations = nn.ModuleList(stack([cells[row].edges[edge] for row in rows]) for rows in found.values())
         for number, rows in enumerate(found.values()):
             self.register_buffer(f"rows{number}", torch.tensor(rows), persistent=False)
 

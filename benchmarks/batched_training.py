@@ -1,13 +1,13 @@
-"""How many small networks a minute are trained one by one, and how many together?
+"""How many small networks a minute does training one by one give, and how many does batched training?
 
-    python -m benchmarks.together [--ways alone mapped seeds cells table] [--epochs 3] [--repeats 3] [--device cpu]
+    python -m benchmarks.batched_training [--ways alone vmapped seeds cells table] [--epochs 3] [--repeats 3]
 
 Networks of eight cells of `digits4096`, in two groups of neighbours, trained with the recipe of the table. "alone"
-trains them one by one; "mapped" twelve with one cell at once, by `torch.func`; "seeds" the same twelve by grouped
+trains them one by one; "vmapped" twelve with one cell at once, by `torch.func`; "seeds" the same twelve by grouped
 convolutions; "cells" all eight cells at once; "table" as the table was made, a group of neighbours with three seeds at
 once. The floor is what the same products and sums, forwards and backwards, would take as products of large square
 matrices. A row is the best of --repeats, in seconds of the processor (of the clock on another device); networks and
-floor are measured by turns. Rows go to results/together.csv.
+floor are measured by turns. Rows go to results/batched_training.csv.
 """
 
 import time
@@ -19,18 +19,18 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
 
-TOGETHER = 12  # networks at once in "mapped" and "seeds": as many as in a group of the table
+AT_ONCE = 12  # networks at once in "vmapped" and "seeds": as many as in a group of the table
 GROUPS = (1200, 4200)  # places in the list of all cells and seeds, where a group of neighbours begins
 SIDE = 512  # of the floor's matrices, whose products run at the full rate of a core
 BACKWARDS = 3  # times the operations of a forward pass: those of the gradients of weights and of images, too
 SECONDS, GIGA = 60.0, 1e9
-WAYS = ("alone", "mapped", "seeds", "cells", "table")
+WAYS = ("alone", "vmapped", "seeds", "cells", "table")
 KEY = ("way", "epochs", "device")
 COLUMNS = (*KEY, "networks_a_minute", "floor_a_minute", "gflops", "floor_gflops", "mflop_an_image", "versions")
 
 
 def main() -> None:
-    given = script.parser(__doc__, "together.csv", "two ways, one epoch")
+    given = script.parser(__doc__, "batched_training.csv", "two ways, one epoch")
     given.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS)
     given.add_argument("--epochs", type=int, default=3)
     given.add_argument("--repeats", type=int, default=3)
@@ -68,12 +68,12 @@ def measured(way: str, epochs: int, device: str, repeats: int) -> Row:
 
 def stacks_of(way: str) -> list[list[Run]]:
     """Return which networks are trained at once; the same cells in all ways, equally often."""
-    groups = [[runs()[start + i * len(SEEDS)][0] for i in range(TOGETHER // len(SEEDS))] for start in GROUPS]
+    groups = [[runs()[start + i * len(SEEDS)][0] for i in range(AT_ONCE // len(SEEDS))] for start in GROUPS]
     cells = [cell for group in groups for cell in group]
     return {
         "alone": [[(cell, 0)] for cell in cells],
-        "mapped": [[(cell, seed) for seed in range(TOGETHER)] for cell in cells],
-        "seeds": [[(cell, seed) for seed in range(TOGETHER)] for cell in cells],
+        "vmapped": [[(cell, seed) for seed in range(AT_ONCE)] for cell in cells],
+        "seeds": [[(cell, seed) for seed in range(AT_ONCE)] for cell in cells],
         "cells": [[(cell, 0) for cell in cells]],
         "table": [[(cell, seed) for cell in group for seed in SEEDS] for group in groups],
     }[way]
@@ -82,7 +82,7 @@ def stacks_of(way: str) -> list[list[Run]]:
 def trained(stack: list[Run], way: str, epochs: int, device: str) -> None:
     from torch import nn
 
-    from lamcts.neural import together
+    from lamcts.neural import batched
     from lamcts.neural.digits4096 import network, recipe
     from lamcts.neural.train import digits, train
 
@@ -91,9 +91,9 @@ def trained(stack: list[Run], way: str, epochs: int, device: str) -> None:
     if way == "alone":
         train(nets[0], digits(), recipe(epochs), seed=seeds[0], device=device)
         return
-    if way == "mapped":
+    if way == "vmapped":
         nets = [nn.Sequential(net) for net in nets]  # as a module of any kind
-    together.train(nets, digits(), recipe(epochs), seeds=seeds, device=device)
+    batched.train(nets, digits(), recipe(epochs), seeds=seeds, device=device)
 
 
 def products(work: float, device: str) -> None:

@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
+from lamcts.neural.batched import StackedNetworks, VmappedNetworks, train  # noqa: E402
 from lamcts.neural.build import build  # noqa: E402
-from lamcts.neural.together import Grouped, Mapped, train  # noqa: E402
 
 SPACE = nas.Digits4096()
 CELLS = [(3, 2, 1, 3, 0, 3), (0, 0, 0, 1, 0, 0), (2, 3, 3, 0, 2, 1), (3, 3, 0, 0, 0, 0)]  # the last has no path
@@ -74,8 +74,8 @@ def test_images_of_any_size_give_the_scores_of_each_network(side):
     x = torch.rand(3, 4, 2, side, side, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         wanted = torch.stack([net.eval()(x[:, i]) for i, net in enumerate(made)], 1)
-        assert torch.allclose(Grouped(made).eval()(x), wanted, atol=1e-5)
-        assert torch.allclose(Mapped(made[:1]).eval()(x[:, :1]), wanted[:, :1], atol=1e-5)
+        assert torch.allclose(StackedNetworks(made).eval()(x), wanted, atol=1e-5)
+        assert torch.allclose(VmappedNetworks(made[:1]).eval()(x[:, :1]), wanted[:, :1], atol=1e-5)
 
 
 def test_one_that_diverges_harms_no_other(little):
@@ -87,7 +87,7 @@ def test_one_that_diverges_harms_no_other(little):
 
 def test_what_networks_cannot_share_is_refused(little):
     made = nets(CELLS[:2], [0, 0])
-    with pytest.raises(ValueError, match="one for each of some networks, got 1 for 2"):
+    with pytest.raises(ValueError, match="one for each network, got 1 for 2"):
         train(made, little, SHORT, seeds=[0])
     with pytest.raises(ValueError, match="got cutout, average"):
         train(made, little, Recipe(cutout=2, average=0.9), seeds=[0, 0])
