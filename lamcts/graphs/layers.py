@@ -1,6 +1,6 @@
 """A network as a list of layers: their shapes, operations, and what their backward steps need (thesis 8.2.1, 8.3.4).
 
-net = Network((3, 227, 227), batch=200)
+net = LayeredNetwork((3, 227, 227), batch=200)
 net.add("conv", channels=96, kernel=11, stride=4); net.add("relu")
 Shapes are channels, height, width of one image.
 """
@@ -17,7 +17,7 @@ FLOAT_BYTES = 4  # single precision, as in the thesis
 TALLY = 5  # operations a number of a pointwise layer, the order of a normalisation: bandwidth decides them anyway
 
 
-class Kind(NamedTuple):
+class LayerKind(NamedTuple):
     """What is known of all layers of a kind.
 
     needs_input, needs_output: what its backward step reads beside the gradient. checkpoint: dear to compute, or
@@ -33,17 +33,17 @@ class Kind(NamedTuple):
 
 # The need-driven rule that gives the recomputation counts of table 8.1.
 KINDS = {
-    "conv": Kind(True, False, True, True),
-    "fc": Kind(True, False, True, True),
-    "pool": Kind(True, True, False, True),
-    "relu": Kind(True, True, False, False),
-    "lrn": Kind(True, True, False, False),
-    "bn": Kind(True, False, False, False),
-    "dropout": Kind(False, False, False, True),
-    "softmax": Kind(True, True, True, False),
-    "join": Kind(False, False, True, False),
-    "fork": Kind(False, False, True, False),
-    "concat": Kind(False, False, True, True),
+    "conv": LayerKind(True, False, True, True),
+    "fc": LayerKind(True, False, True, True),
+    "pool": LayerKind(True, True, False, True),
+    "relu": LayerKind(True, True, False, False),
+    "lrn": LayerKind(True, True, False, False),
+    "bn": LayerKind(True, False, False, False),
+    "dropout": LayerKind(False, False, False, True),
+    "softmax": LayerKind(True, True, True, False),
+    "join": LayerKind(False, False, True, False),
+    "fork": LayerKind(False, False, True, False),
+    "concat": LayerKind(False, False, True, True),
 }
 
 
@@ -69,7 +69,7 @@ class Layer:
 
 
 @dataclass
-class Network:
+class LayeredNetwork:
     """Layers in the order in which they were added; each follows the one before unless `after` says otherwise.
 
     image: channels, height and width of the input. batch: images of a step.

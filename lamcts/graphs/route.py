@@ -1,9 +1,9 @@
 """The order in which a network's layers run (thesis, algorithm 8)."""
 
-from lamcts.graphs.layers import INPUT, Network
+from lamcts.graphs.layers import INPUT, LayeredNetwork
 
 
-def route(network: Network) -> list[str]:
+def route(network: LayeredNetwork) -> list[str]:
     """Return the layers' names in the order of their forward steps; the backward steps come in the reverse order.
 
     Depth first from the input; at a join, only once all that it reads has run (algorithm 8, `RouteConstruct`), so one

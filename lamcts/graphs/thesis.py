@@ -1,16 +1,16 @@
-"""The step graph of a list of layers, counted as the thesis counts memory (8.3, 8.4).
+"""The step graph of a list of layers, with the memory accounting of the thesis (8.3, 8.4).
 
-Forward, each layer's output is a tensor of its own. Backward, the gradient of a layer's input is one of its own where
-`Kind.own_gradient` says so; else it is written over that of the layer's output, and that of the last softmax over its
-output. The input image, weights and workspaces are left out.
+In the forward pass each layer's output is a separate tensor. In the backward pass the gradient of a layer's input is
+separate if `LayerKind.own_gradient`; else it overwrites the gradient of the output. The gradient of the last softmax
+overwrites its output. The input image, weights and workspaces are not counted.
 """
 
-from lamcts.graphs.layers import FLOAT_BYTES, INPUT, KINDS, Layer, Network
+from lamcts.graphs.layers import FLOAT_BYTES, INPUT, KINDS, Layer, LayeredNetwork
 from lamcts.graphs.route import route
 from lamcts.graphs.steps import Step, StepGraph, Storage, Tensor
 
 
-def thesis_graph(network: Network) -> StepGraph:
+def thesis_graph(network: LayeredNetwork) -> StepGraph:
     """Return the steps of one training iteration: the route of algorithm 8, and back.
 
     ValueError for a network without layers.
@@ -27,7 +27,7 @@ def thesis_graph(network: Network) -> StepGraph:
 class _Memory:
     """Storages and tensors so far: `outputs` of layers, and the `gradients` of these, as numbers of storages."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: LayeredNetwork) -> None:
         self.network = network
         self.storages: list[Storage] = []
         self.tensors: list[Tensor] = []
@@ -53,7 +53,7 @@ class _Memory:
         return storage
 
 
-def _forward(network: Network, layer: Layer, memory: _Memory) -> Step:
+def _forward(network: LayeredNetwork, layer: Layer, memory: _Memory) -> Step:
     reads = _inputs(layer, memory)
     writes = (memory.output(layer.name),)
     moved = _moved(memory, reads, writes) + FLOAT_BYTES * layer.weights
@@ -61,7 +61,7 @@ def _forward(network: Network, layer: Layer, memory: _Memory) -> Step:
     return Step(layer.name, layer.kind, True, reads, writes, flops, moved, KINDS[layer.kind].checkpoint, scratch)
 
 
-def _backward(network: Network, layer: Layer, memory: _Memory) -> Step:
+def _backward(network: LayeredNetwork, layer: Layer, memory: _Memory) -> Step:
     kind = KINDS[layer.kind]
     output = memory.outputs[layer.name]
     if layer.name not in memory.gradients:  # the last layer: the loss begins here
@@ -96,7 +96,7 @@ def _moved(memory: _Memory, reads: tuple[int, ...], writes: tuple[int, ...]) -> 
     return sum(memory.storages[one].bytes for one in (*reads, *writes))
 
 
-def _workspace(network: Network, layer: Layer) -> int:
+def _workspace(network: LayeredNetwork, layer: Layer) -> int:
     """Bytes of all patches of a convolution side by side, with which it is one matrix product."""
     if layer.kind != "conv":
         return 0

@@ -25,7 +25,7 @@ MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
     "AlphaX": "lamcts.searches.alphax.sampler",
     "Assign": "lamcts.searches.alphax.actions",
     "BuildCells": "lamcts.searches.alphax.cells",
-    "Ridge": "lamcts.searches.alphax.ridge",
+    "Ridge": "lamcts.searches.surrogate",
     "MetaDnn": "lamcts.neural.metadnn.meta_dnn",
 }
 PARTS = ("space", "sampler", "tree")

@@ -11,9 +11,9 @@ from torch import nn  # noqa: E402
 
 from lamcts import memory  # noqa: E402
 from lamcts.neural.memory import size_of, size_text  # noqa: E402
-from lamcts.neural.memory.execution.measure import Measured  # noqa: E402
-from lamcts.searches.memory_fit import call, fates  # noqa: E402
-from lamcts.searches.memory_fit.given import optimizer_word  # noqa: E402
+from lamcts.neural.memory.execution.measure import MeasuredStep  # noqa: E402
+from lamcts.searches.memory_fit import fates, fitting  # noqa: E402
+from lamcts.searches.memory_fit.arguments import optimizer_word  # noqa: E402
 
 LABELS = torch.zeros(64, dtype=torch.long)
 WITHIN = "36KiB"  # the network takes 42
@@ -100,10 +100,10 @@ def test_what_keeping_everything_takes_is_said_by_parts(found):
 def test_a_step_that_takes_more_than_was_planned_for_is_no_proof(found):
     assert found.verified and "leave more room" not in str(found)
     held, size = found.measured.predicted_bytes, found.budget_bytes
-    for measured in (Measured(held + 1, held), Measured(held, held, size + 1, 3.0)):
+    for measured in (MeasuredStep(held + 1, held), MeasuredStep(held, held, size + 1, 3.0)):
         other = replace(found, measured=measured)
         assert other.verified is False and "more than planned for, leave more room" in str(other)
-    other = replace(found, measured=Measured(held, held, size, 3.0))
+    other = replace(found, measured=MeasuredStep(held, held, size, 3.0))
     assert other.verified and " predicted; 36.00 KiB at most, 3.0 ms\n" in str(other)
 
 
@@ -114,8 +114,8 @@ def test_only_what_the_backward_pass_wants_is_counted(found):
 
 
 def test_where_everything_fits_nothing_is_searched_and_steps_run_as_ever(monkeypatch):
-    monkeypatch.setattr(call, "least_time", None)
-    monkeypatch.setattr(call, "greedy", None)
+    monkeypatch.setattr(fitting, "least_time", None)
+    monkeypatch.setattr(fitting, "greedy", None)
     found = fitted("43KiB", evaluations=9)
     assert found.keeps_all and "that fits: everything is kept" in str(found)
     with found:  # of another shape, which a plan would refuse

@@ -17,7 +17,7 @@ def test_the_smallest_plan_of_alexnet_needs_the_least_that_there_is(graph):
 
 
 def test_where_no_greedy_plan_is_found_one_of_the_presets_is_the_smallest(graph, monkeypatch):
-    monkeypatch.setattr("lamcts.searches.memory_fit.known.greedy", lambda *_: [])
+    monkeypatch.setattr("lamcts.searches.memory_fit.candidate_plans.greedy", lambda *_: [])
     assert smallest(graph).peak_bytes == min(one.peak_bytes for one in presets(graph))
 
 

@@ -9,6 +9,15 @@ from lamcts.neural.fewshot.darts import FewShotSearched, few_shot_darts
 from lamcts.neural.fewshot.fewshot import FewShot
 from lamcts.neural.fewshot.leaves import SubSupernets
 from lamcts.neural.fewshot.matching import Matching
-from lamcts.neural.fewshot.splits import Exhaustive, Halves, Split
+from lamcts.neural.fewshot.splits import Exhaustive, Halves, SupernetSplit
 
-__all__ = ["Exhaustive", "FewShot", "FewShotSearched", "Halves", "Matching", "Split", "SubSupernets", "few_shot_darts"]
+__all__ = [
+    "Exhaustive",
+    "FewShot",
+    "FewShotSearched",
+    "Halves",
+    "Matching",
+    "SubSupernets",
+    "SupernetSplit",
+    "few_shot_darts",
+]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from lamcts.nas.base import Point
 from lamcts.neural.fewshot.fewshot import FRESH, SHORTER, SPLIT, SPLITTERS, TRAINED, FewShot
-from lamcts.neural.fewshot.splits import Asked
+from lamcts.neural.fewshot.splits import SplitRequest
 from lamcts.neural.supernet.build import supernet
 from lamcts.neural.supernet.darts import Darts, Relaxed, Searched
 from lamcts.neural.supernet.edge_cells import EdgeSupernet
@@ -59,7 +59,7 @@ def few_shot_darts(
         above, level = level, []
         for path, parent in above:
             net = parent.relaxed.net
-            asked = Asked(net, depth, path, data, below.batch, derive(seed, SPLIT))
+            asked = SplitRequest(net, depth, path, data, below.batch, derive(seed, SPLIT))
             place, groups = chosen(asked)
             steps += chosen.steps(asked)
             for i, region in enumerate(net.region.split(place, groups)):

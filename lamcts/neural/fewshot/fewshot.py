@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from lamcts.nas.base import ArchitectureSpace
-from lamcts.neural.fewshot.leaves import Node, SubSupernets
+from lamcts.neural.fewshot.leaves import SplitNode, SubSupernets
 from lamcts.neural.fewshot.matching import Matching
-from lamcts.neural.fewshot.splits import Asked, Exhaustive, Halves, Splitter
+from lamcts.neural.fewshot.splits import Exhaustive, Halves, SplitRequest, SupernetSplitter
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.build import supernet
 from lamcts.neural.train.data import Data
@@ -24,7 +24,7 @@ from lamcts.neural.train.training import train
 from lamcts.rng import derive
 from lamcts.types import whole_number
 
-SPLITTERS: dict[str, Splitter] = {
+SPLITTERS: dict[str, SupernetSplitter] = {
     "random": Exhaustive("random"),
     "first": Exhaustive("first"),
     "halves": Halves(),
@@ -47,7 +47,7 @@ class FewShot:
 
     space: ArchitectureSpace
     splits: int = 1
-    split: str | Splitter = "random"
+    split: str | SupernetSplitter = "random"
     inherits: bool = True
     sizes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -78,7 +78,7 @@ class FewShot:
         """
         below = again or replace(recipe, epochs=max(1, round(SHORTER * recipe.epochs)))
         work = _Work(self, data, recipe, below, budget_steps, seed, device, folder)
-        root = Node(work.taught(work.new((), None), ()), ())
+        root = SplitNode(work.taught(work.new((), None), ()), ())
         level = [root]
         for depth in range(self.splits):
             level = [child for node in level for child in work.split(node, depth)]
@@ -107,12 +107,12 @@ class _Work:
                 f"budget_steps: expected at least {needed}, of the first supernet, got {self.budget_steps}"
             )
 
-    def split(self, node: Node, depth: int) -> list[Node]:
+    def split(self, node: SplitNode, depth: int) -> list[SplitNode]:
         """Split a node, and return its children, trained; none where the budget has no room for all of them."""
         given = self.given.split
         splitter = SPLITTERS[given] if isinstance(given, str) else given
         net = node.trained
-        asked = Asked(net, depth, node.path, self.data, self.again.batch, derive(self.seed, SPLIT))
+        asked = SplitRequest(net, depth, node.path, self.data, self.again.batch, derive(self.seed, SPLIT))
         if not self.affords(splitter.steps(asked)):
             return []
         self.steps += splitter.steps(asked)
@@ -122,7 +122,7 @@ class _Work:
         regions = net.region.split(found.place, found.groups)
         paths = [(*node.path, i) for i in range(len(regions))]
         nets = [self.new(path, net.restricted(part)) for path, part in zip(paths, regions, strict=True)]
-        children = [Node(self.taught(each, path), path) for each, path in zip(nets, paths, strict=True)]
+        children = [SplitNode(self.taught(each, path), path) for each, path in zip(nets, paths, strict=True)]
         node.divide(found, children)
         return children
 

@@ -7,14 +7,14 @@ from typing import Any
 from torch import nn
 
 from lamcts.nas.base import ArchitectureSpace, Point
-from lamcts.neural.fewshot.splits import Split
+from lamcts.neural.fewshot.splits import SupernetSplit
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.objective import SupernetObjective
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.train.data import Data
 
 
-class Node:
+class SplitNode:
     """A supernet of the tree: a leaf, or one that is split, whose weights are given up.
 
     path: which child it is of which, from the root on. region: its architectures. split: where it was split (None: it
@@ -24,8 +24,8 @@ class Node:
     def __init__(self, net: Supernet, path: tuple[int, ...]) -> None:
         self.net: Supernet | None = net
         self.path, self.region = path, net.region
-        self.split: Split | None = None
-        self.children: list[Node] = []
+        self.split: SupernetSplit | None = None
+        self.children: list[SplitNode] = []
 
     @property
     def trained(self) -> Supernet:
@@ -34,10 +34,10 @@ class Node:
             raise RuntimeError(f"{self.region}: expected a leaf, got one that is split; ask its children")
         return self.net
 
-    def divide(self, split: Split, children: "list[Node]") -> None:
+    def divide(self, split: SupernetSplit, children: "list[SplitNode]") -> None:
         self.net, self.split, self.children = None, split, children
 
-    def leaf(self, point: Point) -> "Node":
+    def leaf(self, point: Point) -> "SplitNode":
         """Return the one leaf below that has a point of the region."""
         if self.split is None:
             return self
@@ -45,7 +45,7 @@ class Node:
         chosen = next(i for i, group in enumerate(self.split.groups) if option in group)
         return self.children[chosen].leaf(point)
 
-    def leaves(self) -> "Iterator[Node]":
+    def leaves(self) -> "Iterator[SplitNode]":
         if self.split is None:
             yield self
         for child in self.children:
@@ -60,17 +60,17 @@ class SubSupernets(nn.Module):
     (`canonical`) says where it belongs.
     """
 
-    def __init__(self, root: Node, data: Data, steps: int, seconds: float) -> None:
+    def __init__(self, root: SplitNode, data: Data, steps: int, seconds: float) -> None:
         super().__init__()
         self.root, self.data, self.steps, self.seconds = root, data, steps, seconds
         self.nets = nn.ModuleList(node.trained for node in root.leaves())
 
     @property
-    def leaves(self) -> list[Node]:
+    def leaves(self) -> list[SplitNode]:
         return list(self.root.leaves())
 
     @property
-    def regions(self) -> list[Region]:
+    def regions(self) -> list[SupernetRegion]:
         return [node.region for node in self.leaves]
 
     @property

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lamcts.nas.base import Point
-from lamcts.neural.fewshot.splits import Asked, Split, in_two
+from lamcts.neural.fewshot.splits import SplitRequest, SupernetSplit, in_two
 from lamcts.neural.supernet.base import Supernet
 from lamcts.types import Floats
 
@@ -32,18 +32,18 @@ class Matching:
 
     draws: int = 8
 
-    def __call__(self, asked: Asked) -> Split:
+    def __call__(self, asked: SplitRequest) -> SupernetSplit:
         cuts = []
         for place in asked.open:
             options = asked.region.allowed[place]
             likeness, groups = cut(self.likenesses(asked, place))
-            cuts.append((likeness, Split(place, in_two(options, groups))))
+            cuts.append((likeness, SupernetSplit(place, in_two(options, groups))))
         return min(cuts, key=lambda found: found[0])[1]
 
-    def steps(self, asked: Asked) -> int:
+    def steps(self, asked: SplitRequest) -> int:
         return self.draws * sum(len(asked.region.allowed[place]) for place in asked.open)
 
-    def likenesses(self, asked: Asked, place: str) -> Floats:
+    def likenesses(self, asked: SplitRequest, place: str) -> Floats:
         """Return the mean likeness of any two options of a place, [m, m]."""
         net = asked.supernet.restricted(asked.region).train()  # a copy: statistics of batch norms move
         rng, options = asked.own(), asked.region.allowed[place]
@@ -91,7 +91,7 @@ def cut(likenesses: Floats) -> tuple[float, set[int]]:
     return least, set(group)
 
 
-def _batch(asked: Asked, rng: np.random.Generator, net: Supernet) -> tuple[Tensor, Tensor]:
+def _batch(asked: SplitRequest, rng: np.random.Generator, net: Supernet) -> tuple[Tensor, Tensor]:
     part, device = asked.data.train, next(net.parameters()).device
     rows = rng.permutation(len(part.y))[: asked.batch]
     return torch.tensor(part.x[rows], device=device), torch.tensor(part.y[rows], device=device)

@@ -6,14 +6,14 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from lamcts.neural.supernet.base import Supernet
-from lamcts.neural.supernet.region import Options, Region
+from lamcts.neural.supernet.region import Options, SupernetRegion
 from lamcts.neural.train.data import Data
 from lamcts.rng import stream
 
 ORDER, GROUPS = 0, 1  # streams of a splitter's seed
 
 
-class Split(NamedTuple):
+class SupernetSplit(NamedTuple):
     """The place, and groups of its operations, each option in one."""
 
     place: str
@@ -21,7 +21,7 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class SplitRequest:
     """What a splitter sees of a supernet that is to be split.
 
     supernet: trained. depth: splits above it. path: which child it is, and its parent, from the root on. data: what
@@ -36,13 +36,13 @@ class Asked:
     seed: int
 
     @property
-    def region(self) -> Region:
+    def region(self) -> SupernetRegion:
         return self.supernet.region
 
     @property
     def open(self) -> list[str]:
         """The places that no split above it has been at; RuntimeError where there is none left."""
-        whole = Region.whole(self.supernet.space).allowed
+        whole = SupernetRegion.whole(self.supernet.space).allowed
         found = [name for name in self.supernet.places if len(self.region.allowed[name]) == len(whole[name])]
         if not found:
             raise RuntimeError(f"{self.region}: expected a place to split, got none that is whole; take fewer splits")
@@ -53,12 +53,12 @@ class Asked:
         return stream(self.seed, GROUPS, *self.path)
 
 
-class Splitter(Protocol):
+class SupernetSplitter(Protocol):
     """A way of splitting."""
 
-    def __call__(self, asked: Asked) -> Split: ...
+    def __call__(self, asked: SplitRequest) -> SupernetSplit: ...
 
-    def steps(self, asked: Asked) -> int:
+    def steps(self, asked: SplitRequest) -> int:
         """Return how many passes forward and back it takes."""
 
 
@@ -72,11 +72,11 @@ class Exhaustive:
 
     order: Literal["random", "first"] = "random"
 
-    def __call__(self, asked: Asked) -> Split:
+    def __call__(self, asked: SplitRequest) -> SupernetSplit:
         place = place_at(asked, self.order)
-        return Split(place, tuple((option,) for option in asked.region.allowed[place]))
+        return SupernetSplit(place, tuple((option,) for option in asked.region.allowed[place]))
 
-    def steps(self, asked: Asked) -> int:
+    def steps(self, asked: SplitRequest) -> int:
         return 0
 
 
@@ -84,18 +84,18 @@ class Exhaustive:
 class Halves:
     """A place at random as `Exhaustive` has it, its operations in two groups at random: what `Matching` must beat."""
 
-    def __call__(self, asked: Asked) -> Split:
+    def __call__(self, asked: SplitRequest) -> SupernetSplit:
         place = place_at(asked, "random")
         options = asked.region.allowed[place]
         order = asked.own().permutation(len(options))
         first = {int(i) for i in order[: len(options) // 2]}
-        return Split(place, in_two(options, first))
+        return SupernetSplit(place, in_two(options, first))
 
-    def steps(self, asked: Asked) -> int:
+    def steps(self, asked: SplitRequest) -> int:
         return 0
 
 
-def place_at(asked: Asked, order: str) -> str:
+def place_at(asked: SplitRequest, order: str) -> str:
     """Return the place of a depth: the same for all supernets of a tree."""
     places: Any = list(asked.supernet.places)
     if order == "random":

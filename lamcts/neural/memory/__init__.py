@@ -9,7 +9,7 @@ from lamcts.neural.memory.events import Event
 from lamcts.neural.memory.exchange import Score, exchange, score
 from lamcts.neural.memory.execute import apply, measure
 from lamcts.neural.memory.greedy import greedy
-from lamcts.neural.memory.integer import Schedule, optimum
+from lamcts.neural.memory.integer import OptimalSchedule, optimum
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS, OPTIONS, PEAK, TIME, ScheduleObjective
 from lamcts.neural.memory.plan import WORDS, Action, Plan, keep_all
@@ -33,9 +33,9 @@ __all__ = [
     "Extent",
     "FirstFit",
     "Machine",
+    "OptimalSchedule",
     "Plan",
     "Report",
-    "Schedule",
     "ScheduleObjective",
     "Score",
     "Simulator",

@@ -17,7 +17,7 @@ from lamcts.neural.memory.plan import Action, Plan
 SMALL = 1 / 16  # of an operation's largest result: below it, a storage is a by-product (untuned)
 
 
-class Block(NamedTuple):
+class CheckpointBlock(NamedTuple):
     """Forward steps `begin` to `end`, the last left out, of one module; "" for what belongs to none."""
 
     name: str
@@ -25,16 +25,16 @@ class Block(NamedTuple):
     end: int
 
 
-def blocks(graph: StepGraph) -> list[Block]:
+def blocks(graph: StepGraph) -> list[CheckpointBlock]:
     """Return the modules that one would checkpoint, in the order in which they run: children of a Sequential or list.
 
     They are told by the first number in the path of a step of a traced module: "layers.3" of "layers.3.attention.mm".
     A module outside any list is a block of its own.
     """
-    found: list[Block] = []
+    found: list[CheckpointBlock] = []
     for name, steps in groupby(graph.steps[: graph.forward_count], lambda step: _block(step.name)):
         begin = found[-1].end if found else 0
-        found.append(Block(name, begin, begin + len(list(steps))))
+        found.append(CheckpointBlock(name, begin, begin + len(list(steps))))
     return found
 
 
@@ -82,7 +82,7 @@ def economical(graph: StepGraph, plan: Plan) -> Plan:
     return Plan(tuple(actions), name=plan.name)
 
 
-def _checkpointed(graph: StepGraph, parts: Sequence[Block], name: str) -> Plan:
+def _checkpointed(graph: StepGraph, parts: Sequence[CheckpointBlock], name: str) -> Plan:
     """Return the plan that makes anew what is made in one of `parts` and used in no other forward step."""
     sources = graph_tables(graph, Machine()).recomputable
     part = {t: k for k, block in enumerate(parts) for t in range(block.begin, block.end)}
@@ -95,7 +95,7 @@ def _checkpointed(graph: StepGraph, parts: Sequence[Block], name: str) -> Plan:
     return economical(graph, Plan(tuple(actions), name=name))
 
 
-def _named(graph: StepGraph) -> list[Block]:
+def _named(graph: StepGraph) -> list[CheckpointBlock]:
     return [block for block in blocks(graph) if block.name]
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from lamcts.neural.memory.execution.apply import Executor
-    from lamcts.neural.memory.execution.measure import Measured
+    from lamcts.neural.memory.execution.measure import MeasuredStep
     from lamcts.neural.trace import Trace
 
 
@@ -32,7 +32,7 @@ def apply(model: "nn.Module", plan: Plan, traced: "Trace") -> AbstractContextMan
 
 def measure(
     model: "nn.Module", batch: Any, plan: Plan | None = None, *, loss: "Callable[[Any], Tensor] | None" = None
-) -> "Measured":
+) -> "MeasuredStep":
     """Run a training step of `model` on `batch` under a plan (None: everything is kept), and measure it.
 
     held_bytes: of saved storages that are on the device when the forward pass has ended; predicted_bytes: what the

@@ -24,7 +24,7 @@ GAP = 1e-9  # of the optimum, relative: as good as none
 INFEASIBLE = 2  # SciPy's code
 
 
-class Schedule(NamedTuple):
+class OptimalSchedule(NamedTuple):
     """The best schedule: seconds of a training step, how often it makes storages anew, and how often it fetches."""
 
     seconds: float
@@ -34,7 +34,7 @@ class Schedule(NamedTuple):
 
 def optimum(
     graph: StepGraph, budget_bytes: int, machine: Machine | None = None, *, limit_seconds: float = SECONDS
-) -> Schedule | None:
+) -> OptimalSchedule | None:
     """Return the fastest schedule whose peak is within a budget, `graph.outside_bytes` left out; None: there is none.
 
     `machine.overlap` has no say: every transfer is waited for. RuntimeError where the solver does not end in time.
@@ -154,8 +154,8 @@ class _Programme:
         rows, columns, factors = zip(*self.entries, strict=True)
         return csr_array((factors, (rows, columns)), shape=(len(self.low), len(self.costs)))
 
-    def schedule(self, x: Floats) -> Schedule:
+    def schedule(self, x: Floats) -> OptimalSchedule:
         pairs = [(i, b) for i in range(self.n) for b in range(self.steps)]
         seconds = self.tables.elapsed[-1] + float(self.costs @ x) / 1e3
         made, fetched = (int(sum(x[which(i, b)] for i, b in pairs)) for which in (self.made, self.fetched))
-        return Schedule(seconds, made, fetched)
+        return OptimalSchedule(seconds, made, fetched)

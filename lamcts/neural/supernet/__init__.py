@@ -10,7 +10,7 @@ from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.build import supernet
 from lamcts.neural.supernet.darts import Darts, Relaxed, Searched
 from lamcts.neural.supernet.objective import SupernetObjective
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.supernet.statistics import recalibrate
 
-__all__ = ["Darts", "Region", "Relaxed", "Searched", "Supernet", "SupernetObjective", "recalibrate", "supernet"]
+__all__ = ["Darts", "Relaxed", "Searched", "Supernet", "SupernetObjective", "SupernetRegion", "recalibrate", "supernet"]

@@ -15,7 +15,7 @@ from lamcts.errors import InvalidPoint
 from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.build import maker_of
 from lamcts.neural.build.noise import Noise
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.supernet.statistics import recalibrate
 from lamcts.neural.train.inherit import inherit
 
@@ -31,7 +31,7 @@ class Supernet(nn.Module):
     """
 
     def __init__(
-        self, space: ArchitectureSpace, region: Region, shape: tuple[int, int], sizes: Mapping[str, Any]
+        self, space: ArchitectureSpace, region: SupernetRegion, shape: tuple[int, int], sizes: Mapping[str, Any]
     ) -> None:
         super().__init__()
         self.space, self.region, self.shape, self.sizes = space, region, shape, dict(sizes)
@@ -74,7 +74,7 @@ class Supernet(nn.Module):
             recalibrate(net, batches)
         return net
 
-    def restricted(self, region: Region) -> "Supernet":
+    def restricted(self, region: SupernetRegion) -> "Supernet":
         """Return a supernet of a part of the region, with copies of the weights that it needs."""
         if not region.within(self.region):
             raise ValueError(f"region: expected a part of {self.region}, which the supernet has, got {region}")

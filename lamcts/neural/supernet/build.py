@@ -16,7 +16,7 @@ from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.edge_cells import EdgeSupernet
 from lamcts.neural.supernet.mobile import MobileSupernet
 from lamcts.neural.supernet.nasnet import NasNetSupernet
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 
 KINDS: dict[type[ArchitectureSpace], Callable[..., Supernet]] = {
     EdgeCells: EdgeSupernet,
@@ -31,7 +31,7 @@ def supernet(
     channels: int = 3,
     classes: int = 10,
     seed: int = 0,
-    region: Region | None = None,
+    region: SupernetRegion | None = None,
     **sizes: Any,
 ) -> Supernet:
     """Return the supernet of a space, on the CPU. Nothing global is drawn from.
@@ -46,7 +46,7 @@ def supernet(
         raise ValueError(f"supernet: expected a space that has one, got {space.name}; these have: {known}")
     _check(space, sizes)
     with torch.device("meta"):
-        net = kind(space, region or Region.whole(space), (channels, classes), sizes)
+        net = kind(space, region or SupernetRegion.whole(space), (channels, classes), sizes)
     net.to_empty(device="cpu")
     initialise(net, seed)
     return net

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 from lamcts.nas.base import Point
 from lamcts.neural.supernet.edge_cells import EdgeSupernet
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.train.augment import Augmentation
 from lamcts.neural.train.data import Data, Part, stratified
 from lamcts.neural.train.failures import Diverged
 from lamcts.neural.train.loop import Held, batches, judge, on
-from lamcts.neural.train.progress import Progress
+from lamcts.neural.train.progress import TrainingState
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds, in_epoch
 
@@ -56,7 +56,7 @@ class Relaxed(nn.Module):
         return {place: max(shares, key=shares.__getitem__) for place, shares in self.shares.items()}
 
     @torch.no_grad()
-    def restricted(self, region: Region) -> "Relaxed":
+    def restricted(self, region: SupernetRegion) -> "Relaxed":
         """Return the same of a part of the supernet's region, with copies of weights and logits."""
         net = self.net.restricted(region)
         assert isinstance(net, EdgeSupernet)
@@ -88,7 +88,7 @@ class Darts:
         relaxed.to(here)
         logits = list(relaxed.logits.values())
         adam = torch.optim.Adam(logits, self.rate, BETAS, weight_decay=self.decay)
-        state, steps = Progress(relaxed.net, recipe, seeds, data), 0
+        state, steps = TrainingState(relaxed.net, recipe, seeds, data), 0
         for epoch in range(recipe.epochs):
             steps += _epoch(relaxed, state, adam, weights, shares, epoch)
         loss, accuracy = judge(relaxed, on(data.valid, here))
@@ -122,7 +122,7 @@ def halves(part: Part) -> list[Part]:
 
 
 def _epoch(
-    relaxed: Relaxed, state: Progress, adam: torch.optim.Optimizer, weights: Held, shares: Held, epoch: int
+    relaxed: Relaxed, state: TrainingState, adam: torch.optim.Optimizer, weights: Held, shares: Held, epoch: int
 ) -> int:
     """Go through both halves once, and return the steps taken."""
     recipe, seeds = state.recipe, state.seeds

@@ -11,7 +11,7 @@ from lamcts.nas.cells import EDGES, LAST, ZERO, EdgeCells, reachable
 from lamcts.neural.build.edge_cells import MAKERS, Convolution, Reduction
 from lamcts.neural.build.layers import Head
 from lamcts.neural.supernet.base import Supernet
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 
 NOTHING = "none"  # the operation that gives zeros, as all spaces of these cells call it
 
@@ -21,7 +21,9 @@ class EdgeSupernet(Supernet):
 
     space: EdgeCells
 
-    def __init__(self, space: EdgeCells, region: Region, shape: tuple[int, int], sizes: Mapping[str, Any]) -> None:
+    def __init__(
+        self, space: EdgeCells, region: SupernetRegion, shape: tuple[int, int], sizes: Mapping[str, Any]
+    ) -> None:
         super().__init__(space, region, shape, sizes)
         self._build(*shape, **sizes)
 
@@ -64,7 +66,7 @@ class EdgeSupernet(Supernet):
 class SuperCell(nn.Module):
     """A cell with all operations of a region on each edge."""
 
-    def __init__(self, region: Region, channels: int) -> None:
+    def __init__(self, region: SupernetRegion, channels: int) -> None:
         super().__init__()
         self.edges = nn.ModuleList(
             nn.ModuleDict({operation: MAKERS[operation](channels) for operation in options})

@@ -19,10 +19,10 @@ from lamcts.neural.build.layers import Head, conv_norm
 from lamcts.neural.build.mobile import FEATURES, OFA_WIDTHS, STEM, STRIDES, WIDTHS, Inverted, rounded
 from lamcts.neural.build.noise import DropPath
 from lamcts.neural.supernet.base import Supernet
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 
 
-class Layer(NamedTuple):
+class MobileLayer(NamedTuple):
     """What a layer of a block is: its kernel, stride, expansion, and whether it squeezes."""
 
     kernel: int
@@ -36,7 +36,9 @@ class MobileSupernet(Supernet):
 
     space: MobileBlocks
 
-    def __init__(self, space: MobileBlocks, region: Region, shape: tuple[int, int], sizes: Mapping[str, Any]) -> None:
+    def __init__(
+        self, space: MobileBlocks, region: SupernetRegion, shape: tuple[int, int], sizes: Mapping[str, Any]
+    ) -> None:
         super().__init__(space, region, shape, sizes)
         self._build(*shape, **sizes)
 
@@ -50,9 +52,9 @@ class MobileSupernet(Supernet):
         self.first = len(body)  # number of the first block among the parts of the body
         for i, block in enumerate(self.space.blocks):
             after = rounded(width * widths[min(i, len(widths) - 1)])
-            largest = Layer(max(block["k"]), 1, max(block["e"]), bool(max(block.get("se", (0,)))))
+            largest = MobileLayer(max(block["k"]), 1, max(block["e"]), bool(max(block.get("se", (0,)))))
             pairs = [(before if not j else after, after) for j in range(max(block["l"]))]
-            body.append(Block(Elastic(*pair, largest) for pair in pairs))
+            body.append(ElasticBlock(Elastic(*pair, largest) for pair in pairs))
             before = after
         features = rounded(width * FEATURES)
         body += [nn.Sequential(*conv_norm(before, features), nn.SiLU())]
@@ -60,35 +62,35 @@ class MobileSupernet(Supernet):
 
     def masked(self, x: Tensor, point: Point) -> Tensor:
         for i, part in enumerate(self.body):
-            x = part(x, self.layers(point, i - self.first)) if isinstance(part, Block) else part(x)
+            x = part(x, self.layers(point, i - self.first)) if isinstance(part, ElasticBlock) else part(x)
         return x
 
     def source(self, name: str, point: Point, own: Mapping[str, Tensor]) -> Tensor:
         part, number, *rest = name.split(".")
         block = self.body[int(part)]
-        if not isinstance(block, Block):
+        if not isinstance(block, ElasticBlock):
             return own[f"body.{name}"]
         elastic = block.elastic[int(number)]
         weights = {path: own[f"body.{part}.{number}.largest.{path}"] for path in elastic.largest.state_dict()}
         layer = self.layers(point, int(part) - self.first)[int(number)]
         return elastic.parts(layer, weights)[".".join(rest)]
 
-    def layers(self, point: Point, block: int) -> list[Layer]:
+    def layers(self, point: Point, block: int) -> list[MobileLayer]:
         """Return the layers of a block: the first has its stride."""
         found = {"s": STRIDES[block % len(STRIDES)]}
         found |= {name: point[f"block{block}_{name}"] for name in self.space.blocks[block]}
-        first = Layer(found["k"], found["s"], found["e"], bool(found.get("se")))
+        first = MobileLayer(found["k"], found["s"], found["e"], bool(found.get("se")))
         return [first, *[first._replace(stride=1)] * (found["l"] - 1)]
 
 
-class Block(nn.ModuleList):
+class ElasticBlock(nn.ModuleList):
     """Layers, of which a network has the first."""
 
     @property
     def elastic(self) -> "list[Elastic]":
         return [layer for layer in self if isinstance(layer, Elastic)]
 
-    def forward(self, x: Tensor, layers: list[Layer]) -> Tensor:
+    def forward(self, x: Tensor, layers: list[MobileLayer]) -> Tensor:
         for elastic, layer in zip(self.elastic, layers, strict=False):
             x = elastic(x, layer)
         return x
@@ -97,18 +99,18 @@ class Block(nn.ModuleList):
 class Elastic(nn.Module):
     """An inverted residual of which smaller ones are parts."""
 
-    def __init__(self, before: int, after: int, largest: Layer) -> None:
+    def __init__(self, before: int, after: int, largest: MobileLayer) -> None:
         super().__init__()
         self.ends, self.size = (before, after), largest
         self.largest = alone(before, after, largest)
         self.drop = DropPath()
 
-    def forward(self, x: Tensor, layer: Layer) -> Tensor:
+    def forward(self, x: Tensor, layer: MobileLayer) -> Tensor:
         net = self._alone(layer).train(self.training)
         y: Tensor = functional_call(net, self.parts(layer, self._own), (x,))
         return y
 
-    def parts(self, layer: Layer, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def parts(self, layer: MobileLayer, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the weights of a layer by its names: views of the largest one's, by that one's names."""
         mine, other = roles(self.size), roles(layer)
         found = {}
@@ -122,7 +124,7 @@ class Elastic(nn.Module):
     def _own(self) -> dict[str, Tensor]:
         return dict([*self.largest.named_parameters(), *self.largest.named_buffers()])
 
-    def _alone(self, layer: Layer) -> Inverted:
+    def _alone(self, layer: MobileLayer) -> Inverted:
         """Return a layer as it is alone, without weights."""
         if layer not in self._known:
             with torch.device("meta"):
@@ -132,15 +134,15 @@ class Elastic(nn.Module):
         return self._known[layer]
 
     @cached_property
-    def _known(self) -> dict[Layer, Inverted]:
+    def _known(self) -> dict[MobileLayer, Inverted]:
         return {}
 
 
-def alone(before: int, after: int, layer: Layer) -> Inverted:
+def alone(before: int, after: int, layer: MobileLayer) -> Inverted:
     return Inverted(before, after, layer.kernel, layer.stride, layer.expansion, layer.squeeze)
 
 
-def roles(layer: Layer) -> list[str]:
+def roles(layer: MobileLayer) -> list[str]:
     """Return what the parts of an inverted residual do, in their order: which of them there are depends on its kind."""
     found = ["expand", "expand norm", "expand act"] if layer.expansion > 1 else []
     found += ["filter", "filter norm", "filter act", *(["squeeze"] if layer.squeeze else [])]

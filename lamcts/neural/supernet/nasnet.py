@@ -16,7 +16,7 @@ from lamcts.nas.nasnet import CELLS, NODES, PAIRS, Edge, NasNet
 from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm
 from lamcts.neural.build.nasnet import STEM, operation
 from lamcts.neural.supernet.base import Supernet
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 
 Columns = Tensor | None  # channels of the input that a layer reads; None: all
 
@@ -26,7 +26,7 @@ class NasNetSupernet(Supernet):
 
     space: NasNet
 
-    def __init__(self, space: NasNet, region: Region, shape: tuple[int, int], sizes: Mapping[str, Any]) -> None:
+    def __init__(self, space: NasNet, region: SupernetRegion, shape: tuple[int, int], sizes: Mapping[str, Any]) -> None:
         super().__init__(space, region, shape, sizes)
         self.places = tuple(name for name in region.allowed if "_layer" in name)
         self._build(*shape, **sizes)
@@ -75,7 +75,9 @@ class NasNetSupernet(Supernet):
 class SuperNasNetCell(nn.Module):
     """One cell. `before`: channels of the last two cells in full; `reduced`: the last one halved the size."""
 
-    def __init__(self, region: Region, before: tuple[int, int], width: int, reduces: bool, reduced: bool) -> None:
+    def __init__(
+        self, region: SupernetRegion, before: tuple[int, int], width: int, reduces: bool, reduced: bool
+    ) -> None:
         super().__init__()
         self.kind, self.width = "reduction" if reduces else "normal", width
         self.older = (HalfSize if reduced else relu_conv_norm)(before[0], width)
@@ -111,7 +113,7 @@ def loose(edges: list[list[Edge]]) -> list[int]:
     return [i for i in range(NODES) if i not in taken]
 
 
-def possible(region: Region, kind: str) -> list[list[Edge]]:
+def possible(region: SupernetRegion, kind: str) -> list[list[Edge]]:
     """Return of each node the operations and inputs that some point of a region has there."""
     found = []
     for i in range(NODES):

@@ -21,7 +21,7 @@ PERCENT, MEGA = 100.0, 1e6  # of a share; of operations
 By = Literal["accuracy", "loss"]
 
 
-class Shared(Protocol):
+class SharedWeights(Protocol):
     """What has the weights of all networks of a space: a supernet, or several that share the work."""
 
     @property
@@ -51,7 +51,7 @@ class SupernetObjective:
         where a few hundred examples give them one accuracy ("accuracy"); paper: "accuracy".
     """
 
-    supernet: Shared
+    supernet: SharedWeights
     data: Data
     examples: int = 512
     keyed: bool = True

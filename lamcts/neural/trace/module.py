@@ -11,7 +11,7 @@ from torch.func import functional_call
 from torch.utils._pytree import tree_leaves, tree_map
 
 from lamcts.graphs import StepGraph
-from lamcts.neural.trace.recorder import Places, Recorder, on_device
+from lamcts.neural.trace.recorder import ModuleNames, Recorder, on_device
 
 STATES = {"none": 0, "sgd": 0, "momentum": 1, "adam": 2}  # numbers that an optimiser keeps of each parameter
 
@@ -59,7 +59,7 @@ def trace(
     inputs = _floats(tree_leaves((args, kwargs)), any_type=True)
     recorder = Recorder([*held.values(), *inputs], lambda one: one if fake.is_our_fake(one) else fake.from_tensor(one))
     hooks = torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack)
-    with fake, hooks, Places(module, recorder), recorder, torch.enable_grad():
+    with fake, hooks, ModuleNames(module, recorder), recorder, torch.enable_grad():
         whole_step(module, held, (args, kwargs), loss, recorder.turn)
     return _traced(module, recorder, held, inputs, STATES[optimizer])
 

@@ -195,7 +195,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return self._seen[key]
 
 
-class Places:
+class ModuleNames:
     """While it is entered, a recorder knows which module runs."""
 
     def __init__(self, module: nn.Module, recorder: Recorder) -> None:

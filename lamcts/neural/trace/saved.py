@@ -18,7 +18,7 @@ def saved_bytes(module: nn.Module, batch: Any, *, loss: Callable[[Any], Tensor] 
     held = {name: one.detach().clone().requires_grad_(one.requires_grad) for name, one in module.named_parameters()}
     held |= {name: one.clone() for name, one in module.named_buffers()}
     args, kwargs = arguments(batch)
-    counter = _Counter([*held.values(), *tree_leaves((args, kwargs))])
+    counter = _SavedBytes([*held.values(), *tree_leaves((args, kwargs))])
     devices = sorted({one.device.index or 0 for one in held.values() if one.device.type == "cuda"})
     hooks = torch.autograd.graph.saved_tensors_hooks(counter.pack, counter.unpack)
     with torch.random.fork_rng(devices), torch.enable_grad(), hooks:
@@ -26,7 +26,7 @@ def saved_bytes(module: nn.Module, batch: Any, *, loss: Callable[[Any], Tensor] 
     return counter.most
 
 
-class _Counter:
+class _SavedBytes:
     """Counts the tensors that autograd packs, by storage, until each is unpacked."""
 
     def __init__(self, outside: list[Any]) -> None:

@@ -39,7 +39,7 @@ def _fits(value: torch.Tensor, other: torch.Tensor | None) -> bool:
     return other is not None and value.shape == other.shape and value.dtype == other.dtype
 
 
-class Near(NamedTuple):
+class NearestNetwork(NamedTuple):
     """A trained network: its file, and in how many parameters of the encoding it differs."""
 
     file: Path
@@ -57,7 +57,7 @@ class Archive:
         """Keep a network under a code, which stands for its point and what it was trained with."""
         checkpoints.save(self.folder / f"{code}.npz", {"point": dict(point)}, net.state_dict())
 
-    def nearest(self, point: Point) -> Near | None:
+    def nearest(self, point: Point) -> NearestNetwork | None:
         """Return the nearest network but the point's own; None where there is none. Of several, the first by name."""
         mine = self._codes(point)
         for file in sorted(self.folder.glob("*.npz")):
@@ -65,7 +65,7 @@ class Archive:
                 self._read[file] = self._codes(checkpoints.read(file).said["point"])
         edits = ((sum(a != b for a, b in zip(mine, codes, strict=True)), file) for file, codes in self._read.items())
         found = min((each for each in edits if each[0]), default=None)
-        return None if found is None else Near(found[1], found[0])
+        return None if found is None else NearestNetwork(found[1], found[0])
 
     def weights(self, path: Path) -> dict[str, torch.Tensor]:
         """Return the weights of a file, by path in the network."""

@@ -18,7 +18,7 @@ from torch.nn import functional
 from lamcts.neural.train.augment import Augmentation
 from lamcts.neural.train.data import Data, Part
 from lamcts.neural.train.failures import Diverged, OutOfMemory
-from lamcts.neural.train.progress import Progress
+from lamcts.neural.train.progress import TrainingState
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds, in_epoch
 
@@ -116,7 +116,7 @@ def train(
     seeds, here = Seeds.of(seed), torch.device(device)
     _fits(recipe, data, here)
     parts = {name: on(part, here) for name, part in data.parts.items()}
-    state = Progress(net.to(here), recipe, seeds, data)
+    state = TrainingState(net.to(here), recipe, seeds, data)
     done = state.resumed(checkpoint)
     epochs = [Epoch(**row) for row in done]
     for epoch in epochs:
@@ -137,7 +137,7 @@ def _tell(report: Callable[[Epoch], None] | None, epoch: Epoch) -> None:
         report(epoch)
 
 
-def _epoch(state: Progress, parts: dict[str, Held], number: int) -> Epoch:
+def _epoch(state: TrainingState, parts: dict[str, Held], number: int) -> Epoch:
     begin = time.perf_counter()
     train_loss = _learn(state, parts["train"], number)
     if not math.isfinite(train_loss):
@@ -148,12 +148,12 @@ def _epoch(state: Progress, parts: dict[str, Held], number: int) -> Epoch:
     return Epoch(number + 1, train_loss, loss, accuracy, time.perf_counter() - begin)
 
 
-def _judged(state: Progress, part: Held) -> tuple[float, float]:
+def _judged(state: TrainingState, part: Held) -> tuple[float, float]:
     """Return the loss and the accuracy on a part; texts, whose scores are many, go through in batches."""
     return judge(state.result, part, CHUNK if part.y.ndim == 1 else state.recipe.batch)
 
 
-def _learn(state: Progress, part: Held, number: int) -> float:
+def _learn(state: TrainingState, part: Held, number: int) -> float:
     """Go through the examples once, and return the mean loss."""
     recipe, seeds = state.recipe, state.seeds
     augmentation = Augmentation(recipe, in_epoch(seeds.augmentation, number))

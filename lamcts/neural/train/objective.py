@@ -30,7 +30,7 @@ REPORTED = ("valid_accuracy_percent", "test_accuracy_percent", "valid_loss", "te
 CODE = 16  # hexadecimal digits of a file's name: 64 bits, which no two networks share by chance
 
 
-class Trial(Protocol):
+class EpochTrial(Protocol):
     """What hears how a training is doing, and may end it: see `lamcts.study.reporting.Reporter`."""
 
     def report(self, step: int, value: float) -> None: ...
@@ -94,7 +94,7 @@ class TrainObjective:
         inner = self.architectures.space
         return Keyed(inner, self.architectures.key, name=self.architectures.name) if self.keyed else inner
 
-    def __call__(self, point: Point, *, seed: int | None = None, trial: Trial | None = None) -> float:
+    def __call__(self, point: Point, *, seed: int | None = None, trial: EpochTrial | None = None) -> float:
         """Return the validation score of a point's network after the last epoch."""
         return self.value(self.train(point, seed=fresh_seed() if seed is None else seed, trial=trial).epochs[-1])
 
@@ -102,7 +102,7 @@ class TrainObjective:
         """Return the score after an epoch."""
         return PERCENT * epoch.valid_accuracy if self.maximize else epoch.valid_loss
 
-    def train(self, point: Point, *, seed: int | Seeds = 0, trial: Trial | None = None) -> "Trained":
+    def train(self, point: Point, *, seed: int | Seeds = 0, trial: EpochTrial | None = None) -> "Trained":
         """Return a point's network, trained, or taken from the folder where that was done before."""
         seeds = Seeds.of(seed)
         net, recipe, file = self.begin(point, seeds)

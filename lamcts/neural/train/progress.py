@@ -15,7 +15,7 @@ from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds, in_epoch
 
 
-class Progress:
+class TrainingState:
     """A network on its way. `average` is its copy with averaged weights, None where the recipe has none."""
 
     def __init__(self, net: nn.Module, recipe: Recipe, seeds: Seeds, data: Data) -> None:

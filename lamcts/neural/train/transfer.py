@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lamcts.nas.base import Point
-from lamcts.neural.train.objective import Begin, TrainObjective, Trial, plain
+from lamcts.neural.train.objective import Begin, EpochTrial, TrainObjective, plain
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.types import whole_number
@@ -42,7 +42,7 @@ class TransferObjective(TrainObjective):
         if self.folder is None:
             raise ValueError("folder: expected a place for trained networks, got None; pass folder='trained'")
 
-    def train(self, point: Point, *, seed: int | Seeds = 0, trial: Trial | None = None) -> "Trained":
+    def train(self, point: Point, *, seed: int | Seeds = 0, trial: EpochTrial | None = None) -> "Trained":
         """Return a point's network, trained, and keep it as an ancestor of others."""
         seeds = Seeds.of(seed)
         trained = super().train(point, seed=seeds, trial=trial)

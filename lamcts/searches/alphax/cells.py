@@ -23,7 +23,7 @@ END: Move = ("end", 0)  # of moves that name no node or kind the number means no
 ROWS = 200_000  # encoded cells that are kept: of 100 coordinates 160 MB
 
 
-class Cell(NamedTuple):
+class BuiltCell(NamedTuple):
     """A finished cell: the operations of its inner nodes, and its edges."""
 
     operations: tuple[int, ...]
@@ -58,7 +58,7 @@ class BuildCells:
         if self.nodes < 2 or self.edges < 1 or self.operations < 1:
             raise ValueError(f"BuildCells: expected at least 2 nodes, 1 edge and 1 operation, got {self}")
 
-    def point(self, cell: Cell) -> Hashable:
+    def point(self, cell: BuiltCell) -> Hashable:
         """Return the point of the space that a cell is; here the cell itself."""
         return cell
 
@@ -116,6 +116,8 @@ class _Building:
         return x
 
 
-def _cell(state: _State) -> Cell:
+def _cell(state: _State) -> BuiltCell:
     into = [*state.into, state.out | state.loose]
-    return Cell(state.operations, tuple((i, j) for j, bits in enumerate(into, 1) for i in range(j) if bits >> i & 1))
+    return BuiltCell(
+        state.operations, tuple((i, j) for j, bits in enumerate(into, 1) for i in range(j) if bits >> i & 1)
+    )

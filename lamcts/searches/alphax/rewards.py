@@ -7,14 +7,14 @@ import numpy as np
 
 from lamcts.types import Floats
 
-Kind = Literal["rank", "raw"]
+RewardKind = Literal["rank", "raw"]
 UNKNOWN = 0.5  # the rank of a loss before any is known: the middle
 
 
 class Rewards:
     """Rewards by the losses known when it was made, [n]: it answers the same until another is made."""
 
-    def __init__(self, kind: Kind, known: Floats) -> None:
+    def __init__(self, kind: RewardKind, known: Floats) -> None:
         self.kind = kind
         self._sorted: list[float] = np.sort(known).tolist()
 

@@ -13,9 +13,9 @@ import numpy as np
 from lamcts.rng import derive
 from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
 from lamcts.searches.alphax.actions import Actions, Assign
-from lamcts.searches.alphax.rewards import Kind, Rewards
-from lamcts.searches.alphax.ridge import Model, Ridge
-from lamcts.searches.alphax.tree import Node, Path, Tree, forget_rewards
+from lamcts.searches.alphax.rewards import RewardKind, Rewards
+from lamcts.searches.alphax.tree import ActionNode, Path, Tree, forget_rewards
+from lamcts.searches.surrogate import Ridge, Surrogate
 from lamcts.types import Floats, Rows, whole_number
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ class AlphaX(LocalSampler):
     """
 
     actions: Actions = field(default_factory=Assign)
-    model: Model = field(default_factory=Ridge)
+    model: Surrogate = field(default_factory=Ridge)
     c: float = 0.5
     simulations: int = 10
     dispatch: Literal["first", "best"] = "first"
     refit: int = 500
-    reward: Kind = "rank"
+    reward: RewardKind = "rank"
 
     def __post_init__(self) -> None:
         whole_number(self.simulations, "AlphaX: simulations", least=0)
@@ -62,19 +62,19 @@ class AlphaX(LocalSampler):
                 raise ValueError(f"AlphaX: {name}: expected one of {choices}, got {getattr(self, name)!r}")
 
     def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_AlphaXSession":
-        progress = _Progress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**31)))
+        progress = _AlphaXProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**31)))
         return _AlphaXSession(self, region, seen, progress)
 
 
 @dataclass
-class _Progress(Progress):
+class _AlphaXProgress(Progress):
     seed: int  # of the fits
 
 
-class _AlphaXSession(LocalSession[AlphaX, _Progress]):
+class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
     """Its log: [VISIT, path, prediction, whether a point came of it], [RESULT, entry of a visit, row], [FIT, rows]."""
 
-    def __init__(self, settings: AlphaX, region: "Region", seen: "Observations", progress: _Progress) -> None:
+    def __init__(self, settings: AlphaX, region: "Region", seen: "Observations", progress: _AlphaXProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self._game = settings.actions.game(region.space)
         self._tree = Tree(self._game, seen.repeat)
@@ -114,7 +114,7 @@ class _AlphaXSession(LocalSession[AlphaX, _Progress]):
         self.log.append([VISIT, path, guess, bool(taken.any())])
         return bool(taken.any())
 
-    def _simulations(self, node: Node) -> Floats:
+    def _simulations(self, node: ActionNode) -> Floats:
         """Return the points at the end of random moves from a node, [1 + k, d]; a single one where it is terminal."""
         rng, once = self.progress.rng, node.terminal and self._game.single
         states = [self._tree.rollout(node.state, rng) for _ in range(1 if once else 1 + self.settings.simulations)]

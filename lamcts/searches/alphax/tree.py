@@ -13,7 +13,7 @@ from lamcts.searches.alphax.actions import Game, State
 Path = list[int]
 
 
-class Node:
+class ActionNode:
     """A state, and of each move N(s, a), Q(s, a), the sum of its rewards, and the node that it leads to."""
 
     __slots__ = ("kids", "moves", "rewards", "spent", "state", "untried", "visits")
@@ -23,7 +23,7 @@ class Node:
         self.moves = game.moves(state)
         self.visits = [0] * len(self.moves)
         self.rewards = [0.0] * len(self.moves)
-        self.kids: list[Node | None] = [None] * len(self.moves)
+        self.kids: list[ActionNode | None] = [None] * len(self.moves)
         self.untried = list(range(len(self.moves)))
         self.spent = False  # whether all points below it were proposed
 
@@ -37,13 +37,13 @@ class Tree:
 
     def __init__(self, game: Game, repeat: bool) -> None:
         self.game, self._ends = game, game.single and not repeat
-        self.root = Node(game, game.root)
+        self.root = ActionNode(game, game.root)
 
     @property
     def spent(self) -> bool:
         return self.root.spent
 
-    def select(self, c: float, rng: np.random.Generator) -> tuple[Path, Node]:
+    def select(self, c: float, rng: np.random.Generator) -> tuple[Path, ActionNode]:
         """Follow the tree policy (3.1) until a move that nobody has tried, and add its state to the tree."""
         node, path = self.root, Path()
         while not node.terminal:
@@ -55,7 +55,7 @@ class Tree:
             node = _kid(node, move)
         return path, node
 
-    def grow(self, path: Path) -> Node:
+    def grow(self, path: Path) -> ActionNode:
         """Return the node at the end of a path, which is added where it is the first below its parent there."""
         nodes = [self.root]
         for move in path:
@@ -66,8 +66,8 @@ class Tree:
                 node.spent = not node.untried and all(kid is not None and kid.spent for kid in node.kids)
         return nodes[-1]
 
-    def _add(self, node: Node, move: int) -> Node:
-        kid = node.kids[move] = Node(self.game, self.game.after(node.state, node.moves[move]))
+    def _add(self, node: ActionNode, move: int) -> ActionNode:
+        kid = node.kids[move] = ActionNode(self.game, self.game.after(node.state, node.moves[move]))
         node.untried.remove(move)
         return kid
 
@@ -86,7 +86,7 @@ class Tree:
         return state
 
 
-def ucb1(node: Node, c: float) -> int:
+def ucb1(node: ActionNode, c: float) -> int:
     """Return the move of the largest Q / N + 2 c sqrt(2 log N(s) / N(s, a)), (3.1), of those that lead to fresh points.
 
     The first of equals; every move must have been tried.
@@ -107,7 +107,7 @@ def draw(n: int, rng: np.random.Generator) -> int:
     return int(rng.random() * n)
 
 
-def forget_rewards(node: Node) -> None:
+def forget_rewards(node: ActionNode) -> None:
     """Set all rewards and visits below a node to nothing, before they are added up anew."""
     stack: list[Any] = [node]
     while stack:
@@ -116,7 +116,7 @@ def forget_rewards(node: Node) -> None:
         stack += [kid for kid in one.kids if kid is not None]
 
 
-def _kid(node: Node, move: int) -> Node:
+def _kid(node: ActionNode, move: int) -> ActionNode:
     kid = node.kids[move]
     assert kid is not None, "a path leads along moves that were tried"
     return kid

@@ -3,10 +3,10 @@
 with fit(model, batch, budget="8GiB") as fitted: ...
 """
 
-from lamcts.searches.memory_fit.call import budget_of, fit, traced, within
+from lamcts.searches.memory_fit.candidate_plans import KEEPING, greedy, presets, smallest
 from lamcts.searches.memory_fit.curve import curve, front
-from lamcts.searches.memory_fit.fitted import Chosen, Fates, Fitted, fates
-from lamcts.searches.memory_fit.known import KEEPING, greedy, presets, smallest
+from lamcts.searches.memory_fit.fitted_model import Chosen, Fates, Fitted, fates
+from lamcts.searches.memory_fit.fitting import budget_of, fit, traced, within
 
 __all__ = [
     "KEEPING",

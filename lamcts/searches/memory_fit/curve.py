@@ -10,7 +10,7 @@ from typing import Any
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
 from lamcts.searches import memory_plan
-from lamcts.searches.memory_fit.known import KEEPING, greedy, presets
+from lamcts.searches.memory_fit.candidate_plans import KEEPING, greedy, presets
 
 SHARES = (90, 80, 70, 60, 50, 40, 30, 20, 10)  # percent of the activations' peak where all is kept
 

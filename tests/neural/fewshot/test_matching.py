@@ -6,7 +6,7 @@ from lamcts import nas
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 
 from lamcts.neural.fewshot.matching import Matching, cut, gradients, likeness  # noqa: E402
-from lamcts.neural.fewshot.splits import Asked  # noqa: E402
+from lamcts.neural.fewshot.splits import SplitRequest  # noqa: E402
 from lamcts.neural.supernet import supernet  # noqa: E402
 from lamcts.neural.train import Data, digits  # noqa: E402
 from lamcts.neural.train.data import part_of  # noqa: E402
@@ -19,7 +19,7 @@ def asked():
     whole = digits()
     parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (40, 12, 12), strict=True))
     net = supernet(SPACE, channels=1, widths=(2,), cells=1)
-    return Asked(net, 0, (), Data("little", *parts, classes=10), batch=8, seed=0)
+    return SplitRequest(net, 0, (), Data("little", *parts, classes=10), batch=8, seed=0)
 
 
 def test_the_cut_is_the_one_of_least_likeness_between_groups_of_equal_size():

@@ -11,7 +11,7 @@ from benchmarks.networks import SMALL, texts, transformer  # noqa: E402
 from lamcts.graphs import alexnet, liveness, thesis_graph  # noqa: E402
 from lamcts.neural.memory import Action, Simulator, keep_all  # noqa: E402
 from lamcts.neural.memory.checkpoint_plans import (  # noqa: E402
-    Block,
+    CheckpointBlock,
     blocks,
     checkpointing,
     economical,
@@ -53,7 +53,10 @@ def kept(graph, plan):
 
 
 def test_blocks_are_the_children_of_the_first_list_on_the_way():
-    assert blocks(CHAIN) == [*(Block(str(k), 3 * k, 3 * k + 3) for k in range(LAYERS)), Block("", 12, 13)]
+    assert blocks(CHAIN) == [
+        *(CheckpointBlock(str(k), 3 * k, 3 * k + 3) for k in range(LAYERS)),
+        CheckpointBlock("", 12, 13),
+    ]
 
     class Model(nn.Module):
         def __init__(self):

@@ -4,7 +4,7 @@ from itertools import chain, combinations, product
 
 import pytest
 
-from lamcts.graphs import Network, thesis_graph
+from lamcts.graphs import LayeredNetwork, thesis_graph
 from lamcts.neural.memory import ALL_OPTIONS, Machine, ScheduleObjective, optimum
 from lamcts.neural.memory.graph_tables import graph_tables
 
@@ -12,14 +12,14 @@ NONE = float("inf")
 
 
 def line(*kinds):
-    net = Network((4, 16, 16), batch=4)
+    net = LayeredNetwork((4, 16, 16), batch=4)
     for kind in kinds:
         net.add(kind, **({"channels": 8, "kernel": 3, "padding": 1} if kind == "conv" else {}))
     return thesis_graph(net)
 
 
 def forked():
-    net = Network((4, 8, 8), batch=4)
+    net = LayeredNetwork((4, 8, 8), batch=4)
     net.add("conv", channels=8, kernel=3, padding=1, name="start")
     net.add("lrn", "start", name="left")
     net.add("relu", "left", name="leaf")

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lamcts.graphs import Network, alexnet, bottlenecks, densenet, fan, liveness, thesis_graph
+from lamcts.graphs import LayeredNetwork, alexnet, bottlenecks, densenet, fan, liveness, thesis_graph
 from lamcts.neural.memory import Action, Machine, Plan, Simulator, keep_all
 
 IMAGE = (3, 64, 64)
@@ -136,7 +136,7 @@ def test_a_rate_of_nothing_is_refused():
 
 
 def test_a_network_of_one_layer_has_a_plan_too():
-    net = Network((3, 8, 8), batch=1)
+    net = LayeredNetwork((3, 8, 8), batch=1)
     net.add("conv", channels=4, kernel=3)
     graph = thesis_graph(net)
     assert Simulator(graph).report(Plan((Action.RECOMPUTE,) * len(graph.movable))).recomputes == 0

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from lamcts.neural.memory.execution.link import Link
-from lamcts.neural.memory.execution.schedule import Schedule, schedule
+from lamcts.neural.memory.execution.schedule import PlanSchedule, schedule
 from lamcts.neural.memory.execution.slot import Kept, Moved
 from lamcts.neural.memory.execution.step import ForwardPass
 from lamcts.neural.memory.plan import Plan
@@ -52,7 +52,7 @@ def apply(model: nn.Module, plan: Plan, traced: Trace) -> Iterator["Executor"]:
 class Executor(TorchDispatchMode):
     """Follows the steps of a model. held_bytes: what stayed on the device after the last forward pass (0 before)."""
 
-    def __init__(self, model: nn.Module, schedule: Schedule) -> None:
+    def __init__(self, model: nn.Module, schedule: PlanSchedule) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.model, self.schedule, self.link = model, schedule, Link()
         self.step: ForwardPass | None = None

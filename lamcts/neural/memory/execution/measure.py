@@ -19,7 +19,7 @@ STEPS = 3  # on CUDA, of which the last counts: the first ones load kernels and 
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredStep:
     """A training step under a plan.
 
     held_bytes: of saved storages that are on the device when the forward pass has ended, parameters and inputs left
@@ -40,7 +40,7 @@ def held_bytes(traced: Trace, plan: Plan) -> int:
 
 def measure(
     model: nn.Module, batch: Any, plan: Plan | None = None, *, loss: Callable[[Any], Tensor] | None = None
-) -> Measured:
+) -> MeasuredStep:
     """Run a training step of `model` on `batch` under a plan (None: everything is kept), and measure it.
 
     Parameters, buffers, gradients and the global generators are as before afterwards. See `trace` for `batch`, `loss`.
@@ -63,7 +63,7 @@ def measure(
 
 def _measured(
     model: nn.Module, batch: Any, plan: Plan, traced: Trace, loss: Callable[[Any], Tensor] | None, device: torch.device
-) -> Measured:
+) -> MeasuredStep:
     args, kwargs = arguments(batch)
     cuda = device.type == "cuda"
     with torch.cuda.device(device) if cuda else nullcontext(), apply(model, plan, traced) as executor:
@@ -77,8 +77,8 @@ def _measured(
             took = _now(device) - begin
     predicted = executor.schedule.held_bytes
     if not cuda:
-        return Measured(executor.held_bytes, predicted)
-    return Measured(executor.held_bytes, predicted, torch.cuda.max_memory_allocated(device), 1e3 * took)
+        return MeasuredStep(executor.held_bytes, predicted)
+    return MeasuredStep(executor.held_bytes, predicted, torch.cuda.max_memory_allocated(device), 1e3 * took)
 
 
 def _now(device: torch.device) -> float:

@@ -10,7 +10,7 @@ from lamcts.neural.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class PlanSchedule:
     """actions, writes: what becomes of each movable storage that the backward pass wants, and how many steps write it.
 
     leaving: those that are not on the device when the forward pass has ended. fetched: those that come from the host
@@ -27,7 +27,7 @@ class Schedule:
     held_bytes: int
 
 
-def schedule(traced: Trace, plan: Plan) -> Schedule:
+def schedule(traced: Trace, plan: Plan) -> PlanSchedule:
     """Return what `plan` means; ValueError for a plan of another trace, or one that makes anew what cannot be."""
     graph, simulator = traced.graph, Simulator(traced.graph)
     simulator.report(plan)
@@ -42,4 +42,4 @@ def schedule(traced: Trace, plan: Plan) -> Schedule:
     held = (set(actions) | set(traced.packed)) - leaving
     writes = {one: len(graph.makers[one]) for one in actions}
     size = sum(graph.storages[one].bytes for one in held)
-    return Schedule(traced, actions, writes, leaving, [graph.movable[i] for i in fetched], staying, size)
+    return PlanSchedule(traced, actions, writes, leaving, [graph.movable[i] for i in fetched], staying, size)

@@ -21,7 +21,7 @@ HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once it is back, it stays for all t
 EACH = (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)
 
 
-class Slot:
+class StorageSlot:
     """A storage by what becomes of it.
 
     order: of what is made of it, it is higher. writes: how many operations wrote it so far. next: what to fetch ahead,
@@ -33,7 +33,7 @@ class Slot:
         self.storage: UntypedStorage | None = None
         self.recipe: list[Operation] = []
         self.writes = 0
-        self.next: Callable[[], Slot | None] = lambda: None
+        self.next: Callable[[], StorageSlot | None] = lambda: None
         self._sent: Sent | None = None
         self._coming: Coming | None = None
         self.came = False
@@ -50,7 +50,7 @@ class Slot:
                 self._sent, self.storage = self.link.send(storage), None
 
     @property
-    def sources(self) -> set["Slot"]:
+    def sources(self) -> set["StorageSlot"]:
         """What it is made of, if it has to be made."""
         made = self.storage is None and self.action in RECOMPUTED and self._still_there() is None
         return {source for one in self.recipe for source in one.sources} if made else set()
@@ -119,7 +119,7 @@ class Kept(NamedTuple):
 class Moved(NamedTuple):
     """A saved tensor that is brought back from its slot. witness: has its version, and no memory."""
 
-    slot: Slot
+    slot: StorageSlot
     shape: Shape
     witness: Tensor
     version: int
@@ -130,7 +130,7 @@ class Moved(NamedTuple):
         return self.shape.on(taken(self.slot))
 
 
-def taken(wanted: Slot) -> UntypedStorage:
+def taken(wanted: StorageSlot) -> UntypedStorage:
     """Return a slot's storage, and all that it is made of on the way: each once, until its last use for that.
 
     Nothing here holds a slot longer than that: with the last that holds it, its storage goes.
@@ -149,7 +149,7 @@ def taken(wanted: Slot) -> UntypedStorage:
     return there[wanted.name]
 
 
-def _closure(wanted: Slot) -> list[Slot]:
+def _closure(wanted: StorageSlot) -> list[StorageSlot]:
     """Return a slot and all that it is made of, in an order in which nothing comes before what it is made of."""
     found, stack = {wanted}, [wanted]
     while stack:

@@ -24,8 +24,8 @@ from lamcts.neural.memory.execution.recipe import (
     state_before,
     witness_of,
 )
-from lamcts.neural.memory.execution.schedule import Schedule
-from lamcts.neural.memory.execution.slot import Kept, Moved, Slot
+from lamcts.neural.memory.execution.schedule import PlanSchedule
+from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot
 from lamcts.neural.trace.recorder import KINDS, SHAPED, changed_by
 
 AGAIN = "trace the model again, with this batch, this loss and in this mode (train, eval, autocast)"
@@ -34,11 +34,11 @@ AGAIN = "trace the model again, with this batch, this loss and in this mode (tra
 class ForwardPass:
     """The forward pass of a step. It may only go as the trace went: RuntimeError where it does not."""
 
-    def __init__(self, schedule: Schedule, link: Link, outside: Sequence[Tensor]) -> None:
+    def __init__(self, schedule: PlanSchedule, link: Link, outside: Sequence[Tensor]) -> None:
         self.schedule, self.link = schedule, link
         self.graph = schedule.traced.graph
         self.ran = self.packed = 0
-        self.slots: dict[int, Slot] = {}
+        self.slots: dict[int, StorageSlot] = {}
         self.kept: dict[int, int] = {}  # bytes by storage
         self._numbers: dict[int, int] = {}
         self._refs: list[StorageWeakRef] = []  # while they are there, no other storage has the same address
@@ -106,10 +106,10 @@ class ForwardPass:
         self.slots = {}
         return sum((self.kept | there).values())
 
-    def _slot(self, number: int) -> Slot:
+    def _slot(self, number: int) -> StorageSlot:
         if number not in self.slots:
             name, order = self.graph.storages[number].name, self.graph.makers[number][-1]
-            self.slots[number] = Slot(name, order, self.schedule.actions[number], self.link)
+            self.slots[number] = StorageSlot(name, order, self.schedule.actions[number], self.link)
         return self.slots[number]
 
     def _recipe(self, func: Any, args: Any, kwargs: Any, output: int | None, made: int, random: Any) -> Operation:

@@ -1,4 +1,4 @@
-"""A meta-model without torch: linear regression with a penalty."""
+"""Surrogate models of architecture searches: the protocol, and ridge regression without torch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ import numpy as np
 from lamcts.types import Floats
 
 
-class Model(Protocol):
-    """What predicts rewards: `lamcts.neural.metadnn.MetaDnn`, `Ridge`, or one of yours. A frozen dataclass."""
+class Surrogate(Protocol):
+    """A model of rewards: `Ridge`, `lamcts.neural.metadnn.MetaDnn`, or your own frozen dataclass."""
 
     def fit(self, features: Any, accuracy: Any, seed: int = 0) -> Callable[[Any], Floats]:
-        """Return a function of rows [m, k] to predictions [m]; the same for the same arguments."""
+        """Return a function from rows [m, k] to predictions [m], the same for the same arguments."""
 
 
 @dataclass(frozen=True)
 class Ridge:
-    """Least squares over the features, each at mean 0 and deviation 1, with a penalty on the weights.
+    """Ridge regression on standardised features.
 
-    penalty: on the square of a weight, in rows (1.0); untuned.
+    penalty: weight of the squared coefficients, in rows (1.0); untuned.
     """
 
     penalty: float = 1.0
 
     def fit(self, features: Any, accuracy: Any, seed: int = 0) -> Callable[[Any], Floats]:
-        """Return the predictor of rows `features` [n, k] with `accuracy` [n]. Nothing is drawn from the seed."""
+        """Fit rows `features` [n, k] and `accuracy` [n]; return the predictor. The seed has no effect."""
         x, y = np.asarray(features, np.float64), np.asarray(accuracy, np.float64)
         mean, deviation = x.mean(0), x.std(0)
         scale = np.where(deviation > 0, deviation, 1.0)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
-from lamcts.searches.memory_fit.fitted import Chosen, Fitted
-from lamcts.searches.memory_fit.given import checked_batch, checked_model, optimizer_word, without_memory
-from lamcts.searches.memory_fit.known import KEEPING, greedy, presets, smallest
+from lamcts.searches.memory_fit.arguments import checked_batch, checked_model, optimizer_word, without_memory
+from lamcts.searches.memory_fit.candidate_plans import KEEPING, greedy, presets, smallest
+from lamcts.searches.memory_fit.fitted_model import Chosen, Fitted
 from lamcts.searches.memory_plan import least_time
 
 if TYPE_CHECKING:
