@@ -1,4 +1,4 @@
-"""Memory of a training step (thesis, chapter 8): plans that keep, recompute or offload, and what they cost.
+"""Memory plans of a training step (thesis, chapter 8): keep, recompute or offload activations, and simulate the cost.
 
 graph = lamcts.graphs.thesis_graph(lamcts.graphs.alexnet(batch=200))
 print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB

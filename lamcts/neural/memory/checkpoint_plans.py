@@ -1,7 +1,7 @@
-"""Activation checkpointing as `torch.utils.checkpoint` does it by block, as plans for a traced step.
+"""Activation checkpointing by block (`torch.utils.checkpoint`), as plans for a traced step.
 
-A plan makes each storage anew when it is first needed, checkpointing a whole block at once: what the simulator says of
-these plans is, if anything, kind to them.
+A plan recomputes each storage at its first need, `torch.utils.checkpoint` a whole block at once. So the simulated peaks
+are lower bounds.
 """
 
 import math
@@ -14,11 +14,11 @@ from lamcts.neural.memory.graph_tables import graph_tables
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action, Plan
 
-SMALL = 1 / 16  # of an operation's largest result: below it, a storage is a by-product (untuned)
+SMALL = 1 / 16  # largest size of a by-product, relative to an operation's largest result (untuned)
 
 
 class CheckpointBlock(NamedTuple):
-    """Forward steps `begin` to `end`, the last left out, of one module; "" for what belongs to none."""
+    """Forward steps `begin` to `end`, exclusive, of one module; the name is "" outside modules."""
 
     name: str
     begin: int
@@ -26,10 +26,15 @@ class CheckpointBlock(NamedTuple):
 
 
 def blocks(graph: StepGraph) -> list[CheckpointBlock]:
-    """Return the modules that one would checkpoint, in the order in which they run: children of a Sequential or list.
+    """Return the blocks of a traced module in the order in which they run.
 
-    They are told by the first number in the path of a step of a traced module: "layers.3" of "layers.3.attention.mm".
-    A module outside any list is a block of its own.
+    A block is a child of a Sequential or ModuleList, found by the first number in the path of a step: "layers.3" for
+    "layers.3.attention.mm". A module outside any list is one block.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        A traced training step.
     """
     found: list[CheckpointBlock] = []
     for name, steps in groupby(graph.steps[: graph.forward_count], lambda step: _block(step.name)):
@@ -39,14 +44,19 @@ def blocks(graph: StepGraph) -> list[CheckpointBlock]:
 
 
 def checkpointing(graph: StepGraph) -> Plan:
-    """Return full checkpointing: what enters a block is kept, the rest of it is made anew."""
+    """Return full checkpointing: keep the inputs of each block and recompute the rest."""
     return _checkpointed(graph, _named(graph), "full checkpointing")
 
 
 def segmented(graph: StepGraph, segments: int | None = None) -> Plan:
-    """Return `torch.utils.checkpoint.checkpoint_sequential`: so many runs of blocks, of which the last keeps all.
+    """Return the plan of `torch.utils.checkpoint.checkpoint_sequential`, whose last segment keeps everything.
 
-    segments: how many (None: the square root of the number of blocks, Chen 2016).
+    Parameters
+    ----------
+    graph : StepGraph
+        A traced training step.
+    segments : int, default None
+        Number of segments; None is the square root of the number of blocks (Chen et al. 2016).
     """
     parts = _named(graph)
     count = segments or max(1, round(math.sqrt(len(parts))))
@@ -57,21 +67,22 @@ def segmented(graph: StepGraph, segments: int | None = None) -> Plan:
 
 
 def selective(graph: StepGraph) -> Plan:
-    """Return selective checkpointing: what enters a block and what dear operations write is kept.
+    """Return selective checkpointing: keep the inputs of each block and the outputs of expensive operations.
 
-    Dear are those that have FLOPs: products of matrices, convolutions and attention, as in the lists that
-    `create_selective_checkpoint_contexts` is given.
+    Expensive operations have FLOPs: matrix products, convolutions and attention, as in the usual policies of
+    `create_selective_checkpoint_contexts`.
     """
     plan = _checkpointed(graph, _named(graph), "selective checkpointing")
-    dear = [graph.steps[graph.makers[one][-1]].flops > 0 for one in graph.movable]
-    actions = (Action.KEEP if keep else action for keep, action in zip(dear, plan.actions, strict=True))
+    expensive = [graph.steps[graph.makers[one][-1]].flops > 0 for one in graph.movable]
+    actions = (Action.KEEP if keep else action for keep, action in zip(expensive, plan.actions, strict=True))
     return economical(graph, Plan(tuple(actions), name=plan.name))
 
 
 def economical(graph: StepGraph, plan: Plan) -> Plan:
-    """Return the plan, with what is a small by-product of an operation kept, such as the mean of a normalisation.
+    """Return the plan with small by-products kept, such as the mean of a normalisation.
 
-    A plan makes each storage anew on its own, so that all three of a normalisation cost three; PyTorch runs it once.
+    A plan recomputes each storage alone, so the three results of a normalisation would cost three runs; PyTorch runs it
+    once.
     """
     actions, number = list(plan.actions), {one: i for i, one in enumerate(graph.movable)}
     for step in graph.steps[: graph.forward_count]:
@@ -83,7 +94,7 @@ def economical(graph: StepGraph, plan: Plan) -> Plan:
 
 
 def _checkpointed(graph: StepGraph, parts: Sequence[CheckpointBlock], name: str) -> Plan:
-    """Return the plan that makes anew what is made in one of `parts` and used in no other forward step."""
+    """Return the plan that recomputes storages written and used in the forward pass inside one of `parts` only."""
     sources = graph_tables(graph, Machine()).recomputable
     part = {t: k for k, block in enumerate(parts) for t in range(block.begin, block.end)}
     used: dict[int, set[int]] = {one: set() for one in graph.movable}

@@ -1,11 +1,11 @@
-"""The least time of any schedule within a budget, as an integer programme: what small graphs allow at best.
+"""The optimal schedule within a memory budget by integer programming, for small graphs (Checkmate, Jain et al. 2020).
 
-At every backward step each storage is there or not, and may be fetched or made anew, as often as it pays; after
-Checkmate (Jain 2020), with the host as a second source. Plans are such schedules, so none is faster within the same
-budget if transfers are waited for (`Machine(overlap=False)`). Solved by SciPy's HiGHS.
+At every backward step each storage is resident or not, and may be fetched or recomputed any number of times. Plans are
+such schedules, so no plan within the budget is faster if transfers do not overlap (`Machine(overlap=False)`). Solved by
+SciPy's HiGHS.
 
 Letters: n movable storages i, B backward steps b, and within a step n + 1 moments k: at moment k < n storage k may be
-brought, at moment n the step itself runs.
+materialised, at moment n the step itself runs.
 """
 
 from collections.abc import Iterable
@@ -19,13 +19,13 @@ from lamcts.neural.memory.graph_tables import GraphTables, graph_tables
 from lamcts.neural.memory.machine import Machine
 from lamcts.types import Floats
 
-SECONDS = 60.0  # after which a solution is given up: the programme is for small graphs
-GAP = 1e-9  # of the optimum, relative: as good as none
+SECONDS = 60.0  # time limit of the solver
+GAP = 1e-9  # relative optimality gap
 INFEASIBLE = 2  # SciPy's code
 
 
 class OptimalSchedule(NamedTuple):
-    """The best schedule: seconds of a training step, how often it makes storages anew, and how often it fetches."""
+    """The optimal schedule: seconds of a training step, recomputations, and fetches."""
 
     seconds: float
     recomputes: int
@@ -35,9 +35,25 @@ class OptimalSchedule(NamedTuple):
 def optimum(
     graph: StepGraph, budget_bytes: int, machine: Machine | None = None, *, limit_seconds: float = SECONDS
 ) -> OptimalSchedule | None:
-    """Return the fastest schedule whose peak is within a budget, `graph.outside_bytes` left out; None: there is none.
+    """Return the fastest schedule within a memory budget, or None if none exists.
 
-    `machine.overlap` has no say: every transfer is waited for. RuntimeError where the solver does not end in time.
+    Transfers never overlap computing, whatever `machine.overlap`.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step; a few dozen storages at most.
+    budget_bytes : int
+        Largest peak in bytes, without `graph.outside_bytes`.
+    machine : Machine, default Machine()
+        Rates of the simulation.
+    limit_seconds : float, default 60
+        Time limit of the solver.
+
+    Raises
+    ------
+    RuntimeError
+        If the solver does not finish in time.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -61,10 +77,10 @@ def optimum(
 
 @dataclass
 class _Programme:
-    """Rows `low <= sum of factors times variables <= high`; sizes in MB and times in ms, to stay near one.
+    """Rows `low <= sum of factors times variables <= high`, with sizes in MB and times in ms for scaling.
 
-    Variables: whether a storage stays after its last forward use, and goes to the host; at each step whether it is
-    there, made, fetched; at each moment whether it is there. The last need not be whole: what demands it is.
+    Variables: whether a storage stays after its last forward use, and whether it is offloaded; at each step whether it
+    is resident, recomputed, fetched; at each moment whether it is held. The last need not be integer.
     """
 
     tables: GraphTables
@@ -113,7 +129,7 @@ class _Programme:
         self.high.append(high)
 
     def forward(self) -> None:
-        """What is there while each forward step runs fits."""
+        """Bound the live bytes of each forward step."""
         tables = self.tables
         for t in range(self.first):
             spans = enumerate(zip(tables.first_write, tables.last_forward_use, strict=True))
@@ -122,7 +138,7 @@ class _Programme:
             self.row(late, high=self.budget - needed - tables.fixed_during[t] / MB)
 
     def backward(self, b: int) -> None:
-        """Step b finds all that it needs, nothing comes from nowhere, and at each moment all fits."""
+        """Constrain backward step b: needs, sources of storages, and the live bytes of each moment."""
         tables, t = self.tables, self.first + b
         for i in range(self.n):
             before = self.stays(i) if b == 0 else self.held(i, b - 1, self.n)
@@ -140,15 +156,15 @@ class _Programme:
             self.row([(self.held(i, b, k), self.size[i]) for i in range(self.n)] + scratch, high=self.budget - fixed)
 
     def _held(self, i: int, b: int, k: int) -> None:
-        """A storage is there at a moment if it was there before, or is brought at this one."""
-        brought = [self.made(i, b), self.fetched(i, b)] if k == i else []
+        """Constrain a storage at a moment: it was held before, or is materialised now."""
+        materialised = [self.made(i, b), self.fetched(i, b)] if k == i else []
         before = self.held(i, b, k - 1) if k else self.resident(i, b)
-        self.row([(self.held(i, b, k), 1), (before, -1), *((one, -1) for one in brought)], high=0)
-        for one in brought:
+        self.row([(self.held(i, b, k), 1), (before, -1), *((one, -1) for one in materialised)], high=0)
+        for one in materialised:
             self.row([(self.held(i, b, k), 1), (one, -1)], low=0)
 
     def rows(self) -> Any:
-        """Return the factors as a sparse matrix, [rows, variables]."""
+        """Return the factors as a sparse matrix [rows, variables]."""
         from scipy.sparse import csr_array
 
         rows, columns, factors = zip(*self.entries, strict=True)

@@ -1,6 +1,7 @@
-"""What the min-cut partitioner behind `torch.compile` saves under `activation_memory_budget`. Needs torch.
+"""The min-cut partitioner of `torch.compile` under `activation_memory_budget`. Needs torch.
 
-All that is private to torch, and may change with any release, is in this file: `missing` says what is not there.
+This file holds all uses of torch's private functions, which may change with any release; `missing` names one that is
+absent.
 """
 
 import copy
@@ -18,7 +19,7 @@ from torch.utils._pytree import tree_leaves
 
 from lamcts.neural.trace.module import faked, scalar
 
-TESTED = "2.13"  # the release that this was tested with; others may do
+TESTED = "2.13"  # the tested release; others may work
 NAMES = {
     "torch._functorch.aot_autograd": ("aot_function",),
     "torch._functorch.partitioners": ("min_cut_rematerialization_partition",),
@@ -28,11 +29,11 @@ NAMES = {
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """A training step cut into two graphs, and what the first hands to the second.
+    """A training step as a forward and a backward graph.
 
-    budget: of saved bytes, 0 to 1. forward, backward: graph modules; the forward one has `outputs` outputs of its own,
-    and then those that are saved. given: fake parameters, buffers and inputs, in the order of its arguments.
-    tangents: the fake gradient of the loss.
+    budget: of saved bytes, 0 to 1. forward, backward: graph modules; the forward one returns `outputs` results and then
+    the saved tensors. given: fake parameters, buffers and inputs, in the order of its arguments. tangents: the fake
+    gradient of the loss.
     """
 
     budget: float
@@ -45,18 +46,18 @@ class Partition:
 
     @property
     def saved(self) -> list[Any]:
-        """The nodes of the forward graph that the backward one reads, parameters, buffers and inputs left out."""
+        """Forward nodes that the backward graph reads, without parameters, buffers and inputs."""
         (results,) = next(iter(reversed(self.forward.graph.nodes))).args
         return [node for node in results[self.outputs :] if node.op != "placeholder"]
 
 
 def missing() -> str | None:
-    """Return what this torch lacks to run the partitioner, or None where everything is there."""
+    """Return the first private name of torch that the partitioner needs and that is absent, or None."""
     return lacking(NAMES)
 
 
 def lacking(names: Mapping[str, Sequence[str]]) -> str | None:
-    """Return the first of `names`, by module, that this torch has not."""
+    """Return a message about the first of `names`, by module, that torch lacks, or None."""
     for name, wanted in names.items():
         try:
             module = importlib.import_module(name)
@@ -70,9 +71,9 @@ def lacking(names: Mapping[str, Sequence[str]]) -> str | None:
 def partitions(
     module: nn.Module, batch: Any, budgets: Sequence[float], *, loss: Callable[[Any], Tensor] | None = None
 ) -> list[Partition]:
-    """Return how `torch.compile(module, backend="aot_eager")` cuts a training step under each of `budgets`, 0 to 1.
+    """Partition a training step as `torch.compile(module, backend="aot_eager")` does, for each budget from 0 to 1.
 
-    On fake tensors: nothing is allocated. RuntimeError where torch lacks what it takes; see `trace` for the rest.
+    Fake tensors allocate nothing. RuntimeError if torch lacks a private function; see `trace` for other errors.
     """
     if lacks := missing():
         raise RuntimeError(f"expected a torch with the min-cut partitioner: {lacks}")
@@ -88,15 +89,15 @@ def partitions(
         return scalar(functional_call(module, {name: values[i] for name, i in order.items()}, args, kwargs), loss)
 
     cutter = _Cutter(tuple(budgets), len(unique), fake)
-    graphs = aot_function(step, fw_compiler=_as_it_is, bw_compiler=_as_it_is, partition_fn=cutter.cut)
+    graphs = aot_function(step, fw_compiler=_unchanged, bw_compiler=_unchanged, partition_fn=cutter.cut)
     with fake, torch.enable_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # torch's own, of copies of graphs
+        warnings.simplefilter("ignore", FutureWarning)  # of torch, about copies of graphs
         graphs(unique, args, kwargs)
     return cutter.found
 
 
 class _Cutter:
-    """Cuts a joint graph once for each budget, parameters and buffers free to save as `torch.compile` has them."""
+    """Partition a joint graph for each budget; saving parameters and buffers is free, as in `torch.compile`."""
 
     def __init__(self, budgets: tuple[float, ...], free: int, fake: FakeTensorMode) -> None:
         self.budgets, self.free, self.fake = budgets, free, fake
@@ -119,5 +120,5 @@ class _Cutter:
         return forward, backward
 
 
-def _as_it_is(gm: Any, example_inputs: Any) -> Any:
+def _unchanged(gm: Any, example_inputs: Any) -> Any:
     return gm

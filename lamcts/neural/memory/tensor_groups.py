@@ -1,6 +1,6 @@
-"""Storages that play the same part in a network, so that one decision may stand for all of them.
+"""Groups of storages with the same role in a network, which can share one decision of a plan.
 
-The layers of a transformer, or the blocks of one stage of a ResNet, have one storage each of every part.
+Repeated layers of a transformer, or blocks of a ResNet stage, have one storage each in a group.
 """
 
 import numpy as np
@@ -9,9 +9,9 @@ from lamcts.graphs import StepGraph
 
 
 def tensor_groups(graph: StepGraph, pieces: int = 1) -> list[list[int]]:
-    """Return the movable storages by what makes them, what reads them going forward, and their size.
+    """Group the movable storages by the operations that write and read them in the forward pass, and by size.
 
-    pieces: into how many parts of the network, from front to back, each role is cut (1).
+    pieces: number of parts, from front to back, into which each group is split (1).
     """
     readers: dict[int, list[str]] = {one: [] for one in graph.movable}
     for step in graph.steps[: graph.forward_count]:
@@ -22,5 +22,5 @@ def tensor_groups(graph: StepGraph, pieces: int = 1) -> list[list[int]]:
     for i, one in enumerate(graph.movable):
         makers = tuple(graph.steps[t].kind for t in graph.makers[one])
         found.setdefault((makers, tuple(sorted(readers[one])), graph.storages[one].bytes), []).append(i)
-    cut = [np.array_split(role, min(pieces, len(role))) for role in found.values()]
+    cut = [np.array_split(group, min(pieces, len(group))) for group in found.values()]
     return [part.tolist() for parts in cut for part in parts]

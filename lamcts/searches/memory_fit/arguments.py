@@ -15,7 +15,7 @@ def checked_model(model: Any) -> None:
     if "DistributedDataParallel" in kinds:
         raise TypeError(
             "model: expected one of one process, got a DistributedDataParallel: its buckets reduce gradients during the"
-            " backward pass, which plans do not know of; fit the module inside it"
+            " backward pass, which plans do not support; fit the module inside it"
         )
     if not any(one.requires_grad for one in model.parameters()):
         raise ValueError("model: expected parameters that require gradients, got none: there is nothing to train")

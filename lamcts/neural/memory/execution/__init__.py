@@ -1,4 +1,4 @@
-"""Plans carried out on a module as torch runs it (extra: torch).
+"""Execution of memory plans in torch (extra: torch).
 
 with apply(model, plan, traced):
     loss(model(batch)).backward()

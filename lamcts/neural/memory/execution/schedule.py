@@ -1,4 +1,4 @@
-"""What a plan means for each storage of a traced step: found once, followed at every step."""
+"""The schedule of a plan for a traced step: computed once, followed at every step."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,12 @@ from lamcts.neural.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class PlanSchedule:
-    """actions, writes: what becomes of each movable storage that the backward pass wants, and how many steps write it.
+    """Actions and transfers of a plan.
 
-    leaving: those that are not on the device when the forward pass has ended. fetched: those that come from the host
-    ahead of their needs, in the order of these; staying: of them, those that have no time to be away. held_bytes: of
-    what autograd saved, and of what others are made of, if it is there.
+    actions, writes: action of each movable storage that the backward pass needs, and number of steps that write it.
+    leaving: storages that are not on the device after the forward pass. fetched: prefetched storages in order of need.
+    staying: prefetched storages that are too short-lived to offload. held_bytes: resident bytes that autograd saved or
+    a recomputation reads.
     """
 
     traced: Trace
@@ -28,7 +29,7 @@ class PlanSchedule:
 
 
 def schedule(traced: Trace, plan: Plan) -> PlanSchedule:
-    """Return what `plan` means; ValueError for a plan of another trace, or one that makes anew what cannot be."""
+    """Return the schedule of a plan; raise ValueError if the plan does not fit the trace."""
     graph, simulator = traced.graph, Simulator(traced.graph)
     simulator.report(plan)
     first, last, _ = live_ranges(simulator.tables, plan.actions)
