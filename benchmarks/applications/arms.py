@@ -149,7 +149,7 @@ def load_weights(path: Path, objective: Any) -> Any:
     from lamcts.neural.train import checkpoints
 
     found = checkpoints.read(path)
-    net = objective.build(found.said["point"])
+    net = objective.build(found.values["point"])
     net.load_state_dict(found.tensors(""))
     return net.eval()
 

@@ -17,7 +17,7 @@ from lamcts.neural.batched.stacked import StackedNetworks
 from lamcts.neural.batched.vmapped import VmappedNetworks
 from lamcts.neural.build.edge_cells import EdgeNetwork
 from lamcts.neural.train.data import Data
-from lamcts.neural.train.loop import Held, batches, on
+from lamcts.neural.train.loop import DevicePart, batches, to_device
 from lamcts.neural.train.progress import optimiser_of
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
@@ -84,10 +84,10 @@ def train(
     kinds = {type(net) for net in nets}
     stack = (StackedNetworks if kinds == {EdgeNetwork} else VmappedNetworks)(nets).to(here)  # type: ignore[arg-type]
     optimiser = optimiser_of(recipe, list(stack.parameters()))
-    orders, part = [Seeds.of(seed).order for seed in seeds], on(data.train, here)
+    orders, part = [Seeds.of(seed).order for seed in seeds], to_device(data.train, here)
     losses = [_learn(stack, optimiser, part, recipe, orders, epoch) for epoch in range(recipe.epochs)]
     stack.restore()
-    evaluated = [evaluate(stack, on(part, here), len(nets)) for part in (data.valid, data.test)]
+    evaluated = [evaluate(stack, to_device(part, here), len(nets)) for part in (data.valid, data.test)]
     stack.train()  # as `train` leaves a single network
     return BatchedResult(torch.stack(losses).cpu().numpy(), *(values for pair in evaluated for values in pair))
 
@@ -105,7 +105,7 @@ def _check(nets: Sequence[nn.Module], recipe: Recipe, seeds: Sequence[Any]) -> N
 
 
 def _learn(
-    stack: nn.Module, optimiser: torch.optim.Optimizer, part: Held, recipe: Recipe, orders: list[int], epoch: int
+    stack: nn.Module, optimiser: torch.optim.Optimizer, part: DevicePart, recipe: Recipe, orders: list[int], epoch: int
 ) -> Tensor:
     """Train for one epoch, each network in its own order of examples; return the mean losses [m]."""
     total, steps = torch.zeros(len(orders), device=part.x.device), math.ceil(len(part.y) / recipe.batch)
@@ -137,7 +137,7 @@ def losses_of(scores: Tensor, y: Tensor, smoothing: float = 0.0) -> Tensor:
 
 
 @torch.no_grad()
-def evaluate(stack: nn.Module, part: Held, m: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def evaluate(stack: nn.Module, part: DevicePart, m: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the mean loss, in nats, and the accuracy, from 0 to 1, of each network [m]."""
     stack.eval()
     loss = right = torch.zeros(m, device=part.x.device)

@@ -18,7 +18,7 @@ from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.train.augment import Augmentation
 from lamcts.neural.train.data import Data, Part, stratified
 from lamcts.neural.train.failures import Diverged
-from lamcts.neural.train.loop import Held, batches, judge, on
+from lamcts.neural.train.loop import DevicePart, batches, evaluate, to_device
 from lamcts.neural.train.progress import TrainingState
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds, in_epoch
@@ -84,14 +84,14 @@ class Darts:
         """Train weights and shares, which are changed. `recipe`: of the weights, an epoch being one of their half."""
         _check(recipe)
         seeds, here = Seeds.of(seed), torch.device(device)
-        weights, shares = (on(part, here) for part in halves(data.train))
+        weights, shares = (to_device(part, here) for part in halves(data.train))
         relaxed.to(here)
         logits = list(relaxed.logits.values())
         adam = torch.optim.Adam(logits, self.rate, BETAS, weight_decay=self.decay)
         state, steps = TrainingState(relaxed.net, recipe, seeds, data), 0
         for epoch in range(recipe.epochs):
             steps += _epoch(relaxed, state, adam, weights, shares, epoch)
-        loss, accuracy = judge(relaxed, on(data.valid, here))
+        loss, accuracy = evaluate(relaxed, to_device(data.valid, here))
         if not math.isfinite(loss):
             raise Diverged(f"epoch {recipe.epochs}: the loss is {loss}; lower the rate, warm up, or clip gradients")
         return Searched(relaxed, steps, loss, accuracy)
@@ -122,7 +122,12 @@ def halves(part: Part) -> list[Part]:
 
 
 def _epoch(
-    relaxed: Relaxed, state: TrainingState, adam: torch.optim.Optimizer, weights: Held, shares: Held, epoch: int
+    relaxed: Relaxed,
+    state: TrainingState,
+    adam: torch.optim.Optimizer,
+    weights: DevicePart,
+    shares: DevicePart,
+    epoch: int,
 ) -> int:
     """Go through both halves once, and return the steps taken."""
     recipe, seeds = state.recipe, state.seeds
@@ -139,7 +144,7 @@ def _epoch(
     return 2 * len(rows)
 
 
-def _learn_shares(relaxed: Relaxed, adam: torch.optim.Optimizer, part: Held, rows: Tensor) -> None:
+def _learn_shares(relaxed: Relaxed, adam: torch.optim.Optimizer, part: DevicePart, rows: Tensor) -> None:
     logits = list(relaxed.logits.values())
     loss = nn.functional.cross_entropy(relaxed(part.x[rows]), part.y[rows])
     for each, gradient in zip(logits, torch.autograd.grad(loss, logits, materialize_grads=True), strict=True):

@@ -11,7 +11,7 @@ from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.sizes import size
 from lamcts.neural.train.checkpoints import digest
 from lamcts.neural.train.data import Data
-from lamcts.neural.train.loop import Held, judge, on
+from lamcts.neural.train.loop import DevicePart, evaluate, to_device
 from lamcts.spaces.base import Space
 from lamcts.spaces.keyed import Keyed
 from lamcts.types import whole_number
@@ -86,7 +86,7 @@ class SupernetObjective:
 
     def judged(self, point: Point) -> tuple[float, float]:
         """Return the validation loss of a point's network in nats, and its accuracy, a share of 1."""
-        return judge(self.network(point), self._held["valid"])
+        return evaluate(self.network(point), self._held["valid"])
 
     def network(self, point: Point) -> nn.Module:
         """Return the stand-alone network of a point, which is judged."""
@@ -95,7 +95,7 @@ class SupernetObjective:
     def report(self, point: Point) -> dict[str, float]:
         """Return how well a network does on both parts, in per cent and nats."""
         net = self.network(point)
-        judged = {name: judge(net, self._held[name]) for name in ("valid", "test")}
+        judged = {name: evaluate(net, self._held[name]) for name in ("valid", "test")}
         accuracies = {f"{name}_accuracy_percent": PERCENT * right for name, (_, right) in judged.items()}
         return accuracies | {f"{name}_loss": loss for name, (loss, _) in judged.items()}
 
@@ -111,9 +111,9 @@ class SupernetObjective:
         return known if self.by == "accuracy" else known | {"by": self.by}  # journals without it are of accuracies
 
     @cached_property
-    def _held(self) -> dict[str, Held]:
+    def _held(self) -> dict[str, DevicePart]:
         device = next(iter(self.supernet.state_dict().values())).device
-        return {name: on(part, device) for name, part in self.data.parts.items()}
+        return {name: to_device(part, device) for name, part in self.data.parts.items()}
 
     @property
     def _batches(self) -> list[Tensor] | None:

@@ -1,4 +1,4 @@
-"""Training: one loop, what it is told, and data in memory. Only the loop itself loads torch, when it is called.
+"""Training of networks: one loop, recipes, and data in memory. Torch loads when the loop is called.
 
 trained = train(net, digits(), Recipe(epochs=6), seed=0, device="cpu", checkpoint="net.npz")
 print(trained.valid_accuracy, trained.epochs)

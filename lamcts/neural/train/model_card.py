@@ -1,4 +1,4 @@
-"""A found network in one file: its weights, and a card that says what it is. It loads without the search."""
+"""Saved networks: weights with a model card in one file, which loads without the search."""
 
 import inspect
 from pathlib import Path
@@ -13,9 +13,26 @@ if TYPE_CHECKING:
 
 
 def save_network(path: Path | str, objective: TrainObjective, point: Point) -> dict[str, Any]:
-    """Write the network of a point that the objective has trained into its folder; return its card.
+    """Write a trained network with its model card.
 
-    RuntimeError where it has not.
+    Parameters
+    ----------
+    path : path
+        File to write (.npz).
+    objective : TrainObjective
+        Objective with a `folder`, in which the network was trained.
+    point : dict
+        Point of the network.
+
+    Returns
+    -------
+    dict
+        The model card.
+
+    Raises
+    ------
+    RuntimeError
+        If the point was not trained into the folder.
     """
     from lamcts.neural.train import checkpoints
 
@@ -23,14 +40,14 @@ def save_network(path: Path | str, objective: TrainObjective, point: Point) -> d
     if file is None:
         raise RuntimeError("save_network: expected a network that was trained into a folder, got none; train it first")
     held = checkpoints.read(file)
-    card = card_of(objective, point) | {"result": held.said["result"]}
+    card = card_of(objective, point) | {"result": held.values["result"]}
     weights = held.tensors("average") or held.tensors("net")
     checkpoints.save(path, card, weights)
     return card
 
 
 def card_of(objective: TrainObjective, point: Point) -> dict[str, Any]:
-    """Return what a network is, and what it was trained with, as JSON values."""
+    """Return the model card of a network and its training, as JSON values."""
     space, data = objective.architectures, objective.data
     return {
         "space": {"kind": type(space).__name__, "settings": settings_of(space)},
@@ -43,12 +60,25 @@ def card_of(objective: TrainObjective, point: Point) -> dict[str, Any]:
 
 
 def load_network(path: Path | str) -> "tuple[nn.Module, dict[str, Any]]":
-    """Return a network that `save_network` wrote, ready to judge, and its card. Needs torch."""
+    """Load a network that `save_network` wrote, in evaluation mode. Needs torch.
+
+    Returns
+    -------
+    net : torch.nn.Module
+        The network.
+    card : dict
+        Its model card.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged or its card is incomplete.
+    """
     from lamcts.neural.build import build
     from lamcts.neural.train import checkpoints
 
     held = checkpoints.read(path)
-    card = held.said
+    card = held.values
     try:
         space = _space(card["space"]["kind"])(**card["space"]["settings"])
         net = build(space, card["point"], **card["build"])
@@ -59,7 +89,7 @@ def load_network(path: Path | str) -> "tuple[nn.Module, dict[str, Any]]":
 
 
 def _space(kind: str) -> type[ArchitectureSpace]:
-    """Return a space of ours by its name: a card, which may be a stranger's, names nothing else."""
+    """Return a space class of `lamcts.nas` by name; cards of strangers can name no other class."""
     made = getattr(nas, kind) if kind in nas.__all__ else None
     if not (isinstance(made, type) and issubclass(made, ArchitectureSpace)):
         raise KeyError(kind)
@@ -67,7 +97,7 @@ def _space(kind: str) -> type[ArchitectureSpace]:
 
 
 def settings_of(space: ArchitectureSpace) -> dict[str, int]:
-    """Return what a space was made with: whole numbers, which it keeps under the names of its parameters."""
+    """Return the settings of a space, which are integers, by parameter name."""
     names = list(inspect.signature(type(space)).parameters)
     values = {name: getattr(space, name) for name in names}
     return {name: len(value) if isinstance(value, list) else int(value) for name, value in values.items()}
