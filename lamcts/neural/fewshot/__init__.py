@@ -1,4 +1,4 @@
-"""Few-shot NAS: several supernets, each of a part of the space, in place of one. Needs torch.
+"""Few-shot NAS: several supernets, each of a part of the space. Needs torch.
 
 few = FewShot(nas.Digits4096(), splits=1, sizes={"widths": (8,), "cells": 1}).fit(digits(), Recipe(epochs=40, batch=32))
 few.accuracy(point)

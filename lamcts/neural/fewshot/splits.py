@@ -1,4 +1,4 @@
-"""How a supernet is split: at which place of its cells, and which of the operations there stay together."""
+"""Splitters of a supernet: a place of its cells, and groups of its operations."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
@@ -14,7 +14,7 @@ ORDER, GROUPS = 0, 1  # streams of a splitter's seed
 
 
 class SupernetSplit(NamedTuple):
-    """The place, and groups of its operations, each option in one."""
+    """A place, and groups of its operations; each option belongs to one."""
 
     place: str
     groups: tuple[Options, ...]
@@ -22,10 +22,11 @@ class SupernetSplit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SplitRequest:
-    """What a splitter sees of a supernet that is to be split.
+    """The supernet to split, and its place in the tree.
 
-    supernet: trained. depth: splits above it. path: which child it is, and its parent, from the root on. data: what
-    it was trained on. batch: examples of a gradient step. seed: of the whole tree.
+    supernet: trained. depth: splits above it. path: child numbers from the root. data: its training data. batch: batch
+    size.
+    seed: of the whole tree.
     """
 
     supernet: Supernet
@@ -41,7 +42,7 @@ class SplitRequest:
 
     @property
     def open(self) -> list[str]:
-        """The places that no split above it has been at; RuntimeError where there is none left."""
+        """Places without a split above; RuntimeError if none is left."""
         whole = SupernetRegion.whole(self.supernet.space).allowed
         found = [name for name in self.supernet.places if len(self.region.allowed[name]) == len(whole[name])]
         if not found:
@@ -49,25 +50,25 @@ class SplitRequest:
         return found
 
     def own(self) -> np.random.Generator:
-        """Return a generator for this supernet alone."""
+        """Return a generator for this supernet."""
         return stream(self.seed, GROUPS, *self.path)
 
 
 class SupernetSplitter(Protocol):
-    """A way of splitting."""
+    """Protocol of splitters."""
 
     def __call__(self, asked: SplitRequest) -> SupernetSplit: ...
 
     def steps(self, asked: SplitRequest) -> int:
-        """Return how many passes forward and back it takes."""
+        """Return the number of forward and backward passes of a split."""
 
 
 @dataclass(frozen=True)
 class Exhaustive:
-    """Every operation of a place gets a sub-supernet of its own; all supernets of a depth are split at one place.
+    """One sub-supernet for every operation of a place; supernets of a depth are split at one place.
 
-    order: of the places, "random" or "first" to last ("random"); thesis 6.2.1: "random", which it found no worse than
-        any other on NAS-Bench-201 (table 6.2).
+    order: of the places, "random" or "first" to last ("random"); thesis 6.2.1: "random", which was as good as any other
+        on NAS-Bench-201 (table 6.2).
     """
 
     order: Literal["random", "first"] = "random"
@@ -82,7 +83,7 @@ class Exhaustive:
 
 @dataclass(frozen=True)
 class Halves:
-    """A place at random as `Exhaustive` has it, its operations in two groups at random: what `Matching` must beat."""
+    """Two random groups of a random place: the baseline of `Matching`."""
 
     def __call__(self, asked: SplitRequest) -> SupernetSplit:
         place = place_at(asked, "random")
@@ -96,7 +97,7 @@ class Halves:
 
 
 def place_at(asked: SplitRequest, order: str) -> str:
-    """Return the place of a depth: the same for all supernets of a tree."""
+    """Return the place of a depth, the same for all supernets of a tree."""
     places: Any = list(asked.supernet.places)
     if order == "random":
         places = stream(asked.seed, ORDER).permutation(places).tolist()
@@ -105,6 +106,6 @@ def place_at(asked: SplitRequest, order: str) -> str:
 
 
 def in_two(options: Options, first: set[int]) -> tuple[Options, Options]:
-    """Return the options whose numbers are given, and the others."""
+    """Return the options with given numbers, and the others."""
     inside = tuple(option for i, option in enumerate(options) if i in first)
     return inside, tuple(option for i, option in enumerate(options) if i not in first)

@@ -1,4 +1,4 @@
-"""Supernets: the weights of all architectures of a space, trained at once. Needs torch.
+"""Supernets: shared weights of all architectures of a space. Needs torch.
 
 net = supernet(nas.Digits4096(), channels=1, widths=(8,), cells=1)
 train(net, digits(), Recipe(epochs=20))

@@ -1,4 +1,4 @@
-"""`supernet`: the supernet of a space of architectures, its first weights drawn from a seed."""
+"""Build the supernet of a space of architectures from a seed."""
 
 import inspect
 from collections.abc import Callable
@@ -34,11 +34,22 @@ def supernet(
     region: SupernetRegion | None = None,
     **sizes: Any,
 ) -> Supernet:
-    """Return the supernet of a space, on the CPU. Nothing global is drawn from.
+    """Return the supernet of a space, on the CPU; no global generator is used.
 
-    space: of cells with an operation on each edge, NASNet cells, or mobile blocks. channels: of an image (3).
-    classes: how many there are (10). seed: of the first weights (0). region: of which architectures (None: all).
-    sizes: as `lamcts.neural.build.build` takes them; its defaults are those of the paper.
+    Parameters
+    ----------
+    space : ArchitectureSpace
+        Cells with an operation on each edge, NASNet cells, or mobile blocks.
+    channels : int, default 3
+        Image channels.
+    classes : int, default 10
+        Number of classes.
+    seed : int, default 0
+        Seed of the initial weights.
+    region : SupernetRegion, default None
+        The architectures with weights; None is the whole space.
+    **sizes
+        Keyword arguments of `lamcts.neural.build.build`, by default those of the paper.
     """
     kind = next((made for known, made in KINDS.items() if isinstance(space, known)), None)
     if kind is None:

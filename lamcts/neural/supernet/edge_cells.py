@@ -1,4 +1,4 @@
-"""Supernets of cells with an operation on each edge: NAS-Bench-201's and its kin. All cells have one mask."""
+"""Supernets of cells with an operation on each edge, such as NAS-Bench-201; all cells share one mask."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,11 +13,11 @@ from lamcts.neural.build.layers import Head
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.region import SupernetRegion
 
-NOTHING = "none"  # the operation that gives zeros, as all spaces of these cells call it
+NOTHING = "none"  # the operation without output, in all spaces of these cells
 
 
 class EdgeSupernet(Supernet):
-    """The skeleton of `build`'s networks, with all operations of the region on each edge."""
+    """The skeleton of `build` with all operations of the region on each edge."""
 
     space: EdgeCells
 
@@ -42,7 +42,7 @@ class EdgeSupernet(Supernet):
         return self._through(x, lambda cell, x: cell(x, operations))
 
     def mixed(self, x: Tensor, shares: Sequence[Tensor]) -> Tensor:
-        """Return the scores by all operations at once, each edge's in shares, [m] an edge (Liu et al. 2018)."""
+        """Return the scores of a mixture of all operations, with shares [m] for each edge (Liu et al. 2018)."""
         return self._through(x, lambda cell, x: cell.mixed(x, shares))
 
     def _through(self, x: Tensor, run: "Callable[[SuperCell, Tensor], Tensor]") -> Tensor:
@@ -59,7 +59,7 @@ class EdgeSupernet(Supernet):
         return own[".".join(parts)]
 
     def learns(self, point: Point) -> bool:
-        """Return whether a path leads through the cell."""
+        """Return whether the cell has a path from input to output."""
         return any(reachable(self.space.numbers(point)))
 
 

@@ -1,8 +1,8 @@
-"""Supernets of mobile blocks, elastic in depth, width and kernel (Cai et al., "Once-for-all", 2020; thesis 9.1.2).
+"""Supernets of mobile blocks, elastic in depth, width and kernel (Once-for-all, Cai et al. 2020; thesis 9.1.2).
 
-The weights are those of the largest network. A smaller one has the first of its layers, the first channels between
-expansion and filter, and the middle of its kernels. (Once-for-all passes that middle through a learnt matrix, and sorts
-channels by their norm; neither is done here.) Stride and squeeze-and-excitation change no weights of others.
+The weights are those of the largest network. A smaller network uses the first layers, the first channels between
+expansion and filter, and the centre of the kernels. Once-for-all also transforms the centre by a learnt matrix and
+sorts channels by norm; neither is done here. Stride and squeeze-and-excitation do not change other weights.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from lamcts.neural.supernet.region import SupernetRegion
 
 
 class MobileLayer(NamedTuple):
-    """What a layer of a block is: its kernel, stride, expansion, and whether it squeezes."""
+    """Settings of a layer: kernel, stride, expansion, and squeeze-and-excitation."""
 
     kernel: int
     stride: int
@@ -32,7 +32,7 @@ class MobileLayer(NamedTuple):
 
 
 class MobileSupernet(Supernet):
-    """The network of `build` with the largest blocks of the space, whatever the region."""
+    """The network of `build` with the largest blocks of the space."""
 
     space: MobileBlocks
 
@@ -49,7 +49,7 @@ class MobileSupernet(Supernet):
         if isinstance(self.space, EfficientNet):
             widths, before = OFA_WIDTHS, rounded(width * WIDTHS[0])
             body.append(nn.Sequential(Inverted(stem, before, 3, 1, 1, False)))
-        self.first = len(body)  # number of the first block among the parts of the body
+        self.first = len(body)  # index of the first block in the body
         for i, block in enumerate(self.space.blocks):
             after = rounded(width * widths[min(i, len(widths) - 1)])
             largest = MobileLayer(max(block["k"]), 1, max(block["e"]), bool(max(block.get("se", (0,)))))
@@ -76,7 +76,7 @@ class MobileSupernet(Supernet):
         return elastic.parts(layer, weights)[".".join(rest)]
 
     def layers(self, point: Point, block: int) -> list[MobileLayer]:
-        """Return the layers of a block: the first has its stride."""
+        """Return the layers of a block; only the first has its stride."""
         found = {"s": STRIDES[block % len(STRIDES)]}
         found |= {name: point[f"block{block}_{name}"] for name in self.space.blocks[block]}
         first = MobileLayer(found["k"], found["s"], found["e"], bool(found.get("se")))
@@ -84,7 +84,7 @@ class MobileSupernet(Supernet):
 
 
 class ElasticBlock(nn.ModuleList):
-    """Layers, of which a network has the first."""
+    """Layers of a block; a network uses the first ones."""
 
     @property
     def elastic(self) -> "list[Elastic]":
@@ -97,7 +97,7 @@ class ElasticBlock(nn.ModuleList):
 
 
 class Elastic(nn.Module):
-    """An inverted residual of which smaller ones are parts."""
+    """The largest inverted residual of a layer, with smaller ones as parts."""
 
     def __init__(self, before: int, after: int, largest: MobileLayer) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class Elastic(nn.Module):
         return y
 
     def parts(self, layer: MobileLayer, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the weights of a layer by its names: views of the largest one's, by that one's names."""
+        """Return the weights of a layer, by name, as views of the largest one's."""
         mine, other = roles(self.size), roles(layer)
         found = {}
         for name, value in self._alone(layer).state_dict().items():
@@ -125,11 +125,11 @@ class Elastic(nn.Module):
         return dict([*self.largest.named_parameters(), *self.largest.named_buffers()])
 
     def _alone(self, layer: MobileLayer) -> Inverted:
-        """Return a layer as it is alone, without weights."""
+        """Return a stand-alone layer without weights."""
         if layer not in self._known:
             with torch.device("meta"):
                 made = alone(*self.ends, layer)
-            made.drop = self.drop  # draws from what this network is seeded by
+            made.drop = self.drop  # uses the generator of this network
             self._known[layer] = made
         return self._known[layer]
 
@@ -143,14 +143,14 @@ def alone(before: int, after: int, layer: MobileLayer) -> Inverted:
 
 
 def roles(layer: MobileLayer) -> list[str]:
-    """Return what the parts of an inverted residual do, in their order: which of them there are depends on its kind."""
+    """Return the roles of the modules of an inverted residual, in order."""
     found = ["expand", "expand norm", "expand act"] if layer.expansion > 1 else []
     found += ["filter", "filter norm", "filter act", *(["squeeze"] if layer.squeeze else [])]
     return [*found, "narrow", "narrow norm"]
 
 
 def middle(weight: Tensor, shape: torch.Size) -> Tensor:
-    """Return a part of a weight: the first channels on both its axes, and of a kernel the middle."""
+    """Return the part of a weight: the first channels, and the centre of a kernel."""
     for axis, size in enumerate(shape):
         start = (weight.shape[axis] - size) // 2 if axis > 1 else 0
         weight = weight.narrow(axis, start, size)

@@ -1,4 +1,4 @@
-"""Regions of a space of architectures: of each parameter, the options that it may have. No torch here."""
+"""Regions of a space of architectures: the allowed options of each parameter. No torch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,16 +13,19 @@ Options = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class SupernetRegion:
-    """All points whose parameters have allowed options; options of one parameter have no say in those of another.
+    """The points with allowed options for each parameter.
 
-    allowed: of each parameter of the space, in its order, the options left.
+    Parameters
+    ----------
+    allowed : mapping
+        Remaining options of each parameter of the space, in its order.
     """
 
     allowed: Mapping[str, Options]
 
     @classmethod
     def whole(cls, space: ArchitectureSpace) -> "SupernetRegion":
-        """Return the region that is all of a space of choices."""
+        """Return the region of all points of a space of choices."""
         inner = space.space
         if not isinstance(inner, Space) or inner.names is None:
             raise ValueError(f"{space.name}: expected a space of named choices, got {inner!r}")
@@ -37,13 +40,13 @@ class SupernetRegion:
         return all(point[name] in options for name, options in self.allowed.items())
 
     def within(self, other: "SupernetRegion") -> bool:
-        """Return whether all points of the region are points of another."""
+        """Return whether the region is part of another."""
         return self.allowed.keys() == other.allowed.keys() and all(
             set(options) <= set(other.allowed[name]) for name, options in self.allowed.items()
         )
 
     def split(self, name: str, groups: Sequence[Options]) -> list["SupernetRegion"]:
-        """Return the regions of groups of options: each option of the parameter must be in just one."""
+        """Split a parameter into groups of options; each option belongs to exactly one."""
         given = [option for group in groups for option in group]
         known = self.allowed.get(name, ())
         if not all(groups) or len(given) != len(known) or set(given) != set(known):
@@ -51,7 +54,7 @@ class SupernetRegion:
         return [SupernetRegion({**self.allowed, name: tuple(group)}) for group in groups]
 
     def draw(self, below: Callable[[int], int]) -> Point:
-        """Return a point, uniform over the region: `below(n)` draws one of 0, ..., n - 1."""
+        """Return a uniform random point; `below(n)` draws from 0 to n - 1."""
         return {name: options[below(len(options))] for name, options in self.allowed.items()}
 
     def __str__(self) -> str:
