@@ -11,7 +11,7 @@ from lamcts.cli.memory_given import Training, training
 from lamcts.cli.screen import say, table
 from lamcts.neural.memory import Report, size_text
 from lamcts.searches import memory_fit
-from lamcts.searches.memory_fit import KEEPING, budget_of, fates
+from lamcts.searches.memory_fit import KEEPING, action_counts, budget_of
 
 DRAWN = (KEEPING, "offload", "cost-aware")  # besides the plan that was chosen, and on lists of layers the baseline
 COLUMNS: tuple[str, ...] = (
@@ -72,7 +72,7 @@ def _show(reports: Sequence[Report], marks: dict[str, str], word: str) -> None:
             size_text(one.peak_bytes),
             f"{1e3 * one.seconds:.4g}",
             f"{one.seconds / kept.seconds:.3f}",
-            ", ".join(map(str, fates(one))),
+            ", ".join(map(str, action_counts(one))),
             size_text(one.sent_bytes + one.fetched_bytes),
             marks.get(one.plan.name, ""),
         ]
@@ -113,4 +113,4 @@ def _row(one: Report, reports: Sequence[Report], mark: str) -> list[Any]:
     kept = next(other for other in reports if other.plan.name == KEEPING)
     moved = one.sent_bytes + one.fetched_bytes
     numbers = [one.total_bytes, one.peak_bytes, f"{1e3 * one.seconds:.6g}", f"{one.seconds / kept.seconds:.6g}"]
-    return [one.plan.name, *numbers, *fates(one), one.recomputes, moved, mark]
+    return [one.plan.name, *numbers, *action_counts(one), one.recomputes, moved, mark]

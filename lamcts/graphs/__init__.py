@@ -1,4 +1,4 @@
-"""Computation as graphs, without torch: networks as lists of layers, training steps, and what memory they need.
+"""Computation graphs without torch: networks as lists of layers, training steps, and their live memory.
 
 graph = thesis_graph(alexnet(batch=200))
 liveness(graph).peak_bytes / MB  # 1489.355

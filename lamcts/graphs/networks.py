@@ -1,18 +1,18 @@
-"""The thesis's networks as lists of layers: AlexNet, ResNet (join), DenseNet (full join), modules of branches (fan)."""
+"""Networks of the thesis as lists of layers: AlexNet, ResNet, DenseNet, and modules of branches (fan)."""
 
 from collections.abc import Callable
 
 from lamcts.graphs.layers import LayeredNetwork, Shape
 from lamcts.types import whole_number
 
-IMAGE: Shape = (3, 224, 224)  # ImageNet's usual crop
+IMAGE: Shape = (3, 224, 224)  # usual crop of ImageNet
 CLASSES = 1000  # of ImageNet
 BLOCKS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}  # of ResNet by depth (He 2015, table 1)
-EXPANSION = 4  # outputs of a bottleneck block over its inner channels (He 2015)
+EXPANSION = 4  # output channels of a bottleneck block, relative to its inner channels (He 2015)
 
 
 def alexnet(batch: int = 200, image: Shape = (3, 227, 227)) -> LayeredNetwork:
-    """AlexNet's 23 layers without channel groups (thesis 8.4.1, footnote 3)."""
+    """Return AlexNet's 23 layers without channel groups (thesis 8.4.1, footnote 3)."""
     net = LayeredNetwork(image, batch)
     for channels, kernel, stride, padding in ((96, 11, 4, 0), (256, 5, 1, 2)):
         net.add("conv", channels=channels, kernel=kernel, stride=stride, padding=padding)
@@ -31,14 +31,14 @@ def alexnet(batch: int = 200, image: Shape = (3, 227, 227)) -> LayeredNetwork:
 
 
 def resnet(depth: int = 50, batch: int = 32, image: Shape = IMAGE) -> LayeredNetwork:
-    """A ResNet of 50, 101 or 152 layers; a fork before each block, a join after it."""
+    """Return a ResNet of 50, 101 or 152 layers, with a fork before each block and a join after it."""
     if depth not in BLOCKS:
         raise ValueError(f"depth: expected one of {', '.join(map(str, BLOCKS))}, got {depth!r}")
     return bottlenecks(BLOCKS[depth], batch, image)
 
 
 def bottlenecks(blocks: tuple[int, ...], batch: int = 16, image: Shape = IMAGE) -> LayeredNetwork:
-    """A ResNet of so many bottleneck blocks in each of its stages, as table 8.4 deepens it."""
+    """Return a ResNet with given numbers of bottleneck blocks in its stages (thesis table 8.4)."""
     net = LayeredNetwork(image, batch)
     _convolved(net, 64, 7, 2, 3)
     last = net.add("pool", kernel=3, stride=2, padding=1)
@@ -65,7 +65,7 @@ def _bottleneck(net: LayeredNetwork, before: str, inner: int, stride: int) -> st
 def densenet(
     blocks: tuple[int, ...] = (6, 12, 24, 16), growth: int = 32, batch: int = 32, image: Shape = IMAGE
 ) -> LayeredNetwork:
-    """A DenseNet, by default that of 121 layers: each layer reads all before it in its block, a full join."""
+    """Return a DenseNet, by default with 121 layers: each layer reads all earlier ones of its block, a full join."""
     net = LayeredNetwork(image, batch)
     _convolved(net, 2 * growth, 7, 2, 3)
     last = net.add("pool", kernel=3, stride=2, padding=1)
@@ -92,7 +92,7 @@ def _dense(net: LayeredNetwork, before: str, count: int, growth: int) -> str:
 
 
 def fan(modules: int = 3, batch: int = 32, image: Shape = IMAGE, channels: int = 64) -> LayeredNetwork:
-    """Modules of four branches each, side by side, that are concatenated, as Inception's (thesis, figure 8.1a)."""
+    """Return modules of four parallel branches that are concatenated, as Inception's (thesis, figure 8.1a)."""
     net = LayeredNetwork(image, batch)
     _convolved(net, channels, 7, 2, 3)
     last = net.add("pool", kernel=3, stride=2, padding=1)

@@ -1,4 +1,4 @@
-"""AlphaX: tree search over the actions that build an architecture (thesis ch. 3).
+"""AlphaX: tree search over actions that build an architecture (thesis ch. 3).
 
 optimizer = lamcts.Optimizer(space, sampler=alphax.AlphaX(), tree=None)
 """

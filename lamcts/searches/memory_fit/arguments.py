@@ -1,14 +1,14 @@
-"""What users give to `fit`: models, batches, optimisers; refused where nothing can be planned. Loads no torch."""
+"""Checks of the arguments of `fit`: model, batch and optimizer. No torch."""
 
 from collections.abc import Mapping
 from typing import Any
 
-ADAMS = ("Adam", "AdamW", "NAdam", "RAdam")  # torch's, that keep two numbers of each parameter
+ADAMS = ("Adam", "AdamW", "NAdam", "RAdam")  # torch optimizers with two numbers for each parameter
 WORDS = "'none', 'sgd', 'momentum', 'adam' (0, 0, 1 and 2 numbers of each parameter)"
 
 
 def checked_model(model: Any) -> None:
-    """TypeError for what is no module, and for one that exchanges gradients while the backward pass runs."""
+    """Raise TypeError for a non-module, and for a model that reduces gradients during the backward pass."""
     if not hasattr(model, "named_modules"):
         raise TypeError(f"model: expected a torch.nn.Module, got {type(model).__name__}")
     kinds = {cls.__name__ for one in model.modules() for cls in type(one).__mro__}
@@ -22,7 +22,7 @@ def checked_model(model: Any) -> None:
 
 
 def checked_batch(batch: Any) -> None:
-    """TypeError for a batch without tensors."""
+    """Raise TypeError for a batch without tensors."""
     if not any(hasattr(one, "untyped_storage") for one in _leaves(batch)):
         raise TypeError(
             "batch: expected a tensor, a tuple of arguments, or a dict of them by name, with a tensor among them, got"
@@ -31,7 +31,7 @@ def checked_batch(batch: Any) -> None:
 
 
 def optimizer_word(optimizer: Any) -> str:
-    """Return the word for an optimiser of torch, by which `trace` knows how much it keeps; words stay as they are."""
+    """Return the name of a torch optimizer for `trace`, which counts its state; names are returned unchanged."""
     if optimizer is None or isinstance(optimizer, str):
         return optimizer or "none"
     name, groups = type(optimizer).__name__, getattr(optimizer, "param_groups", [])
@@ -44,7 +44,7 @@ def optimizer_word(optimizer: Any) -> str:
 
 
 def without_memory(model: Any) -> bool:
-    """Return whether a model has no memory, as on the "meta" device or with fake tensors: no step of it can run."""
+    """Return whether a model has no memory, on the "meta" device or with fake tensors, so that no step can run."""
     tensors = [*model.parameters(), *model.buffers()]
     return any(one.is_meta or type(one).__name__ == "FakeTensor" or hasattr(one, "fake_mode") for one in tensors)
 

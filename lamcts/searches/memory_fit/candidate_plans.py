@@ -1,4 +1,4 @@
-"""Plans of a graph that cost no search: the thesis's, the greedy one, and the one that needs least.
+"""Plans without a search: presets of the thesis, the greedy plan, and the smallest plan.
 
 plans = [*presets(graph), *greedy(graph, room)]
 smallest(graph).peak_bytes
@@ -7,14 +7,14 @@ smallest(graph).peak_bytes
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
 
-ROUNDS = 6  # greedy plans that are tried for the smallest, a second each for a ResNet-50 (untuned)
-NEAR = 0.02  # of the peak, relative, within which the smallest is near enough (untuned)
+ROUNDS = 6  # greedy plans tried for the smallest, a second each for a ResNet-50 (untuned)
+NEAR = 0.02  # relative gap of the peak at which the bisection ends (untuned)
 KEEPING, OFFLOADING = "keep all", "offload all"
-OTHERS = ("baseline", "offload", "speed", "memory", "cost-aware")  # of the thesis, beside its "liveness"
+OTHERS = ("baseline", "offload", "speed", "memory", "cost-aware")  # presets of the thesis except "liveness"
 
 
 def presets(graph: StepGraph, machine: memory.Machine | None = None) -> list[memory.Report]:
-    """Return the thesis's plans, keeping all and offloading all, simulated; what cannot be made anew is kept."""
+    """Simulate the presets, keeping all and offloading all; storages that cannot be recomputed are kept."""
     simulator = memory.Simulator(graph, machine)
     plans = [memory.preset(name, graph) for name in OTHERS]
     plans.insert(1, memory.keep_all(graph, KEEPING))
@@ -23,15 +23,15 @@ def presets(graph: StepGraph, machine: memory.Machine | None = None) -> list[mem
 
 
 def greedy(graph: StepGraph, room: int, machine: memory.Machine | None = None) -> list[memory.Report]:
-    """Return the greedy plan with a peak of `room` bytes, `graph.outside_bytes` left out, or none, simulated."""
+    """Simulate the greedy plan with a peak of `room` bytes, without `graph.outside_bytes`; empty if none is found."""
     found = memory.greedy(graph, room, machine) if room >= _floor(graph) else None
     return [] if found is None else [memory.Simulator(graph, machine).report(found)]
 
 
 def smallest(graph: StepGraph, machine: memory.Machine | None = None) -> memory.Report:
-    """Return the plan with the lowest peak that greedy plans at lower and lower budgets come to, simulated.
+    """Return the plan with the lowest peak, found by bisection over budgets of the greedy plan.
 
-    Whatever budget somebody has in mind, it is the same plan.
+    The result does not depend on any budget of the caller.
     """
     best = min(presets(graph, machine), key=lambda one: one.peak_bytes)
     low, room = _floor(graph), _floor(graph)
@@ -46,7 +46,7 @@ def smallest(graph: StepGraph, machine: memory.Machine | None = None) -> memory.
 
 
 def _floor(graph: StepGraph) -> int:
-    """Return the most bytes that one step reads and writes: no plan needs less."""
+    """Return the most bytes that one step reads and writes, a lower bound of every peak."""
     sizes = [0 if storage.role == "outside" else storage.bytes for storage in graph.storages]
     return max(sum(sizes[one] for one in {*step.reads, *step.writes}) for step in graph.steps)
 

@@ -1,4 +1,4 @@
-"""What `fit` found: a plan with what it costs, to train under."""
+"""The result of `fit`: a model with a plan and its costs."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 KINDS = ("keep", "recompute", "offload")
 
 
-class Fates(NamedTuple):
-    """How many of the storages that the backward pass wants are kept, made anew, and sent to the host."""
+class ActionCounts(NamedTuple):
+    """Numbers of storages with a backward need that are kept, recomputed and offloaded."""
 
     kept: int
     recomputed: int
@@ -25,28 +25,28 @@ class Fates(NamedTuple):
         return f"{self.kept} kept, {self.recomputed} recomputed, {self.offloaded} offloaded"
 
 
-def fates(report: memory.Report) -> Fates:
-    """Return what becomes of the storages that the backward pass wants under a plan, be it to make others anew.
+def action_counts(report: memory.Report) -> ActionCounts:
+    """Count the treatment of storages with a backward need, for themselves or for a recomputation.
 
-    One that is to travel, and has no time to be away, is kept.
+    A storage that is too short-lived to offload counts as kept.
     """
     graph = report.graph
     back = {event.storage for event in report.events if event.allocates and event.step >= graph.forward_count}
     wanted = memory.Simulator(graph).last_needs(report.plan.actions)
     rows = zip(graph.movable, report.plan.actions, wanted, strict=True)
     words = [memory.Action(one).word.partition("-")[0] if i in back else "keep" for i, one, at in rows if at >= 0]
-    return Fates(*(words.count(word) for word in KINDS))
+    return ActionCounts(*(words.count(word) for word in KINDS))
 
 
 class Chosen(NamedTuple):
-    """A plan for a budget, simulated: the one that keeps everything is `kept`, and all that were looked at `plans`."""
+    """A simulated plan for a budget; `kept` is the plan that keeps everything, `plans` are all candidates."""
 
     report: memory.Report
     kept: memory.Report
     plans: list[memory.Report]
 
     def lines(self) -> list[str]:
-        """Return what is to be said of the plan."""
+        """Return a description of the plan in lines."""
         report, kept = self.report, self.kept
         if report is kept:
             return ["that fits: everything is kept"]
@@ -56,19 +56,32 @@ class Chosen(NamedTuple):
         return [
             f"plan {report.plan.name!r}: {whole}, {part} of it activations; {1e3 * report.seconds:.4g} ms a step,"
             f" modelled, {longer}",
-            f"{fates(report)}; a step makes {report.recomputes} anew and moves {moved}",
+            f"{action_counts(report)}; a step recomputes {report.recomputes} and moves {moved}",
         ]
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model with a plan that fits a budget. While it is entered, training steps go by the plan; print it to see how.
+    """A model with a plan that fits a memory budget.
 
-    traced: the step. budget_bytes: of all. optimizer: whose state is counted. chosen: the plan beside others. measured:
-    a step that was run, see `measure` (None: none was). planned_seconds: how long tracing and searching took.
+    Inside a `with` block, training steps follow the plan. The block can be entered repeatedly. If everything is kept,
+    steps run unchanged; else each step must match the trace: same batch shape, loss and mode. `print` describes the
+    plan.
 
-    It can be entered again and again. Where everything is kept, steps run as ever; under another plan each step has to
-    go as the traced one: batches of one shape, the same loss, the model in the same mode.
+    Attributes
+    ----------
+    traced : Trace
+        The traced training step.
+    budget_bytes : int
+        The budget.
+    optimizer : str
+        Optimizer whose state counts.
+    chosen : Chosen
+        The plan and all candidates.
+    measured : MeasuredStep or None
+        Measurement of one step, see `measure`.
+    planned_seconds : float
+        Time of tracing and search.
     """
 
     model: "nn.Module"
@@ -82,7 +95,7 @@ class Fitted:
 
     @property
     def report(self) -> memory.Report:
-        """The plan, simulated."""
+        """The simulated plan."""
         return self.chosen.report
 
     @property
@@ -96,7 +109,7 @@ class Fitted:
 
     @property
     def verified(self) -> bool | None:
-        """Whether the measured step held no more than was predicted and, on CUDA, than the budget; None: none was."""
+        """Whether the measured step held at most the predicted bytes and, on CUDA, the budget; None without one."""
         found = self.measured
         if found is None:
             return None
@@ -115,14 +128,14 @@ class Fitted:
 
     @property
     def text(self) -> str:
-        """What was done, in a few lines."""
+        """A description of the plan in a few lines."""
         whole = f"keeping everything takes {memory.size_text(self.chosen.kept.total_bytes)}"
         parts = ", ".join(f"{name} {memory.size_text(size)}" for name, size in self.parts().items() if size)
         lines = [f"budget {memory.size_text(self.budget_bytes)}; {whole}:", f"  {parts}", *self.chosen.lines()]
         return "\n".join([*lines, self._measured(), f"planned in {self.planned_seconds:.1f} s"])
 
     def parts(self) -> dict[str, int]:
-        """Return the bytes that keeping everything takes, by what they are for; they sum up to its total."""
+        """Return the bytes of keeping everything, by purpose; their sum is its total."""
         from lamcts.neural import trace
 
         traced, outside = self.traced, self.traced.graph.outside_bytes

@@ -1,4 +1,4 @@
-"""One call for users: from a module, a batch and a budget to training steps within it.
+"""From a module, a batch and a memory budget to training steps within it.
 
 with fit(model, batch, budget="8GiB", loss=loss, optimizer=adam) as fitted:
     print(fitted)
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lamcts.neural.trace import Trace
 
-SECONDS = 60.0  # after which the search asks for no further plan: a minute of a training of hours (untuned)
+SECONDS = 60.0  # time limit of the search: a minute for a training of hours (untuned)
 
 logger = logging.getLogger("lamcts")
 
@@ -40,23 +40,43 @@ def fit(
     verify: bool = True,
     **settings: Any,
 ) -> Fitted:
-    """Find how training steps of `model` on `batch` fit `budget` in the least time, and measure one.
+    """Plan and measure training steps of a model within a memory budget. Needs torch.
 
-    model: a module of one process, in the mode in which it will be trained; it stays as it is.
-    batch: a tensor, a tuple of arguments, or a dict of them by name.
-    budget: of all that a step holds: parameters, gradients, the optimiser's state, inputs and activations; bytes, or a
-        text such as "8GiB".
-    loss: from the module's output to the number that is differentiated (None: the sum of all its floats).
-    optimizer: whose state is counted: "none", "sgd", "momentum" or "adam", or torch's own SGD or Adam (None: none).
-    evaluations: those of `least_time` (None: as many as it takes by itself); 0 searches nothing, and takes the best of
-        the thesis's plans and the greedy one.
-    seed: governs the search; where `seconds` end it, so does the machine's speed (0).
-    machine: what the simulator believes in (None: `Machine()`).
-    verify: whether a training step is run and measured (True); a model on the "meta" device has none to run.
-    settings: as `lamcts.minimize` takes them; `seconds` is 60 here.
+    If everything can be kept, it is, without a search.
 
-    Where everything can be kept, it is, without a search. ValueError where no plan within the budget is known; its
-    message has the smallest budget that works. Needs torch.
+    Parameters
+    ----------
+    model : torch.nn.Module
+        A module of one process, in its mode of training; it is not changed.
+    batch : tensor, tuple or dict
+        Arguments of the model; a dict has them by name.
+    budget : int or str
+        Bytes, or a text such as "8GiB", for all of a step: parameters, gradients, optimizer state, inputs and
+        activations.
+    loss : callable, default None
+        From the output to a scalar; None is the sum of all floats.
+    optimizer : str or torch.optim.Optimizer, default None
+        Optimizer whose state counts: "none", "sgd", "momentum", "adam", or torch's SGD or Adam.
+    evaluations : int, default None
+        Evaluations of `least_time`; None is its default. 0 takes the best preset or greedy plan.
+    seed : int, default 0
+        Seed of the search. If `seconds` end the search, results also depend on the machine's speed.
+    machine : Machine, default Machine()
+        Rates of the simulation.
+    verify : bool, default True
+        Whether one training step is run and measured. A model on the "meta" device cannot run.
+    **settings
+        Options of `lamcts.minimize`; `seconds` is 60.
+
+    Returns
+    -------
+    Fitted
+        The model with its plan, for use in a `with` block.
+
+    Raises
+    ------
+    ValueError
+        If no plan within the budget is known; the message has the smallest budget that works.
     """
     began, size, word = time.perf_counter(), budget_of(budget), optimizer_word(optimizer)
     step = traced(model, batch, loss, word)
@@ -70,7 +90,7 @@ def fit(
 
 
 def traced(model: Any, batch: Any, loss: Any = None, optimizer: Any = None) -> "Trace":
-    """Return the training step of a model, once model and batch are such that it can be planned for: see `fit`."""
+    """Check model and batch, and trace the training step; see `fit`."""
     word = optimizer_word(optimizer)
     checked_model(model)
     checked_batch(batch)
@@ -88,9 +108,9 @@ def within(
     machine: memory.Machine | None = None,
     **settings: Any,
 ) -> Chosen:
-    """Return the fastest plan within the budget that is known or found, which `fit` carries out, beside all others.
+    """Return the fastest plan within a budget, with all candidates; `fit` carries it out.
 
-    It keeps everything where that fits. ValueError where no plan fits, with the smallest budget that works.
+    Everything is kept if that fits. ValueError if no plan fits, with the smallest budget that works.
     """
     room = budget_of(budget) - graph.outside_bytes
     plans = presets(graph, machine)
@@ -105,7 +125,7 @@ def within(
         search |= {} if evaluations is None else {"evaluations": evaluations}
         plan = least_time(graph, room + graph.outside_bytes, seed=seed, machine=machine, **search)
         found = memory.Simulator(graph, machine).report(plan)
-        known = {(one.peak_bytes, one.seconds) for one in plans}  # else it found what was there
+        known = {(one.peak_bytes, one.seconds) for one in plans}  # else the search returned a known plan
         plans += [] if (found.peak_bytes, found.seconds) in known else [found]
     return Chosen(min((one for one in plans if one.peak_bytes <= room), key=lambda one: one.seconds), kept, plans)
 
@@ -123,7 +143,7 @@ def _smallest(graph: StepGraph, room: int, machine: memory.Machine | None) -> me
 
 
 def budget_of(budget: str | int | float) -> int:
-    """Return a budget in bytes; ValueError where it is no size."""
+    """Return a budget in bytes; raise ValueError if it is not a size."""
     try:
         return memory.size_of(budget)
     except ValueError as error:
