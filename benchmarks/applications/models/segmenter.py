@@ -94,15 +94,16 @@ class Segmenter(nn.Module):
         self.backbone = backbone
         with torch.no_grad():
             maps = backbone.eval()(torch.zeros(1, channels, PROBE, PROBE, device="meta"))
-        self.lateral = nn.ModuleList(nn.Conv2d(each.shape[1], head, 1) for each in maps)
+        # Initial weights depend on the names of modules: renaming this one changes recorded results.
+        self.beside = nn.ModuleList(nn.Conv2d(each.shape[1], head, 1) for each in maps)
         self.smooth = conv_norm_relu(head, head, 3)
         self.scores = nn.Conv2d(head, classes, 1)
         self.train()
 
     def forward(self, x: Tensor) -> Tensor:
         maps: list[Tensor] = self.backbone(x)
-        above = self.lateral[-1](maps[-1].relu())
-        for lateral, each in zip(reversed(self.lateral[:-1]), reversed(maps[:-1]), strict=True):
+        above = self.beside[-1](maps[-1].relu())
+        for lateral, each in zip(reversed(self.beside[:-1]), reversed(maps[:-1]), strict=True):
             above = lateral(each.relu()) + functional.interpolate(above, size=each.shape[2:], mode="nearest")
         if above.shape[2:] != x.shape[2:]:
             above = functional.interpolate(above, size=x.shape[2:], mode="nearest")
