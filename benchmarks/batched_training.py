@@ -1,13 +1,13 @@
-"""How many small networks a minute does training one by one give, and how many does batched training?
+"""How many small networks a minute are trained one by one, and in batches?
 
     python -m benchmarks.batched_training [--ways alone vmapped seeds cells table] [--epochs 3] [--repeats 3]
 
 Networks of eight cells of `digits4096`, in two groups of neighbours, trained with the recipe of the table. "alone"
-trains them one by one; "vmapped" twelve with one cell at once, by `torch.func`; "seeds" the same twelve by grouped
+trains them one by one; "vmapped" twelve of one cell at once, by `torch.func`; "seeds" the same twelve by grouped
 convolutions; "cells" all eight cells at once; "table" as the table was made, a group of neighbours with three seeds at
-once. The floor is what the same products and sums, forwards and backwards, would take as products of large square
-matrices. A row is the best of --repeats, in seconds of the processor (of the clock on another device); networks and
-floor are measured by turns. Rows go to results/batched_training.csv.
+once. The floor is the time of as many operations, forwards and backwards, in products of large square matrices. A row
+is the best of --repeats, in CPU seconds (wall-clock seconds on other devices); networks and floor are measured in
+turns. Rows go to results/batched_training.csv.
 """
 
 import time
@@ -20,9 +20,9 @@ from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
 
 AT_ONCE = 12  # networks at once in "vmapped" and "seeds": as many as in a group of the table
-GROUPS = (1200, 4200)  # places in the list of all cells and seeds, where a group of neighbours begins
-SIDE = 512  # of the floor's matrices, whose products run at the full rate of a core
-BACKWARDS = 3  # times the operations of a forward pass: those of the gradients of weights and of images, too
+GROUPS = (1200, 4200)  # places in the list of all cells and seeds where a group of neighbours begins
+SIDE = 512  # side of the floor's matrices, whose products run at the full rate of a core
+BACKWARDS = 3  # operations of a training step, relative to a forward pass
 SECONDS, GIGA = 60.0, 1e9
 WAYS = ("alone", "vmapped", "seeds", "cells", "table")
 KEY = ("way", "epochs", "device")
@@ -67,7 +67,7 @@ def measured(way: str, epochs: int, device: str, repeats: int) -> Row:
 
 
 def stacks_of(way: str) -> list[list[Run]]:
-    """Return which networks are trained at once; the same cells in all ways, equally often."""
+    """Return the groups of networks trained at once; every way has the same cells equally often."""
     groups = [[runs()[start + i * len(SEEDS)][0] for i in range(AT_ONCE // len(SEEDS))] for start in GROUPS]
     cells = [cell for group in groups for cell in group]
     return {
@@ -97,7 +97,7 @@ def trained(stack: list[Run], way: str, epochs: int, device: str) -> None:
 
 
 def products(work: float, device: str) -> None:
-    """Multiply matrices until so many products and sums are done."""
+    """Multiply matrices until `work` operations are done."""
     import torch
 
     a, b = (torch.rand(SIDE, SIDE, generator=torch.Generator().manual_seed(i)).to(device) for i in range(2))
@@ -106,7 +106,7 @@ def products(work: float, device: str) -> None:
 
 
 def timed(work: Callable[[], object], device: str) -> float:
-    """Return the seconds of the processor that something takes, those of the clock where a device works."""
+    """Return the CPU seconds of some work, or wall-clock seconds on other devices."""
     import torch
 
     clock = time.process_time if device == "cpu" else time.perf_counter

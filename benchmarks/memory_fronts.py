@@ -1,4 +1,4 @@
-"""Is our search ever behind checkpointing or PyTorch's activation_memory_budget? Peak against modelled time.
+"""Does our search ever lose to checkpointing or PyTorch's activation_memory_budget? Peak against modelled time.
 
     python -m benchmarks.memory_fronts [--networks alexnet resnet50 ...] [--evaluations 0] [--smoke]
 
@@ -6,9 +6,9 @@ Networks are traced on fake tensors; one simulator costs all plans. Baselines: t
 block, in sqrt(n) segments, and selective; the partitioner's plans for budgets from 1 to 0, at the better of two costs:
 as a plan of ours, and as the partitioner's two graphs run ("compiled"). At the peak of each baseline, and at tenths of
 the peak of keeping everything, the script searches for the fastest plan: "ours", and "alone", which has no transfers to
-the host, as the baselines have none. The transformer has no dropout, whose operations differ when
-compiled. Rows go to results/memory_fronts.csv, the figure to results/figures/memory_fronts.png. The script ends with an
-error where a baseline within a peak is faster than ours.
+the host, as the baselines have none. The transformer has no dropout, whose operations differ when compiled. Rows go to
+results/memory_fronts.csv, the figure to results/figures/memory_fronts.png. The script ends with an error if a baseline
+is faster than ours within its peak.
 """
 
 import time
@@ -30,7 +30,7 @@ BATCHES = {"alexnet": 200, "resnet50": 256, "densenet121": 64, "transformer12": 
 PRESETS = ("liveness", "speed", "memory", "cost-aware")
 TENTHS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 HOSTLESS = tuple(word for word in memory.ALL_OPTIONS if "offload" not in word)
-ROUNDED = 1e-3  # milliseconds: the digits of a row
+ROUNDED = 1e-3  # precision of rows, in milliseconds
 KEY = ("network", "batch", "baseline", "evaluations")
 PRICES = ("peak_mb", "milliseconds", "compiled_peak_mb", "compiled_milliseconds")
 FOUND = ("ours_peak_mb", "ours_milliseconds", "alone_peak_mb", "alone_milliseconds")
@@ -38,7 +38,7 @@ COLUMNS = (*KEY, *PRICES, "saved_mb", "kept_mb", "unmatched_mb", *FOUND, "second
 
 
 class Baseline(NamedTuple):
-    """What we search a plan within the peak of: total bytes, and the cells of its row."""
+    """A baseline: its peak with outside bytes, which is our budget, and the cells of its row."""
 
     name: str
     peak_bytes: int
@@ -72,13 +72,13 @@ def run(sheet: Sheet, name: str, arguments: Any) -> None:
     from lamcts.neural.trace import trace
 
     batch = BATCHES.get(name, 0)
-    with FakeTensorMode():  # the module itself takes no memory either
+    with FakeTensorMode():  # the module takes no memory either
         module, given = FULL[name](batch) if batch else SMALL[name.removeprefix("small ")]()
     for block in module.modules():
-        if isinstance(block, Block):  # its dropout is four operations in eager mode on the CPU, and one if compiled
+        if isinstance(block, Block):  # its dropout is four operations in eager mode on the CPU, and one when compiled
             block.mlp[-1].p = 0.0
     graph = trace(module, given).graph
-    found: dict[int, Row] = {}  # by peak: several budgets may end at the same plan
+    found: dict[int, Row] = {}  # by peak: several budgets may give the same plan
     for baseline in (*simple(graph), *swept(graph, module, given, arguments.budgets), *tenths(graph, arguments.tenths)):
         key = (name, batch, baseline.name, arguments.evaluations)
         if sheet.missing([key]):
@@ -90,14 +90,14 @@ def run(sheet: Sheet, name: str, arguments: Any) -> None:
 
 
 def dominated(row: Row) -> bool:
-    """Return whether a baseline's plan is faster than ours, which are within its peak; by the lower of its prices."""
+    """Return whether a baseline's plan is faster than ours within its peak, at the lower of its costs."""
     theirs = [float(row[name]) for name in ("milliseconds", "compiled_milliseconds") if row[name]]
     ours = float(row["ours_milliseconds"] or "inf")
     return bool(theirs) and min(theirs) < ours - ROUNDED
 
 
 def simple(graph: StepGraph) -> Iterator[Baseline]:
-    """Yield the thesis's plans, and checkpointing."""
+    """Yield the thesis's plans and checkpointing."""
     for plan in [
         *(memory.preset(name, graph) for name in PRESETS),
         *(make(graph) for make in CHECKPOINT_PLANS.values()),
@@ -107,7 +107,7 @@ def simple(graph: StepGraph) -> Iterator[Baseline]:
 
 
 def swept(graph: StepGraph, module: Any, given: Any, budgets: Sequence[float]) -> Iterator[Baseline]:
-    """Yield the partitioner's plans, each at the lower peak and the lower time of its two prices."""
+    """Yield the partitioner's plans, each at the lower peak and time of its two costs."""
     from benchmarks.memory_baselines.budget_sweep import budget_sweep
 
     for one in budget_sweep(module, given, graph, budgets):
@@ -125,20 +125,20 @@ def swept(graph: StepGraph, module: Any, given: Any, budgets: Sequence[float]) -
 
 
 def tenths(graph: StepGraph, parts: Sequence[float]) -> Iterator[Baseline]:
-    """Yield tenths of the peak of keeping everything: what is there all the time is not among them."""
+    """Yield tenths of the peak of keeping everything, outside bytes not counted."""
     for part in parts:
         peak = int(part * liveness(graph).peak_bytes) + graph.outside_bytes
         yield Baseline(f"{part:.0%} of the peak", peak, {"peak_mb": f"{peak / MB:.3f}"})
 
 
 def searched(graph: StepGraph, peak_bytes: int, arguments: Any) -> Row:
-    """Return what we find within a peak, with the host and alone, and the CPU seconds of both."""
+    """Return the fastest plan within a peak, with and without offloading, and the CPU seconds of both searches."""
     began, found = time.process_time(), {}
     effort = {"evaluations": arguments.evaluations, "exchanges": arguments.exchanges}
     for name, options in (("ours", memory.ALL_OPTIONS), ("alone", HOSTLESS)):
         try:
             plan = memory_plan.least_time(graph, peak_bytes, options=options, **effort)
-        except ValueError:  # no plan is so small
+        except ValueError:  # no plan is that small
             continue
         peak, milliseconds = priced(graph, plan)
         found |= {f"{name}_peak_mb": f"{peak / MB:.3f}", f"{name}_milliseconds": f"{milliseconds:.3f}"}
@@ -147,7 +147,7 @@ def searched(graph: StepGraph, peak_bytes: int, arguments: Any) -> Row:
 
 
 def priced(graph: StepGraph, plan: memory.Plan) -> tuple[int, float]:
-    """Return the peak of a plan, all that is outside included, and its milliseconds."""
+    """Return the peak of a plan with outside bytes, and its milliseconds."""
     cost = memory.Simulator(graph).cost(plan.actions)
     return cost.peak_bytes + graph.outside_bytes, 1e3 * cost.seconds
 

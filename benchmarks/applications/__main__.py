@@ -25,7 +25,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 
 NAMES = ("text", "segmenter", "gan")
-MINUTES = 20.0  # after which no training begins
+MINUTES = 20.0  # no training begins later
 TRAININGS = 24  # of an arm
 
 
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def one(name: str, arguments: argparse.Namespace) -> None:
-    """Search for one application, or go on with it; say and draw what came of it."""
+    """Run or resume the search of one application; print and draw its results."""
     scale = "smoke" if arguments.smoke else "full"
     folder = arguments.folder / name
     folder.mkdir(parents=True, exist_ok=True)

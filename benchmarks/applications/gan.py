@@ -1,4 +1,4 @@
-"""The cell of a generator of digits (the space of NAS-Bench-201), beside DCGAN's convolutions of as many operations."""
+"""Cells of NAS-Bench-201 for a generator of digits, compared with DCGAN's convolutions of equal cost."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from lamcts import nas
 from lamcts.neural.train import digits
 
 RECIPE, FEW = GanRecipe(steps=600, rate=2e-3), 5  # seven seconds; steps of a smoke run
-HAND = 24  # channels of the generator made by hand: 12,361 parameters, one with a residual cell 10,673
+HAND = 24  # channels of the DCGAN: 12,361 parameters; a generator with a residual cell has 10,673
 MEGA = 1e6  # of operations
 
 
@@ -40,7 +40,7 @@ def application(scale: str, device: str, folder: Path) -> Application:
 
 
 def cost(net: Any) -> tuple[int, float]:
-    """Return parameters, and millions of operations, two a multiply-add, of one image."""
+    """Return parameters and MFLOPs of one image, two a multiply-add."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 

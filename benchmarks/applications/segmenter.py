@@ -1,4 +1,4 @@
-"""Backbones of NAS-Bench-201's cells for a segmenter of shapes, beside a U-Net of about as many operations."""
+"""Cells of NAS-Bench-201 as backbones of a segmenter of shapes, compared with a U-Net of similar cost."""
 
 import math
 from dataclasses import replace
@@ -15,7 +15,7 @@ from lamcts.neural.train import Recipe, train
 RECIPE = Recipe(epochs=12, batch=16, optimiser="adamw", rate=1e-2)  # untuned
 SIZES = {"widths": (8, 16, 32), "cells": 1, "head": 16}
 HAND = 8  # channels of the U-Net: 8.2 MFLOPs at 24 pixels, a residual cell 9.3
-IMAGES = 600, 200, 24  # learnt from; of validation and of test each; pixels of a side
+IMAGES = 600, 200, 24  # training images; validation and test images each; side in pixels
 MEGA, PERCENT = 1e6, 100.0  # of operations; of a share
 
 

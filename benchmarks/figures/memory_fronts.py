@@ -19,7 +19,7 @@ OURS = {"ours": ("ours", 0), "alone": ("ours, nothing sent to the host", 2)}
 
 
 class Point(NamedTuple):
-    """A peak in GB and how much longer a step takes than one that keeps everything, in per cent."""
+    """A peak in GB, and the extra time of a step over keeping everything, in per cent."""
 
     peak: float
     extra: float
@@ -59,7 +59,7 @@ def panel(axes: Any, name: str, rows: Sequence[Row]) -> None:
 
 
 def points(row: Row, kept: float, column: str = "") -> list[Point]:
-    """Return what a row says of a plan: of a swept one what the partitioner's own graphs do."""
+    """Return the points of a row; for a budget, those of the partitioner's graphs."""
     prefix = f"{column}_" if column else "compiled_" if row["compiled_milliseconds"] else ""
     if not row[f"{prefix}milliseconds"]:
         return []
@@ -67,7 +67,7 @@ def points(row: Row, kept: float, column: str = "") -> list[Point]:
 
 
 def lowest(found: Any) -> list[Point]:
-    """Return the points that are faster than all those with a lower peak."""
+    """Return the Pareto front of peak and time."""
     front: list[Point] = []
     for one in sorted(found):
         if not front or one.extra < front[-1].extra:

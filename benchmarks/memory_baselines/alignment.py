@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 from lamcts.graphs import Step, StepGraph
 
-NAMES = {"_native_batch_norm_legit_functional": "native_batch_norm"}  # without changes in place: as it is in eager mode
-PARTS = {"native_dropout": ("empty_like", "bernoulli", "div", "mul")}  # as eager mode does it on the CPU
-WRITES = {"native_dropout": (3, 1)}  # which of these parts writes each output
-SHARING = ("_unsafe_view", "alias", "detach", "lift_fresh")  # views by what they do, not by what they declare
+NAMES = {"_native_batch_norm_legit_functional": "native_batch_norm"}  # functional name of the eager operation
+PARTS = {"native_dropout": ("empty_like", "bernoulli", "div", "mul")}  # eager mode on the CPU splits it
+WRITES = {"native_dropout": (3, 1)}  # index of the part that writes each output
+SHARING = ("_unsafe_view", "alias", "detach", "lift_fresh")  # views whose schema does not declare it
 
 
 class Word(NamedTuple):
-    """An operation, and where it stands: of a graph module a node and the number of its part."""
+    """An operation of a graph module: its node, and the number of its part."""
 
     name: str
     node: Any
@@ -26,9 +26,9 @@ class Word(NamedTuple):
 
 
 def storages(graph: StepGraph, forward: Any) -> dict[Any, int | None]:
-    """Return the storage of `graph` that each node of a forward graph has; None for those that have none there.
+    """Return the storage of `graph` for each node of a forward graph, None for nodes without one.
 
-    What a node views is what it is. Parameters, buffers and inputs are "outside" storages, and have None too.
+    A view has the storage of its base. Parameters, buffers and inputs are outside storages and have None too.
     """
     words = [word for node in forward.graph.nodes if _computes(node) for word in _words(node)]
     steps = graph.steps[: graph.forward_count]
@@ -51,11 +51,11 @@ def _storage(node: Any, found: dict[tuple[Any, int], Step], known: dict[Any, int
     if _is_view(node):
         return known[node.args[0]]
     maker, output = (node.args[0], node.args[1]) if node.target is getitem else (node, 0)
-    if node.target is getitem and _is_view(maker):  # one of several views of the same
+    if node.target is getitem and _is_view(maker):  # one of several views of one tensor
         return known[maker]
     part = WRITES[_op(maker)][output] if _op(maker) in WRITES else 0
     step = found.get((maker, part))
-    if step is None and _op(node) == "clone":  # where eager mode hands on what it was given, as dropout may
+    if step is None and _op(node) == "clone":  # eager mode may return its input, as for dropout
         return known[node.args[0]]
     output = 0 if _op(maker) in WRITES else output
     return step.writes[output] if step and output < len(step.writes) else None

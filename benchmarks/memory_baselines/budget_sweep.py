@@ -52,9 +52,9 @@ def budget_sweep(
 
 
 def partition_graph(partition: Partition, outside_bytes: int = 0) -> StepGraph:
-    """Return the steps of the two graphs, forward then backward, run one after the other on fake tensors.
+    """Return the step graph of the two graphs, forward then backward, run on fake tensors.
 
-    Nothing in it is for a plan to decide: what is made anew is made by backward steps. Liveness says its peak.
+    No plan applies to it: recomputations are backward steps. `liveness` gives its peak.
     """
     recorder = Recorder(list(partition.given) + list(partition.tangents))
     with partition.fake, torch.no_grad(), recorder:
