@@ -94,7 +94,7 @@ class Work:
         """Return how many epochs are kept."""
         from lamcts.neural.train import checkpoints
 
-        return len(checkpoints.read(self.file).said["epochs"]) if self.file.exists() else 0
+        return len(checkpoints.read(self.file).values["epochs"]) if self.file.exists() else 0
 
     def _epoch(self, done: int, epoch: "Epoch") -> None:
         """Say how the training is doing, every tenth of it; what an earlier command has said is not said again."""

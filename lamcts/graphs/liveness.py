@@ -86,6 +86,12 @@ def liveness(graph: StepGraph) -> Liveness:
 
 
 def baseline_bytes(graph: StepGraph) -> int:
-    """Return the bytes if every storage has separate memory for the whole step (thesis 8.3, the baseline)."""
+    """Return the bytes if every storage has separate memory for the whole step (thesis 8.3, the baseline).
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    """
     live = liveness(graph)
     return sum(storage.bytes for storage, at in zip(graph.storages, live.first, strict=True) if at >= 0)

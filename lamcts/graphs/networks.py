@@ -12,7 +12,15 @@ EXPANSION = 4  # output channels of a bottleneck block, relative to its inner ch
 
 
 def alexnet(batch: int = 200, image: Shape = (3, 227, 227)) -> LayeredNetwork:
-    """Return AlexNet's 23 layers without channel groups (thesis 8.4.1, footnote 3)."""
+    """Return AlexNet's 23 layers without channel groups (thesis 8.4.1, footnote 3).
+
+    Parameters
+    ----------
+    batch : int
+        Images of a training step.
+    image : tuple of int
+        Channels, height and width of an image.
+    """
     net = LayeredNetwork(image, batch)
     for channels, kernel, stride, padding in ((96, 11, 4, 0), (256, 5, 1, 2)):
         net.add("conv", channels=channels, kernel=kernel, stride=stride, padding=padding)
@@ -31,14 +39,34 @@ def alexnet(batch: int = 200, image: Shape = (3, 227, 227)) -> LayeredNetwork:
 
 
 def resnet(depth: int = 50, batch: int = 32, image: Shape = IMAGE) -> LayeredNetwork:
-    """Return a ResNet of 50, 101 or 152 layers, with a fork before each block and a join after it."""
+    """Return a ResNet of 50, 101 or 152 layers, with a fork before each block and a join after it.
+
+    Parameters
+    ----------
+    depth : {50, 101, 152}, default 50
+        Number of layers.
+    batch : int
+        Images of a training step.
+    image : tuple of int
+        Channels, height and width of an image.
+    """
     if depth not in BLOCKS:
         raise ValueError(f"depth: expected one of {', '.join(map(str, BLOCKS))}, got {depth!r}")
     return bottlenecks(BLOCKS[depth], batch, image)
 
 
 def bottlenecks(blocks: tuple[int, ...], batch: int = 16, image: Shape = IMAGE) -> LayeredNetwork:
-    """Return a ResNet with given numbers of bottleneck blocks in its stages (thesis table 8.4)."""
+    """Return a ResNet with given numbers of bottleneck blocks in its stages (thesis table 8.4).
+
+    Parameters
+    ----------
+    blocks : tuple of int
+        Blocks of each stage.
+    batch : int
+        Images of a training step.
+    image : tuple of int
+        Channels, height and width of an image.
+    """
     net = LayeredNetwork(image, batch)
     _convolved(net, 64, 7, 2, 3)
     last = net.add("pool", kernel=3, stride=2, padding=1)
@@ -65,7 +93,19 @@ def _bottleneck(net: LayeredNetwork, before: str, inner: int, stride: int) -> st
 def densenet(
     blocks: tuple[int, ...] = (6, 12, 24, 16), growth: int = 32, batch: int = 32, image: Shape = IMAGE
 ) -> LayeredNetwork:
-    """Return a DenseNet, by default with 121 layers: each layer reads all earlier ones of its block, a full join."""
+    """Return a DenseNet, by default with 121 layers: a layer reads all earlier ones of its block (full join).
+
+    Parameters
+    ----------
+    blocks : tuple of int
+        Layers of each block.
+    growth : int, default 32
+        Channels that each layer adds.
+    batch : int
+        Images of a training step.
+    image : tuple of int
+        Channels, height and width of an image.
+    """
     net = LayeredNetwork(image, batch)
     _convolved(net, 2 * growth, 7, 2, 3)
     last = net.add("pool", kernel=3, stride=2, padding=1)
@@ -92,7 +132,19 @@ def _dense(net: LayeredNetwork, before: str, count: int, growth: int) -> str:
 
 
 def fan(modules: int = 3, batch: int = 32, image: Shape = IMAGE, channels: int = 64) -> LayeredNetwork:
-    """Return modules of four parallel branches that are concatenated, as Inception's (thesis, figure 8.1a)."""
+    """Return modules of four parallel branches that are concatenated, as Inception's (thesis, figure 8.1a).
+
+    Parameters
+    ----------
+    modules : int, default 3
+        Number of modules.
+    batch : int
+        Images of a training step.
+    image : tuple of int
+        Channels, height and width of an image.
+    channels : int, default 64
+        Channels of a branch.
+    """
     net = LayeredNetwork(image, batch)
     _convolved(net, channels, 7, 2, 3)
     last = net.add("pool", kernel=3, stride=2, padding=1)

@@ -17,12 +17,26 @@ WIDTHS, CELLS = (8,), 1  # one stage of one cell
 
 
 def recipe(epochs: int) -> Recipe:
-    """Return the recipe of the table for a number of epochs."""
+    """Return the recipe of the table.
+
+    Parameters
+    ----------
+    epochs : int
+        Number of epochs; the table has 3 and 12.
+    """
     return Recipe(epochs=epochs, batch=32, rate=0.1)
 
 
 def network(point: Point, seed: int) -> "EdgeNetwork":
-    """Return the untrained network of a cell. Needs torch."""
+    """Return the untrained network of a cell. Needs torch.
+
+    Parameters
+    ----------
+    point : dict
+        A point of `lamcts.nas.Digits4096`.
+    seed : int
+        Seed of the initial weights.
+    """
     from lamcts.neural.build import build
     from lamcts.neural.build.edge_cells import EdgeNetwork
 

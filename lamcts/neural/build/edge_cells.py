@@ -23,8 +23,16 @@ def edge_network(
 ) -> "EdgeNetwork":
     """Return the network of a cell.
 
-    widths: channels of each stage; the size is halved between stages ((16, 32, 64)); paper: the same. cells: of a stage
-    (5); paper: the same.
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    channels, classes : int
+        Image channels, and number of classes.
+    widths : tuple of int, default (16, 32, 64)
+        Channels of each stage, as in the paper; the size is halved between stages.
+    cells : int, default 5
+        Cells of a stage, as in the paper.
     """
     return EdgeNetwork(space.operations, space.numbers(point), channels, classes, tuple(widths), cells)
 

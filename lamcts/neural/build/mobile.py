@@ -28,8 +28,16 @@ def mobile(
     Blocks of `EfficientNet` have the widths of Once-for-All after a first block without expansion. Blocks of other
     spaces have the widths and strides of EfficientNet-B0, which is a point of `AccelNasBench`.
 
-    width: factor of all channels, which are rounded to multiples of eight (1.0).
-    stem_stride: stride of the first convolution (2); 1 for small images.
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    channels, classes : int
+        Image channels, and number of classes.
+    width : float, default 1.0
+        Factor of all channels, which are rounded to multiples of eight.
+    stem_stride : int, default 2
+        Stride of the first convolution; 1 suits small images.
     """
     stem = rounded(width * STEM)
     body = [nn.Sequential(*conv_norm(channels, stem, 3, stem_stride), nn.SiLU())]

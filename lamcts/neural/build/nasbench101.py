@@ -21,8 +21,23 @@ def nasbench101(
 ) -> nn.Module:
     """Return the network of a valid cell.
 
-    width: channels of the first stage, doubled in each later one (128); paper: the same.
-    cells: of a stage (3); paper: the same. stages: number of stages, with halved size between (3); paper: the same.
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    channels, classes : int
+        Image channels, and number of classes.
+    width : int, default 128
+        Channels of the first stage, doubled in each later one; as in the paper.
+    cells : int, default 3
+        Cells of a stage, as in the paper.
+    stages : int, default 3
+        Number of stages, with halved size between; as in the paper.
+
+    Raises
+    ------
+    ValueError
+        For an invalid cell.
     """
     reason, cell = space.invalid(point), space.cell(point)
     if cell is None or reason is not None:

@@ -19,8 +19,21 @@ KERNELS = {"sep_conv_3x3": 3, "sep_conv_5x5": 5}  # of the operations with weigh
 def nasnet(space: NasNet, point: Point, channels: int, classes: int, *, width: int = 36, cells: int = 20) -> nn.Module:
     """Return the network of a pair of valid cells.
 
-    width: channels of the first cells, doubled at each reduction (36); DARTS.
-    cells: number of cells, with reductions (20); DARTS.
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    channels, classes : int
+        Image channels, and number of classes.
+    width : int, default 36
+        Channels of the first cells, doubled at each reduction (DARTS).
+    cells : int, default 20
+        Number of cells, with reductions (DARTS).
+
+    Raises
+    ------
+    ValueError
+        For invalid cells.
     """
     if (reason := space.invalid(point)) is not None:
         raise ValueError(f"{space.name}: expected valid cells, got some that are not: {reason}")

@@ -42,14 +42,28 @@ class Noise(nn.Module):
 
 
 class DropPath(Noise):
-    """Drop paths by example (Larsson 2017; Zoph 2018, with a rate that grows in training)."""
+    """Drop a path for each example with probability `rate` (Larsson et al. 2017).
+
+    Parameters
+    ----------
+    rate : float, default 0.0
+        Probability, which grows in training as in Zoph et al. 2018.
+    """
 
     def forward(self, x: Tensor) -> Tensor:
         return x if self.quiet else x * self.kept((len(x), *[1] * (x.ndim - 1)), x)
 
 
 class Dropout(Noise):
-    """Dropout; `shared`: one draw along an axis, such as the words of a text (Gal 2016)."""
+    """Dropout from a seeded generator.
+
+    Parameters
+    ----------
+    rate : float
+        Probability of a zero.
+    shared : int, default None
+        Axis along which one draw is shared, such as the words of a text (Gal and Ghahramani 2016).
+    """
 
     def __init__(self, rate: float, shared: int | None = None) -> None:
         super().__init__(rate)

@@ -26,8 +26,16 @@ def recurrent(
 ) -> nn.Module:
     """Return the language model of a cell: `classes` is the vocabulary size; `channels` has no effect.
 
-    width: of the state and of the word embeddings, which the output layer shares (200); paper: 200 in the search.
-    dropout: of embeddings and outputs, one draw for all words of a text (0.2); untuned; paper: by layer.
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    channels, classes : int
+        Unused, and the vocabulary size.
+    width : int, default 200
+        Size of the state and of the word embeddings, which the output layer shares; as in the paper's search.
+    dropout : float, default 0.2
+        Dropout of embeddings and outputs, one draw for all words of a text. Untuned; the paper has one by layer.
     """
     inputs = [0, *(point[f"node{i}_input"] for i in range(1, space.nodes))]
     names = [point[f"node{i}_activation"] for i in range(space.nodes)]

@@ -25,7 +25,24 @@ class Size(NamedTuple):
 def size(
     space: ArchitectureSpace, point: Point, shape: tuple[int, ...], classes: int, sizes: Mapping[str, Any] | None = None
 ) -> Size:
-    """Return the cost of a point's network for images [c, h, w] or texts [t]."""
+    """Return the cost of a point's network, without allocation.
+
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    shape : tuple of int
+        Shape of one example: (c, h, w) of images, (t,) of texts.
+    classes : int
+        Number of classes.
+    sizes : mapping, default None
+        Keyword arguments of `build`.
+
+    Returns
+    -------
+    Size
+        Parameters, and operations of one example in the forward pass.
+    """
     with torch.device("meta"):
         return size_of(maker_of(space)(space, point, shape[0], classes, **(sizes or {})), shape)
 

@@ -44,7 +44,13 @@ def blocks(graph: StepGraph) -> list[CheckpointBlock]:
 
 
 def checkpointing(graph: StepGraph) -> Plan:
-    """Return full checkpointing: keep the inputs of each block and recompute the rest."""
+    """Return full checkpointing: keep the inputs of each block and recompute the rest.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    """
     return _checkpointed(graph, _named(graph), "full checkpointing")
 
 
@@ -71,6 +77,11 @@ def selective(graph: StepGraph) -> Plan:
 
     Expensive operations have FLOPs: matrix products, convolutions and attention, as in the usual policies of
     `create_selective_checkpoint_contexts`.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
     """
     plan = _checkpointed(graph, _named(graph), "selective checkpointing")
     expensive = [graph.steps[graph.makers[one][-1]].flops > 0 for one in graph.movable]
@@ -83,6 +94,13 @@ def economical(graph: StepGraph, plan: Plan) -> Plan:
 
     A plan recomputes each storage alone, so the three results of a normalisation would cost three runs; PyTorch runs it
     once.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    plan : Plan
+        The plan to change.
     """
     actions, number = list(plan.actions), {one: i for i, one in enumerate(graph.movable)}
     for step in graph.steps[: graph.forward_count]:

@@ -68,7 +68,22 @@ def exchange(
 
 
 def score(simulator: Simulator, actions: Sequence[int], budget_bytes: int) -> Score:
-    """Score a plan for a budget: excess bytes, then seconds."""
+    """Score a plan for a budget; lower scores are better.
+
+    Parameters
+    ----------
+    simulator : Simulator
+        Simulator of the graph.
+    actions : sequence of Action
+        Actions of the movable storages.
+    budget_bytes : int
+        Largest peak in bytes, without `graph.outside_bytes`.
+
+    Returns
+    -------
+    Score
+        Bytes above the budget, summed over steps, and seconds.
+    """
     cost = simulator.plan_cost(actions)
     return Score(int(np.maximum(cost.live - budget_bytes, 0).sum()), cost.seconds)
 

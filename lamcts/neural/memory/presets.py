@@ -64,13 +64,24 @@ def layer_peak(graph: StepGraph) -> int:
 
     A gradient that overwrites another counts twice, as in the thesis. So `max(l_i)` is no lower bound: AlexNet needs
     less.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
     """
     sizes = [storage.bytes for storage in graph.storages]
     return max(sum(sizes[one] for one in (*step.reads, *step.writes)) for step in graph.steps if not step.forward)
 
 
 def segments(graph: StepGraph) -> list[list[int]]:
-    """Return the segments of the thesis: movable storages that are connected without passing a checkpoint."""
+    """Return the segments of the thesis: movable storages that are connected without passing a checkpoint.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    """
     free = [i for i, one in enumerate(graph.movable) if not graph.steps[graph.makers[one][-1]].checkpoint]
     number = {graph.movable[i]: i for i in free}
     found: dict[int, list[int]] = {}

@@ -64,5 +64,13 @@ class MetaDnn(MetaDnnSettings):
 
 
 def make(kind: str, **settings: Any) -> MetaDnn:
-    """Return a `MetaDnn` of a kind, "mlp", "recurrent" or "multistage", with other settings as given."""
+    """Return a `MetaDnn` of a kind, "mlp", "recurrent" or "multistage", with other settings as given.
+
+    Parameters
+    ----------
+    kind : {"mlp", "recurrent", "multistage"}
+        Kind of network.
+    **settings
+        Other settings of `MetaDnn`.
+    """
     return MetaDnn(kind=kind, **settings)  # type: ignore[arg-type]  # checked there

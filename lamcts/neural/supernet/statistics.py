@@ -11,6 +11,13 @@ def recalibrate(net: nn.Module, batches: Iterable[Tensor]) -> None:
     """Estimate all batch-norm statistics of a network from examples: the means over the batches.
 
     Nothing else changes, and no random numbers are drawn.
+
+    Parameters
+    ----------
+    net : torch.nn.Module
+        The network, changed in place.
+    batches : iterable of tensor
+        Batches of training examples.
     """
     norms = [module for module in net.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
     training, momenta = net.training, [norm.momentum for norm in norms]

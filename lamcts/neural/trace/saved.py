@@ -13,7 +13,12 @@ from lamcts.neural.trace.module import arguments, whole_step
 def saved_bytes(module: nn.Module, batch: Any, *, loss: Callable[[Any], Tensor] | None = None) -> int:
     """Run a training step and return the peak of saved bytes, each storage once, without parameters and inputs.
 
-    Parameters, buffers and global generators are restored; see `trace` for `batch` and `loss`.
+    Parameters, buffers and global generators are restored.
+
+    Parameters
+    ----------
+    module, batch, loss
+        As in `trace`.
     """
     held = {name: one.detach().clone().requires_grad_(one.requires_grad) for name, one in module.named_parameters()}
     held |= {name: one.clone() for name, one in module.named_buffers()}

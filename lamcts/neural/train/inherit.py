@@ -27,7 +27,20 @@ class Inherited(NamedTuple):
 
 @torch.no_grad()
 def inherit(child: nn.Module, parent: nn.Module | dict[str, torch.Tensor]) -> Inherited:
-    """Copy tensors with the same path and shape from another network or its `state_dict()`."""
+    """Copy tensors with the same path, shape and dtype from another network, in place.
+
+    Parameters
+    ----------
+    child : torch.nn.Module
+        The network to change.
+    parent : torch.nn.Module or dict
+        The donor, or its `state_dict()`.
+
+    Returns
+    -------
+    Inherited
+        Names of copied and of other tensors, and the copied share of all numbers.
+    """
     source = parent.state_dict() if isinstance(parent, nn.Module) else parent
     mine = child.state_dict()
     copied = tuple(name for name, value in mine.items() if _fits(value, source.get(name)))
@@ -50,7 +63,15 @@ class NearestNetwork(NamedTuple):
 
 
 class Archive:
-    """Trained networks of a space, one file each in a folder that processes may share."""
+    """Trained networks of a space, one file each in a folder that processes may share.
+
+    Parameters
+    ----------
+    space : ArchitectureSpace
+        The space, whose canonical points are compared.
+    folder : path
+        The folder.
+    """
 
     def __init__(self, space: ArchitectureSpace, folder: Path | str) -> None:
         self.space, self.folder = space, Path(folder)

@@ -25,8 +25,20 @@ def curve(
 ) -> list[memory.Report]:
     """Simulate presets, and the greedy and the searched plan at each budget of SHARES.
 
-    evaluations: of `least_time` at each budget (None: its default); 0 searches nothing. Budgets below the smallest
-    known plan are skipped.
+    Budgets below the smallest known plan are skipped.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    evaluations : int, default None
+        Evaluations of `least_time` at each budget; None is its default, 0 searches nothing.
+    seed : int, default 0
+        Seed of the search.
+    machine : Machine, default Machine()
+        Rates of the simulation.
+    **settings
+        Options of `lamcts.minimize`.
     """
     found, simulator = presets(graph, machine), memory.Simulator(graph, machine)
     kept = next(one for one in found if one.plan.name == KEEPING)

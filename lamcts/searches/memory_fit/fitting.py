@@ -110,7 +110,27 @@ def within(
 ) -> Chosen:
     """Return the fastest plan within a budget, with all candidates; `fit` carries it out.
 
-    Everything is kept if that fits. ValueError if no plan fits, with the smallest budget that works.
+    Everything is kept if that fits.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    budget : int or str
+        Largest total memory, with `graph.outside_bytes`; bytes, or a text such as "8GiB".
+    evaluations : int, default None
+        Evaluations of `least_time`; None is its default, 0 searches nothing.
+    seed : int, default 0
+        Seed of the search.
+    machine : Machine, default Machine()
+        Rates of the simulation.
+    **settings
+        Options of `lamcts.minimize`.
+
+    Raises
+    ------
+    ValueError
+        If no plan fits; the message has the smallest budget that works.
     """
     room = budget_of(budget) - graph.outside_bytes
     plans = presets(graph, machine)
