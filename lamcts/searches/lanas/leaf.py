@@ -1,6 +1,6 @@
 """The sampler of LaNAS: draws inside the leaf that the tree selects (thesis 4.2.2). Letters: n rows, d coordinates."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from lamcts.types import Floats, Rows, whole_number
 if TYPE_CHECKING:
     from lamcts.observations import Observations
     from lamcts.regions.region import Region
+    from lamcts.spaces.base import Space
 
 FIRST, BLOCK = 1024, 8192  # draws of the whole space in the first and in later blocks (untuned)
 LISTED = 500_000  # largest space whose points are enumerated (untuned)
@@ -57,7 +58,7 @@ class Leaf(LocalSampler):
         """Return the settings alone: the state of runs is rebuilt from their evaluations."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
-    def shared(self, seen: "Observations", space: Any) -> "_Shared":
+    def shared(self, seen: "Observations", space: "Space") -> "_Shared":
         """Return the state that the leaves of one run share."""
         if seen not in self._runs:
             self._runs[seen] = _Shared(self, space)
@@ -124,9 +125,10 @@ class _LeafSession(LocalSession[Leaf, Progress]):
 class _Shared:
     """State that the leaves of one run share: the enumerated points and the fitted model."""
 
-    def __init__(self, settings: Leaf, space: Any) -> None:
+    def __init__(self, settings: Leaf, space: "Space") -> None:
         self._settings, self._space = settings, space
-        self._fitted_rows, self._predict = 0, None
+        self._fitted_rows = 0
+        self._predict: Callable[[Any], Floats] | None = None
 
     @cached_property
     def listed(self) -> "_Listed | None":
@@ -139,13 +141,13 @@ class _Shared:
         whole = len(seen.good) // self._settings.refit * self._settings.refit
         if whole != self._fitted_rows:
             rows: Rows = seen.good[:whole]
-            model: Any = self._settings.model
+            model = self._settings.model
+            assert model is not None, "asked for predictions only with a model"
             # the seed depends on the round alone, so that a resumed run fits the same model
             self._predict = model.fit(seen.x[rows], _ranks(seen.y[rows]), derive(0, whole))
             self._fitted_rows = whole
-        fitted: Any = self._predict
-        predicted: Floats = fitted(x)
-        return predicted
+        assert self._predict is not None, "fitted above"
+        return self._predict(x)
 
 
 class _Listed:
