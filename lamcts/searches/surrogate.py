@@ -9,7 +9,7 @@ import numpy as np
 from lamcts.types import Floats
 
 
-class Surrogate(Protocol):
+class RewardModel(Protocol):
     """A model of rewards: `Ridge`, `lamcts.neural.metadnn.MetaDnn`, or your own frozen dataclass."""
 
     def fit(self, features: Any, accuracy: Any, seed: int = 0) -> Callable[[Any], Floats]:

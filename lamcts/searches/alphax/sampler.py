@@ -15,7 +15,7 @@ from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposa
 from lamcts.searches.alphax.actions import Actions, Assign
 from lamcts.searches.alphax.rewards import RewardKind, Rewards
 from lamcts.searches.alphax.tree import ActionNode, Path, Tree, forget_rewards
-from lamcts.searches.surrogate import Ridge, Surrogate
+from lamcts.searches.surrogate import RewardModel, Ridge
 from lamcts.types import Floats, Rows, whole_number
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class AlphaX(LocalSampler):
     """
 
     actions: Actions = field(default_factory=Assign)
-    model: Surrogate = field(default_factory=Ridge)
+    model: RewardModel = field(default_factory=Ridge)
     c: float = 0.5
     simulations: int = 10
     dispatch: Literal["first", "best"] = "first"

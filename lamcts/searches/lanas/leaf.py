@@ -10,7 +10,7 @@ import numpy as np
 
 from lamcts.rng import derive
 from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
-from lamcts.searches.surrogate import Surrogate
+from lamcts.searches.surrogate import RewardModel
 from lamcts.types import Floats, Rows, whole_number
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Leaf(LocalSampler):
         untuned; paper: none.
     """
 
-    model: Surrogate | None = None
+    model: RewardModel | None = None
     candidates: int = 500
     refit: int = 50
     draws: int = 65_536

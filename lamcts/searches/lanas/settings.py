@@ -5,7 +5,7 @@ from typing import Any
 
 from lamcts import LatentTree
 from lamcts.searches.lanas.leaf import Leaf
-from lamcts.searches.surrogate import Ridge, Surrogate
+from lamcts.searches.surrogate import RewardModel, Ridge
 from lamcts.tree import Linear
 from lamcts.types import whole_number
 
@@ -16,7 +16,7 @@ UNIT = 2 * math.sqrt(2)  # LatentTree's bound has 2 cp sqrt(2 log n / m), (4.3) 
 
 
 def improved(
-    largest: float = 100.0, *, first: int = FIRST, selects: int = SELECTS, model: Surrogate = RIDGE
+    largest: float = 100.0, *, first: int = FIRST, selects: int = SELECTS, model: RewardModel = RIDGE
 ) -> dict[str, Any]:
     """Return the recommended settings: the published tree with model-guided draws in each leaf.
 
@@ -38,7 +38,7 @@ def published(
     first: int = FIRST,
     selects: int = SELECTS,
     share: float = SHARE,
-    model: Surrogate | None = None,
+    model: RewardModel | None = None,
 ) -> dict[str, Any]:
     """Return the settings of the thesis: raw values, unchecked linear splits, uniform draws in the leaf.
 
