@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from lamcts.neural.trace.module import whole_step
-from lamcts.neural.trace.recorder import Places, Recorder
+from lamcts.neural.trace.recorder import ModuleNames, Recorder
 
 
 class Held:
@@ -57,7 +57,7 @@ def counted_step(module: nn.Module, batch: Tensor) -> Counted:
     held |= {name: one.clone() for name, one in module.named_buffers()}
     counted = Counted([*held.values(), batch])
     hooks = torch.autograd.graph.saved_tensors_hooks(counted.pack, counted.unpack)
-    with hooks, Places(module, counted), counted:
+    with hooks, ModuleNames(module, counted), counted:
         whole_step(module, held, ((batch,), {}), None, counted.turn)
     return counted
 

@@ -28,7 +28,7 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import versions
 from lamcts.neural.metadnn import MetaDnn
-from lamcts.searches.alphax import AlphaX, BuildCells, Cell, Ridge
+from lamcts.searches.alphax import AlphaX, BuildCells, BuiltCell, Ridge
 
 POPULATION, TOURNAMENT = 100, 10  # of regularised evolution: what NAS-Bench-101's own comparison uses
 REDRAWN = 100  # children that are all known before a random cell takes their place (untuned)
@@ -53,7 +53,7 @@ class TableCells(BuildCells):
     nodes: int = NODES
     data: str = "nasbench101"
 
-    def point(self, cell: Cell) -> int:
+    def point(self, cell: BuiltCell) -> int:
         bits = sum(1 << (i + j * (j - 1) // 2) for i, j in cell.edges)
         digits = sum(kind * 3**t for t, kind in enumerate(cell.operations))
         return table(self.data).row(len(cell.operations) + 2, bits, digits)

@@ -81,7 +81,7 @@ def groups(left: list[Run], together: int) -> list[list[Run]]:
 
 def trained(group: list[Run], epochs: Sequence[int]) -> Iterator[dict[str, int]]:
     """Yield what each network of a group comes to."""
-    from lamcts.neural import together
+    from lamcts.neural import batched
     from lamcts.neural.digits4096 import network, recipe
     from lamcts.neural.train import digits
 
@@ -89,7 +89,7 @@ def trained(group: list[Run], epochs: Sequence[int]) -> Iterator[dict[str, int]]
     seeds = [seed for _, seed in group]
     for each in epochs:
         nets = [network(SPACE.point(cell), seed) for cell, seed in group]
-        got = together.train(nets, data, recipe(each), seeds=seeds)
+        got = batched.train(nets, data, recipe(each), seeds=seeds)
         columns[f"val{each}"] = np.rint(got.valid_accuracy * len(data.valid.y)).astype(int)
         columns[f"test{each}"] = np.rint(got.test_accuracy * len(data.test.y)).astype(int)
     for row in range(len(group)):

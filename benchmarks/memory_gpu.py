@@ -1,12 +1,11 @@
-"""What do plans, checkpointing and the partitioner's budget take on a GPU: memory at the peak, milliseconds a step?
+"""What do plans, checkpointing and the partitioner's budget cost on a GPU: peak memory and milliseconds a step?
 
     python -m benchmarks.memory_gpu [--networks resnet50 ...] [--ways eager "ours 0.4" ...] [--minutes 9]
 
-Rows by network and way: the most memory that was allocated in a step (parameters and gradients included), the median
-milliseconds of a step, what the simulator said of ours, the bytes that ours moves there and back, and of the time of
-these copies the share that hides behind computing, by events on both streams. `--minutes` ends between two rows: run it
-again for the others. With `--device cpu` times are of plain copies, and peaks stay empty: a check that it runs. Rows go
-to results/memory_gpu.csv.
+Rows by network and way: peak of allocated memory in a step (with parameters and gradients), median milliseconds of a
+step, simulated values of our plans, bytes moved to and from the host, and the share of copying time that overlaps
+computing, by events on both streams. `--minutes` ends the script between two rows; run it again for the others. With
+`--device cpu` copies are synchronous and peaks are empty: a check that it runs. Rows go to results/memory_gpu.csv.
 """
 
 import gc
@@ -42,7 +41,7 @@ COLUMNS = (
     "planning_seconds",
     "versions",
 )
-WARM = 3  # steps: kernels are loaded, graphs compiled, memory is pinned
+WARM = 3  # warm-up steps: kernels are loaded, graphs compiled, memory is pinned
 TIMED = 10
 
 
@@ -70,7 +69,7 @@ def main() -> None:
 
 
 def measured(name: str, batch: int, way: str, device: torch.device) -> Row:
-    """Return what a way takes; "out of memory" is a status."""
+    """Return the measurements of a way; "out of memory" is a status."""
     try:
         module, examples = made(name, batch, device)
         traced, plan, row = None, None, {}
@@ -109,7 +108,7 @@ def predicted(traced: Trace, plan: Plan) -> Row:
 
 
 def timed(module: nn.Module, run: Any, examples: Tensor, device: torch.device, copies: "Copies") -> float:
-    """Return the milliseconds of a step; peak and copies begin anew with it."""
+    """Return the milliseconds of a step; reset peak and copies first."""
     module.zero_grad()
     copies.clear()
     if device.type == "cuda":
@@ -123,7 +122,7 @@ def timed(module: nn.Module, run: Any, examples: Tensor, device: torch.device, c
 
 
 class Copies(Cuda):
-    """Streams of CUDA whose copies, and the waits for them of the stream that computes, are timed by events.
+    """CUDA streams whose copies, and the waits of the computing stream, are timed by events.
 
     pairs: begin and end of each copy. waits: of each wait.
     """
@@ -148,13 +147,13 @@ class Copies(Cuda):
         super().uses(tensor, getattr(stream, "stream", stream))
 
     def hidden(self) -> float:
-        """Return the share of the copies' time during which nobody waited for them."""
+        """Return the share of the copying time without waits."""
         copied, waited = (sum(a.elapsed_time(b) for a, b in pairs) for pairs in (self.pairs, self.waits))
         return 1 - min(waited / copied, 1) if copied else 1.0
 
 
 class Waiting:
-    """A stream that notes how long it waits."""
+    """A stream that records its waits."""
 
     def __init__(self, stream: Any, waits: list[tuple[Any, Any]]) -> None:
         self.stream, self.waits = stream, waits
@@ -170,7 +169,7 @@ class Waiting:
 
 @contextmanager
 def watched(device: torch.device) -> Iterator[Copies]:
-    """Time copies while it is entered, where the device has streams."""
+    """Time copies inside a `with` block, on devices with streams."""
     copies, before = Copies(), STREAMS["cuda"]
     STREAMS["cuda"] = copies if device.type == "cuda" else before
     try:

@@ -4,9 +4,9 @@
 
 By doubling, then bisection, to a sixteenth. Ways: "eager", "full checkpointing", and "ours": the thesis's plan, or the
 offloading of everything, whichever has the lowest peak. With `--device cuda` the allocator is capped and steps are run;
-with `--device cpu` a step fits where the simulator says so (accounting "traced", parameters and gradients included;
-"full checkpointing" is `rivals.checkpointing`), and nothing is run: no workspaces, no fragments, nothing that an
-allocator rounds. A search that `--minutes` cut short begins anew. Rows go to results/memory_gpu_limits.csv.
+with `--device cpu` a step fits where the simulated peak does (accounting "traced", parameters and gradients included;
+"full checkpointing" is `checkpoint_plans.checkpointing`), and no step is run: workspaces, fragmentation and rounding
+are left out. A search that `--minutes` cut short starts again. Rows go to results/memory_gpu_limits.csv.
 """
 
 import gc
@@ -25,17 +25,17 @@ from benchmarks.networks import FULL, images, resnet
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
 from lamcts.neural.memory import Plan, Simulator
-from lamcts.neural.memory.rivals import checkpointing
+from lamcts.neural.memory.checkpoint_plans import checkpointing
 from lamcts.neural.trace import Trace, trace
 
 GB = 2**30
 WAYS = ("eager", "full checkpointing", "ours")
 THESIS = {"alexnet": 1792, "resnet50": 384, "resnet152": 176, "deep": 1920}  # SuperNeurons, 12 GB
-SECOND = {"alexnet": 1408, "resnet50": 128, "resnet152": 48, "deep": 592}  # the best of the others, TensorFlow
+SECOND = {"alexnet": 1408, "resnet50": 128, "resnet152": 48, "deep": 592}  # best competitor in the thesis, TensorFlow
 DEEP = (6, 32, 6)  # blocks of the stages that table 8.4 fixes; the third varies
 DEEP_BATCH = 16
 START = {"alexnet": 256, "resnet50": 32, "resnet152": 16, "densenet121": 16, "transformer12": 2, "deep": 32, "small": 4}
-STEP = 16  # parts of the largest that fits: the search is no finer
+STEP = 16  # resolution of the search, relative to the largest size that fits
 KEY = ("device", "gigabytes", "network", "way")
 COLUMNS = (*KEY, "largest", "thesis", "thesis_second", "tried", "versions")
 
@@ -76,7 +76,7 @@ def told(name: str, size: int, tried: int) -> dict[str, int]:
 
 
 def largest(fits: Callable[[int], bool], start: int, ends: float) -> tuple[int, int] | None:
-    """Return the largest size that fits, 0 for none, and how many were tried; None where time ran out."""
+    """Return the largest size that fits (0: none) and the number of trials; None if time ran out."""
     low, high, size, tried = 0, 0, start, 0
     while not high or high - low > max(1, low // STEP):
         if time.monotonic() > ends:
@@ -93,7 +93,7 @@ def largest(fits: Callable[[int], bool], start: int, ends: float) -> tuple[int, 
 
 
 def made(name: str, size: int) -> Made:
-    """Return a network and a batch of a size; of "deep", one whose third stage has so many blocks."""
+    """Return a network and a batch of a size; for "deep", the size is the number of blocks in the third stage."""
     if name == "deep":
         first, second, last = DEEP
         return resnet((first, second, size, last)), images(DEEP_BATCH)  # type: ignore[return-value]
@@ -103,7 +103,7 @@ def made(name: str, size: int) -> Made:
 
 
 def simulated(name: str, way: str, budget: int) -> Callable[[int], bool]:
-    """Return whether a size fits, as the simulator sees it."""
+    """Return whether a size fits by simulation."""
 
     def fits(size: int) -> bool:
         with FakeTensorMode():
@@ -145,7 +145,7 @@ def two_steps(module: nn.Sequential, batch: Tensor, way: str, traced: Trace | No
 
 
 def lowest(graph: StepGraph) -> Plan:
-    """Return the plan with the lowest peak of the thesis's and of offloading everything."""
+    """Return the plan with the lowest peak among the thesis's and offloading everything."""
     simulator = Simulator(graph)
     everything = (memory.Action.OFFLOAD_AGAIN,) * len(graph.movable)
     plans = [allowed(simulator, memory.preset(name, graph)) for name in ("memory", "cost-aware")]

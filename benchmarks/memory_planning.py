@@ -1,13 +1,12 @@
-"""How long does planning take: plans simulated a second, seconds to trace a module, seconds of an integer optimum?
+"""How long does planning take: simulated plans a second, seconds of a trace, seconds of an integer optimum?
 
     python -m benchmarks.memory_planning [--networks alexnet resnet50 ...] [--traced resnet152 ...] [--plans 200]
 
-Simulated are the plan that keeps all ("liveness"), random ones, and "alike" ones, each of which changes one storage of
-the one before, as in local search; with "step by step" as the readable simulation does it, for the same costs. Seconds
-are those of the greedy plan and of the search for the least time, within half of the peak of keeping all. Networks are
-lists of layers (accounting "thesis") or traced modules ("traced", whose "trace" is the seconds of one trace). Batches
-are those of the thesis, 32 images or 8 texts. All times are CPU seconds of the process. Rows go to
-results/memory_planning.csv.
+Simulated plans are "liveness", which keeps all, "random" ones, and "alike" ones, each with one change to the previous
+plan, as in local search. "step by step" uses the full simulation for the same costs. Seconds are those of the greedy
+plan and of the search for the least time, within half of the peak of keeping all. Networks are lists of layers
+(accounting "thesis") or traced modules ("traced", whose "trace" is the seconds of one trace). Batches are those of the
+thesis, 32 images or 8 texts. All times are CPU seconds of the process. Rows go to results/memory_planning.csv.
 """
 
 import time
@@ -32,7 +31,7 @@ NETWORKS = {
     "densenet121": lambda: densenet(),
 }
 TRACED = {"alexnet": 200, "resnet50": 32, "resnet152": 32, "densenet121": 32, "transformer12": 8, "transformer24": 8}
-BUDGETS = (1132.1, 886.3, 664.7)  # MB: AlexNet's peaks under the thesis's plans, and the least there is
+BUDGETS = (1132.1, 886.3, 664.7)  # MB: AlexNet's peaks under the thesis's plans, and its smallest peak
 KEY = ("network", "accounting", "what")
 COLUMNS = (*KEY, "steps", "movable", "per_second", "seconds", "versions")
 
@@ -59,7 +58,7 @@ def show(sheet: Sheet, rows: Iterator[Row]) -> None:
 
 
 def simulated(sheet: Sheet, graph: StepGraph, name: str, plans: int) -> Iterator[Row]:
-    """Yield how many plans a second are simulated, and the seconds of a search."""
+    """Yield simulated plans a second, and the seconds of a search."""
     simulator = Simulator(graph)
     ways: dict[str, Callable[[list[Action]], Any]] = {"": simulator.cost, ", step by step": simulator.stepped}
     for kind, drawn in KINDS.items():
@@ -85,13 +84,13 @@ def kept(count: int, plans: int) -> list[list[int]]:
 
 
 def random(count: int, plans: int) -> list[list[int]]:
-    """Return plans that keep, recompute and offload a third each."""
+    """Return plans that keep, recompute and offload a third of the storages each."""
     drawn: list[list[int]] = np.random.default_rng(0).integers(3, size=(plans, count)).tolist()
     return drawn
 
 
 def alike(count: int, plans: int) -> list[list[int]]:
-    """Return plans that keep half or so, each with one storage changed of the one before."""
+    """Return plans that keep about half, each with one change to the previous one."""
     rng = np.random.default_rng(0)
     found = [(rng.integers(3, size=count) * rng.integers(2, size=count)).tolist()]
     for _ in range(plans - 1):
@@ -104,8 +103,8 @@ KINDS: dict[str, Callable[[int, int], list[list[int]]]] = {"liveness": kept, "ra
 
 
 def allowed(simulator: Simulator, actions: list[int]) -> list[Action]:
-    """Return the actions, what cannot be made anew being kept."""
-    able = zip(map(Action, actions), simulator.scheme.sources, strict=True)
+    """Return the actions; storages that cannot be recomputed are kept."""
+    able = zip(map(Action, actions), simulator.tables.recomputable, strict=True)
     return [one if free or one != Action.RECOMPUTE else Action.KEEP for one, free in able]
 
 
@@ -121,7 +120,7 @@ def solved(sheet: Sheet, budgets: tuple[float, ...]) -> Iterator[Row]:
 
 
 def traced(sheet: Sheet, name: str, plans: int) -> Iterator[Row]:
-    """Yield the CPU seconds of a trace, and how many plans a second are simulated on it."""
+    """Yield the CPU seconds of a trace, and simulated plans a second on it."""
     if not sheet.missing([(name, "traced", what) for what in ("trace", *KINDS, "greedy", "least time")]):
         return
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -129,7 +128,7 @@ def traced(sheet: Sheet, name: str, plans: int) -> Iterator[Row]:
     from benchmarks.networks import FULL, SMALL
     from lamcts.neural.trace import trace
 
-    with FakeTensorMode():  # the module itself takes no memory either
+    with FakeTensorMode():  # the module takes no memory either
         module, batch = SMALL[name.removeprefix("small ")]() if name.startswith("small ") else FULL[name](TRACED[name])
     began = time.process_time()
     graph = trace(module, batch).graph
@@ -144,7 +143,7 @@ def row(name: str, graph: StepGraph, what: str, **found: Any) -> Row:
 
 
 def elapsed(began: float) -> float:
-    return max(time.process_time() - began, 1e-9)  # a clock of coarse steps may not have moved
+    return max(time.process_time() - began, 1e-9)  # a coarse clock may not have advanced
 
 
 if __name__ == "__main__":

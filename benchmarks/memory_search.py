@@ -1,14 +1,14 @@
-"""Who finds the fastest plan within a budget: lamcts, random draws, a (1+1)-EA, annealing, local search, a greedy rule?
+"""Which method finds the fastest plan within a budget: lamcts, random, (1+1)-EA, annealing, local search, greedy?
 
     python -m benchmarks.memory_search [--network alexnet] [--budgets 1132.1 886.3 664.7] [--evaluations 300]
 
-All begin with the thesis's plans, which cost no evaluations, and search {keep, recompute, offload}^n or, with --again,
-all seven actions. A plan above the budget is worse than any within it, and of two such the one nearer to it is better;
-lamcts is told so by a constraint. "exchange" is the local search, and "least_time" all of `memory_plan.least_time`,
-which begins with the greedy plan too: 50 evaluations of the optimiser, and the rest in exchanges.
-Without --overlap transfers are waited for, and the row "optimum" is the integer optimum, which no plan can be faster
-than; with it, and for large graphs, there is none. A row is the least time within the budget, on seeds 0 to 2 unless
-said otherwise, and the CPU seconds that this took. Rows go to results/memory_search.csv.
+All methods start with the thesis's plans, which cost no evaluations, and search {keep, recompute, offload}^n or, with
+--again, all seven actions. A plan within the budget is better than any above it; of two above it, the nearer one is
+better. lamcts gets the budget as a constraint. "exchange" is the local search, and "least_time" is
+`memory_plan.least_time`, which also starts with the greedy plan: 50 evaluations of the optimizer, the rest exchanges.
+Without --overlap computing waits for transfers, and the row "optimum" is the integer optimum, a lower bound for plans.
+With --overlap, and for large graphs, there is no such row. A row has the least time within the budget, on seeds 0 to 2
+by default, and the CPU seconds of the search. Rows go to results/memory_search.csv.
 """
 
 import math
@@ -28,16 +28,16 @@ from lamcts.neural import memory
 from lamcts.searches import memory_plan
 
 Point = dict[str, str]
-Score = tuple[float, float]  # MB above the budget, milliseconds: lower is better, in this order
+Score = tuple[float, float]  # MB above the budget, then milliseconds; lower is better
 
 KEY = ("network", "budget_mb", "actions", "overlap", "method", "evaluations", "seed")
 COLUMNS = (*KEY, "milliseconds", "peak_mb", "kept_milliseconds", "seconds", "versions")
-ALONE = ("optimum", "greedy")  # which have no seed
-HEAT, COOLED = 0.05, 1e-4  # of annealing: of the time, and at the end of that; tuned on AlexNet, seeds 100 to 103
+ALONE = ("optimum", "greedy")  # deterministic methods
+HEAT, COOLED = 0.05, 1e-4  # first and last temperature, relative to the time (AlexNet, seeds 100-103)
 
 
 def transformer() -> StepGraph:
-    """Return the step of a small language model as torch runs it."""
+    """Return the traced training step of a small language model."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     from benchmarks import networks
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def record(sheet: Sheet, arguments: Any, budget: float, method: str, seed: int) -> None:
-    """Run one search, unless its row is there."""
+    """Run one search unless its row exists."""
     options = memory.ALL_OPTIONS if arguments.again else memory.OPTIONS
     known = (arguments.network, budget, len(options), arguments.overlap, method, arguments.evaluations, seed)
     if not sheet.missing([known]) or (method == "optimum" and arguments.overlap):
@@ -108,7 +108,7 @@ def random(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: i
 
 
 def evolution(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int) -> Point:
-    """(1+1)-EA: each parameter changes with probability 1/n, at least one does."""
+    """(1+1)-EA: each parameter changes with probability 1/n, and at least one does."""
     rng = np.random.default_rng(seed)
     point, best = start(f, budget)
     for _ in range(evaluations):
@@ -119,7 +119,7 @@ def evolution(f: memory.ScheduleObjective, budget: float, evaluations: int, seed
 
 
 def annealing(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int) -> Point:
-    """One parameter changes at a time; what is slower is taken by chance, what is further above the budget is not."""
+    """Annealing with single changes: a slower plan is accepted at random, one further above the budget is not."""
     rng = np.random.default_rng(seed)
     point, value = start(f, budget)
     best, least = point, value
@@ -159,13 +159,13 @@ def score(f: memory.ScheduleObjective, budget: float, point: Point) -> Score:
 
 
 def greedy(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int) -> Point:
-    """Return the plan of `lamcts.neural.memory.greedy`, as far as the options go; it has no seed and no budget."""
+    """Return the plan of `lamcts.neural.memory.greedy` within the options; it has no seed and no evaluations."""
     plan = memory.greedy(f.graph, room(f, budget), f.machine)
     return f.x0 if plan is None else f.point(f.nearest(plan))
 
 
 def exchange(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int) -> Point:
-    """Return what local search finds from where the others begin."""
+    """Return the result of local search from the common starts."""
     point, _ = start(f, budget)
     actions = [memory.WORDS[word] for word in f.options]
     of = {"seed": seed, "machine": f.machine}
@@ -180,7 +180,7 @@ def least_time(f: memory.ScheduleObjective, budget: float, evaluations: int, see
 
 
 def room(f: memory.ScheduleObjective, budget: float) -> int:
-    """Return the bytes that a budget leaves to the storages."""
+    """Return the bytes that a budget leaves for storages."""
     return int(budget * MB) - f.graph.outside_bytes
 
 

@@ -1,14 +1,14 @@
-"""Is a traced training step the one that torch runs, and does a plan do there what the simulator says? On the CPU.
+"""Is a traced training step the one that torch runs, and does a plan cost what is simulated? On the CPU.
 
     python -m benchmarks.memory_traced [--networks alexnet resnet50 ...] [--plans keep cost-aware random]
 
 Networks as published, one thread. Rows by `what`:
-- "saved": bytes that autograd holds when the forward pass has ended, traced, and counted by hooks; seconds of a trace.
-- "saved, backward" and "live": the curves of what autograd holds and of all that is there, step by step: the peaks, the
-  number of steps at which both are the same, and the most bytes that they are apart.
-- "PLAN held" and "PLAN peak": under a plan, bytes that are held for the backward pass, and the most that is there at
-  once, simulated and counted; whether gradients and buffers after two micro-batches, accumulated, are those of eager
-  steps bit for bit; CPU seconds of such a step, and of an eager one.
+- "saved": bytes that autograd holds after the forward pass, traced, and counted by hooks; seconds of a trace.
+- "saved, backward" and "live": saved and live bytes by step, traced and counted: the peaks, the number of equal steps,
+  and the largest difference in bytes.
+- "PLAN held" and "PLAN peak": under a plan, bytes held for the backward pass, and the peak, simulated and counted;
+  whether gradients and buffers after two accumulated micro-batches equal those of eager steps bit for bit; CPU seconds
+  of such a step, and of an eager one.
 
 Rows go to results/memory_traced.csv.
 """
@@ -35,7 +35,7 @@ from lamcts.neural.memory import Action, Plan, Simulator
 from lamcts.neural.memory.plan import RECOMPUTED
 from lamcts.neural.trace import Trace, saved_bytes, trace
 
-BATCHES = {"alexnet": 4, "resnet50": 4, "inception": 4, "densenet121": 4, "transformer12": 1}  # they fit 6 GiB
+BATCHES = {"alexnet": 4, "resnet50": 4, "inception": 4, "densenet121": 4, "transformer12": 1}  # these fit 6 GiB
 PLANS = ("keep", "cost-aware", "random")
 KEY = ("network", "batch", "what")
 COLUMNS = (
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def rows(sheet: Sheet, of: tuple[str, int], module: nn.Module, batch: Tensor, plans: list[str]) -> Iterator[Row]:
-    """Yield the rows that are missing."""
+    """Yield the missing rows."""
     began = time.process_time()
     traced = trace(module, batch)
     seconds = time.process_time() - began
@@ -91,7 +91,7 @@ def rows(sheet: Sheet, of: tuple[str, int], module: nn.Module, batch: Tensor, pl
 
 
 def curves(module: nn.Module, batch: Tensor, traced: Trace) -> Iterator[tuple[str, Row]]:
-    """Yield how the curves of a real step compare with the traced ones."""
+    """Yield the comparison of real and traced curves."""
     graph, counted = traced.graph, counted_step(module, batch)
     if [step.writes for step in graph.steps] != [step.writes for step in counted.steps]:
         raise RuntimeError("expected the traced steps, got others")
@@ -113,7 +113,7 @@ def compared(predicted: list[int], counted: list[int]) -> Row:
 
 
 def carried_out(module: nn.Module, batch: Tensor, traced: Trace, name: str, eager: Any) -> Iterator[tuple[str, Row]]:
-    """Yield what a plan holds, its peak, whether it changes no bit, and what it costs."""
+    """Yield held bytes and peak of a plan, whether results are equal bit for bit, and its time."""
     plan = plan_of(traced.graph, name)
     predicted = Simulator(traced.graph).cost(plan.actions).peak_bytes
     before = {name: one.clone() for name, one in module.named_buffers()}
@@ -137,18 +137,18 @@ def carried_out(module: nn.Module, batch: Tensor, traced: Trace, name: str, eage
 
 
 def plan_of(graph: StepGraph, name: str) -> Plan:
-    """Return a plan by its name; what it would make anew and cannot be is kept."""
+    """Return a plan by name; storages that cannot be recomputed are kept."""
     rng, kept = np.random.default_rng(0), memory.keep_all(graph)
     drawn = Plan(tuple(map(Action, rng.integers(len(Action), size=len(graph.movable)).tolist())))
     plan = {"keep": kept, "random": drawn}.get(name) or memory.preset(name, graph)
-    pairs = zip(plan.actions, Simulator(graph).scheme.sources, strict=True)
+    pairs = zip(plan.actions, Simulator(graph).tables.recomputable, strict=True)
     return Plan(tuple(one if free or one not in RECOMPUTED else Action.KEEP for one, free in pairs), name=name)
 
 
 def stepped(
     module: nn.Module, batch: Tensor, plan: Plan | None = None, traced: Trace | None = None
 ) -> tuple[str, float]:
-    """Return a hash of gradients and buffers after micro-batches, and the CPU seconds of one; buffers are as before."""
+    """Return a hash of gradients and buffers after micro-batches, and the CPU seconds of one; restore buffers."""
     before = {name: one.clone() for name, one in module.named_buffers()}
     module.zero_grad()
     torch.manual_seed(1)

@@ -1,10 +1,10 @@
-"""What travels with and without the tensor cache (thesis, table 8.3), and how much a pool loses to gaps too small.
+"""What is moved with and without the tensor cache (thesis, table 8.3), and what does a pool lose by fragmentation?
 
     python -m benchmarks.memory_traffic [--batches 256 384 ...] [--capacities 12 7]
 
-"traffic": AlexNet's gigabytes both ways in one training step, by batch, beside the printed ones: of the plan that
-offloads the outputs of convolutions, and of a cache on devices of so many gigabytes. "pool": for the thesis's plans,
-the peak, and the extent of a first-fit pool that holds it. Nothing is random, and no time is measured. Rows go to
+"traffic": AlexNet's gigabytes both ways in one training step, by batch, with the printed ones: of the plan that
+offloads outputs of convolutions, and of a cache on devices of given gigabytes. "pool": for the thesis's plans, the
+peak, and the size of a first-fit pool. Nothing is random, and no time is measured. Rows go to
 results/memory_traffic.csv.
 """
 
@@ -46,7 +46,7 @@ def show(sheet: Sheet, rows: Iterator[Row]) -> None:
 
 
 def moved(batch: int, capacities: list[float]) -> Iterator[Row]:
-    """Yield the gigabytes that travel in one training step of AlexNet."""
+    """Yield the gigabytes moved in one training step of AlexNet."""
     graph = thesis_graph(alexnet(batch))
     known = {"table": "traffic", "network": "alexnet", "batch": batch}
     report = Simulator(graph).report(preset("offload", graph))
@@ -60,7 +60,7 @@ def moved(batch: int, capacities: list[float]) -> Iterator[Row]:
 
 
 def pools(name: str, graph: StepGraph) -> Iterator[Row]:
-    """Yield the peak of each of the thesis's plans, and the pool that it takes."""
+    """Yield the peak of each of the thesis's plans, and its pool size."""
     simulator = Simulator(graph)
     for plan in PRESETS:
         found = extent(simulator.report(preset(plan, graph)))

@@ -1,4 +1,4 @@
-"""The ways to run a training step with less memory that `memory_gpu.py` measures: a context and a callable each.
+"""Ways to run a training step with less memory, for `memory_gpu.py`: a context and a callable each.
 
 Needs torch.
 """
@@ -15,9 +15,9 @@ from lamcts.neural import memory
 from lamcts.neural.memory import Plan, Simulator
 from lamcts.neural.trace import Trace
 
-DEAR = ("convolution", "mm", "addmm", "bmm")  # what selective checkpointing keeps, and attention
+DEAR = ("convolution", "mm", "addmm", "bmm")  # operations whose results selective checkpointing keeps, and attention
 BUDGETS = (1.0, 0.7, 0.5, 0.3, 0.1, 0.0)  # of the partitioner's saved bytes
-SHARES = (0.8, 0.6, 0.4, 0.2)  # of the peak with everything kept: budgets of our plans
+SHARES = (0.8, 0.6, 0.4, 0.2)  # budgets of our plans, relative to the peak of keeping everything
 PRESETS = ("liveness", "offload", "cost-aware")
 Run = Callable[[Tensor], Any]
 
@@ -31,7 +31,7 @@ def ways() -> list[str]:
 
 @contextmanager
 def entered(way: str, module: nn.Sequential, traced: Trace | None, plan: Plan | None) -> Iterator[Run]:
-    """Give what to call in the place of `module`. traced, plan: of ours alone."""
+    """Yield the callable to use instead of `module`. traced, plan: for ours only."""
     if way == "eager":
         yield module
     elif way.endswith("checkpointing"):
@@ -47,7 +47,7 @@ def entered(way: str, module: nn.Sequential, traced: Trace | None, plan: Plan | 
 
 
 def checkpointed(module: nn.Sequential, selective: bool, batch: Tensor) -> Any:
-    """Run each child of a module in a checkpoint of its own."""
+    """Run each child of a module in its own checkpoint."""
     context = {"context_fn": functools.partial(create_selective_checkpoint_contexts, kept)} if selective else {}
     for child in module:
         batch = checkpoint(child, batch, use_reentrant=False, **context)
@@ -55,7 +55,7 @@ def checkpointed(module: nn.Sequential, selective: bool, batch: Tensor) -> Any:
 
 
 def kept(context: Any, func: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
-    """Keep what dear operations write."""
+    """Keep the results of expensive operations."""
     op = func._overloadpacket.__name__ if hasattr(func, "_overloadpacket") else str(func)
     dear = op in DEAR or "attention" in op
     return CheckpointPolicy.MUST_SAVE if dear else CheckpointPolicy.PREFER_RECOMPUTE
@@ -63,7 +63,7 @@ def kept(context: Any, func: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy
 
 @contextmanager
 def compiled(module: nn.Module, budget: float) -> Iterator[Run]:
-    """Give a compiled module that saves so much of what it would: inductor's on CUDA, plain graphs elsewhere."""
+    """Yield a compiled module with a budget of saved bytes: inductor on CUDA, plain graphs elsewhere."""
     import torch._dynamo
     import torch._functorch.config as config
 
@@ -75,7 +75,7 @@ def compiled(module: nn.Module, budget: float) -> Iterator[Run]:
 
 
 def planned(way: str, traced: Trace) -> Plan | None:
-    """Return the plan of one of our ways; None where none was found within its share of the peak."""
+    """Return the plan of one of our ways; None if none within its share of the peak was found."""
     word = way.removeprefix("ours ")
     simulator = Simulator(traced.graph)
     if word in PRESETS:
@@ -85,8 +85,8 @@ def planned(way: str, traced: Trace) -> Plan | None:
 
 
 def allowed(simulator: Simulator, plan: Plan) -> Plan:
-    """Return the plan; what it would make anew and cannot be is kept."""
+    """Return the plan; storages that cannot be recomputed are kept."""
     keep = memory.Action.KEEP
-    pairs = zip(plan.actions, simulator.scheme.sources, strict=True)
+    pairs = zip(plan.actions, simulator.tables.recomputable, strict=True)
     actions = (keep if one.word.startswith("recompute") and not free else one for one, free in pairs)
     return Plan(tuple(actions), plan.frees, plan.name)

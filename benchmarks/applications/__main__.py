@@ -1,17 +1,16 @@
-"""Applications of thesis ch. 9: does a searched network beat random search, and one made by hand, at equal training?
+"""Applications of thesis ch. 9: does a searched network beat random search and a hand-made one at equal training?
 
     python -m benchmarks.applications text [--minutes 20] [--device cpu|cuda] [--seed 0] [--trainings 24]
 
-text: a recurrent cell (ENAS's space, 8 nodes) on characters of Shakespeare, beside a gated recurrent unit of as many
-parameters; perplexity. segmenter: a backbone (NAS-Bench-201's space) for shapes, beside a U-Net; mean intersection over
-union. gan: a cell (the same space) in a generator of digits, beside DCGAN's convolutions; Frechet distance between
-features of a digits classifier, whose value for true images is printed too.
+text: a recurrent cell (ENAS space, 8 nodes) on characters of Shakespeare, compared with a GRU of as many
+parameters; perplexity. segmenter: a backbone (NAS-Bench-201 space) for synthetic shapes, compared with a U-Net; mean
+intersection over union. gan: a cell (the same space) in a generator of digits, compared with DCGAN's convolutions;
+Frechet distance between features of a digits classifier. The distance of real images is printed too.
 
-All three arms train as often and with as many steps: lamcts, random search, and the network made by hand with another
-rate each time. Rows, one a training, go to results/applications.csv; journals, and the best network with its card
-(`load_network` reads it), to --folder. Killed or out of time, the same command goes on. A run takes some twelve minutes
-of one core; sizes nearer the thesis's, which took 1.56 GPU days for its cell, are the constants of each application's
-file. One seed shows that it runs, and no more.
+Three arms train equally often and with as many steps: lamcts, random search, and the hand-made network with a different
+learning rate each time. Each training adds a row to results/applications.csv. Journals and the best network go to
+--folder. A script that was stopped resumes. One run takes about twelve minutes of one core. The sizes are constants of
+each application's file; the thesis took 1.56 GPU days for its cell. One seed shows that it runs, and no more.
 """
 
 import argparse
@@ -26,7 +25,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 
 NAMES = ("text", "segmenter", "gan")
-MINUTES = 20.0  # after which no training begins
+MINUTES = 20.0  # no training begins later
 TRAININGS = 24  # of an arm
 
 
@@ -49,7 +48,7 @@ def main() -> None:
 
 
 def one(name: str, arguments: argparse.Namespace) -> None:
-    """Search for one application, or go on with it; say and draw what came of it."""
+    """Run or resume the search of one application; print and draw its results."""
     scale = "smoke" if arguments.smoke else "full"
     folder = arguments.folder / name
     folder.mkdir(parents=True, exist_ok=True)

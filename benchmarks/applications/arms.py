@@ -1,7 +1,7 @@
-"""What all applications share: three arms at as many trainings, a row for each training, a table and a figure.
+"""The common part of all applications: three arms with equal numbers of trainings, rows, a table and a figure.
 
-lamcts proposes architectures, random draws them, and the network made by hand is trained as often, each time at
-another rate, of which the first is the recipe's own: so each arm has as many steps of training to choose by.
+lamcts proposes architectures, random search draws them, and the hand-made network is trained with a different learning
+rate each time, first with the recipe's. So each arm has the same number of training steps.
 """
 
 import math
@@ -21,12 +21,12 @@ from lamcts.neural.train.objective import short
 
 Point = dict[str, Any]
 ARMS = ("lamcts", "random", "hand-made")
-FIRST = 6  # random networks with which a search of two dozen begins; untuned
-RATES = 4.0  # the hand-made network's rates go from a quarter of the recipe's to four times it; untuned
+FIRST = 6  # random networks at the start of a search with two dozen; untuned
+RATES = 4.0  # the hand-made network's rates are from a quarter of the recipe's to four times it; untuned
 
 
 class Outcome(NamedTuple):
-    """What a training came to: what is searched by, what judges, and what the network costs."""
+    """Result of a training: validation and test value, and the cost of the network."""
 
     valid: float
     test: float
@@ -37,9 +37,9 @@ class Outcome(NamedTuple):
 class Application(NamedTuple):
     """One application.
 
-    measure: what values are, such as "perplexity". space, train: architectures, and what trains one from a seed.
-    by_hand: trains the network made by hand, its rate times a factor. steps: of a training. keep: writes the network
-    of a point, trained, with its card. text: a point in a line.
+    measure: name of the values, such as "perplexity". space: the architectures. train: trains a point with a seed.
+    by_hand: trains the hand-made network with a factor of its rate. steps: of a training. keep: writes the trained
+    network of a point. text: formats a point in a line.
     """
 
     name: str
@@ -59,7 +59,7 @@ COLUMNS = (*KEY, "number", "network", "steps", *MEASURED, "versions")
 
 
 class Run(NamedTuple):
-    """A search: whose rows go to `sheet`, whose journals and networks go to `folder`, which ends at a time."""
+    """A search: its sheet of rows, its folder of journals and networks, and its end in time."""
 
     application: Application
     scale: str
@@ -70,7 +70,7 @@ class Run(NamedTuple):
     until: float
 
     def arm(self, arm: str) -> None:
-        """Search with an arm, or go on with it, until its trainings are done or time is up."""
+        """Run or resume an arm until its trainings are done or time is up."""
         seconds = self.until - time.monotonic()
         if len(self.rows(arm)) >= self.trainings or seconds <= 0:
             return
@@ -90,7 +90,7 @@ class Run(NamedTuple):
         def value(point: Point) -> float:
             code = short(point)
             for row in self.rows(arm):
-                if row["code"] == code:  # killed between the row and the journal's line
+                if row["code"] == code:  # killed between writing the row and the journal
                     return float(row["valid"])
             return self._row(arm, point, code)
 
@@ -108,7 +108,7 @@ class Run(NamedTuple):
         return float(row["valid"])
 
     def _known(self, code: str) -> dict[str, Any]:
-        """Return what another arm's training of the same network came to: the same seed gives the same result."""
+        """Return the row of another arm's training of the same network, which has the same result."""
         found = (row for arm in ARMS for row in self.rows(arm) if row["code"] == code)
         return next(({name: row[name] for name in MEASURED} for row in found), {})
 
@@ -120,7 +120,7 @@ class Run(NamedTuple):
         return row | {"seconds": f"{time.process_time() - begin:.1f}"}
 
     def keep(self, path: Path) -> None:
-        """Write the network that lamcts found, with its card; nothing where it has none yet, or its journal is gone."""
+        """Write the best network of lamcts, if it has one and its journal exists."""
         journal = self.folder / f"lamcts-{self.seed}.db"
         if not self.rows("lamcts") or not journal.exists():
             return
@@ -134,6 +134,26 @@ class Run(NamedTuple):
         return [row for row in self.sheet.rows() if tuple(row[name] for name in KEY[:4]) == wanted]
 
 
+def save_weights(path: Path, objective: Any, point: Point, net: Any) -> dict[str, Any]:
+    """Write the weights of a trained network with its point, for `load_weights`; return the metadata."""
+    from lamcts.neural.train import checkpoints
+
+    card = {"name": objective.name, "point": dict(point), "text": objective.architectures.text(point)}
+    card["objective"] = objective.fingerprint()
+    checkpoints.save(path, card, net.state_dict())
+    return card
+
+
+def load_weights(path: Path, objective: Any) -> Any:
+    """Return the network that `save_weights` wrote, built by the same objective, in evaluation mode."""
+    from lamcts.neural.train import checkpoints
+
+    found = checkpoints.read(path)
+    net = objective.build(found.values["point"])
+    net.load_state_dict(found.tensors(""))
+    return net.eval()
+
+
 def best(rows: list[dict[str, str]], maximize: bool) -> dict[str, str]:
     """Return the row whose validation value is best, the first of equals."""
     choose = max if maximize else min
@@ -141,7 +161,7 @@ def best(rows: list[dict[str, str]], maximize: bool) -> dict[str, str]:
 
 
 def table(run: Run) -> None:
-    """Print a line an arm: the network that validation data choose, as test data judge it."""
+    """Print one line for each arm: its best network by validation, with its test value."""
     made = run.application
     print(f"\n{made.name}, {made.measure}, seed {run.seed}; of each arm the best by validation")
     print(f"{'':12}{'trainings':>10}{'steps':>9}{'parameters':>12}{'MFLOPs':>9}{'valid':>10}{'test':>10}{'core-s':>9}")
@@ -155,7 +175,7 @@ def table(run: Run) -> None:
 
 
 def figure(run: Run, path: Path) -> None:
-    """Draw the best validation value so far over steps of training, an arm a line."""
+    """Draw the best validation value against training steps, one line for each arm."""
     made = run.application
     sheet, grid = sheets.panels(1, 1, 6.0, 3.6)
     for i, arm in enumerate(ARMS):
@@ -166,4 +186,4 @@ def figure(run: Run, path: Path) -> None:
             steps = np.cumsum([int(row["steps"]) for row in rows])
             sheets.draw(grid[0, 0], steps, so_far[None], arm, sheets.look(i))
     sheets.named(grid[0, 0], made.measure, "steps of training, all networks", "best so far, validation")
-    sheets.finish(sheet, f"{made.name.capitalize()}: a search and its rivals", path, 3, f"one seed, {run.seed}")
+    sheets.finish(sheet, f"{made.name.capitalize()}: a search and its baselines", path, 3, f"one seed, {run.seed}")

@@ -1,16 +1,17 @@
-"""The cell of a generator of digits (the space of NAS-Bench-201), beside DCGAN's convolutions of as many operations."""
+"""Cells of NAS-Bench-201 for a generator of digits, compared with DCGAN's convolutions of equal cost."""
 
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.applications.arms import Application, Outcome, Point
+from benchmarks.applications.arms import Application, Outcome, Point, save_weights
+from benchmarks.applications.models.gan import GanObjective, GanRecipe
+from benchmarks.applications.models.generator import dcgan
 from lamcts import nas
-from lamcts.neural.applications import GanObjective, GanRecipe, dcgan
 from lamcts.neural.train import digits
 
 RECIPE, FEW = GanRecipe(steps=600, rate=2e-3), 5  # seven seconds; steps of a smoke run
-HAND = 24  # channels of the generator made by hand: 12,361 parameters, one with a residual cell 10,673
+HAND = 24  # channels of the DCGAN: 12,361 parameters; a generator with a residual cell has 10,673
 MEGA = 1e6  # of operations
 
 
@@ -32,14 +33,14 @@ def application(scale: str, device: str, folder: Path) -> Application:
         return judged(like.against(dcgan(width=HAND, seed=seed), seed=seed))
 
     def keep(point: Point, seed: int, path: Path) -> Any:
-        return f.save(path, point, f.train(point, seed=seed))
+        return save_weights(path, f, point, f.train(point, seed=seed))
 
     text = f.architectures.text
     return Application("gan", "Frechet distance", False, f.space, searched, by_hand, recipe.steps, keep, text)
 
 
 def cost(net: Any) -> tuple[int, float]:
-    """Return parameters, and millions of operations, two a multiply-add, of one image."""
+    """Return parameters and MFLOPs of one image, two a multiply-add."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 

@@ -1,19 +1,21 @@
-"""Backbones of NAS-Bench-201's cells for a segmenter of shapes, beside a U-Net of about as many operations."""
+"""Cells of NAS-Bench-201 as backbones of a segmenter of shapes, compared with a U-Net of similar cost."""
 
 import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.applications.arms import Application, Outcome, Point
+from benchmarks.applications.arms import Application, Outcome, Point, save_weights
+from benchmarks.applications.models.segmenter import SegmentObjective, mean_iou
+from benchmarks.applications.models.shapes import shapes
+from benchmarks.applications.models.unet import unet
 from lamcts import nas
-from lamcts.neural.applications import SegmentObjective, shapes
-from lamcts.neural.train import Recipe, save_network, train
+from lamcts.neural.train import Recipe, train
 
 RECIPE = Recipe(epochs=12, batch=16, optimiser="adamw", rate=1e-2)  # untuned
 SIZES = {"widths": (8, 16, 32), "cells": 1, "head": 16}
 HAND = 8  # channels of the U-Net: 8.2 MFLOPs at 24 pixels, a residual cell 9.3
-IMAGES = 600, 200, 24  # learnt from; of validation and of test each; pixels of a side
+IMAGES = 600, 200, 24  # training images; validation and test images each; side in pixels
 MEGA, PERCENT = 1e6, 100.0  # of operations; of a share
 
 
@@ -28,8 +30,6 @@ def application(scale: str, device: str, folder: Path) -> Application:
         return Outcome(*f.judged(point, seed=seed), int(cost["params"]), cost["mflops"])
 
     def by_hand(factor: float, seed: int) -> Outcome:
-        from lamcts.neural.applications.iou import mean_iou
-        from lamcts.neural.applications.unet import unet
         from lamcts.neural.build.sizes import size_of
 
         net = unet(width=HAND, seed=seed)
@@ -39,8 +39,7 @@ def application(scale: str, device: str, folder: Path) -> Application:
         return Outcome(valid, test, cost.parameters, cost.flops / MEGA)
 
     def keep(point: Point, seed: int, path: Path) -> Any:
-        f.train(point, seed=seed)
-        return save_network(path, f, point)
+        return save_weights(path, f, point, f.train(point, seed=seed).net)
 
     steps = recipe.epochs * math.ceil(len(data.train.y) / recipe.batch)
     name = "mean intersection over union, per cent"

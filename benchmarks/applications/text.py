@@ -1,4 +1,4 @@
-"""A recurrent cell of ENAS's space for tinyshakespeare, beside a gated recurrent unit of as many parameters."""
+"""Recurrent cells of the ENAS space for tinyshakespeare, compared with a GRU of as many parameters."""
 
 import math
 from dataclasses import replace
@@ -11,8 +11,8 @@ from benchmarks.applications.arms import Application, Outcome, Point
 from lamcts import nas
 from lamcts.neural.train import Data, Part, Recipe, TrainObjective, load, save_network, train
 
-ROWS, FEW = 4096, 256  # of text learnt from, and in a smoke run: an epoch of a whole one would take a minute
-JUDGED = 400  # rows of the validation and of the test part
+ROWS, FEW = 4096, 256  # training rows, and those of a smoke run; an epoch of the whole text takes a minute
+JUDGED = 400  # validation and test rows each
 NODES, WIDTH = 8, 48  # of a cell: 45,000 parameters
 RECIPE = Recipe(epochs=3, optimiser="adamw", rate=5e-3, clip=0.25)  # as `lamcts nas --space rnn`
 MEGA = 1e6  # of operations
@@ -28,9 +28,9 @@ def application(scale: str, device: str, folder: Path) -> Application:
         return outcome(f.train(point, seed=seed), data)
 
     def by_hand(factor: float, seed: int) -> Outcome:
-        from lamcts.neural.applications.gru import gru, width_of
+        from benchmarks.applications.models.gru import gru, width_of
 
-        any_cell = f.build(f.architectures.random(np.random.default_rng(0)))  # all have as many parameters
+        any_cell = f.build(f.architectures.random(np.random.default_rng(0)))  # all cells have equally many parameters
         width = width_of(data.classes, sum(each.numel() for each in any_cell.parameters()))
         net = gru(data.classes, width=width, seed=seed)
         return outcome(train(net, data, replace(recipe, rate=factor * recipe.rate), seed=seed, device=device), data)
@@ -44,7 +44,7 @@ def application(scale: str, device: str, folder: Path) -> Application:
 
 
 def outcome(trained: Any, data: Data) -> Outcome:
-    """Return perplexities of a trained language model, and its cost for a text of 35 characters."""
+    """Return the perplexities of a trained language model, and its cost for a text of 35 characters."""
     from lamcts.neural.build.sizes import size_of
 
     found, cost = trained.summary, size_of(trained.net, data.shape)
@@ -53,13 +53,13 @@ def outcome(trained: Any, data: Data) -> Outcome:
 
 
 def part_of(name: str, rows: int) -> Data:
-    """Return a text of which only the first rows are learnt from, and a part is judged by."""
+    """Return a text with fewer training, validation and test rows."""
     whole = load(name)
     sizes = zip(whole.parts.values(), (rows, JUDGED, JUDGED), strict=True)
     return Data(f"{name}, {rows} rows", *(Part(part.x[:n], part.y[:n]) for part, n in sizes), classes=whole.classes)
 
 
 def few() -> Data:
-    """Return a text that counts around: no file is needed for a smoke run."""
+    """Return a text that counts cyclically, for a smoke run without files."""
     rows = (np.arange(FEW)[:, None] + np.arange(9)) % 10
     return Data("counted", *[Part(rows[:, :-1], rows[:, 1:])] * 3, classes=10)

@@ -1,4 +1,4 @@
-"""The picture of `benchmarks.memory_fronts`: peak against time of ours and of rivals, a panel a network."""
+"""The figure of `benchmarks.memory_fronts`: peak against time of our plans and of baselines, one panel a network."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from benchmarks.figures import sheets
 Row = dict[str, str]
 
 GB = 1024  # MB
-ROOM = 1.15  # of the slowest rival's extra time: what is slower, such as the thesis's plans, is outside the picture
+ROOM = 1.15  # of the slowest baseline's extra time; slower plans, such as the thesis's, are outside the figure
 MARKS = {
     "full checkpointing": ("full checkpointing", "s"),
     "sqrt(n) segments": ("checkpointing of sqrt(n) segments", "D"),
@@ -19,7 +19,7 @@ OURS = {"ours": ("ours", 0), "alone": ("ours, nothing sent to the host", 2)}
 
 
 class Point(NamedTuple):
-    """A peak in GB and how much longer a step takes than one that keeps everything, in per cent."""
+    """A peak in GB, and the extra time of a step over keeping everything, in per cent."""
 
     peak: float
     extra: float
@@ -40,14 +40,14 @@ def draw(rows: Sequence[Row], path: Path) -> None:
 
 
 def panel(axes: Any, name: str, rows: Sequence[Row]) -> None:
-    kept = next(float(row["milliseconds"]) for row in rows if row["rival"] == "liveness")
-    swept = [found for row in rows if row["rival"].startswith("budget") for found in points(row, kept)]
+    kept = next(float(row["milliseconds"]) for row in rows if row["baseline"] == "liveness")
+    swept = [found for row in rows if row["baseline"].startswith("budget") for found in points(row, kept)]
     axes.plot(
         *zip(*swept, strict=True), "o:", color=sheets.look(1).colour, markersize=4, label="activation_memory_budget"
     )
     highest = max(found.extra for found in swept)
     for row in rows:
-        label, mark = MARKS.get(kind(row["rival"]), ("", ""))
+        label, mark = MARKS.get(kind(row["baseline"]), ("", ""))
         for found in points(row, kept) if label else ():
             highest = max(highest, found.extra)
             axes.plot(*found, mark, color=sheets.look(3).colour, markersize=6, linestyle="", label=label)
@@ -59,7 +59,7 @@ def panel(axes: Any, name: str, rows: Sequence[Row]) -> None:
 
 
 def points(row: Row, kept: float, column: str = "") -> list[Point]:
-    """Return what a row says of a plan: of a swept one what the partitioner's own graphs do."""
+    """Return the points of a row; for a budget, those of the partitioner's graphs."""
     prefix = f"{column}_" if column else "compiled_" if row["compiled_milliseconds"] else ""
     if not row[f"{prefix}milliseconds"]:
         return []
@@ -67,7 +67,7 @@ def points(row: Row, kept: float, column: str = "") -> list[Point]:
 
 
 def lowest(found: Any) -> list[Point]:
-    """Return the points that are faster than all those with a lower peak."""
+    """Return the Pareto front of peak and time."""
     front: list[Point] = []
     for one in sorted(found):
         if not front or one.extra < front[-1].extra:
@@ -75,6 +75,6 @@ def lowest(found: Any) -> list[Point]:
     return front
 
 
-def kind(rival: str) -> str:
-    """Return a rival's name without its number of segments."""
-    return "sqrt(n) segments" if rival.endswith("segments") else rival
+def kind(baseline: str) -> str:
+    """Return a baseline's name without its number of segments."""
+    return "sqrt(n) segments" if baseline.endswith("segments") else baseline

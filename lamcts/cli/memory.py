@@ -13,7 +13,7 @@ from lamcts.cli.parser import Parser
 from lamcts.cli.training_step import TrainingStep, training_step
 from lamcts.neural.memory import Report, size_text
 from lamcts.searches import memory_fit
-from lamcts.searches.memory_fit import KEEPING, budget_of, fates
+from lamcts.searches.memory_fit import KEEPING, action_counts, budget_of
 
 DRAWN = (KEEPING, "offload", "cost-aware")  # and the chosen plan; of lists of layers the baseline too
 COLUMNS: tuple[str, ...] = (
@@ -98,7 +98,7 @@ def _show(reports: Sequence[Report], marks: dict[str, str], word: str) -> None:
             size_text(one.peak_bytes),
             f"{1e3 * one.seconds:.4g}",
             f"{one.seconds / kept.seconds:.3f}",
-            ", ".join(map(str, fates(one))),
+            ", ".join(map(str, action_counts(one))),
             size_text(one.sent_bytes + one.fetched_bytes),
             marks.get(one.plan.name, ""),
         ]
@@ -139,7 +139,7 @@ def _row(one: Report, reports: Sequence[Report], mark: str) -> list[Any]:
     kept = next(other for other in reports if other.plan.name == KEEPING)
     moved = one.sent_bytes + one.fetched_bytes
     numbers = [one.total_bytes, one.peak_bytes, f"{1e3 * one.seconds:.6g}", f"{one.seconds / kept.seconds:.6g}"]
-    return [one.plan.name, *numbers, *fates(one), one.recomputes, moved, mark]
+    return [one.plan.name, *numbers, *action_counts(one), one.recomputes, moved, mark]
 
 
 def live_memory(reports: Sequence[Report], budget_bytes: int | None = None) -> Iterator[str]:

@@ -94,7 +94,7 @@ class SupernetTraining:
         """Return the number of epochs in the checkpoint."""
         from lamcts.neural.train import checkpoints
 
-        return len(checkpoints.read(self.file).said["epochs"]) if self.file.exists() else 0
+        return len(checkpoints.read(self.file).values["epochs"]) if self.file.exists() else 0
 
     def _epoch(self, done: int, epoch: "Epoch") -> None:
         """Print the progress of the training ten times; epochs of an earlier command are left out."""

@@ -160,7 +160,7 @@ def save_best(
 
     searched: the row of the printed table on its value in the search.
     """
-    from lamcts.neural.train.found import save_network
+    from lamcts.neural.train.model_card import save_network
 
     place = Path(objective.folder).parent / NETWORK
     card = save_network(place, objective, point)

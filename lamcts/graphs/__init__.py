@@ -1,10 +1,10 @@
-"""Computation as graphs, without torch: networks as lists of layers, training steps, and what memory they need.
+"""Computation graphs without torch: networks as lists of layers, training steps, and their live memory.
 
 graph = thesis_graph(alexnet(batch=200))
 liveness(graph).peak_bytes / MB  # 1489.355
 """
 
-from lamcts.graphs.layers import KINDS, Kind, Layer, Network
+from lamcts.graphs.layers import KINDS, Layer, LayeredNetwork, LayerKind
 from lamcts.graphs.liveness import Liveness, baseline_bytes, liveness
 from lamcts.graphs.networks import NETWORKS, alexnet, bottlenecks, densenet, fan, resnet
 from lamcts.graphs.route import route
@@ -15,10 +15,10 @@ __all__ = [
     "KINDS",
     "MB",
     "NETWORKS",
-    "Kind",
     "Layer",
+    "LayerKind",
+    "LayeredNetwork",
     "Liveness",
-    "Network",
     "Step",
     "StepGraph",
     "Storage",

@@ -1,6 +1,6 @@
-"""A network as a list of layers: their shapes, operations, and what their backward steps need (thesis 8.2.1, 8.3.4).
+"""Networks as lists of layers, with shapes, operations and backward needs (thesis 8.2.1, 8.3.4).
 
-net = Network((3, 227, 227), batch=200)
+net = LayeredNetwork((3, 227, 227), batch=200)
 net.add("conv", channels=96, kernel=11, stride=4); net.add("relu")
 Shapes are channels, height, width of one image.
 """
@@ -12,17 +12,22 @@ from typing import NamedTuple
 from lamcts.types import whole_number
 
 Shape = tuple[int, int, int]
-INPUT = "input"  # what the network is given; its memory is the caller's
+INPUT = "input"  # name of the network's input, which has no storage
 FLOAT_BYTES = 4  # single precision, as in the thesis
-TALLY = 5  # operations a number of a pointwise layer, the order of a normalisation: bandwidth decides them anyway
+TALLY = 5  # operations a number of a pointwise layer, as for a normalisation; bandwidth dominates
 
 
-class Kind(NamedTuple):
-    """What is known of all layers of a kind.
+class LayerKind(NamedTuple):
+    """Properties of a kind of layer.
 
-    needs_input, needs_output: what its backward step reads beside the gradient. checkpoint: dear to compute, or
-    cheap to hold, so never recomputed by the thesis's plans. own_gradient: whether the gradient of its input has memory
-    of its own, else it is written over that of its output.
+    Parameters
+    ----------
+    needs_input, needs_output : bool
+        Whether the backward step reads the input or the output, in addition to the gradient.
+    checkpoint : bool
+        Whether the thesis's plans never recompute it: it is expensive to compute or cheap to hold.
+    own_gradient : bool
+        Whether the gradient of its input has separate memory; else it overwrites the gradient of its output.
     """
 
     needs_input: bool
@@ -33,25 +38,30 @@ class Kind(NamedTuple):
 
 # The need-driven rule that gives the recomputation counts of table 8.1.
 KINDS = {
-    "conv": Kind(True, False, True, True),
-    "fc": Kind(True, False, True, True),
-    "pool": Kind(True, True, False, True),
-    "relu": Kind(True, True, False, False),
-    "lrn": Kind(True, True, False, False),
-    "bn": Kind(True, False, False, False),
-    "dropout": Kind(False, False, False, True),
-    "softmax": Kind(True, True, True, False),
-    "join": Kind(False, False, True, False),
-    "fork": Kind(False, False, True, False),
-    "concat": Kind(False, False, True, True),
+    "conv": LayerKind(True, False, True, True),
+    "fc": LayerKind(True, False, True, True),
+    "pool": LayerKind(True, True, False, True),
+    "relu": LayerKind(True, True, False, False),
+    "lrn": LayerKind(True, True, False, False),
+    "bn": LayerKind(True, False, False, False),
+    "dropout": LayerKind(False, False, False, True),
+    "softmax": LayerKind(True, True, True, False),
+    "join": LayerKind(False, False, True, False),
+    "fork": LayerKind(False, False, True, False),
+    "concat": LayerKind(False, False, True, True),
 }
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer: its output's `shape`, and for one image the operations of its forward step.
+    """One layer: output `shape`, and the operations of its forward step for one image.
 
-    weights: how many numbers it learns. patch: numbers that one position of its output is made of, 1 where pointwise.
+    Parameters
+    ----------
+    weights : int
+        Number of trained numbers.
+    patch : int
+        Input numbers of one output position; 1 for pointwise layers.
     """
 
     name: str
@@ -64,15 +74,29 @@ class Layer:
 
     @property
     def numbers(self) -> int:
-        """Of one image's output."""
+        """Numbers in the output of one image."""
         return self.shape[0] * self.shape[1] * self.shape[2]
 
 
 @dataclass
-class Network:
-    """Layers in the order in which they were added; each follows the one before unless `after` says otherwise.
+class LayeredNetwork:
+    """Layers in order of addition; each reads the previous one unless `after` names others.
 
-    image: channels, height and width of the input. batch: images of a step.
+    Parameters
+    ----------
+    image : tuple of int
+        Channels, height and width of the input.
+    batch : int
+        Images of a training step.
+
+    Examples
+    --------
+    >>> from lamcts.graphs import LayeredNetwork
+    >>> net = LayeredNetwork((3, 32, 32), batch=8)
+    >>> net.add("conv", channels=16, kernel=3, padding=1)
+    'conv1'
+    >>> net.shape("conv1")
+    (16, 32, 32)
     """
 
     image: Shape
@@ -83,10 +107,23 @@ class Network:
         whole_number(self.batch, "batch")
 
     def add(self, kind: str, *after: str, name: str | None = None, **settings: int) -> str:
-        """Append a layer and return its name: `kind` and a number unless given. It reads the layers named `after`.
+        """Append a layer and return its name.
 
-        settings: of "conv" and "pool" `kernel`, `stride` (1) and `padding` (0), of "conv" and "fc" `channels`.
-        ValueError for an unknown kind, layer or setting, a name that is taken, and shapes that do not fit.
+        Parameters
+        ----------
+        kind : str
+            A key of `KINDS`.
+        *after : str
+            Names of its inputs; by default the last layer.
+        name : str, default None
+            Name; None is the kind and a number.
+        **settings : int
+            Of "conv" and "pool" `kernel`, `stride` (1) and `padding` (0); of "conv" and "fc" `channels`.
+
+        Raises
+        ------
+        ValueError
+            For an unknown kind, layer or setting, a used name, or shapes that do not fit.
         """
         if kind not in KINDS:
             raise ValueError(f"expected a kind of layer ({', '.join(KINDS)}), got {kind!r}")
@@ -108,7 +145,7 @@ class Network:
         return self.image if name == INPUT else self.layers[name].shape
 
     def readers(self) -> dict[str, list[str]]:
-        """Return the layers that read each layer, in order, and those that read the input."""
+        """Return the readers of each layer and of the input, in order."""
         found: dict[str, list[str]] = {name: [] for name in (INPUT, *self.layers)}
         for layer in self.layers.values():
             for one in layer.inputs:
@@ -116,13 +153,13 @@ class Network:
         return found
 
     def output_bytes(self, name: str) -> int:
-        """Return the bytes of a layer's output, or of the input, for the whole batch."""
+        """Return the bytes of a layer's output, or of the input, for the batch."""
         channels, height, width = self.shape(name)
         return FLOAT_BYTES * self.batch * channels * height * width
 
 
 class Made(NamedTuple):
-    """What a kind of layer makes of its inputs: as in `Layer`."""
+    """Output of a kind of layer, as in `Layer`."""
 
     shape: Shape
     flops: int

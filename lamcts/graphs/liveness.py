@@ -1,4 +1,4 @@
-"""Which storages are live at which step, and the peak (thesis 8.3.2).
+"""Live storages of each step, and the peak (thesis 8.3.2).
 
 Letters: S steps, K storages.
 """
@@ -14,9 +14,12 @@ from lamcts.types import Rows
 
 @dataclass(frozen=True, eq=False)
 class Liveness:
-    """When each storage is first written and last used, and what follows.
+    """Live ranges of storages.
 
-    first, last [K]: steps, both included; storages that nobody writes have none and are -1.
+    Attributes
+    ----------
+    first, last : ndarray of shape (K,)
+        First and last step of each storage, both included; -1 for storages that no step writes.
     """
 
     graph: StepGraph
@@ -24,35 +27,35 @@ class Liveness:
     last: Rows
 
     def before(self, step: int) -> frozenset[int]:
-        """Return the storages that are live when a step begins: its *in* set."""
+        """Return the storages that are live before a step: its *in* set."""
         return frozenset(np.flatnonzero((self.first < step) & (self.last >= step) & (self.first >= 0)).tolist())
 
     def after(self, step: int) -> frozenset[int]:
-        """Return the storages that are live when a step has ended: its *out* set."""
+        """Return the storages that are live after a step: its *out* set."""
         return frozenset(np.flatnonzero((self.first <= step) & (self.last > step) & (self.first >= 0)).tolist())
 
     def during(self, step: int) -> frozenset[int]:
-        """Return the storages that are live while a step runs: what it finds, and what it writes."""
+        """Return the storages that are live during a step."""
         return frozenset(np.flatnonzero((self.first <= step) & (self.last >= step) & (self.first >= 0)).tolist())
 
     @cached_property
     def live_bytes(self) -> Rows:
-        """Bytes that are live while each step runs [S]."""
+        """Live bytes of each step [S]."""
         return self._summed(np.array([storage.bytes for storage in self.graph.storages], np.int64))
 
     @cached_property
     def live_count(self) -> Rows:
-        """Storages that are live while each step runs [S]."""
+        """Number of live storages of each step [S]."""
         return self._summed(np.ones(len(self.graph.storages), np.int64))
 
     @property
     def peak_bytes(self) -> int:
-        """The most that is live at once."""
+        """Peak of live bytes."""
         return int(self.live_bytes.max())
 
     @property
     def peak_step(self) -> int:
-        """The first step at which so much is live, counted from 0."""
+        """The first step with the peak, counted from 0."""
         return int(self.live_bytes.argmax())
 
     def _summed(self, amounts: Rows) -> Rows:
@@ -64,9 +67,12 @@ class Liveness:
 
 
 def liveness(graph: StepGraph) -> Liveness:
-    """Return when each storage lives, if it is freed after its last use and nothing is moved or made anew.
+    """Return the live ranges of storages that are freed after their last use, without transfers and recomputation.
 
-    Those outside have no first and no last step.
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step. Outside storages have no range.
     """
     first, last = np.full((2, len(graph.storages)), -1, np.int64)
     for t, step in enumerate(graph.steps):
@@ -80,6 +86,12 @@ def liveness(graph: StepGraph) -> Liveness:
 
 
 def baseline_bytes(graph: StepGraph) -> int:
-    """Return the bytes if every storage has memory of its own for the whole iteration (thesis 8.3, the baseline)."""
+    """Return the bytes if every storage has separate memory for the whole step (thesis 8.3, the baseline).
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    """
     live = liveness(graph)
     return sum(storage.bytes for storage, at in zip(graph.storages, live.first, strict=True) if at >= 0)

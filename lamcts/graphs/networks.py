@@ -1,19 +1,27 @@
-"""The thesis's networks as lists of layers: AlexNet, ResNet (join), DenseNet (full join), modules of branches (fan)."""
+"""Networks of the thesis as lists of layers: AlexNet, ResNet, DenseNet, and modules of branches (fan)."""
 
 from collections.abc import Callable
 
-from lamcts.graphs.layers import Network, Shape
+from lamcts.graphs.layers import LayeredNetwork, Shape
 from lamcts.types import whole_number
 
-IMAGE: Shape = (3, 224, 224)  # ImageNet's usual crop
+IMAGE: Shape = (3, 224, 224)  # usual crop of ImageNet
 CLASSES = 1000  # of ImageNet
 BLOCKS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}  # of ResNet by depth (He 2015, table 1)
-EXPANSION = 4  # outputs of a bottleneck block over its inner channels (He 2015)
+EXPANSION = 4  # output channels of a bottleneck block, relative to its inner channels (He 2015)
 
 
-def alexnet(batch: int = 200, image: Shape = (3, 227, 227)) -> Network:
-    """AlexNet's 23 layers without channel groups (thesis 8.4.1, footnote 3)."""
-    net = Network(image, batch)
+def alexnet(batch: int = 200, image: Shape = (3, 227, 227)) -> LayeredNetwork:
+    """Return AlexNet's 23 layers without channel groups (thesis 8.4.1, footnote 3).
+
+    Parameters
+    ----------
+    batch : int
+        Images of a training step.
+    image : tuple of int
+        Channels, height and width of an image.
+    """
+    net = LayeredNetwork(image, batch)
     for channels, kernel, stride, padding in ((96, 11, 4, 0), (256, 5, 1, 2)):
         net.add("conv", channels=channels, kernel=kernel, stride=stride, padding=padding)
         net.add("relu")
@@ -30,16 +38,36 @@ def alexnet(batch: int = 200, image: Shape = (3, 227, 227)) -> Network:
     return _classified(net)
 
 
-def resnet(depth: int = 50, batch: int = 32, image: Shape = IMAGE) -> Network:
-    """A ResNet of 50, 101 or 152 layers; a fork before each block, a join after it."""
+def resnet(depth: int = 50, batch: int = 32, image: Shape = IMAGE) -> LayeredNetwork:
+    """Return a ResNet of 50, 101 or 152 layers, with a fork before each block and a join after it.
+
+    Parameters
+    ----------
+    depth : {50, 101, 152}, default 50
+        Number of layers.
+    batch : int
+        Images of a training step.
+    image : tuple of int
+        Channels, height and width of an image.
+    """
     if depth not in BLOCKS:
         raise ValueError(f"depth: expected one of {', '.join(map(str, BLOCKS))}, got {depth!r}")
     return bottlenecks(BLOCKS[depth], batch, image)
 
 
-def bottlenecks(blocks: tuple[int, ...], batch: int = 16, image: Shape = IMAGE) -> Network:
-    """A ResNet of so many bottleneck blocks in each of its stages, as table 8.4 deepens it."""
-    net = Network(image, batch)
+def bottlenecks(blocks: tuple[int, ...], batch: int = 16, image: Shape = IMAGE) -> LayeredNetwork:
+    """Return a ResNet with given numbers of bottleneck blocks in its stages (thesis table 8.4).
+
+    Parameters
+    ----------
+    blocks : tuple of int
+        Blocks of each stage.
+    batch : int
+        Images of a training step.
+    image : tuple of int
+        Channels, height and width of an image.
+    """
+    net = LayeredNetwork(image, batch)
     _convolved(net, 64, 7, 2, 3)
     last = net.add("pool", kernel=3, stride=2, padding=1)
     for stage, count in enumerate(blocks):
@@ -49,7 +77,7 @@ def bottlenecks(blocks: tuple[int, ...], batch: int = 16, image: Shape = IMAGE) 
     return _classified(net)
 
 
-def _bottleneck(net: Network, before: str, inner: int, stride: int) -> str:
+def _bottleneck(net: LayeredNetwork, before: str, inner: int, stride: int) -> str:
     fork = net.add("fork", before)
     _convolved(net, inner, 1, after=fork)
     _convolved(net, inner, 3, stride, 1)
@@ -64,9 +92,21 @@ def _bottleneck(net: Network, before: str, inner: int, stride: int) -> str:
 
 def densenet(
     blocks: tuple[int, ...] = (6, 12, 24, 16), growth: int = 32, batch: int = 32, image: Shape = IMAGE
-) -> Network:
-    """A DenseNet, by default that of 121 layers: each layer reads all before it in its block, a full join."""
-    net = Network(image, batch)
+) -> LayeredNetwork:
+    """Return a DenseNet, by default with 121 layers: a layer reads all earlier ones of its block (full join).
+
+    Parameters
+    ----------
+    blocks : tuple of int
+        Layers of each block.
+    growth : int, default 32
+        Channels that each layer adds.
+    batch : int
+        Images of a training step.
+    image : tuple of int
+        Channels, height and width of an image.
+    """
+    net = LayeredNetwork(image, batch)
     _convolved(net, 2 * growth, 7, 2, 3)
     last = net.add("pool", kernel=3, stride=2, padding=1)
     for stage, count in enumerate(blocks):
@@ -80,7 +120,7 @@ def densenet(
     return _classified(net)
 
 
-def _dense(net: Network, before: str, count: int, growth: int) -> str:
+def _dense(net: LayeredNetwork, before: str, count: int, growth: int) -> str:
     made = [before]
     for _ in range(count):
         last = made[0] if len(made) == 1 else net.add("concat", *made)
@@ -91,9 +131,21 @@ def _dense(net: Network, before: str, count: int, growth: int) -> str:
     return net.add("concat", *made)
 
 
-def fan(modules: int = 3, batch: int = 32, image: Shape = IMAGE, channels: int = 64) -> Network:
-    """Modules of four branches each, side by side, that are concatenated, as Inception's (thesis, figure 8.1a)."""
-    net = Network(image, batch)
+def fan(modules: int = 3, batch: int = 32, image: Shape = IMAGE, channels: int = 64) -> LayeredNetwork:
+    """Return modules of four parallel branches that are concatenated, as Inception's (thesis, figure 8.1a).
+
+    Parameters
+    ----------
+    modules : int, default 3
+        Number of modules.
+    batch : int
+        Images of a training step.
+    image : tuple of int
+        Channels, height and width of an image.
+    channels : int, default 64
+        Channels of a branch.
+    """
+    net = LayeredNetwork(image, batch)
     _convolved(net, channels, 7, 2, 3)
     last = net.add("pool", kernel=3, stride=2, padding=1)
     for _ in range(modules):
@@ -110,7 +162,7 @@ def fan(modules: int = 3, batch: int = 32, image: Shape = IMAGE, channels: int =
 
 
 def _convolved(
-    net: Network, channels: int, kernel: int, stride: int = 1, padding: int = 0, after: str | None = None
+    net: LayeredNetwork, channels: int, kernel: int, stride: int = 1, padding: int = 0, after: str | None = None
 ) -> str:
     inputs = () if after is None else (after,)
     net.add("conv", *inputs, channels=channels, kernel=kernel, stride=stride, padding=padding)
@@ -118,15 +170,20 @@ def _convolved(
     return net.add("relu")
 
 
-def _normed(net: Network, after: str | None = None) -> str:
+def _normed(net: LayeredNetwork, after: str | None = None) -> str:
     net.add("bn", *(() if after is None else (after,)))
     return net.add("relu")
 
 
-def _classified(net: Network) -> Network:
+def _classified(net: LayeredNetwork) -> LayeredNetwork:
     net.add("fc", channels=CLASSES)
     net.add("softmax")
     return net
 
 
-NETWORKS: dict[str, Callable[..., Network]] = {"alexnet": alexnet, "resnet": resnet, "densenet": densenet, "fan": fan}
+NETWORKS: dict[str, Callable[..., LayeredNetwork]] = {
+    "alexnet": alexnet,
+    "resnet": resnet,
+    "densenet": densenet,
+    "fan": fan,
+}

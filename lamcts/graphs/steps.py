@@ -1,6 +1,6 @@
-"""A training step as a graph: forward and backward steps in order, tensors, and the memory that they share.
+"""A training step as a graph: forward and backward steps in order, tensors, and their storages.
 
-Storages are numbered in the order in which they are first written.
+Storages are numbered by their first write.
 """
 
 from dataclasses import dataclass
@@ -11,11 +11,18 @@ MB = 2**20  # bytes, as in the thesis
 
 
 class Storage(NamedTuple):
-    """Memory that one tensor has, or several share.
+    """Memory of one tensor, or of several that share it.
 
-    role: "activation" is made by a forward step; "gradient" by a backward one; "temporary" lives within a step,
-    or is held by others than autograd; "outside" is not ours to move: inputs, parameters. outside ones count no bytes
-    unless an accounting says so.
+    Parameters
+    ----------
+    name : str
+        Name, usually of the operation that writes it.
+    bytes : int
+        Size.
+    role : {"activation", "gradient", "temporary", "outside"}
+        "activation" is written by a forward step, "gradient" by a backward one. "temporary" lives within a step, or is
+        held by others than autograd. "outside" cannot be moved, such as inputs and parameters, and counts no bytes
+        unless an accounting says so.
     """
 
     name: str
@@ -24,20 +31,34 @@ class Storage(NamedTuple):
 
 
 class Tensor(NamedTuple):
-    """A name for a storage: tensors with the same one are aliases, be they views or written in place."""
+    """A named view of a storage; tensors with the same storage are aliases."""
 
     name: str
     storage: int
 
 
 class Step(NamedTuple):
-    """One operation. A storage that it reads and writes is changed in place.
+    """One operation; a storage that it reads and writes is modified in place.
 
-    forward: whether it belongs to the forward pass. reads, writes: storages. flops: operations; moved_bytes: read and
-    written. checkpoint: as in `layers.Kind`. workspace_bytes: scratch memory with which it would run faster.
-    node: backward steps in a row of one number are one formula, which asks for the movable storages that it reads one
-    after the other, in this order, and holds each until its last step (-1: a step that asks for all at once, and holds
-    none longer). copied_bytes: of what is outside it changes so much in place, and a copy of it when it runs again.
+    Parameters
+    ----------
+    name, kind : str
+        Name, and kind of operation.
+    forward : bool
+        Whether it belongs to the forward pass.
+    reads, writes : tuple of int
+        Storages.
+    flops, moved_bytes : int
+        Operations, and bytes read and written.
+    checkpoint : bool, default False
+        As in `LayerKind`.
+    workspace_bytes : int, default 0
+        Scratch memory with which it runs faster.
+    node : int, default -1
+        Consecutive backward steps of one node are one formula: it materialises the movable storages that it reads in
+        order, and holds each until its last step. -1 is a step that needs all at once.
+    copied_bytes : int, default 0
+        Bytes of outside storages that it modifies, which a recomputation copies.
     """
 
     name: str
@@ -55,10 +76,20 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StepGraph:
-    """All steps of one training iteration, forward ones first, in the order in which they run.
+    """All steps of a training iteration in order, forward steps first.
 
-    accounting: how the memory was counted: "thesis" (of a list of layers) or "traced" (of a module as torch runs it).
-    outside_bytes: what is there all the time beside the storages: parameters, their gradients, the optimiser's state.
+    Parameters
+    ----------
+    steps : tuple of Step
+        The operations.
+    storages : tuple of Storage
+        Their memory.
+    tensors : tuple of Tensor
+        Names of storages.
+    accounting : {"thesis", "traced"}
+        How memory was counted: from a list of layers, or from a traced module.
+    outside_bytes : int, default 0
+        Permanent memory: parameters, their gradients, and optimizer state.
     """
 
     steps: tuple[Step, ...]
@@ -79,12 +110,12 @@ class StepGraph:
 
     @cached_property
     def forward_count(self) -> int:
-        """How many steps are forward ones."""
+        """Number of forward steps."""
         return sum(step.forward for step in self.steps)
 
     @cached_property
     def movable(self) -> tuple[int, ...]:
-        """Storages that a plan decides on: activations that no backward step writes, in the order they are made."""
+        """Storages that a plan decides on: activations that no backward step writes, in order."""
         late = {one for step in self.steps if not step.forward for one in step.writes}
         made = {one for step in self.steps if step.forward for one in step.writes}
         kept = [i for i, storage in enumerate(self.storages) if storage.role == "activation" and i in made]
@@ -92,7 +123,7 @@ class StepGraph:
 
     @cached_property
     def makers(self) -> dict[int, tuple[int, ...]]:
-        """The forward steps that write each movable storage, in order: all of them make it anew."""
+        """Forward steps that write each movable storage, in order; a recomputation runs all of them."""
         found: dict[int, list[int]] = {i: [] for i in self.movable}
         for t, step in enumerate(self.steps[: self.forward_count]):
             for one in step.writes:

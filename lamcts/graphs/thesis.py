@@ -1,19 +1,33 @@
-"""The step graph of a list of layers, counted as the thesis counts memory (8.3, 8.4).
+"""The step graph of a list of layers, with the memory accounting of the thesis (8.3, 8.4).
 
-Forward, each layer's output is a tensor of its own. Backward, the gradient of a layer's input is one of its own where
-`Kind.own_gradient` says so; else it is written over that of the layer's output, and that of the last softmax over its
-output. The input image, weights and workspaces are left out.
+In the forward pass each layer's output is a separate tensor. In the backward pass the gradient of a layer's input is
+separate if `LayerKind.own_gradient`; else it overwrites the gradient of the output. The gradient of the last softmax
+overwrites its output. The input image, weights and workspaces are not counted.
 """
 
-from lamcts.graphs.layers import FLOAT_BYTES, INPUT, KINDS, Layer, Network
+from lamcts.graphs.layers import FLOAT_BYTES, INPUT, KINDS, Layer, LayeredNetwork
 from lamcts.graphs.route import route
 from lamcts.graphs.steps import Step, StepGraph, Storage, Tensor
 
 
-def thesis_graph(network: Network) -> StepGraph:
-    """Return the steps of one training iteration: the route of algorithm 8, and back.
+def thesis_graph(network: LayeredNetwork) -> StepGraph:
+    """Return the training step of a list of layers, by the route of algorithm 8 and back.
 
-    ValueError for a network without layers.
+    Parameters
+    ----------
+    network : LayeredNetwork
+        The network.
+
+    Raises
+    ------
+    ValueError
+        For a network without layers.
+
+    Examples
+    --------
+    >>> from lamcts.graphs import MB, alexnet, liveness, thesis_graph
+    >>> round(liveness(thesis_graph(alexnet(batch=200))).peak_bytes / MB, 3)
+    1489.355
     """
     if not network.layers:
         raise ValueError("expected a network with layers, got none: add some")
@@ -25,9 +39,9 @@ def thesis_graph(network: Network) -> StepGraph:
 
 
 class _Memory:
-    """Storages and tensors so far: `outputs` of layers, and the `gradients` of these, as numbers of storages."""
+    """Storages and tensors so far; `outputs` and `gradients` of layers are numbers of storages."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: LayeredNetwork) -> None:
         self.network = network
         self.storages: list[Storage] = []
         self.tensors: list[Tensor] = []
@@ -40,7 +54,7 @@ class _Memory:
         return self.outputs[name]
 
     def gradient(self, name: str, over: int | None) -> int:
-        """Return where the gradient of a layer's output goes: it is added to what is there, else `over` a storage."""
+        """Return the storage of the gradient of a layer's output: the existing one, else `over`, else a new one."""
         if name not in self.gradients:
             if over is None:
                 over = len(self.storages)
@@ -53,7 +67,7 @@ class _Memory:
         return storage
 
 
-def _forward(network: Network, layer: Layer, memory: _Memory) -> Step:
+def _forward(network: LayeredNetwork, layer: Layer, memory: _Memory) -> Step:
     reads = _inputs(layer, memory)
     writes = (memory.output(layer.name),)
     moved = _moved(memory, reads, writes) + FLOAT_BYTES * layer.weights
@@ -61,7 +75,7 @@ def _forward(network: Network, layer: Layer, memory: _Memory) -> Step:
     return Step(layer.name, layer.kind, True, reads, writes, flops, moved, KINDS[layer.kind].checkpoint, scratch)
 
 
-def _backward(network: Network, layer: Layer, memory: _Memory) -> Step:
+def _backward(network: LayeredNetwork, layer: Layer, memory: _Memory) -> Step:
     kind = KINDS[layer.kind]
     output = memory.outputs[layer.name]
     if layer.name not in memory.gradients:  # the last layer: the loss begins here
@@ -70,21 +84,21 @@ def _backward(network: Network, layer: Layer, memory: _Memory) -> Step:
     below = _gradients(layer, memory, above)
     needs = (*(_inputs(layer, memory) if kind.needs_input else ()), *((output,) if kind.needs_output else ()))
     reads = tuple(dict.fromkeys((*needs, above)))
-    moved = _moved(memory, reads, below) + 2 * FLOAT_BYTES * layer.weights  # weights read, their gradients written
-    flops = layer.flops * network.batch * (2 if layer.weights else 1)  # for weights and input each as much as forward
+    moved = _moved(memory, reads, below) + 2 * FLOAT_BYTES * layer.weights  # weights are read, their gradients written
+    flops = layer.flops * network.batch * (2 if layer.weights else 1)  # gradients of weights and of input
     scratch = _workspace(network, layer)
     return Step(f"d {layer.name}", layer.kind, False, reads, below, flops, moved, kind.checkpoint, scratch)
 
 
 def _gradients(layer: Layer, memory: _Memory, above: int) -> tuple[int, ...]:
-    """Return the storages of the gradients of a layer's inputs: one may lie over that of its output, `above`."""
+    """Return the storages of the gradients of a layer's inputs; one may overwrite that of its output, `above`."""
     free = None if KINDS[layer.kind].own_gradient else above
     found = []
     for name in layer.inputs:
         if name == INPUT and free is not None:
-            continue  # nobody wants it, and it would have no memory of its own
+            continue  # not needed, and it would have no separate memory
         found.append(memory.gradient(name, free))
-        free = None if found[-1] == free else free  # a join's further inputs get copies
+        free = None if found[-1] == free else free  # further inputs of a join get copies
     return tuple(dict.fromkeys(found))
 
 
@@ -96,8 +110,8 @@ def _moved(memory: _Memory, reads: tuple[int, ...], writes: tuple[int, ...]) -> 
     return sum(memory.storages[one].bytes for one in (*reads, *writes))
 
 
-def _workspace(network: Network, layer: Layer) -> int:
-    """Bytes of all patches of a convolution side by side, with which it is one matrix product."""
+def _workspace(network: LayeredNetwork, layer: Layer) -> int:
+    """Return the bytes of all patches of a convolution, with which it is one matrix product."""
     if layer.kind != "conv":
         return 0
     return FLOAT_BYTES * network.batch * layer.patch * layer.shape[1] * layer.shape[2]

@@ -1,4 +1,4 @@
-"""How the networks of the table `digits4096` are built and trained. `benchmarks/digits_table.py` trained them all.
+"""Networks and recipe of the table `digits4096`, made by `benchmarks/digits_table.py`.
 
 net = network(lamcts.nas.Digits4096().parse(text), seed=0)
 train(net, digits(), recipe(epochs=12), seed=0).valid_accuracy
@@ -17,12 +17,26 @@ WIDTHS, CELLS = (8,), 1  # one stage of one cell
 
 
 def recipe(epochs: int) -> Recipe:
-    """Return how a cell of the table is trained for so many epochs."""
+    """Return the recipe of the table.
+
+    Parameters
+    ----------
+    epochs : int
+        Number of epochs; the table has 3 and 12.
+    """
     return Recipe(epochs=epochs, batch=32, rate=0.1)
 
 
 def network(point: Point, seed: int) -> "EdgeNetwork":
-    """Return the network of a cell before it is trained. Needs torch."""
+    """Return the untrained network of a cell. Needs torch.
+
+    Parameters
+    ----------
+    point : dict
+        A point of `lamcts.nas.Digits4096`.
+    seed : int
+        Seed of the initial weights.
+    """
     from lamcts.neural.build import build
     from lamcts.neural.build.edge_cells import EdgeNetwork
 

@@ -1,4 +1,4 @@
-"""Imported first by the parts that load torch as they are imported: says which extra brings it where it is missing."""
+"""Raise `MissingExtra` without torch; parts that load torch import this first."""
 
 from importlib.util import find_spec
 

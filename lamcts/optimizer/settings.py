@@ -25,8 +25,8 @@ MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
     "AlphaX": "lamcts.searches.alphax.sampler",
     "Assign": "lamcts.searches.alphax.actions",
     "BuildCells": "lamcts.searches.alphax.cells",
-    "Ridge": "lamcts.searches.alphax.ridge",
-    "MetaDnn": "lamcts.neural.metadnn.settings",
+    "Ridge": "lamcts.searches.surrogate",
+    "MetaDnn": "lamcts.neural.metadnn.meta_dnn",
 }
 PARTS = ("space", "sampler", "tree")
 

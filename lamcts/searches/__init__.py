@@ -1,1 +1,1 @@
-"""Whole searches of the papers, on public names. Each works with the optimizer, its journals and its executors."""
+"""Complete searches of the papers, built on public names."""

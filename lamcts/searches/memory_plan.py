@@ -1,4 +1,4 @@
-"""Search for memory plans: the least time within a budget, or the front of peak against time.
+"""Search for memory plans: the least time within a budget, or the front of peak and time.
 
 plan = least_time(graph, "900MB", seed=0)
 """
@@ -11,11 +11,11 @@ import lamcts
 from lamcts.graphs import MB, StepGraph
 from lamcts.neural import memory
 
-EVALUATIONS = 50  # of the optimiser, for the least time: more took minutes and gained nothing after the exchange
+EVALUATIONS = 50  # of the optimizer, for the least time: more took minutes without gain after the exchange
 POINTS = 12  # of a front: a few seconds for AlexNet
-EXCHANGES, EACH = 5000, 50  # and so many for each storage: seconds for AlexNet, half a minute for a ResNet152 (untuned)
-RUNNERS = 4  # starts of which the exchange goes on from the best, after half of it
-DECISIONS = 50  # at most that the optimiser has: with some hundred it takes as long as everything else
+EXCHANGES, EACH = 5000, 50  # plans, and plans for each storage: half a minute for a ResNet-152 (untuned)
+RUNNERS = 4  # best starts of the exchange, which continues from the best after half of its plans
+DECISIONS = 50  # most decisions of the optimizer; a hundred take as long as all other work
 
 
 def least_time(
@@ -29,14 +29,39 @@ def least_time(
     options: tuple[str, ...] = memory.ALL_OPTIONS,
     **settings: Any,
 ) -> memory.Plan:
-    """Return the plan found with the least time of those whose peak is within `budget`.
+    """Find the fastest memory plan within a budget.
 
-    The search begins with the thesis's plans and the greedy one. `evaluations` are those of the optimiser, which
-    decides storage by storage, or in large graphs for storages of the same role at once; it is left out where there are
-    too many roles, or by 0. `exchanges` are plans simulated by local search after that (see `memory.exchange`), half of
-    them from the best few plans so far, half from the best of what came out; 5,000 and 50 for each storage unless said
-    otherwise. `settings` go to `lamcts.minimize`. ValueError where no plan within the budget was found; its message has
-    the smallest peak that was.
+    Starts are the presets and greedy plans. The optimizer decides storage by storage, or for large graphs by tensor
+    group. Local search follows, half of it from the best few plans, half from the best result.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    budget : int or str
+        Largest peak, with `graph.outside_bytes`; bytes, or a text such as "900MB".
+    evaluations : int, default 50
+        Evaluations of the optimizer, which is skipped for graphs with too many groups, or by 0.
+    exchanges : int, default None
+        Plans of the local search, see `memory.exchange`; None is 5,000 and 50 for each storage.
+    seed : int, default 0
+        Seed of the search.
+    machine : Machine, default Machine()
+        Rates of the simulation.
+    options : tuple of str, default all
+        Allowed actions.
+    **settings
+        Options of `lamcts.minimize`.
+
+    Returns
+    -------
+    Plan
+        The fastest plan found.
+
+    Raises
+    ------
+    ValueError
+        If no plan within the budget was found; the message has the smallest peak found.
     """
     objective = memory.ScheduleObjective(graph, budget, machine, options)
     plans = _starts(objective)
@@ -65,11 +90,18 @@ def front(
     options: tuple[str, ...] = memory.ALL_OPTIONS,
     **settings: Any,
 ) -> list[memory.Plan]:
-    """Return plans of which none has both a lower peak and less time than another, from the lowest peak on.
+    """Return plans on the Pareto front of peak and time, lowest peak first.
 
-    From where everything is kept, budgets go down by a share 1 / `points` of what the thesis's plans save, or to just
-    below the last peak, and `least_time`, which says what the other arguments are, finds a plan within each. A search
-    for both objectives at once, `lamcts.minimize(memory.ScheduleObjective(graph), ...)`, stays far behind.
+    Budgets decrease from keeping everything by a share 1 / `points` of the presets' saving, or to just below the last
+    peak. `least_time`, which documents the other arguments, finds a plan within each. A search for both objectives at
+    once, `lamcts.minimize(memory.ScheduleObjective(graph), ...)`, is far behind.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    points : int, default 12
+        Number of budgets, about.
     """
     objective = memory.ScheduleObjective(graph, None, machine, options)
     plans = [objective.plan(point) for point in objective.starts()]
@@ -85,7 +117,7 @@ def front(
 
 
 def _undominated(simulator: memory.Simulator, plans: list[memory.Plan]) -> list[memory.Plan]:
-    """Return the plans that none is level with or ahead of, from the lowest peak on; of equal ones the first."""
+    """Return the undominated plans, lowest peak first, the first of equal ones."""
     best: list[memory.Plan] = []
     fastest = math.inf
     costs = [simulator.cost(plan.actions) for plan in plans]
@@ -97,13 +129,13 @@ def _undominated(simulator: memory.Simulator, plans: list[memory.Plan]) -> list[
 
 
 def _room(objective: memory.ScheduleObjective) -> int:
-    """Return the bytes that a budget leaves to the storages."""
+    """Return the bytes that a budget leaves for storages."""
     assert objective.budget is not None
     return memory.size_of(objective.budget) - objective.graph.outside_bytes
 
 
 def _starts(objective: memory.ScheduleObjective) -> list[memory.Plan]:
-    """Return the plans that a search within a budget begins with, among them greedy ones with and without the host."""
+    """Return the initial plans of a search, with greedy ones with and without offloading."""
     plans = [objective.plan(point) for point in objective.starts()]
     choices = [memory.WORDS[word] for word in objective.options]
     staying = [action for action in choices if not action.word.startswith("offload")]
@@ -114,7 +146,7 @@ def _starts(objective: memory.ScheduleObjective) -> list[memory.Plan]:
 
 
 def _few(objective: memory.ScheduleObjective) -> memory.ScheduleObjective | None:
-    """Return the same with few enough decisions, storages of a role sharing them; None where that leaves too many."""
+    """Return the objective with few enough decisions, shared by tensor groups; None if there are too many groups."""
     for pieces in (0, 3, 2, 1):
         few = replace(objective, pieces=pieces)
         if len(few.x0) <= DECISIONS:
@@ -123,7 +155,7 @@ def _few(objective: memory.ScheduleObjective) -> memory.ScheduleObjective | None
 
 
 def _exchanged(objective: memory.ScheduleObjective, plans: list[memory.Plan], exchanges: int, seed: int) -> memory.Plan:
-    """Return the best plan that local search finds: half of it from each of the best few plans, half from one."""
+    """Return the best plan of the local search: half of it from each of the best few plans, half from one."""
     room, actions = _room(objective), [memory.WORDS[word] for word in objective.options]
 
     def score(plan: memory.Plan) -> memory.Score:

@@ -57,7 +57,7 @@ def test_networks_begin_with_the_weights_of_others_where_asked_to(capsys, tmp_pa
 
 def epochs_in(file):
     with np.load(file, allow_pickle=False) as held:
-        return json.loads(str(held["said"]))["epochs"]
+        return json.loads(str(held["values"]))["epochs"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from lamcts.graphs import (
     MB,
     NETWORKS,
-    Network,
+    LayeredNetwork,
     StepGraph,
     alexnet,
     baseline_bytes,
@@ -46,9 +46,9 @@ def test_the_operations_of_resnet_50_are_the_published_ones():
     assert weights == pytest.approx(25.5e6, rel=0.01)
 
 
-def nested() -> Network:
+def nested() -> LayeredNetwork:
     """Two fans, one inside the other, as in figure 8.6."""
-    net = Network((4, 8, 8), batch=1)
+    net = LayeredNetwork((4, 8, 8), batch=1)
     net.add("conv", channels=4, kernel=1, name="a")
     net.add("fork", "a", name="b")
     net.add("relu", "b", name="c")
@@ -62,7 +62,7 @@ def nested() -> Network:
 
 def test_a_join_runs_once_all_that_it_reads_has_run_and_branches_run_one_after_the_other():
     assert route(nested()) == ["a", "b", "c", "f", "g", "h", "i", "j"]
-    net = Network((1, 1, 1), batch=1)
+    net = LayeredNetwork((1, 1, 1), batch=1)
     net.add("fork", "input", name="fork")
     for branch in "xy":
         net.add("relu", "fork", name=f"{branch}1")
@@ -123,7 +123,7 @@ def test_the_full_join_of_a_densenet_is_read_by_every_layer_after_it():
     ],
 )
 def test_a_layer_that_does_not_fit_is_refused(kind, after, settings, expected):
-    net = Network((3, 8, 8), batch=1)
+    net = LayeredNetwork((3, 8, 8), batch=1)
     net.add("conv", channels=4, kernel=1, name="a")
     net.add("pool", kernel=2, stride=2, name="b")
     with pytest.raises(ValueError, match=expected):
@@ -133,7 +133,7 @@ def test_a_layer_that_does_not_fit_is_refused(kind, after, settings, expected):
 
 def test_a_graph_without_layers_or_with_steps_out_of_order_is_refused():
     with pytest.raises(ValueError, match="expected a network with layers"):
-        thesis_graph(Network((1, 1, 1), batch=1))
+        thesis_graph(LayeredNetwork((1, 1, 1), batch=1))
     with pytest.raises(ValueError, match="expected all forward steps before"):
         StepGraph(ALEXNET.steps[::-1], ALEXNET.storages, ALEXNET.tensors, "thesis")
     with pytest.raises(ValueError, match="expected storages below 1"):

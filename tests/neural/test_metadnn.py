@@ -3,7 +3,7 @@ import pytest
 
 from lamcts.errors import MissingExtra
 from lamcts.neural import metadnn
-from lamcts.neural.metadnn import KINDS, MetaDnn, settings
+from lamcts.neural.metadnn import KINDS, MetaDnn, meta_dnn
 
 SMALL = {"hidden": (32,), "steps": 3, "embedding": 8, "state": 16, "epochs": 40, "batch": 32, "rate": 1e-2}
 
@@ -86,7 +86,7 @@ def test_what_cannot_be_learnt_from_is_refused_with_the_cure(torch):
     ]:
         with pytest.raises(ValueError, match=wrong):
             made.fit(features, accuracy)
-    with pytest.raises(ValueError, match=r"expected features \[m, 12\], as it learnt from, got \[6, 4\]"):
+    with pytest.raises(ValueError, match=r"expected features \[m, 12\], as in the fit, got \[6, 4\]"):
         made.fit(x, y)(x[:, :4])
 
 
@@ -104,6 +104,6 @@ def test_settings_that_make_no_sense_are_refused():
 
 
 def test_without_torch_fitting_says_which_extra_brings_it(monkeypatch):
-    monkeypatch.setattr(settings, "find_spec", lambda name: None)
+    monkeypatch.setattr(meta_dnn, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"lamcts\[torch\]"):
         MetaDnn().fit(*rows(4))

@@ -8,7 +8,7 @@ import pytest
 
 import lamcts
 from lamcts import Canonical, Exhausted, Finite, Int, Optimizer, Space
-from lamcts.searches.alphax import AlphaX, BuildCells, Cell, Ridge
+from lamcts.searches.alphax import AlphaX, BuildCells, BuiltCell, Ridge
 from lamcts.searches.alphax.sampler import FIT, RESULT, VISIT
 from lamcts.testing import check_sampler
 from lamcts.testing.search import Search
@@ -120,7 +120,7 @@ def test_under_noise_points_come_again():
 def test_cells_are_built_for_a_table_of_them():
     found = Finite(CELLS, features=[features(cell) for cell in CELLS])
     settings = {"actions": BuildCells(nodes=4), "refit": 20, "c": 0.1}
-    target = Cell((0, 1), ((0, 1), (0, 2), (1, 3), (2, 3)))
+    target = BuiltCell((0, 1), ((0, 1), (0, 2), (1, 3), (2, 3)))
 
     def distance(cell):
         return float(np.abs(features(cell) - features(target)).sum())
@@ -135,7 +135,7 @@ def test_cells_are_built_for_a_table_of_them():
 
 
 def every_cell():
-    made = list[Cell]()
+    made = list[BuiltCell]()
 
     class Noted(BuildCells):
         def point(self, cell):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from lamcts import Bool, Box, Finite
-from lamcts.searches.alphax import Assign, BuildCells, Cell, Ridge
+from lamcts.searches.alphax import Assign, BuildCells, BuiltCell, Ridge
 from lamcts.searches.alphax.rewards import Rewards
-from lamcts.searches.alphax.tree import Node, Tree, forget_rewards, ucb1
+from lamcts.searches.alphax.tree import ActionNode, Tree, forget_rewards, ucb1
 
 
 class Branches:
@@ -72,7 +72,7 @@ def test_every_move_is_tried_once_before_any_is_judged(tree):
         path, node = tree.select(0.5, rng)
         tree.back(path, 0.0, 1)
         first.append(path)
-        assert isinstance(node, Node)
+        assert isinstance(node, ActionNode)
     assert sorted(first) == [[0], [1]]
     assert len(tree.select(0.5, rng)[0]) == 2
 
@@ -100,7 +100,7 @@ def ends(game, state):
 
 def cells_of(**settings):
     """Return the finished cells of some settings in the order in which the moves reach them."""
-    made = list[Cell]()
+    made = list[BuiltCell]()
 
     class Noted(BuildCells):
         def point(self, cell):
@@ -113,18 +113,18 @@ def cells_of(**settings):
     return made
 
 
-def same(cell: Cell, other: Cell) -> bool:
+def same(cell: BuiltCell, other: BuiltCell) -> bool:
     """Return whether two cells of at most two inner nodes are the same graph."""
     swapped = {0: 0, 1: 2, 2: 1, 3: 3}
-    turned = Cell(cell.operations[::-1], tuple(sorted((swapped[i], swapped[j]) for i, j in cell.edges)))
+    turned = BuiltCell(cell.operations[::-1], tuple(sorted((swapped[i], swapped[j]) for i, j in cell.edges)))
     return other in (cell, turned) if len(cell.operations) == 2 else other == cell
 
 
 def test_all_cells_of_nas_bench_101_are_built_and_none_twice_in_the_same_order():
     for nodes, classes in [(2, 1), (3, 1 + 6), (4, 1 + 6 + 84)]:  # counts by vertices of the published table
-        made = [Cell(cell.operations, tuple(sorted(cell.edges))) for cell in cells_of(nodes=nodes)]
+        made = [BuiltCell(cell.operations, tuple(sorted(cell.edges))) for cell in cells_of(nodes=nodes)]
         assert len(set(made)) == len(made)
-        distinct = list[Cell]()
+        distinct = list[BuiltCell]()
         for cell in made:
             distinct += [] if any(same(cell, other) for other in distinct) else [cell]
         assert len(distinct) == classes

@@ -11,9 +11,9 @@ from torch import nn  # noqa: E402
 
 from lamcts import memory  # noqa: E402
 from lamcts.neural.memory import size_of, size_text  # noqa: E402
-from lamcts.neural.memory.execution.measure import Measured  # noqa: E402
-from lamcts.searches.memory_fit import call, fates  # noqa: E402
-from lamcts.searches.memory_fit.given import optimizer_word  # noqa: E402
+from lamcts.neural.memory.execution.measure import MeasuredStep  # noqa: E402
+from lamcts.searches.memory_fit import action_counts, fitting  # noqa: E402
+from lamcts.searches.memory_fit.arguments import optimizer_word  # noqa: E402
 
 LABELS = torch.zeros(64, dtype=torch.long)
 WITHIN = "36KiB"  # the network takes 42
@@ -93,29 +93,33 @@ def test_what_keeping_everything_takes_is_said_by_parts(found):
     assert lines[1].startswith("  parameters 2.33 KiB, gradients 2.33 KiB, optimiser (adam) 4.65 KiB, inputs ")
     whole, part = size_text(report.total_bytes), size_text(report.peak_bytes)
     assert lines[2].startswith(f"plan 'greedy': {whole}, {part} of it activations; ")
-    assert lines[3] == f"{fates(report)}; a step makes {report.recomputes} anew and moves 0 B" and len(lines) == 6
+    assert (
+        lines[3] == f"{action_counts(report)}; a step recomputes {report.recomputes} and moves 0 B" and len(lines) == 6
+    )
     assert lines[4] == f"measured: {held} held after the forward pass, {held} predicted"
 
 
 def test_a_step_that_takes_more_than_was_planned_for_is_no_proof(found):
     assert found.verified and "leave more room" not in str(found)
     held, size = found.measured.predicted_bytes, found.budget_bytes
-    for measured in (Measured(held + 1, held), Measured(held, held, size + 1, 3.0)):
+    for measured in (MeasuredStep(held + 1, held), MeasuredStep(held, held, size + 1, 3.0)):
         other = replace(found, measured=measured)
         assert other.verified is False and "more than planned for, leave more room" in str(other)
-    other = replace(found, measured=Measured(held, held, size, 3.0))
+    other = replace(found, measured=MeasuredStep(held, held, size, 3.0))
     assert other.verified and " predicted; 36.00 KiB at most, 3.0 ms\n" in str(other)
 
 
 def test_only_what_the_backward_pass_wants_is_counted(found):
-    count, wanted = fates(found.report), len(set(found.traced.packed))
+    count, wanted = action_counts(found.report), len(set(found.traced.packed))
     assert count.recomputed > 0 and sum(count) <= len(found.plan.actions)
-    assert sum(fates(found.chosen.kept)) <= wanted and fates(found.chosen.kept).kept == sum(fates(found.chosen.kept))
+    assert sum(action_counts(found.chosen.kept)) <= wanted and action_counts(found.chosen.kept).kept == sum(
+        action_counts(found.chosen.kept)
+    )
 
 
 def test_where_everything_fits_nothing_is_searched_and_steps_run_as_ever(monkeypatch):
-    monkeypatch.setattr(call, "least_time", None)
-    monkeypatch.setattr(call, "greedy", None)
+    monkeypatch.setattr(fitting, "least_time", None)
+    monkeypatch.setattr(fitting, "greedy", None)
     found = fitted("43KiB", evaluations=9)
     assert found.keeps_all and "that fits: everything is kept" in str(found)
     with found:  # of another shape, which a plan would refuse

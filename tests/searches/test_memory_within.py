@@ -4,7 +4,7 @@ import pytest
 
 from lamcts.graphs import MB, alexnet, thesis_graph
 from lamcts.neural.memory import size_of, size_text
-from lamcts.searches.memory_fit import curve, fates, front, greedy, presets, smallest, within
+from lamcts.searches.memory_fit import action_counts, curve, front, greedy, presets, smallest, within
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def test_the_smallest_plan_of_alexnet_needs_the_least_that_there_is(graph):
 
 
 def test_where_no_greedy_plan_is_found_one_of_the_presets_is_the_smallest(graph, monkeypatch):
-    monkeypatch.setattr("lamcts.searches.memory_fit.known.greedy", lambda *_: [])
+    monkeypatch.setattr("lamcts.searches.memory_fit.candidate_plans.greedy", lambda *_: [])
     assert smallest(graph).peak_bytes == min(one.peak_bytes for one in presets(graph))
 
 
@@ -61,7 +61,7 @@ def test_what_a_search_finds_at_each_budget_is_added_where_nothing_is_ahead_of_i
 
 
 def test_what_has_no_time_to_be_away_counts_as_kept(graph):
-    convolutions = fates(presets(graph)[2])  # the last of them is wanted back before it could leave
+    convolutions = action_counts(presets(graph)[2])  # the last of them is wanted back before it could leave
     assert convolutions == (18, 0, 4) and str(convolutions) == "18 kept, 0 recomputed, 4 offloaded"
 
 

@@ -1,4 +1,4 @@
-"""Networks from encodings, in plain PyTorch. Needs torch.
+"""Networks in plain PyTorch from encodings. Needs torch.
 
 net = build(nas.NasBench101(), point, width=16, cells=1, seed=0)
 """

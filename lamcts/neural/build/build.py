@@ -1,4 +1,4 @@
-"""`build`: a network of any space of architectures, its first weights drawn from a seed."""
+"""Build the network of a point of any space of architectures from a seed."""
 
 import inspect
 from collections.abc import Callable
@@ -35,18 +35,34 @@ MAKERS: dict[type[ArchitectureSpace], Callable[..., nn.Module]] = {
 def build(
     space: ArchitectureSpace, point: Point, *, channels: int = 3, classes: int = 10, seed: int = 0, **sizes: Any
 ) -> nn.Module:
-    """Return the network of a point, on the CPU. Nothing global is drawn from.
+    """Return the network of a point, on the CPU; no global generator is used.
 
-    space, point: the architecture. channels: of an image (3). classes: how many there are; of a text, its words (10).
-    seed: of the first weights (0); those of a module depend on its path, not on what stands beside it.
-    sizes: what the kind's own function takes, such as `width` and `cells`; its defaults are those of the paper.
+    Parameters
+    ----------
+    space : ArchitectureSpace
+        The space of the architecture.
+    point : dict
+        The architecture.
+    channels : int, default 3
+        Image channels.
+    classes : int, default 10
+        Number of classes; for texts, the vocabulary size.
+    seed : int, default 0
+        Seed of the initial weights. The weights of a module depend on its path only.
+    **sizes
+        Keyword arguments of the space's builder, such as `width` and `cells`, by default those of the paper.
+
+    Raises
+    ------
+    ValueError
+        For a space without a builder, or unknown sizes.
     """
     maker = maker_of(space)
     known = _sizes(maker)
     for name in sizes:
         if name not in known:
             raise ValueError(f"build: expected sizes of {space.name}, {', '.join(known)}, got {name!r}")
-    with torch.device("meta"):  # layers draw their weights from the global generator as soon as they have memory
+    with torch.device("meta"):  # with memory, layers would draw weights from the global generator
         net = maker(space, point, channels, classes, **sizes)
     net.to_empty(device="cpu")
     initialise(net, seed)
@@ -54,7 +70,7 @@ def build(
 
 
 def maker_of(space: ArchitectureSpace) -> Callable[..., nn.Module]:
-    """Return the function that makes the networks of a space."""
+    """Return the builder of a space."""
     for kind, maker in MAKERS.items():
         if isinstance(space, kind):
             return maker

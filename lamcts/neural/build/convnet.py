@@ -1,4 +1,4 @@
-"""Plain ConvNets: convolutions 3 x 3, each with a batch norm and a rectifier, in stages of halved size."""
+"""Plain ConvNets: 3 x 3 convolutions with batch norm and ReLU, in stages of halved size."""
 
 from torch import nn
 
@@ -8,9 +8,16 @@ from lamcts.neural.build.layers import Head, conv_norm_relu
 
 
 def convnet(space: ConvNet, point: Point, channels: int, classes: int, *, stages: int = 3) -> nn.Module:
-    """Return the network of a point. What stands around its convolutions the thesis does not say.
+    """Return the network of a point; the thesis leaves the layers around its convolutions open.
 
-    stages: of about equal depth, between which a max pool halves the size (3): what 32 pixels bear.
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    channels, classes : int
+        Image channels, and number of classes.
+    stages : int, default 3
+        Stages of about equal depth, separated by max pooling; 3 suits 32 pixels.
     """
     body, before, each = list[nn.Module](), channels, -(-space.layers // stages)
     for i in range(space.layers):

@@ -1,6 +1,6 @@
-"""Networks of cells with an operation on each edge, as NAS-Bench-201 builds them (Dong and Yang, 2020, section 2.1).
+"""Networks of cells with an operation on each edge, as in NAS-Bench-201 (Dong and Yang 2020, section 2.1).
 
-A stem; stages of cells, each but the first behind a reduction; a head. Letters: b images, c channels, h by w.
+A stem, stages of cells separated by reductions, and a head. Letters: b images, c channels, h by w.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,16 @@ def edge_network(
 ) -> "EdgeNetwork":
     """Return the network of a cell.
 
-    widths: channels of each stage, of which the size is halved before each but the first ((16, 32, 64)); paper: the
-    same. cells: of a stage (5); paper: the same.
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    channels, classes : int
+        Image channels, and number of classes.
+    widths : tuple of int, default (16, 32, 64)
+        Channels of each stage, as in the paper; the size is halved between stages.
+    cells : int, default 5
+        Cells of a stage, as in the paper.
     """
     return EdgeNetwork(space.operations, space.numbers(point), channels, classes, tuple(widths), cells)
 
@@ -32,9 +40,9 @@ def edge_network(
 class EdgeNetwork(nn.Module):
     """Scores [b, k] of images [b, c, h, w].
 
-    All operations of a cell have their weights, as in NAS-Bench-201, whose tables count them. Those that no path from
-    input to output passes are never computed, and never learn: cells that differ in them alone are trained to one
-    network, to the bit, since an edge's first weights do not depend on the other edges.
+    All operations of a cell have weights, as in NAS-Bench-201, whose tables count them. Operations without a path from
+    input to output are not computed or trained. Cells that differ only in them train to equal networks, bit for bit,
+    since the initial weights of an edge do not depend on other edges.
     """
 
     def __init__(
@@ -47,7 +55,7 @@ class EdgeNetwork(nn.Module):
         cells: int,
     ) -> None:
         super().__init__()
-        self.shape = (channels, classes, widths, cells)  # what networks share that can be trained together
+        self.shape = (channels, classes, widths, cells)  # networks with equal shapes can be trained in a batch
         self.stem = Convolution(channels, widths[0], relu=False)
         self.stages = nn.ModuleList()
         for stage, width in enumerate(widths):
@@ -65,7 +73,7 @@ class EdgeNetwork(nn.Module):
 
 
 class EdgeCell(nn.Module):
-    """One cell: its nodes are sums of what comes in; zeros come out where no path leads through it."""
+    """One cell: nodes are sums of their inputs; without a path the output is zero."""
 
     def __init__(self, operations: tuple[str, ...], numbers: tuple[int, ...], channels: int) -> None:
         super().__init__()
@@ -79,11 +87,11 @@ class EdgeCell(nn.Module):
                 term, before = edge(nodes[i]), nodes[j]
                 nodes[j] = term if before is None else before + term
         out = nodes[LAST]
-        return 0 * x if out is None else out  # what comes before has gradients then, of zeros, as beside other networks
+        return 0 * x if out is None else out  # gives earlier layers zero gradients, as in batched training
 
 
 class Convolution(nn.Module):
-    """A rectifier (none in the stem), a convolution and its batch norm."""
+    """A ReLU, except in the stem, a convolution and its batch norm."""
 
     def __init__(self, before: int, after: int, kernel: int = 3, stride: int = 1, relu: bool = True) -> None:
         super().__init__()
@@ -97,7 +105,7 @@ class Convolution(nn.Module):
 
 
 class Reduction(nn.Module):
-    """A residual block to half the size and other channels."""
+    """A residual block that halves the size and changes the channels."""
 
     def __init__(self, before: int, after: int) -> None:
         super().__init__()
@@ -112,7 +120,7 @@ class Reduction(nn.Module):
 
 
 def _nothing(channels: int) -> nn.Module:
-    return nn.Identity()  # of an edge without an operation it is never computed
+    return nn.Identity()  # not computed for an edge without an operation
 
 
 def _averages(channels: int) -> nn.Module:
@@ -123,7 +131,7 @@ def _convolution(kernel: int) -> Callable[[int], nn.Module]:
     return lambda channels: Convolution(channels, channels, kernel)
 
 
-# By the name of an operation; numbers are sides of kernels.
+# By name of the operation; numbers are kernel sizes.
 MAKERS: dict[str, Callable[[int], nn.Module]] = {
     "none": _nothing,
     "skip": _nothing,

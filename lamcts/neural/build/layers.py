@@ -1,4 +1,4 @@
-"""Layers that networks of several spaces are made of. Letters: b images, c channels, h by w."""
+"""Layers that several spaces share. Letters: b images, c channels, h by w."""
 
 import torch
 from torch import Tensor, nn
@@ -6,23 +6,23 @@ from torch.nn import functional
 
 
 def conv_norm(before: int, after: int, kernel: int = 1, stride: int = 1, groups: int = 1) -> list[nn.Module]:
-    """Return a convolution without a bias that keeps the size (but for the stride), and its batch norm."""
+    """Return a convolution without bias, padded to keep the size, and its batch norm."""
     conv = nn.Conv2d(before, after, kernel, stride, kernel // 2, groups=groups, bias=False)
     return [conv, nn.BatchNorm2d(after)]
 
 
 def conv_norm_relu(before: int, after: int, kernel: int = 1, stride: int = 1) -> nn.Sequential:
-    """Return the same with a rectifier after it."""
+    """Return a convolution, its batch norm and a ReLU."""
     return nn.Sequential(*conv_norm(before, after, kernel, stride), nn.ReLU())
 
 
 def relu_conv_norm(before: int, after: int) -> nn.Sequential:
-    """Return a rectifier, a 1 x 1 convolution and its batch norm."""
+    """Return a ReLU, a 1 x 1 convolution and its batch norm."""
     return nn.Sequential(nn.ReLU(), *conv_norm(before, after))
 
 
 def separable(channels: int, kernel: int, stride: int) -> nn.Sequential:
-    """Return a separable convolution, twice over, as in NASNet: a rectifier, one filter a channel, one mix of all."""
+    """Return a separable convolution applied twice, as in NASNet: ReLU, depthwise and pointwise."""
     halves = [
         (nn.ReLU(), nn.Conv2d(channels, channels, kernel, step, kernel // 2, groups=channels, bias=False))
         for step in (stride, 1)
@@ -31,7 +31,7 @@ def separable(channels: int, kernel: int, stride: int) -> nn.Sequential:
 
 
 class HalfSize(nn.Module):
-    """Half the height and width by two 1 x 1 convolutions of stride 2, of which one sees the other places (DARTS)."""
+    """Halve the size by two 1 x 1 convolutions of stride 2, one shifted by a pixel (DARTS)."""
 
     def __init__(self, before: int, after: int) -> None:
         super().__init__()
@@ -41,13 +41,13 @@ class HalfSize(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = x.relu()
-        moved = functional.pad(x, (0, 1, 0, 1))[:, :, 1:, 1:]  # of odd sizes, a row and a column of zeros come in
+        moved = functional.pad(x, (0, 1, 0, 1))[:, :, 1:, 1:]  # odd sizes are padded by a row and a column of zeros
         y: Tensor = self.norm(torch.cat([self.even(x), self.odd(moved)], 1))
         return y
 
 
 class Head(nn.Module):
-    """Scores [b, k] of features [b, c, h, w]: the mean over all places, and a linear layer."""
+    """Scores [b, k] of features [b, c, h, w] by global average pooling and a linear layer."""
 
     def __init__(self, channels: int, classes: int) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Networks of mobile blocks (Tan and Le 2019; thesis 2.1.1, 9.1.2): inverted residuals in a chain.
+"""Networks of mobile blocks (Tan and Le 2019; thesis 2.1.1, 9.1.2): chains of inverted residuals.
 
-A layer widens its channels by a 1 x 1 convolution, filters each, squeezes and excites them if asked, and narrows them
-by another 1 x 1 convolution; where the size stays, its input is added.
+A layer expands its channels by a 1 x 1 convolution, filters each, optionally applies squeeze-and-excitation, and
+projects by a 1 x 1 convolution. If the size is kept, its input is added.
 """
 
 import torch
@@ -13,11 +13,11 @@ from lamcts.neural.build.layers import Head, conv_norm
 from lamcts.neural.build.noise import DropPath
 
 WIDTHS: tuple[int, ...] = (16, 24, 40, 80, 112, 192, 320)  # of EfficientNet-B0's seven blocks
-STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of the same
-OFA_WIDTHS = (24, 40, 80, 112, 160)  # of the five blocks of Once-for-All, which thesis 9.1.2 took
-STEM, FEATURES = 32, 1280  # channels before the blocks and after them: EfficientNet-B0
-SQUEEZE = 4  # a layer squeezes its input's channels to one in so many: EfficientNet-B0
-EIGHT = 8  # channels are a multiple of it, but for a loss above a tenth: EfficientNet
+STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of EfficientNet-B0's seven blocks
+OFA_WIDTHS = (24, 40, 80, 112, 160)  # of Once-for-All's five blocks, as in thesis 9.1.2
+STEM, FEATURES = 32, 1280  # channels before and after the blocks: EfficientNet-B0
+SQUEEZE = 4  # reduction of squeeze-and-excitation, relative to the layer's input: EfficientNet-B0
+EIGHT = 8  # channels are a multiple of it, unless that loses more than a tenth: EfficientNet
 
 
 def mobile(
@@ -25,11 +25,19 @@ def mobile(
 ) -> nn.Module:
     """Return the network of a point.
 
-    Blocks of `EfficientNet` have the widths of Once-for-All, after a first one that does not widen; those of other
-    spaces the widths and strides of EfficientNet-B0, which is itself a point of `AccelNasBench`.
+    Blocks of `EfficientNet` have the widths of Once-for-All after a first block without expansion. Blocks of other
+    spaces have the widths and strides of EfficientNet-B0, which is a point of `AccelNasBench`.
 
-    width: all channels are multiplied by it, and rounded to whole eights (1.0).
-    stem_stride: by how much the first convolution makes the image smaller (2): 1 for small images.
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    channels, classes : int
+        Image channels, and number of classes.
+    width : float, default 1.0
+        Factor of all channels, which are rounded to multiples of eight.
+    stem_stride : int, default 2
+        Stride of the first convolution; 1 suits small images.
     """
     stem = rounded(width * STEM)
     body = [nn.Sequential(*conv_norm(channels, stem, 3, stem_stride), nn.SiLU())]
@@ -47,7 +55,7 @@ def mobile(
 
 
 def _layers(block: dict[str, int], before: int, after: int) -> list[nn.Module]:
-    """Return the layers of a block: the first changes size and channels."""
+    """Return the layers of a block; the first changes size and channels."""
     shared = block["e"], bool(block.get("se"))
     first = Inverted(before, after, block["k"], block["s"], *shared)
     return [first, *(Inverted(after, after, block["k"], 1, *shared) for _ in range(block["l"] - 1))]
@@ -72,7 +80,7 @@ class Inverted(nn.Module):
 
 
 class Squeeze(nn.Module):
-    """Each channel is multiplied by what a small network makes of the means of all."""
+    """Squeeze-and-excitation: scale channels by a small network of their means."""
 
     def __init__(self, channels: int, squeezed: int) -> None:
         super().__init__()
@@ -84,6 +92,6 @@ class Squeeze(nn.Module):
 
 
 def rounded(channels: float) -> int:
-    """Return the nearest multiple of eight, the next one where that would lose more than a tenth."""
+    """Return the nearest multiple of eight, or the next one if that loses more than a tenth."""
     found = max(EIGHT, int(channels + EIGHT / 2) // EIGHT * EIGHT)
     return found if found >= 0.9 * channels else found + EIGHT

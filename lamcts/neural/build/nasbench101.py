@@ -1,7 +1,7 @@
-"""Networks of NAS-Bench-101 cells, as its tables counted them (Ying et al. 2019, section 2.2 and its code).
+"""Networks of NAS-Bench-101 cells (Ying et al. 2019, section 2.2 and its code).
 
-The input of a cell is projected to each vertex that takes it; other inputs are added, those with a channel too many
-cut; what leads to the output is concatenated, and the input's projection added where an edge leads from there.
+The input of a cell is projected to each vertex that reads it. Other inputs are added, truncated to the channels of the
+vertex. Inputs of the output are concatenated; a projection of the cell input is added if it has an edge to the output.
 """
 
 import torch
@@ -12,8 +12,8 @@ from lamcts.nas.graph_hash import LabelledCell
 from lamcts.nas.nasbench101 import OPERATIONS, NasBench101
 from lamcts.neural.build.layers import Head, conv_norm_relu
 
-POOL = OPERATIONS.index("maxpool3x3")  # the operation that learns nothing
-KERNELS = {OPERATIONS.index("conv3x3-bn-relu"): 3, OPERATIONS.index("conv1x1-bn-relu"): 1}  # of the others
+POOL = OPERATIONS.index("maxpool3x3")  # the operation without weights
+KERNELS = {OPERATIONS.index("conv3x3-bn-relu"): 3, OPERATIONS.index("conv1x1-bn-relu"): 1}  # of the other operations
 
 
 def nasbench101(
@@ -21,8 +21,23 @@ def nasbench101(
 ) -> nn.Module:
     """Return the network of a valid cell.
 
-    width: channels of the first stage, doubled in each that follows (128); paper: the same.
-    cells: of a stage (3); paper: the same. stages: between which the size is halved (3); paper: the same.
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    channels, classes : int
+        Image channels, and number of classes.
+    width : int, default 128
+        Channels of the first stage, doubled in each later one; as in the paper.
+    cells : int, default 3
+        Cells of a stage, as in the paper.
+    stages : int, default 3
+        Number of stages, with halved size between; as in the paper.
+
+    Raises
+    ------
+    ValueError
+        For an invalid cell.
     """
     reason, cell = space.invalid(point), space.cell(point)
     if cell is None or reason is not None:
@@ -65,16 +80,16 @@ class Module(nn.Module):
         return sum(found[1:], found[0])
 
     def _into(self, values: list[Tensor], t: int) -> Tensor:
-        """Return the sum of what comes into a vertex."""
+        """Return the sum of the inputs of a vertex."""
         found = [values[s][:, : self.widths[t]] for s in self.sources[t] if s]
         found += [self.projections[str(t)](values[0])] if 0 in self.sources[t] else []
         return sum(found[1:], found[0])
 
 
 def vertex_channels(cell: LabelledCell, before: int, after: int) -> list[int]:
-    """Return the channels of each vertex: those of the output are divided among what leads there, the rest follows.
+    """Return the channels of each vertex: the inputs of the output share its channels, the others follow.
 
-    The first vertices get one more where they do not divide; a vertex that leads to others alone is as wide as the
+    The first vertices get one more if the division has a remainder. A vertex that only feeds others is as wide as the
     widest of them.
     """
     last = len(cell.before) - 1

@@ -1,7 +1,7 @@
-"""Networks of NASNet cells in the skeleton of DARTS (Liu et al. 2018, whose training thesis 4.2.3 takes over).
+"""Networks of NASNet cells in the skeleton of DARTS (Liu et al. 2018; training of thesis 4.2.3).
 
-A stem, cells of which two halve the size, at a third and two thirds of the depth, and a head. A cell sees the outputs
-of the two before it, made as wide as it is; its output is that of the nodes that no other takes, concatenated.
+A stem, cells of which those at a third and two thirds of the depth halve the size, and a head. A cell reads the two
+cells before it, projected to its width, and concatenates its nodes that no other node uses.
 """
 
 import torch
@@ -12,15 +12,28 @@ from lamcts.nas.nasnet import Edge, NasNet
 from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm, separable
 from lamcts.neural.build.noise import DropPath
 
-STEM = 3  # times the width of the first cells, of the stem: DARTS
-KERNELS = {"sep_conv_3x3": 3, "sep_conv_5x5": 5}  # of the operations that learn
+STEM = 3  # width of the stem relative to the first cells: DARTS
+KERNELS = {"sep_conv_3x3": 3, "sep_conv_5x5": 5}  # of the operations with weights
 
 
 def nasnet(space: NasNet, point: Point, channels: int, classes: int, *, width: int = 36, cells: int = 20) -> nn.Module:
     """Return the network of a pair of valid cells.
 
-    width: channels of the first cells, doubled at each reduction (36); DARTS.
-    cells: how many, reductions included (20); DARTS.
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    channels, classes : int
+        Image channels, and number of classes.
+    width : int, default 36
+        Channels of the first cells, doubled at each reduction (DARTS).
+    cells : int, default 20
+        Number of cells, with reductions (DARTS).
+
+    Raises
+    ------
+    ValueError
+        For invalid cells.
     """
     if (reason := space.invalid(point)) is not None:
         raise ValueError(f"{space.name}: expected valid cells, got some that are not: {reason}")
@@ -61,7 +74,7 @@ class NasNetCell(nn.Module):
         super().__init__()
         self.edges, taken = edges, {source for two in edges for _, source in two}
         as_large = HalfSize if reduced else relu_conv_norm
-        self.older = as_large(before[0], width) if 0 in taken else None  # no weights for what nobody takes
+        self.older = as_large(before[0], width) if 0 in taken else None  # no weights for unused inputs
         self.old = relu_conv_norm(before[1], width) if 1 in taken else None
         self.outputs = [i for i in range(2, len(edges) + 2) if i not in taken]
         self.channels = width * len(self.outputs)
@@ -79,12 +92,12 @@ class NasNetCell(nn.Module):
 
 
 def _name(edge: Edge) -> str:
-    """Return what an edge's operation is called in its node: a child that keeps the edge keeps the name."""
+    """Return the module name of an edge's operation, which depends on the edge only."""
     return f"{edge[0]}_{edge[1]}"
 
 
 def operation(name: str, width: int, stride: int) -> nn.Module:
-    """Return an operation of an edge; what does not merely hand on may be dropped as a path."""
+    """Return an operation of an edge; all except skips may be dropped as a path."""
     if name == "skip_connect":
         return nn.Identity() if stride == 1 else nn.Sequential(HalfSize(width, width), DropPath())
     if name == "max_pool_3x3":

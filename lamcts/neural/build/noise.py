@@ -1,4 +1,4 @@
-"""What networks draw as they train: from generators of their own, so that no global one is touched."""
+"""Random layers with their own generators, so that no global generator is used."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 
 class Source(torch.Generator):
-    """A generator that travels to other processes as numbers.
+    """A generator that is pickled as numbers.
 
-    Torch would send a tensor through shared memory that is gone before the process opens it (torch 2.13, "spawn").
+    Torch would send a tensor through shared memory that is closed before the process opens it (torch 2.13, "spawn").
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -24,7 +24,7 @@ def _restored(state: NDArray[Any]) -> Source:
 
 
 class Noise(nn.Module):
-    """A module that draws while it trains. `reseed` says from what; until then, and where it is judged, it is quiet."""
+    """A module that draws random numbers in training, after `reseed` has set its generator."""
 
     def __init__(self, rate: float = 0.0) -> None:
         super().__init__()
@@ -36,20 +36,34 @@ class Noise(nn.Module):
         return not self.training or self.rate == 0.0 or self.generator is None
 
     def kept(self, shape: tuple[int, ...], like: Tensor) -> Tensor:
-        """Return what to multiply by: 0 with probability `rate`, else what keeps the mean; drawn on the CPU."""
+        """Return a factor drawn on the CPU: 0 with probability `rate`, else 1 / (1 - rate)."""
         stays = torch.rand(shape, generator=self.generator) >= self.rate
         return stays.to(like.device, like.dtype) / (1 - self.rate)
 
 
 class DropPath(Noise):
-    """Leaves a path out, example by example (Larsson 2017; Zoph 2018, whose rate grows as training goes on)."""
+    """Drop a path for each example with probability `rate` (Larsson et al. 2017).
+
+    Parameters
+    ----------
+    rate : float, default 0.0
+        Probability, which grows in training as in Zoph et al. 2018.
+    """
 
     def forward(self, x: Tensor) -> Tensor:
         return x if self.quiet else x * self.kept((len(x), *[1] * (x.ndim - 1)), x)
 
 
 class Dropout(Noise):
-    """Leaves numbers out; `shared`: one draw for all places of an axis, such as the words of a text (Gal 2016)."""
+    """Dropout from a seeded generator.
+
+    Parameters
+    ----------
+    rate : float
+        Probability of a zero.
+    shared : int, default None
+        Axis along which one draw is shared, such as the words of a text (Gal and Ghahramani 2016).
+    """
 
     def __init__(self, rate: float, shared: int | None = None) -> None:
         super().__init__(rate)
@@ -61,7 +75,7 @@ class Dropout(Noise):
 
 
 def reseed(net: nn.Module, seed: int, drop_path: float | None = None) -> None:
-    """Let the modules of a network that draw do so from one generator; `drop_path`: how likely a path is dropped."""
+    """Seed all random modules of a network with one generator; `drop_path`: probability of dropping a path."""
     generator = Source()
     generator.manual_seed(seed)
     for module in net.modules():

@@ -1,7 +1,7 @@
-"""Language models of the recurrent cell of ENAS (Pham et al. 2018, section 2.1).
+"""Language models with the recurrent cell of ENAS (Pham et al. 2018, section 2.1).
 
-Each node mixes what it takes with its activation of it, by a gate: h_i = c a(W h_j) + (1 - c) h_j, c = sigmoid(V h_j);
-node 0 sees the word and the last state. Letters: b texts of t words, e the width, k words of the vocabulary.
+Each node mixes its input with an activation by a gate: h_i = c a(W h_j) + (1 - c) h_j, c = sigmoid(V h_j). Node 0 reads
+the word and the last state. Letters: b texts of t words, e the width, k words of the vocabulary.
 """
 
 from collections.abc import Callable
@@ -24,10 +24,18 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 def recurrent(
     space: EnasCell, point: Point, channels: int, classes: int, *, width: int = 200, dropout: float = 0.2
 ) -> nn.Module:
-    """Return the language model of a cell: `classes` are the words; `channels` has no say.
+    """Return the language model of a cell: `classes` is the vocabulary size; `channels` has no effect.
 
-    width: of the state and of the words' embeddings, which the output shares (200); paper: 200 as it searches.
-    dropout: of embeddings and of outputs, one draw for all words of a text (0.2); untuned; paper: by layer.
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    channels, classes : int
+        Unused, and the vocabulary size.
+    width : int, default 200
+        Size of the state and of the word embeddings, which the output layer shares; as in the paper's search.
+    dropout : float, default 0.2
+        Dropout of embeddings and outputs, one draw for all words of a text. Untuned; the paper has one by layer.
     """
     inputs = [0, *(point[f"node{i}_input"] for i in range(1, space.nodes))]
     names = [point[f"node{i}_activation"] for i in range(space.nodes)]
@@ -35,17 +43,17 @@ def recurrent(
 
 
 class Gentle(nn.Linear):
-    """A layer whose first weights are so small that a state does not grow, nodes after nodes, words after words."""
+    """A linear layer with small initial weights, so that states do not grow over nodes and words."""
 
-    gain = 0.67  # as the recurrent cells of DARTS begin: uniform to 0.04 at 850 units
+    gain = 0.67  # as recurrent cells of DARTS: uniform to 0.04 at 850 units
 
 
 class LanguageModel(nn.Module):
-    """Scores [b, t, k] of the word after each of texts [b, t], each of which begins with a state of zeros."""
+    """Scores [b, t, k] of the next word in texts [b, t], from a zero state."""
 
     def __init__(self, cell: nn.Module, words: int, width: int, dropout: float) -> None:
         super().__init__()
-        weight = torch.empty(words, width)  # given, it is not drawn: that would load half of torch, for nothing
+        weight = torch.empty(words, width)  # given, so that torch draws nothing
         self.embedding, self.cell = nn.Embedding(words, width, _weight=weight), cell
         self.before, self.after = Dropout(dropout, shared=1), Dropout(dropout, shared=1)
 
@@ -59,7 +67,7 @@ class LanguageModel(nn.Module):
 
 
 class RecurrentCell(nn.Module):
-    """A tree of nodes; its output is the mean of those that no other takes."""
+    """A tree of nodes; its output is the mean of the nodes that no other uses."""
 
     def __init__(self, inputs: list[int], activations: list[str], width: int) -> None:
         super().__init__()

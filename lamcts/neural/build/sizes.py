@@ -1,4 +1,4 @@
-"""What a network costs, without memory for it: parameters, and operations for one example."""
+"""Cost of a network without allocation: parameters, and operations of one example."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,7 +12,11 @@ from lamcts.neural.build.build import maker_of
 
 
 class Size(NamedTuple):
-    """parameters: how many numbers are learnt. flops: of one example going forward, two a multiply-add (torch's)."""
+    """Cost of a network.
+
+    parameters: number of trained numbers. flops: of one example in the forward pass, two a multiply-add (torch's
+    count).
+    """
 
     parameters: int
     flops: int
@@ -21,14 +25,31 @@ class Size(NamedTuple):
 def size(
     space: ArchitectureSpace, point: Point, shape: tuple[int, ...], classes: int, sizes: Mapping[str, Any] | None = None
 ) -> Size:
-    """Return what the network of a point costs for examples of a shape: images [c, h, w], or texts [t]."""
+    """Return the cost of a point's network, without allocation.
+
+    Parameters
+    ----------
+    space, point
+        The architecture.
+    shape : tuple of int
+        Shape of one example: (c, h, w) of images, (t,) of texts.
+    classes : int
+        Number of classes.
+    sizes : mapping, default None
+        Keyword arguments of `build`.
+
+    Returns
+    -------
+    Size
+        Parameters, and operations of one example in the forward pass.
+    """
     with torch.device("meta"):
         return size_of(maker_of(space)(space, point, shape[0], classes, **(sizes or {})), shape)
 
 
 @torch.no_grad()
 def size_of(net: nn.Module, shape: tuple[int, ...]) -> Size:
-    """Return what any network costs for examples of a shape, wherever its weights are; it judges afterwards."""
+    """Return the cost of any network, which is in evaluation mode afterwards."""
     device = next(net.parameters()).device
     x = torch.zeros((1, *shape), dtype=torch.float32 if len(shape) == 3 else torch.int64, device=device)
     net.eval()

@@ -1,6 +1,6 @@
-"""First weights, from a seed: those of a module depend on its path in the network, and on nothing beside it.
+"""Initial weights from a seed: those of a module depend on its path in the network only.
 
-Networks that differ in one operation thus begin with the same weights in all others.
+So networks that differ in one operation start with equal weights elsewhere.
 """
 
 import zlib
@@ -11,13 +11,13 @@ from torch import nn
 
 from lamcts.rng import stream
 
-RECTIFIED = 2**0.5  # gain of layers before rectifiers (He 2015); a layer that has another says so as its `gain`
-EMBEDDED = 0.1  # uniform to both sides, of embeddings of words (Zaremba 2014; ENAS has the same)
+RECTIFIED = 2**0.5  # gain of layers before a ReLU (He 2015); other layers have an attribute `gain`
+EMBEDDED = 0.1  # bound of uniform word embeddings (Zaremba 2014, ENAS)
 
 
 @torch.no_grad()
 def initialise(net: nn.Module, seed: int) -> None:
-    """Draw all weights of a network. Convolutions and linear layers are normal, by what comes in (He 2015)."""
+    """Draw all weights of a network; convolutions and linear layers are normal by fan-in (He 2015)."""
     for path, module in net.named_modules():
         if isinstance(module, nn.modules.batchnorm._NormBase | nn.GroupNorm | nn.LayerNorm):
             module.reset_parameters()  # draws nothing

@@ -1,4 +1,4 @@
-"""Few-shot NAS: several supernets, each of a part of the space, in place of one. Needs torch.
+"""Few-shot NAS: several supernets, each of a part of the space. Needs torch.
 
 few = FewShot(nas.Digits4096(), splits=1, sizes={"widths": (8,), "cells": 1}).fit(digits(), Recipe(epochs=40, batch=32))
 few.accuracy(point)
@@ -9,6 +9,15 @@ from lamcts.neural.fewshot.darts import FewShotSearched, few_shot_darts
 from lamcts.neural.fewshot.fewshot import FewShot
 from lamcts.neural.fewshot.leaves import SubSupernets
 from lamcts.neural.fewshot.matching import Matching
-from lamcts.neural.fewshot.splits import Exhaustive, Halves, Split
+from lamcts.neural.fewshot.splits import Exhaustive, Halves, SupernetSplit
 
-__all__ = ["Exhaustive", "FewShot", "FewShotSearched", "Halves", "Matching", "Split", "SubSupernets", "few_shot_darts"]
+__all__ = [
+    "Exhaustive",
+    "FewShot",
+    "FewShotSearched",
+    "Halves",
+    "Matching",
+    "SubSupernets",
+    "SupernetSplit",
+    "few_shot_darts",
+]

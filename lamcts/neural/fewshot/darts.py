@@ -1,10 +1,10 @@
-"""Few-shot DARTS (thesis 6.2.3): search by gradients in several sub-supernets, of which the best is read out."""
+"""Few-shot DARTS (thesis 6.2.3): differentiable search in several sub-supernets, of which the best counts."""
 
 from dataclasses import replace
 
 from lamcts.nas.base import Point
 from lamcts.neural.fewshot.fewshot import FRESH, SHORTER, SPLIT, SPLITTERS, TRAINED, FewShot
-from lamcts.neural.fewshot.splits import Asked
+from lamcts.neural.fewshot.splits import SplitRequest
 from lamcts.neural.supernet.build import supernet
 from lamcts.neural.supernet.darts import Darts, Relaxed, Searched
 from lamcts.neural.supernet.edge_cells import EdgeSupernet
@@ -15,9 +15,14 @@ from lamcts.rng import derive
 
 
 class FewShotSearched:
-    """What a few-shot search came to.
+    """Result of a few-shot differentiable search.
 
-    leaves: what each sub-supernet came to. steps: gradient steps of all, those that were split included.
+    Attributes
+    ----------
+    leaves : list of Searched
+        Result of each sub-supernet.
+    steps : int
+        Gradient steps of all searches, with those of split supernets.
     """
 
     def __init__(self, leaves: list[Searched], steps: int) -> None:
@@ -25,12 +30,12 @@ class FewShotSearched:
 
     @property
     def best(self) -> Searched:
-        """The leaf whose mixture has the lowest validation loss."""
+        """The leaf with the lowest validation loss."""
         return min(self.leaves, key=lambda leaf: leaf.valid_loss)
 
     @property
     def point(self) -> Point:
-        """The cell that was found: the best leaf's."""
+        """The cell of the best leaf."""
         return self.best.point
 
 
@@ -44,11 +49,24 @@ def few_shot_darts(
     seed: int = 0,
     device: str = "cpu",
 ) -> FewShotSearched:
-    """Search by gradients in a tree of supernets, and return what each leaf came to.
+    """Search by gradients in a tree of supernets.
 
-    given: how supernets are split; those of a split begin with their parent's weights and shares. recipe: of the first.
-    darts: how shares are learnt (None: as DARTS does). again: of those below (None: a tenth of the epochs). seed: of
-    all that is drawn (0). device: "cpu" or "cuda" ("cpu").
+    Parameters
+    ----------
+    given : FewShot
+        The splits; children start with their parent's weights and shares.
+    data : Data
+        Training and validation data.
+    recipe : Recipe
+        Training settings of the first supernet.
+    darts : Darts, default Darts()
+        Training settings of the shares.
+    again : Recipe, default None
+        Training settings of sub-supernets; None is a tenth of the epochs.
+    seed : int, default 0
+        Seed of all random numbers.
+    device : {"cpu", "cuda"}, default "cpu"
+        Device of torch.
     """
     darts, below = darts or Darts(), again or replace(recipe, epochs=max(1, round(SHORTER * recipe.epochs)))
     chosen = SPLITTERS[given.split] if isinstance(given.split, str) else given.split
@@ -59,7 +77,7 @@ def few_shot_darts(
         above, level = level, []
         for path, parent in above:
             net = parent.relaxed.net
-            asked = Asked(net, depth, path, data, below.batch, derive(seed, SPLIT))
+            asked = SplitRequest(net, depth, path, data, below.batch, derive(seed, SPLIT))
             place, groups = chosen(asked)
             steps += chosen.steps(asked)
             for i, region in enumerate(net.region.split(place, groups)):

@@ -1,8 +1,8 @@
-"""Few-shot NAS (Zhao et al. 2021; thesis ch. 6): several supernets, each of a part of the space, in place of one.
+"""Few-shot NAS (Zhao et al. 2021; thesis ch. 6): several supernets, each of a part of the space.
 
-START HERE. A supernet of all architectures is trained, and split at a place of its cells: each group of the operations
-there gets a sub-supernet, which begins with its parent's weights and trains on for a short time; and so on, in a tree.
-Every architecture belongs to one leaf.
+A supernet of all architectures is trained and split at one place of its cells. Each group of operations gets a
+sub-supernet, which starts with its parent's weights and trains shortly; splits repeat in a tree. Every architecture
+belongs to one leaf.
 """
 
 import math
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from lamcts.nas.base import ArchitectureSpace
-from lamcts.neural.fewshot.leaves import Node, SubSupernets
+from lamcts.neural.fewshot.leaves import SplitNode, SubSupernets
 from lamcts.neural.fewshot.matching import Matching
-from lamcts.neural.fewshot.splits import Asked, Exhaustive, Halves, Splitter
+from lamcts.neural.fewshot.splits import Exhaustive, Halves, SplitRequest, SupernetSplitter
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.build import supernet
 from lamcts.neural.train.data import Data
@@ -24,30 +24,30 @@ from lamcts.neural.train.training import train
 from lamcts.rng import derive
 from lamcts.types import whole_number
 
-SPLITTERS: dict[str, Splitter] = {
+SPLITTERS: dict[str, SupernetSplitter] = {
     "random": Exhaustive("random"),
     "first": Exhaustive("first"),
     "halves": Halves(),
     "gradient": Matching(),
 }
-SHORTER = 0.1  # of the first epochs, those of a sub-supernet: thesis table 6.3, (10.1 - 6.8) / 5 of 6.8 hours
-TRAINED, FRESH, SPLIT = 100, 101, 102  # streams of a seed, beyond those of `Seeds`
+SHORTER = 0.1  # share of the first epochs: thesis table 6.3, (10.1 - 6.8) / 5 of 6.8 hours
+TRAINED, FRESH, SPLIT = 100, 101, 102  # streams of a seed, in addition to those of `Seeds`
 
 
 @dataclass(frozen=True)
 class FewShot:
-    """How supernets are split.
+    """Splits of a supernet.
 
-    space: of the architectures.
-    splits: how often, from the supernet of all down to a leaf (1); 0 is one supernet, one-shot NAS.
-    split: "random", "first", "halves", "gradient", or a splitter of its own such as `Matching(draws=20)` ("random").
-    inherits: whether a sub-supernet begins with its parent's weights (True); paper: GM-NAS, which draws new ones.
-    sizes: what `lamcts.neural.build.build` takes of the kind, such as `widths` and `cells` ({}: the paper's).
+    space: the architectures.
+    splits: depth of the tree (1); 0 is one supernet, one-shot NAS.
+    split: "random", "first", "halves", "gradient", or a splitter such as `Matching(draws=20)` ("random").
+    inherits: whether a sub-supernet starts with its parent's weights (True); paper: GM-NAS, which draws new ones.
+    sizes: keyword arguments of `lamcts.neural.build.build`, such as `widths` and `cells` ({}: the paper's).
     """
 
     space: ArchitectureSpace
     splits: int = 1
-    split: str | Splitter = "random"
+    split: str | SupernetSplitter = "random"
     inherits: bool = True
     sizes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -67,18 +67,30 @@ class FewShot:
         device: str = "cpu",
         folder: Path | str | None = None,
     ) -> SubSupernets:
-        """Train all supernets, and return the leaves.
+        """Train all supernets and return the leaves.
 
-        recipe: of the first. again: of those below (None: the same with a tenth of the epochs); thesis table 6.3.
-        budget_steps: gradient steps of all supernets together, what a splitter takes included (None: any number). A
-            supernet whose split would cost more is not split, and stays a leaf (thesis 6.2.1).
-        seed: of all that is drawn (0). device: as of `lamcts.neural.train.train` ("cpu").
-        folder: where each training is kept (None: nowhere): one that was killed goes on there, and a tree of the same
-            seed that is split at the same places again has the first trainings for nothing.
+        Parameters
+        ----------
+        data : Data
+            Training, validation and test data.
+        recipe : Recipe
+            Training settings of the first supernet.
+        again : Recipe, default None
+            Training settings of sub-supernets; None is a tenth of the epochs (thesis table 6.3).
+        budget_steps : int, default None
+            Most gradient steps of all supernets, with those of the splitter. A split that would exceed it is left out
+            (thesis 6.2.1).
+        seed : int, default 0
+            Seed of all random numbers.
+        device : str, default "cpu"
+            Device of torch.
+        folder : path, default None
+            Folder for checkpoints, from which a killed run resumes. Trees with the same seed and first splits share
+            them.
         """
         below = again or replace(recipe, epochs=max(1, round(SHORTER * recipe.epochs)))
         work = _Work(self, data, recipe, below, budget_steps, seed, device, folder)
-        root = Node(work.taught(work.new((), None), ()), ())
+        root = SplitNode(work.taught(work.new((), None), ()), ())
         level = [root]
         for depth in range(self.splits):
             level = [child for node in level for child in work.split(node, depth)]
@@ -87,7 +99,7 @@ class FewShot:
 
 @dataclass(eq=False)
 class _Work:
-    """A tree on its way. `steps` and `seconds`: taken so far."""
+    """A tree under construction. `steps` and `seconds`: used so far."""
 
     given: FewShot
     data: Data
@@ -107,12 +119,12 @@ class _Work:
                 f"budget_steps: expected at least {needed}, of the first supernet, got {self.budget_steps}"
             )
 
-    def split(self, node: Node, depth: int) -> list[Node]:
-        """Split a node, and return its children, trained; none where the budget has no room for all of them."""
+    def split(self, node: SplitNode, depth: int) -> list[SplitNode]:
+        """Split a node and return its trained children; none if the budget is too small."""
         given = self.given.split
         splitter = SPLITTERS[given] if isinstance(given, str) else given
         net = node.trained
-        asked = Asked(net, depth, node.path, self.data, self.again.batch, derive(self.seed, SPLIT))
+        asked = SplitRequest(net, depth, node.path, self.data, self.again.batch, derive(self.seed, SPLIT))
         if not self.affords(splitter.steps(asked)):
             return []
         self.steps += splitter.steps(asked)
@@ -122,12 +134,12 @@ class _Work:
         regions = net.region.split(found.place, found.groups)
         paths = [(*node.path, i) for i in range(len(regions))]
         nets = [self.new(path, net.restricted(part)) for path, part in zip(paths, regions, strict=True)]
-        children = [Node(self.taught(each, path), path) for each, path in zip(nets, paths, strict=True)]
+        children = [SplitNode(self.taught(each, path), path) for each, path in zip(nets, paths, strict=True)]
         node.divide(found, children)
         return children
 
     def new(self, path: tuple[int, ...], parent: Supernet | None) -> Supernet:
-        """Return a supernet that is not trained: that of all, or a part of its parent's."""
+        """Return an untrained supernet, of the whole space or of a part of its parent's."""
         if parent is not None and self.given.inherits:
             return parent
         shape = {"channels": self.data.shape[0], "classes": self.data.classes}
@@ -136,7 +148,7 @@ class _Work:
         return supernet(self.given.space, **shape, seed=seed, region=region, **dict(self.given.sizes))
 
     def taught(self, net: Supernet, path: tuple[int, ...]) -> Supernet:
-        """Return a supernet, trained, and count its steps."""
+        """Train a supernet and count its steps."""
         recipe = self.again if path else self.recipe
         file = None if self.folder is None else Path(self.folder) / f"{'-'.join(map(str, ('supernet', *path)))}.npz"
         seed = derive(self.seed, TRAINED, *path)

@@ -1,6 +1,6 @@
-"""Splits by gradient matching (Hu et al., "Generalizing few-shot NAS with gradient matching", 2022; GM-NAS).
+"""Splits by gradient matching (GM-NAS, Hu et al., "Generalizing few-shot NAS with gradient matching", 2022).
 
-Operations that pull the weights that they share in one direction may go on sharing them. Letters: m options of a place.
+Operations with similar gradients on their shared weights stay together. Letters: m options of a place.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lamcts.nas.base import Point
-from lamcts.neural.fewshot.splits import Asked, Split, in_two
+from lamcts.neural.fewshot.splits import SplitRequest, SupernetSplit, in_two
 from lamcts.neural.supernet.base import Supernet
 from lamcts.types import Floats
 
@@ -21,31 +21,31 @@ Gradients = list[Tensor | None]
 
 @dataclass(frozen=True)
 class Matching:
-    """Two groups, as like within and as unlike across as can be, at the place where they are least alike.
+    """Two groups with the least similarity across, at the place where that is lowest.
 
-    The likeness of two operations is the cosine of the gradients that a batch gives to the weights that both use, with
-    one random architecture around them. Groups are of equal size, or differ by one: a single operation has the fewest
-    likenesses to lose, and would always be cut off.
+    The similarity of two operations is the cosine of the gradients of their common weights, for one batch and one
+    random architecture around them. Groups have equal sizes, up to one; else a single operation would always be cut
+    off.
 
-    draws: batches, and architectures, by which likenesses are averaged (8); paper: 100.
+    draws: batches and architectures that similarities are averaged over (8); paper: 100.
     """
 
     draws: int = 8
 
-    def __call__(self, asked: Asked) -> Split:
+    def __call__(self, asked: SplitRequest) -> SupernetSplit:
         cuts = []
         for place in asked.open:
             options = asked.region.allowed[place]
-            likeness, groups = cut(self.likenesses(asked, place))
-            cuts.append((likeness, Split(place, in_two(options, groups))))
+            similarity, groups = cut(self.similarities(asked, place))
+            cuts.append((similarity, SupernetSplit(place, in_two(options, groups))))
         return min(cuts, key=lambda found: found[0])[1]
 
-    def steps(self, asked: Asked) -> int:
+    def steps(self, asked: SplitRequest) -> int:
         return self.draws * sum(len(asked.region.allowed[place]) for place in asked.open)
 
-    def likenesses(self, asked: Asked, place: str) -> Floats:
-        """Return the mean likeness of any two options of a place, [m, m]."""
-        net = asked.supernet.restricted(asked.region).train()  # a copy: statistics of batch norms move
+    def similarities(self, asked: SplitRequest, place: str) -> Floats:
+        """Return the mean similarity of any two options of a place, [m, m]."""
+        net = asked.supernet.restricted(asked.region).train()  # a copy, since batch-norm statistics change
         rng, options = asked.own(), asked.region.allowed[place]
         total, seen = np.zeros((2, len(options), len(options)))
         for _ in range(self.draws):
@@ -53,14 +53,14 @@ class Matching:
             point = net.draw(lambda n: int(rng.integers(n)))
             each = [gradients(net, point | {place: option}, x, y) for option in options]
             for i, j in combinations(range(len(options)), 2):
-                if (found := likeness(each[i], each[j])) is not None:
+                if (found := similarity(each[i], each[j])) is not None:
                     total[[i, j], [j, i]] += found
                     seen[[i, j], [j, i]] += 1
         return np.divide(total, seen, out=np.ones_like(total), where=seen > 0)
 
 
 def gradients(net: Supernet, point: Point, x: Tensor, y: Tensor) -> Gradients:
-    """Return the gradient of each weight, None of those without a part in it; of what is no network, of all."""
+    """Return the gradient of each weight: None for unused weights, all None for invalid networks."""
     weights = list(net.parameters())
     if net.space.invalid(point) is not None:
         return [None] * len(weights)
@@ -68,8 +68,8 @@ def gradients(net: Supernet, point: Point, x: Tensor, y: Tensor) -> Gradients:
     return list(torch.autograd.grad(loss, weights, allow_unused=True))
 
 
-def likeness(one: Gradients, other: Gradients) -> float | None:
-    """Return the cosine of two gradients, of the weights that have both; None where there is none, or one is zero."""
+def similarity(one: Gradients, other: Gradients) -> float | None:
+    """Return the cosine of two gradients over their common weights; None if there are none or one is zero."""
     pairs = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
     products = [torch.stack([(a * b).sum(), (a * a).sum(), (b * b).sum()]) for a, b in pairs]
     if not products:
@@ -78,20 +78,20 @@ def likeness(one: Gradients, other: Gradients) -> float | None:
     return float(inner / (first * second) ** 0.5) if first * second > 0 else None
 
 
-def cut(likenesses: Floats) -> tuple[float, set[int]]:
-    """Return the least mean likeness across two groups of about equal size, and one of the groups: all are tried."""
-    m = len(likenesses)
+def cut(similarities: Floats) -> tuple[float, set[int]]:
+    """Return the lowest mean similarity across two groups of about equal size, and one of them, by enumeration."""
+    m = len(similarities)
     found = []
     for size in {m // 2, m - m // 2}:
-        for rest in combinations(range(1, m), size - 1):  # the group that option 0 is in
+        for rest in combinations(range(1, m), size - 1):  # the group with option 0
             inside = [0, *rest]
             outside = [i for i in range(m) if i not in inside]
-            found.append((float(likenesses[np.ix_(inside, outside)].mean()), inside))
+            found.append((float(similarities[np.ix_(inside, outside)].mean()), inside))
     least, group = min(found)
     return least, set(group)
 
 
-def _batch(asked: Asked, rng: np.random.Generator, net: Supernet) -> tuple[Tensor, Tensor]:
+def _batch(asked: SplitRequest, rng: np.random.Generator, net: Supernet) -> tuple[Tensor, Tensor]:
     part, device = asked.data.train, next(net.parameters()).device
     rows = rng.permutation(len(part.y))[: asked.batch]
     return torch.tensor(part.x[rows], device=device), torch.tensor(part.y[rows], device=device)

@@ -1,4 +1,4 @@
-"""Memory of a training step (thesis, chapter 8): plans that keep, recompute or offload, and what they cost.
+"""Memory plans of a training step (thesis, chapter 8): keep, recompute or offload activations, and simulate the cost.
 
 graph = lamcts.graphs.thesis_graph(lamcts.graphs.alexnet(batch=200))
 print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
@@ -9,7 +9,7 @@ from lamcts.neural.memory.events import Event
 from lamcts.neural.memory.exchange import Score, exchange, score
 from lamcts.neural.memory.execute import apply, measure
 from lamcts.neural.memory.greedy import greedy
-from lamcts.neural.memory.integer import Schedule, optimum
+from lamcts.neural.memory.integer import OptimalSchedule, optimum
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS, OPTIONS, PEAK, TIME, ScheduleObjective
 from lamcts.neural.memory.plan import WORDS, Action, Plan, keep_all
@@ -33,9 +33,9 @@ __all__ = [
     "Extent",
     "FirstFit",
     "Machine",
+    "OptimalSchedule",
     "Plan",
     "Report",
-    "Schedule",
     "ScheduleObjective",
     "Score",
     "Simulator",

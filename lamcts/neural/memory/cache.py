@@ -1,4 +1,4 @@
-"""The tensor cache: storages go to the host only where the device is full, the least recently used first (8.3.3)."""
+"""The tensor cache: an LRU cache that evicts storages to the host when the device is full (thesis 8.3.3)."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from lamcts.graphs import StepGraph, liveness
 
 
 class Traffic(NamedTuple):
-    """What a cache moved: bytes each way, how often it sent something away, and the most bytes that it held."""
+    """Traffic of a cache: bytes sent and fetched, evictions, and the largest number of bytes held."""
 
     sent_bytes: int
     fetched_bytes: int
@@ -18,14 +18,18 @@ class Traffic(NamedTuple):
 
 @dataclass
 class TensorCache:
-    """Storages on the device, most recently used last, and which of them are locked (algorithm 9).
+    """An LRU cache of storages on the device (algorithm 9).
 
-    capacity_bytes: of the device. What has a copy on the host that is still good is not sent again, which the algorithm
-    as printed does.
+    Unlike the printed algorithm, a storage with a valid copy on the host is not sent again.
+
+    Parameters
+    ----------
+    capacity_bytes : int
+        Capacity of the device in bytes.
     """
 
     capacity_bytes: int
-    there: OrderedDict[int, int] = field(default_factory=OrderedDict)  # bytes by storage
+    resident: OrderedDict[int, int] = field(default_factory=OrderedDict)  # bytes by storage, most recently used last
     locked: set[int] = field(default_factory=set)
     copies: set[int] = field(default_factory=set)  # on the host
     used_bytes: int = 0
@@ -35,42 +39,42 @@ class TensorCache:
     held_bytes: int = 0
 
     def check(self, storage: int, size: int) -> bool:
-        """Bring a storage of `size` bytes onto the device and lock it; return whether it was there (`Check`).
+        """Load and lock a storage of `size` bytes; return whether it was resident (`Check` of algorithm 9).
 
-        ValueError where all that is there is locked and leaves no room.
+        ValueError if locked storages leave no room.
         """
         self.locked.add(storage)
-        if storage in self.there:
-            self.there.move_to_end(storage)
+        if storage in self.resident:
+            self.resident.move_to_end(storage)
             return True
         self._make_room(size)
         self.fetched_bytes += size if storage in self.copies else 0
-        self.there[storage] = size
+        self.resident[storage] = size
         self.used_bytes += size
         self.held_bytes = max(self.held_bytes, self.used_bytes)
         return False
 
     def changed(self, storage: int) -> None:
-        """Note that a storage was written: its copy on the host is no good any more."""
+        """Invalidate the host copy of a storage that was written."""
         self.copies.discard(storage)
 
     def unlock(self) -> None:
-        """Unlock everything: a step has ended."""
+        """Unlock all storages at the end of a step."""
         self.locked.clear()
 
     def free(self, storage: int) -> None:
-        """Forget a storage that nobody needs any more, here and on the host."""
-        self.used_bytes -= self.there.pop(storage, 0)
+        """Free a storage and its copy on the host."""
+        self.used_bytes -= self.resident.pop(storage, 0)
         self.copies.discard(storage)
 
     def _make_room(self, size: int) -> None:
-        """Send away the least recently used that is not locked, until `size` bytes are free (`LRU.out`)."""
+        """Evict unlocked storages, least recently used first, until `size` bytes are free (`LRU.out`)."""
         while self.used_bytes + size > self.capacity_bytes:
-            last = next((one for one in self.there if one not in self.locked), None)
+            last = next((one for one in self.resident if one not in self.locked), None)
             if last is None:
                 wanted = self.used_bytes + size
                 raise ValueError(f"capacity_bytes: expected at least {wanted} for one step, got {self.capacity_bytes}")
-            freed = self.there.pop(last)
+            freed = self.resident.pop(last)
             self.used_bytes -= freed
             self.evictions += 1
             if last not in self.copies:
@@ -79,9 +83,24 @@ class TensorCache:
 
 
 def traffic(graph: StepGraph, capacity_bytes: int) -> Traffic:
-    """Return what a tensor cache moves in one training step on a device of `capacity_bytes`.
+    """Simulate one training step with a tensor cache; each step locks the storages it reads and writes.
 
-    Each step locks what it reads and writes. ValueError where these alone do not fit.
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    capacity_bytes : int
+        Capacity of the device in bytes.
+
+    Returns
+    -------
+    Traffic
+        Bytes sent and fetched, evictions, and the largest number of bytes held.
+
+    Raises
+    ------
+    ValueError
+        If the storages of one step do not fit.
     """
     cache, live = TensorCache(capacity_bytes), liveness(graph)
     for t, step in enumerate(graph.steps):

@@ -1,4 +1,4 @@
-"""What comes and goes in a simulated step, and how many storages that leaves."""
+"""Allocations and frees of storages in a simulated step, and the number of live storages."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -6,29 +6,32 @@ from operator import add
 from typing import NamedTuple
 
 from lamcts.neural.memory.forward import Forward
-from lamcts.neural.memory.scheme import Scheme
+from lamcts.neural.memory.graph_tables import GraphTables
 
 
 class Event(NamedTuple):
-    """A movable storage that comes or goes: at `order` 0 before a step writes, 1 as it does, 2 when it ends."""
+    """An allocation or free of a movable storage.
+
+    order: 0 before the step writes, 1 as it writes, 2 when it ends.
+    """
 
     step: int
     order: int
     storage: int
-    comes: bool
+    allocates: bool
 
 
-def came_and_went(scheme: Scheme, start: Forward) -> list[Event]:
-    """Return what comes and goes in the forward pass."""
-    movable = scheme.graph.movable
-    came = [Event(made, 1, one, True) for made, one in zip(scheme.made, movable, strict=True)]
-    ends = zip(start.until, movable, start.there, strict=True)
-    return came + [Event(end, 2, one, False) for end, one, there in ends if not there]
+def forward_events(tables: GraphTables, start: Forward) -> list[Event]:
+    """Return the events of the forward pass."""
+    movable = tables.graph.movable
+    allocations = [Event(made, 1, one, True) for made, one in zip(tables.first_write, movable, strict=True)]
+    ends = zip(start.resident_until, movable, start.resident, strict=True)
+    return allocations + [Event(end, 2, one, False) for end, one, resident in ends if not resident]
 
 
-def counted(scheme: Scheme, events: Sequence[Event]) -> list[int]:
-    """Return how many storages there are while each step runs."""
-    change = [0] * (len(scheme.graph.steps) + 1)
-    for event in events:  # what goes when a step ends is not there at the next
-        change[event.step + (event.order == 2)] += 1 if event.comes else -1
-    return list(map(add, accumulate(change), scheme.fixed_count))
+def live_counts(tables: GraphTables, events: Sequence[Event]) -> list[int]:
+    """Return the number of live storages of each step."""
+    change = [0] * (len(tables.graph.steps) + 1)
+    for event in events:  # a free at the end of a step counts from the next
+        change[event.step + (event.order == 2)] += 1 if event.allocates else -1
+    return list(map(add, accumulate(change), tables.fixed_count))

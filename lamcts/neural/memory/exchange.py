@@ -1,6 +1,6 @@
-"""Local search on plans: a storage changes, two swap what they do, several do the same, a layer does as another.
+"""Local search on plans by simulated annealing: change an action, swap two, set several, or copy a layer.
 
-What one storage frees another may keep: under a budget that is a step that changes of one storage cannot take.
+Under a budget, a swap reaches plans that single changes cannot: one storage is freed so that another can be kept.
 """
 
 import math
@@ -10,20 +10,20 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.graphs import StepGraph
-from lamcts.neural.memory.groups import roles
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
 from lamcts.neural.memory.simulator import Simulator
+from lamcts.neural.memory.tensor_groups import tensor_groups
 
-HEAT = 1e-3  # of the time of a training step: how much slower a plan may be that is taken now and then, at first
-COOLED = 1e-3  # the heat at the end, of that at the beginning
-NEAR = 8  # half of the swaps are with a storage so many places away at most
-STRETCH = 6  # storages in a row that get the same action, at most
+HEAT = 1e-3  # initial temperature, relative to the time of a training step
+COOLED = 1e-3  # final temperature, relative to the initial one
+NEAR = 8  # largest distance of half of the swaps, in places
+STRETCH = 6  # most consecutive storages that get the same action
 # HEAT, COOLED, NEAR and STRETCH were tuned by hand on ResNet-50 and a transformer of 24 layers, at 2,000 evaluations.
 
 
 class Score(NamedTuple):
-    """How good a plan is, less is better: bytes above the budget, summed over the steps, then seconds."""
+    """Quality of a plan, lower is better: bytes above the budget, summed over steps, then seconds."""
 
     excess: int
     seconds: float
@@ -39,53 +39,87 @@ def exchange(
     machine: Machine | None = None,
     actions: Sequence[Action] = tuple(Action),
 ) -> Plan:
-    """Return the fastest plan found within a budget, `graph.outside_bytes` left out, from `plan` on.
+    """Improve a plan within a memory budget by simulated annealing.
 
-    Simulated annealing that simulates `evaluations` plans; one above the budget is only left for one that is less so.
-    Where none within the budget was found, the plan is the one nearest to it. actions: what it may use.
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    plan : Plan
+        Initial plan.
+    budget_bytes : int
+        Largest peak in bytes, without `graph.outside_bytes`.
+    evaluations : int
+        Number of simulated plans.
+    seed : int, default 0
+        Seed of the search.
+    machine : Machine, default Machine()
+        Rates of the simulation.
+    actions : sequence of Action, default all
+        Allowed actions.
+
+    Returns
+    -------
+    Plan
+        The fastest plan found within the budget, or the one nearest to it if none was found.
     """
     search = _Exchange(Simulator(graph, machine), budget_bytes, [*actions], np.random.default_rng(seed))
     return Plan(tuple(map(Action, search.run(bytes(plan.checked(graph).actions), evaluations))), name="exchanged")
 
 
 def score(simulator: Simulator, actions: Sequence[int], budget_bytes: int) -> Score:
-    """Return how good a plan is within a budget."""
-    price = simulator.price(actions)
-    return Score(int(np.maximum(price.live - budget_bytes, 0).sum()), price.seconds)
+    """Score a plan for a budget; lower scores are better.
+
+    Parameters
+    ----------
+    simulator : Simulator
+        Simulator of the graph.
+    actions : sequence of Action
+        Actions of the movable storages.
+    budget_bytes : int
+        Largest peak in bytes, without `graph.outside_bytes`.
+
+    Returns
+    -------
+    Score
+        Bytes above the budget, summed over steps, and seconds.
+    """
+    cost = simulator.plan_cost(actions)
+    return Score(int(np.maximum(cost.live - budget_bytes, 0).sum()), cost.seconds)
 
 
 class _Exchange:
-    """One search: what it may change, and at random."""
+    """One annealing run."""
 
     def __init__(self, simulator: Simulator, budget: int, actions: list[Action], rng: np.random.Generator) -> None:
         self.simulator, self.budget, self.rng = simulator, budget, rng
-        known = simulator.scheme
+        tables = simulator.tables
         fixed = [one for one in actions if one not in RECOMPUTED]
-        self.options = [actions if free else fixed for free in known.sources]
-        self.roles = [role for role in roles(known.graph) if len(role) > 1]
+        self.options = [actions if free else fixed for free in tables.recomputable]
+        self.groups = [group for group in tensor_groups(tables.graph) if len(group) > 1]
 
     def run(self, now: bytes, evaluations: int) -> bytes:
         value = best_value = score(self.simulator, now, self.budget)
         best, heat = now, HEAT * value.seconds
         for k in range(evaluations):
-            tried = self._moved(now)
+            tried = self._neighbour(now)
             new = score(self.simulator, tried, self.budget)
-            if self._taken(value, new, heat * COOLED ** (k / evaluations)):
+            if self._accepts(value, new, heat * COOLED ** (k / evaluations)):
                 now, value = tried, new
             if new < best_value:
                 best, best_value = tried, new
         return best
 
-    def _taken(self, old: Score, new: Score, heat: float) -> bool:
+    def _accepts(self, old: Score, new: Score, heat: float) -> bool:
         if new <= old or new.excess > old.excess:
             return new <= old
         return self.rng.random() < math.exp((old.seconds - new.seconds) / heat)
 
-    def _moved(self, now: bytes) -> bytes:
-        """Return another plan, by one of five moves; one that changes nothing is drawn again."""
+    def _neighbour(self, now: bytes) -> bytes:
+        """Return a different plan by one of five random moves."""
         tried, count = bytearray(now), len(now)
         while tried == now:
-            kind, i = self.rng.integers(5 if self.roles else 3), int(self.rng.integers(count))
+            kind, i = self.rng.integers(5 if self.groups else 3), int(self.rng.integers(count))
             if kind == 0:
                 self._set(tried, [i])
             elif kind == 1:
@@ -93,25 +127,25 @@ class _Exchange:
             elif kind == 2:
                 self._set(tried, range(i, min(count, i + int(self.rng.integers(2, STRETCH + 1)))))
             else:
-                role = self.roles[self.rng.integers(len(self.roles))]
-                self._share(tried, role) if kind == 3 else self._copy(tried, role)
+                group = self.groups[self.rng.integers(len(self.groups))]
+                self._share(tried, group) if kind == 3 else self._copy(tried, group)
         return bytes(tried)
 
-    def _share(self, tried: bytearray, role: list[int]) -> None:
-        """Give some in a row of a role one action."""
-        low, high = sorted(self.rng.integers(len(role) + 1, size=2))
-        self._set(tried, role[low:high])
+    def _share(self, tried: bytearray, group: list[int]) -> None:
+        """Set one action for consecutive storages of a tensor group."""
+        low, high = sorted(self.rng.integers(len(group) + 1, size=2))
+        self._set(tried, group[low:high])
 
-    def _copy(self, tried: bytearray, role: list[int]) -> None:
-        """Let what follows one of a role do as what follows another: a layer does as another layer."""
-        source, target = (role[k] for k in self.rng.choice(len(role), 2, replace=False))
+    def _copy(self, tried: bytearray, group: list[int]) -> None:
+        """Copy the actions after one storage of a group to another place: one layer copies another."""
+        source, target = (group[k] for k in self.rng.choice(len(group), 2, replace=False))
         width = min(abs(source - target), len(tried) - max(source, target))
         for k in range(int(self.rng.integers(1, width + 1))):
             if tried[source + k] in self.options[target + k]:
                 tried[target + k] = tried[source + k]
 
     def _set(self, tried: bytearray, some: Sequence[int]) -> None:
-        """Give some storages one action, as far as they may have it."""
+        """Set one action for storages that allow it."""
         if some:
             choices = self.options[some[0]]
             action = choices[self.rng.integers(len(choices))]

@@ -1,4 +1,4 @@
-"""`apply` and `measure` under names that need no torch until they are called."""
+"""Public `apply` and `measure`, which load torch when called."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -10,20 +10,39 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from lamcts.neural.memory.execution.apply import Executor
-    from lamcts.neural.memory.execution.measure import Measured
+    from lamcts.neural.memory.execution.measure import MeasuredStep
     from lamcts.neural.trace import Trace
 
 
 def apply(model: "nn.Module", plan: Plan, traced: "Trace") -> AbstractContextManager["Executor"]:
-    """While it is entered, training steps of `model` keep, recompute or offload what they save as `plan` says.
+    """Carry out a memory plan in the training steps of a model, inside a `with` block. Needs torch.
 
-    traced: of this model, with batches of the same shape, the same loss and in the same mode. From the model's call to
-    the backward pass only what was traced may run: RuntimeError where a step goes another way. Gradients are those of
-    a step without a plan; steps without gradients, and other models, are left alone; these may have a plan of their
-    own, in a context inside this one. Compiled modules run uncompiled, with a warning.
+    Gradients equal those of a step without a plan. Steps without gradients and other models are not affected; another
+    model may have a plan in a nested block. Compiled modules run uncompiled, with a warning.
 
-    TypeError for a model in a DistributedDataParallel; ValueError for a plan that cannot be carried out; RuntimeError
-    for a model that has a plan already. Needs torch.
+    Parameters
+    ----------
+    model : torch.nn.Module
+        The model to train.
+    plan : Plan
+        Action of each movable storage.
+    traced : Trace
+        Trace of this model with the same batch shape, loss and mode. From the model's call to the backward pass only
+        traced operations may run.
+
+    Returns
+    -------
+    context manager
+        Yields the executor, whose `held_bytes` are the saved bytes on the device after the forward pass.
+
+    Raises
+    ------
+    TypeError
+        For a model in a DistributedDataParallel.
+    ValueError
+        For a plan that cannot be carried out.
+    RuntimeError
+        For a model that has a plan already, and in a step that deviates from the trace.
     """
     from lamcts.neural.memory.execution import apply
 
@@ -32,12 +51,27 @@ def apply(model: "nn.Module", plan: Plan, traced: "Trace") -> AbstractContextMan
 
 def measure(
     model: "nn.Module", batch: Any, plan: Plan | None = None, *, loss: "Callable[[Any], Tensor] | None" = None
-) -> "Measured":
-    """Run a training step of `model` on `batch` under a plan (None: everything is kept), and measure it.
+) -> "MeasuredStep":
+    """Run and measure one training step under a plan. Needs torch.
 
-    held_bytes: of saved storages that are on the device when the forward pass has ended; predicted_bytes: what the
-    simulator says of them; on CUDA, peak_bytes of all memory and milliseconds too. The model, its gradients and the
-    global generators are as before afterwards. See `trace` for `batch` and `loss`. Needs torch.
+    The model, its gradients and the global generators are restored afterwards.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        The model to train.
+    batch : tensor, tuple or dict
+        Arguments of the model, see `trace`.
+    plan : Plan, default None
+        The plan; None keeps everything.
+    loss : callable, default None
+        From the output to a scalar; None is the sum of all floats.
+
+    Returns
+    -------
+    MeasuredStep
+        `held_bytes`, the saved bytes on the device after the forward pass, and `predicted_bytes`, their simulated
+        number. On CUDA also `peak_bytes` of all memory, and `milliseconds`.
     """
     from lamcts.neural.memory.execution import measure
 

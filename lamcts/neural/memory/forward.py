@@ -1,106 +1,117 @@
-"""The forward pass under a plan: when storages leave the device, and what that waits for."""
+"""The forward pass under a plan: offloads, prefetch steps, live bytes and stalls."""
 
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import add
 from typing import NamedTuple
 
+from lamcts.neural.memory.graph_tables import NEVER, GraphTables
 from lamcts.neural.memory.plan import MOVED, Action
-from lamcts.neural.memory.scheme import NEVER, Scheme
 
 
 class Forward(NamedTuple):
-    """How the forward pass went, and what it leaves to the backward one.
+    """The simulated forward pass, and the schedule of the backward one.
 
-    live: bytes while each forward step runs. until [n]: the last forward step at which a storage is on the device.
-    there [n]: which storages stay on the device. leaves, comes, waits: by backward step which ones are freed when it
-    ends, fetched when it begins, and must be back by then. late: ticks spent on waiting.
+    live: bytes of each forward step. resident_until [n]: last forward step of each storage on the device.
+    resident [n]: whether it is on the device when the forward pass ends. frees, prefetches, waits: by backward step,
+    storages that are freed when it ends, prefetched when it begins, and needed back by then. stall: ticks of waiting.
     """
 
     live: list[int]
-    until: list[int]
-    there: list[bool]
-    leaves: dict[int, list[int]]
-    comes: dict[int, list[int]]
+    resident_until: list[int]
+    resident: list[bool]
+    frees: dict[int, list[int]]
+    prefetches: dict[int, list[int]]
     waits: dict[int, list[int]]
-    late: int
+    stall: int
     sent_bytes: int
 
 
-def forward(scheme: Scheme, actions: Sequence[int], first: list[int], last: list[int]) -> Forward:
-    """Return how the forward pass goes, if the backward one wants storages from `first` to `last` (see `spans`)."""
-    begin = scheme.graph.forward_count
-    travels = [i for i, action in enumerate(actions) if action in MOVED and first[i] < NEVER]  # is wanted back
-    ahead = ahead_of(scheme, actions, travels, first)
-    held = held_until(scheme, ahead)
-    comes, waits = fetched_at(ahead, first, last, begin)
-    stays = {i for i in ahead if held[i] == begin - 1 and i in comes.get(begin, ())}  # no time to be away
-    comes = {t: [i for i in some if i not in stays] for t, some in comes.items()}
-    waits = {t: [i for i in some if i not in stays] for t, some in waits.items()}
-    there = [(action == Action.KEEP or i in stays) and last[i] >= 0 for i, action in enumerate(actions)]
-    until = [begin - 1 if there[i] else held.get(i, scheme.used[i]) for i in range(len(actions))]
-    sent = [i for i in travels if i not in stays]
-    leaves: dict[int, list[int]] = {}
-    for i in (*(i for i, stay in enumerate(there) if stay), *(i for i in ahead if i not in stays)):
-        leaves.setdefault(last[i], []).append(i)
-    moved = sum(scheme.size[i] for i in sent)
-    return Forward(_live(scheme, until), until, there, leaves, comes, waits, waited(scheme, sent, held), moved)
+def forward(tables: GraphTables, actions: Sequence[int], first: list[int], last: list[int]) -> Forward:
+    """Simulate the forward pass for backward live ranges from `first` to `last` (see `live_ranges`)."""
+    begin = tables.graph.forward_count
+    offloaded = [i for i, action in enumerate(actions) if action in MOVED and first[i] < NEVER]
+    ahead = prefetched(tables, actions, offloaded, first)
+    held = offloaded_at(tables, ahead)
+    prefetches, waits = prefetch_steps(ahead, first, last, begin)
+    staying = {i for i in ahead if held[i] == begin - 1 and i in prefetches.get(begin, ())}  # too short to offload
+    prefetches = {t: [i for i in some if i not in staying] for t, some in prefetches.items()}
+    waits = {t: [i for i in some if i not in staying] for t, some in waits.items()}
+    resident = [(action == Action.KEEP or i in staying) and last[i] >= 0 for i, action in enumerate(actions)]
+    resident_until = [
+        begin - 1 if resident[i] else held.get(i, tables.last_forward_use[i]) for i in range(len(actions))
+    ]
+    sent = [i for i in offloaded if i not in staying]
+    frees: dict[int, list[int]] = {}
+    for i in (*(i for i, stay in enumerate(resident) if stay), *(i for i in ahead if i not in staying)):
+        frees.setdefault(last[i], []).append(i)
+    moved = sum(tables.size[i] for i in sent)
+    return Forward(
+        _live(tables, resident_until),
+        resident_until,
+        resident,
+        frees,
+        prefetches,
+        waits,
+        stall_ticks(tables, sent, held),
+        moved,
+    )
 
 
-def ahead_of(scheme: Scheme, actions: Sequence[int], travels: Sequence[int], first: list[int]) -> list[int]:
-    """Return what is fetched ahead of its need, in the order of these needs; nothing where transfers are waited for."""
-    if not scheme.machine.overlap:
+def prefetched(tables: GraphTables, actions: Sequence[int], offloaded: Sequence[int], first: list[int]) -> list[int]:
+    """Return the prefetched storages by first need; none if transfers do not overlap computing."""
+    if not tables.machine.overlap:
         return []
-    found = [i for i in travels if actions[i] == Action.OFFLOAD]
+    found = [i for i in offloaded if actions[i] == Action.OFFLOAD]
     return sorted(found, key=lambda i: (first[i], -i))
 
 
-def held_until(scheme: Scheme, ahead: list[int]) -> dict[int, int]:
-    """Return the forward step with which each leaves: the last before the next such storage is made, or a later use.
+def offloaded_at(tables: GraphTables, ahead: list[int]) -> dict[int, int]:
+    """Return the forward step that ends each transfer to the host (thesis 8.3.3, offloading).
 
-    Its transfer has so long to go beside computing (thesis 8.3.3, offloading).
+    It is the last step before the next prefetched storage is written, or a later use.
     """
     order = sorted(ahead)
-    ends = [*(scheme.made[i] - 1 for i in order[1:]), scheme.graph.forward_count - 1]
-    return {i: max(ends[k], scheme.used[i]) for k, i in enumerate(order)}
+    ends = [*(tables.first_write[i] - 1 for i in order[1:]), tables.graph.forward_count - 1]
+    return {i: max(ends[k], tables.last_forward_use[i]) for k, i in enumerate(order)}
 
 
-def fetched_at(
+def prefetch_steps(
     ahead: list[int], first: list[int], last: list[int], begin: int
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return which are asked for, and which must be there, by step: each as soon as the one before is not needed more.
+    """Return the steps that begin each prefetch, and those that wait for it (thesis 8.3.3, prefetching).
 
-    For a chain of convolutions that is when the backward step of one of them begins (thesis 8.3.3, prefetching).
+    A prefetch begins after the last need of the storage before it: in a chain of convolutions, at a backward step.
     """
-    comes: dict[int, list[int]] = {}
+    prefetches: dict[int, list[int]] = {}
     waits: dict[int, list[int]] = {}
     for k, i in enumerate(ahead):
         free = last[ahead[k - 1]] + 1 if k else begin
-        comes.setdefault(min(free, first[i]), []).append(i)
+        prefetches.setdefault(min(free, first[i]), []).append(i)
         waits.setdefault(first[i], []).append(i)
-    return comes, waits
+    return prefetches, waits
 
 
-def _live(scheme: Scheme, until: list[int]) -> list[int]:
-    """Return the bytes while each forward step runs."""
-    steps = scheme.graph.forward_count
+def _live(tables: GraphTables, resident_until: list[int]) -> list[int]:
+    """Return the live bytes of each forward step."""
+    steps = tables.graph.forward_count
     change = [0] * (steps + 1)
-    for size, made, end in zip(scheme.size, scheme.made, until, strict=True):
+    for size, made, end in zip(tables.size, tables.first_write, resident_until, strict=True):
         change[made] += size
         change[end + 1] -= size
-    return list(map(add, accumulate(change[:steps]), scheme.fixed_during))
+    return list(map(add, accumulate(change[:steps]), tables.fixed_during))
 
 
-def waited(scheme: Scheme, sent: Sequence[int], held: dict[int, int]) -> int:
-    """Return the ticks that computing waits for transfers to the host to end, each before its storage is freed."""
-    elapsed, transfer = scheme.ticks.elapsed, scheme.ticks.transfer
-    if not scheme.machine.overlap:
+def stall_ticks(tables: GraphTables, sent: Sequence[int], held: dict[int, int]) -> int:
+    """Return the ticks that computing waits for transfers to the host; each storage is freed after its transfer."""
+    elapsed, transfer = tables.ticks.elapsed, tables.ticks.transfer
+    if not tables.machine.overlap:
         return sum([transfer[i] for i in sent])
     stalled = link_free = 0
     done: dict[int, int] = {}
-    count, begins, used = len(scheme.size), scheme.done, scheme.used
+    count, begins, used = len(tables.size), tables.last_write, tables.last_forward_use
     ends = [(2 * held.get(i, used[i]) + 1) * count + i for i in sent]
-    for key in sorted([2 * begins[i] * count + i for i in sent] + ends):  # by step; sent before it leaves; by number
+    for key in sorted([2 * begins[i] * count + i for i in sent] + ends):  # by step, begin before end
         t, i = divmod(key, count)
         now = elapsed[(t >> 1) + 1] + stalled
         if not t & 1:

@@ -1,4 +1,4 @@
-"""A plan within a budget by small steps: what gains most where too much is live goes first. For graphs of any size."""
+"""Greedy plans within a memory budget, for graphs of any size."""
 
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
@@ -6,23 +6,23 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.graphs import StepGraph
+from lamcts.neural.memory.checkpoint_plans import CHECKPOINT_PLANS
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
 from lamcts.neural.memory.presets import preset
-from lamcts.neural.memory.rivals.checkpoints import RIVALS
 from lamcts.neural.memory.simulator import Simulator
 
-TRIED = 6  # storages whose changes are simulated at each step, the cheapest a byte (untuned)
-FINISHED = 3  # plans that are looked at once more, storage by storage (untuned)
-FEW = 64  # storages that may all be made anew for each need at the start: that takes time in their square
+TRIED = 6  # storages whose changes are simulated at each step, cheapest per byte first (untuned)
+FINISHED = 3  # plans that are refined storage by storage (untuned)
+FEW = 64  # most storages of a start that recomputes all at each need, whose time is quadratic
 STARTS = ("liveness", "offload", "speed", "memory", "cost-aware")
 Actions = list[Action]
 
 
 class Tried(NamedTuple):
-    """Actions, the bytes that they leave above the budget, summed over the steps, and the seconds of a training step.
+    """Actions, their bytes above the budget, summed over steps, and the seconds of a training step.
 
-    The sum, since one change does not lower a peak that two steps share.
+    The sum is used because one change does not lower a peak that two steps share.
     """
 
     actions: Actions
@@ -37,14 +37,28 @@ def greedy(
     *,
     choices: Collection[Action] = tuple(Action),
 ) -> Plan | None:
-    """Return a plan whose peak is within a budget, `graph.outside_bytes` left out; None where this way finds none.
+    """Find a plan within a memory budget by greedy changes.
 
-    choices: what may become of a storage, KEEP always among them (all actions).
+    Starts are the thesis's plans, checkpointing by block, offloading everything, and for small graphs recomputing all
+    at each need. While a plan exceeds the budget, the change with the best reduction of excess per time is applied.
+    Then storages are kept again where the budget allows it. In the three fastest plans each storage gets, once, its
+    fastest action within the budget.
 
-    From each of the thesis's plans on, from checkpointing by block, from offloading everything, and of small graphs
-    from making all anew each time: while the budget is exceeded, what becomes of one storage is changed, that which
-    takes most off the excess for the time that it costs. Then what can be kept after all is kept again. In the fastest
-    three of these plans each storage gets the action that is the fastest within the budget, once.
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    budget_bytes : int
+        Largest peak in bytes, without `graph.outside_bytes`.
+    machine : Machine, default Machine()
+        Rates of the simulation.
+    choices : collection of Action, default all
+        Allowed actions; KEEP is always allowed.
+
+    Returns
+    -------
+    Plan or None
+        The fastest plan found within the budget; None if none was found.
     """
     simulator = Simulator(graph, machine)
     allowed = _allowed(simulator, choices)
@@ -58,15 +72,15 @@ def greedy(
 
 
 def _allowed(simulator: Simulator, choices: Collection[Action]) -> list[tuple[Action, ...]]:
-    """Return what may become of each storage: some cannot be made anew."""
+    """Return the allowed actions of each storage; some storages cannot be recomputed."""
     found = [Action.KEEP, *(one for one in choices if one != Action.KEEP)]
-    sources = simulator.scheme.sources
+    sources = simulator.tables.recomputable
     return [tuple(one for one in found if free or one not in RECOMPUTED) for free in sources]
 
 
 def _starts(graph: StepGraph, allowed: list[tuple[Action, ...]]) -> list[Actions]:
-    """Return where to begin; what an action is not allowed for is kept."""
-    plans = [*(preset(name, graph) for name in STARTS), *(make(graph) for make in RIVALS.values())]
+    """Return the initial plans; storages whose action is not allowed are kept."""
+    plans = [*(preset(name, graph) for name in STARTS), *(make(graph) for make in CHECKPOINT_PLANS.values())]
     given = [plan.actions for plan in plans] + [(Action.OFFLOAD,) * len(allowed)]
     if len(allowed) <= FEW:
         given.append((Action.RECOMPUTE_EACH,) * len(allowed))
@@ -75,7 +89,7 @@ def _starts(graph: StepGraph, allowed: list[tuple[Action, ...]]) -> list[Actions
 
 
 def _lowered(simulator: Simulator, start: Actions, budget: int, allowed: list[tuple[Action, ...]]) -> Tried | None:
-    """Return what fits the budget after changes of one storage each; None where no further change helps."""
+    """Return a plan within the budget by single changes; None if no further change helps."""
     now = _tried(simulator, start, budget)
     while now.excess > 0:
         changed = [_tried(simulator, one, budget) for one in _changes(simulator, now.actions, allowed)]
@@ -87,16 +101,17 @@ def _lowered(simulator: Simulator, start: Actions, budget: int, allowed: list[tu
 
 
 def _changes(simulator: Simulator, actions: Actions, allowed: list[tuple[Action, ...]]) -> Iterator[Actions]:
-    """Yield the actions with another one for a storage that is wanted after the peak, or at it for others' sake."""
-    known, machine = simulator.scheme, simulator.machine
+    """Yield the actions with one change, of a storage that is live at the peak but not used by its step."""
+    tables, machine = simulator.tables, simulator.machine
     live = simulator.live(actions)
     peak = live.index(max(live))
-    step, wanted = known.graph.steps[peak], simulator.wanted(actions)
+    step, last = tables.graph.steps[peak], simulator.last_needs(actions)
     used = {*step.reads, *step.writes}
     cost = {
-        i: min(known.making[i], 2 * machine.transfer_seconds(size)) / max(size, 1)
-        for i, size in enumerate(known.size)
-        if known.made[i] <= peak <= wanted[i] and (known.graph.movable[i] not in used or actions[i] != Action.KEEP)
+        i: min(tables.recompute_seconds[i], 2 * machine.transfer_seconds(size)) / max(size, 1)
+        for i, size in enumerate(tables.size)
+        if tables.first_write[i] <= peak <= last[i]
+        and (tables.graph.movable[i] not in used or actions[i] != Action.KEEP)
     }
     for i in sorted(cost, key=cost.__getitem__)[:TRIED]:
         for action in allowed[i]:
@@ -105,13 +120,10 @@ def _changes(simulator: Simulator, actions: Actions, allowed: list[tuple[Action,
 
 
 def _better(simulator: Simulator, now: Tried, budget: int, allowed: list[tuple[Action, ...]]) -> Tried:
-    """Return the actions after each storage that is not kept was given the fastest allowed one within the budget.
-
-    Those that take longest to make anew come first.
-    """
-    known = simulator.scheme
+    """Give each storage that is not kept its fastest allowed action within the budget, slowest recomputation first."""
+    tables = simulator.tables
     changed = [i for i, action in enumerate(now.actions) if action != Action.KEEP]
-    for i in sorted(changed, key=known.making.__getitem__, reverse=True):
+    for i in sorted(changed, key=tables.recompute_seconds.__getitem__, reverse=True):
         for action in allowed[i]:
             if action == now.actions[i]:
                 continue
@@ -123,5 +135,5 @@ def _better(simulator: Simulator, now: Tried, budget: int, allowed: list[tuple[A
 
 
 def _tried(simulator: Simulator, actions: Actions, budget: int) -> Tried:
-    price = simulator.price(actions)
-    return Tried(actions, int(np.maximum(price.live - budget, 0).sum()), price.seconds)
+    cost = simulator.plan_cost(actions)
+    return Tried(actions, int(np.maximum(cost.live - budget, 0).sum()), cost.seconds)

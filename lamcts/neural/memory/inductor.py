@@ -1,10 +1,10 @@
-"""A peak in bytes for `torch.compile`, where torch's own budget is of saved bytes: their peak may rise as they fall.
+"""A limit on peak memory for `torch.compile`; torch's own budget limits saved bytes, whose peak may still rise.
 
 with peak_within("8GiB"):
     compiled = torch.compile(model, backend="aot_eager")  # or any backend on the min-cut partitioner
     compiled(batch).sum().backward()
 
-Needs torch, of which it takes private parts: `missing` says what is not there. Nothing is sent to the host.
+Needs torch and uses private parts of it: `missing` names one that is absent. Nothing is offloaded to the host.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -13,14 +13,14 @@ from typing import Any
 
 from lamcts.graphs import MB, StepGraph
 from lamcts.neural import needs_torch  # noqa: F401
+from lamcts.neural.memory import partitioner
 from lamcts.neural.memory.joint import joint_steps
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action
-from lamcts.neural.memory.rivals import partition
 from lamcts.neural.memory.simulator import Simulator
 from lamcts.neural.memory.sizes import size_of
 
-ANY = 1e-6  # torch's own budget: so small that its partitioner asks the solver, and not 0, where it never does
+ANY = 1e-6  # torch's own budget: small enough that the partitioner calls the solver; at 0 it never does
 NAMES = {
     "torch._inductor.custom_graph_pass": ("CustomKnapsackSolver",),
     "torch._functorch.config": ("activation_memory_budget_solver", "patch"),
@@ -28,22 +28,38 @@ NAMES = {
 
 
 def missing() -> str | None:
-    """Return what this torch lacks to take a solver, or None where everything is there."""
-    return partition.missing() or partition.lacking(NAMES)
+    """Return what the installed torch lacks for a custom solver, or None.
+
+    Returns
+    -------
+    str or None
+        A message that names the missing part, or None if `peak_within` works.
+    """
+    return partitioner.missing() or partitioner.lacking(NAMES)
 
 
 @contextmanager
 def peak_within(peak: str | int | float, machine: Machine | None = None) -> Iterator[None]:
-    """While it is entered, what `torch.compile` compiles saves the set of tensors of the fastest step within a peak.
+    """Limit the peak memory of steps that `torch.compile` compiles inside this `with` block.
 
-    peak: bytes, or a text such as "8GiB"; without parameters, buffers, inputs, and the gradients of parameters.
-    machine: what the simulator believes in (None: `Machine()`).
+    The compiled step saves the tensors of the fastest step found within the peak.
 
-    ValueError, as the compilation fails, for a peak that nothing found is within; RuntimeError where torch lacks what
-    it takes.
+    Parameters
+    ----------
+    peak : int or str
+        Bytes, or a text such as "8GiB", without parameters, their gradients, buffers and inputs.
+    machine : Machine, default Machine()
+        Rates of the simulation.
+
+    Raises
+    ------
+    ValueError
+        During compilation, if no step within the peak was found.
+    RuntimeError
+        If the installed torch lacks a part that this needs.
     """
     if lacks := missing():
-        raise RuntimeError(f"expected a torch that takes solvers: {lacks}")
+        raise RuntimeError(f"expected a torch with custom solvers: {lacks}")
     from torch._functorch import config
 
     with config.patch(activation_memory_budget=ANY, activation_memory_budget_solver=_solver(size_of(peak), machine)):
@@ -53,14 +69,14 @@ def peak_within(peak: str | int | float, machine: Machine | None = None) -> Iter
 def kept(
     graph: StepGraph, decided: Sequence[int], peak_bytes: int, machine: Machine | None = None
 ) -> tuple[list[bool], int]:
-    """Return which of the storages `decided` to keep for the least time within a peak, and the peak of that.
+    """Return which of the storages `decided` to keep for the least time within a peak, and the resulting peak.
 
-    All else is made anew, as the partitioner does with what it does not save. One storage after the other changes, from
-    all kept and from none, as long as that lowers what is above the peak, or then the time.
+    All others are recomputed, as the partitioner does. Coordinate descent from keeping all and from keeping none
+    lowers the excess first, then the time.
     """
     simulator = Simulator(graph, machine)
     number = {one: i for i, one in enumerate(graph.movable)}
-    base = [Action.RECOMPUTE if free else Action.KEEP for free in simulator.scheme.sources]
+    base = [Action.RECOMPUTE if free else Action.KEEP for free in simulator.tables.recomputable]
     places = [number.get(one, -1) for one in decided]
 
     def cost(keep: Sequence[bool]) -> tuple[int, float]:
@@ -77,7 +93,7 @@ def kept(
 
 
 def _descended(cost: Any, keep: list[bool]) -> list[bool]:
-    """Return what no change of one storage makes better."""
+    """Return a local optimum under single changes."""
     value, better = cost(keep), True
     while better:
         better = False
@@ -92,7 +108,7 @@ def _solver(peak_bytes: int, machine: Machine | None) -> Any:
     from torch._inductor.custom_graph_pass import CustomKnapsackSolver
 
     class Solver(CustomKnapsackSolver):
-        """What the partitioner asks: which of the nodes that it would rather save it should."""
+        """The solver that selects which of the candidate nodes the partitioner saves."""
 
         def __call__(
             self, memory: Any, joint_graph: Any, max_memory: float, node_info: Any, all_recomputable_banned_nodes: Any
@@ -105,7 +121,7 @@ def _solver(peak_bytes: int, machine: Machine | None) -> Any:
             return [k for k, yes in enumerate(keep) if yes], [k for k, yes in enumerate(keep) if not yes]
 
         def uuid(self) -> Any:
-            """None: torch's caches are passed over, since they do not know the peak."""
+            """Return None, which bypasses torch's caches: they do not depend on the peak."""
             return None
 
     return Solver()

@@ -1,11 +1,11 @@
-"""The least time of any schedule within a budget, as an integer programme: what small graphs allow at best.
+"""The optimal schedule within a memory budget by integer programming, for small graphs (Checkmate, Jain et al. 2020).
 
-At every backward step each storage is there or not, and may be fetched or made anew, as often as it pays; after
-Checkmate (Jain 2020), with the host as a second source. Plans are such schedules, so none is faster within the same
-budget if transfers are waited for (`Machine(overlap=False)`). Solved by SciPy's HiGHS.
+At every backward step each storage is resident or not, and may be fetched or recomputed any number of times. Plans are
+such schedules, so no plan within the budget is faster if transfers do not overlap (`Machine(overlap=False)`). Solved by
+SciPy's HiGHS.
 
 Letters: n movable storages i, B backward steps b, and within a step n + 1 moments k: at moment k < n storage k may be
-brought, at moment n the step itself runs.
+materialised, at moment n the step itself runs.
 """
 
 from collections.abc import Iterable
@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.graphs import MB, StepGraph
+from lamcts.neural.memory.graph_tables import GraphTables, graph_tables
 from lamcts.neural.memory.machine import Machine
-from lamcts.neural.memory.scheme import Scheme, scheme
 from lamcts.types import Floats
 
-SECONDS = 60.0  # after which a solution is given up: the programme is for small graphs
-GAP = 1e-9  # of the optimum, relative: as good as none
+SECONDS = 60.0  # time limit of the solver
+GAP = 1e-9  # relative optimality gap
 INFEASIBLE = 2  # SciPy's code
 
 
-class Schedule(NamedTuple):
-    """The best schedule: seconds of a training step, how often it makes storages anew, and how often it fetches."""
+class OptimalSchedule(NamedTuple):
+    """The optimal schedule: seconds of a training step, recomputations, and fetches."""
 
     seconds: float
     recomputes: int
@@ -34,14 +34,30 @@ class Schedule(NamedTuple):
 
 def optimum(
     graph: StepGraph, budget_bytes: int, machine: Machine | None = None, *, limit_seconds: float = SECONDS
-) -> Schedule | None:
-    """Return the fastest schedule whose peak is within a budget, `graph.outside_bytes` left out; None: there is none.
+) -> OptimalSchedule | None:
+    """Return the fastest schedule within a memory budget, or None if none exists.
 
-    `machine.overlap` has no say: every transfer is waited for. RuntimeError where the solver does not end in time.
+    Transfers never overlap computing, whatever `machine.overlap`.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step; a few dozen storages at most.
+    budget_bytes : int
+        Largest peak in bytes, without `graph.outside_bytes`.
+    machine : Machine, default Machine()
+        Rates of the simulation.
+    limit_seconds : float, default 60
+        Time limit of the solver.
+
+    Raises
+    ------
+    RuntimeError
+        If the solver does not finish in time.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    programme = _Programme(scheme(graph, machine or Machine()), budget_bytes / MB)
+    programme = _Programme(graph_tables(graph, machine or Machine()), budget_bytes / MB)
     programme.forward()
     for b in range(programme.steps):
         programme.backward(b)
@@ -61,25 +77,25 @@ def optimum(
 
 @dataclass
 class _Programme:
-    """Rows `low <= sum of factors times variables <= high`; sizes in MB and times in ms, to stay near one.
+    """Rows `low <= sum of factors times variables <= high`, with sizes in MB and times in ms for scaling.
 
-    Variables: whether a storage stays after its last forward use, and goes to the host; at each step whether it is
-    there, made, fetched; at each moment whether it is there. The last need not be whole: what demands it is.
+    Variables: whether a storage stays after its last forward use, and whether it is offloaded; at each step whether it
+    is resident, recomputed, fetched; at each moment whether it is held. The last need not be integer.
     """
 
-    known: Scheme
+    tables: GraphTables
     budget: float
     entries: list[tuple[int, int, float]] = field(default_factory=list)
     low: list[float] = field(default_factory=list)
     high: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        known = self.known
-        self.n, self.first = len(known.size), known.graph.forward_count
-        self.steps = len(known.graph.steps) - self.first
-        self.size = [size / MB for size in known.size]
-        travel = [1e3 * known.machine.transfer_seconds(size) for size in known.size]
-        making = [1e3 * seconds for seconds in known.making]
+        tables = self.tables
+        self.n, self.first = len(tables.size), tables.graph.forward_count
+        self.steps = len(tables.graph.steps) - self.first
+        self.size = [size / MB for size in tables.size]
+        travel = [1e3 * tables.machine.transfer_seconds(size) for size in tables.size]
+        making = [1e3 * seconds for seconds in tables.recompute_seconds]
         count = (2 + 3 * self.steps + self.steps * (self.n + 1)) * self.n
         self.costs, self.most, self.whole = np.zeros(count), np.ones(count), np.zeros(count)
         self.whole[: (2 + 3 * self.steps) * self.n] = 1
@@ -87,7 +103,7 @@ class _Programme:
         for b in range(self.steps):
             for i in range(self.n):
                 self.costs[self.made(i, b)], self.costs[self.fetched(i, b)] = making[i], travel[i]
-                self.most[self.made(i, b)] = known.sources[i]
+                self.most[self.made(i, b)] = tables.recomputable[i]
 
     def stays(self, i: int) -> int:
         return i
@@ -95,7 +111,7 @@ class _Programme:
     def goes(self, i: int) -> int:
         return self.n + i
 
-    def there(self, i: int, b: int) -> int:
+    def resident(self, i: int, b: int) -> int:
         return (2 + 3 * b) * self.n + i
 
     def made(self, i: int, b: int) -> int:
@@ -113,49 +129,49 @@ class _Programme:
         self.high.append(high)
 
     def forward(self) -> None:
-        """What is there while each forward step runs fits."""
-        known = self.known
+        """Bound the live bytes of each forward step."""
+        tables = self.tables
         for t in range(self.first):
-            spans = enumerate(zip(known.made, known.used, strict=True))
+            spans = enumerate(zip(tables.first_write, tables.last_forward_use, strict=True))
             needed = sum(self.size[i] for i, (made, used) in spans if made <= t <= used)
-            late = [(self.stays(i), self.size[i]) for i in range(self.n) if known.used[i] < t]
-            self.row(late, high=self.budget - needed - known.fixed_during[t] / MB)
+            late = [(self.stays(i), self.size[i]) for i in range(self.n) if tables.last_forward_use[i] < t]
+            self.row(late, high=self.budget - needed - tables.fixed_during[t] / MB)
 
     def backward(self, b: int) -> None:
-        """Step b finds all that it needs, nothing comes from nowhere, and at each moment all fits."""
-        known, t = self.known, self.first + b
+        """Constrain backward step b: needs, sources of storages, and the live bytes of each moment."""
+        tables, t = self.tables, self.first + b
         for i in range(self.n):
             before = self.stays(i) if b == 0 else self.held(i, b - 1, self.n)
-            self.row([(self.there(i, b), 1), (before, -1)], high=0)
+            self.row([(self.resident(i, b), 1), (before, -1)], high=0)
             self.row([(self.fetched(i, b), 1), (self.goes(i), -1)], high=0)
             for k in range(self.n + 1):
                 self._held(i, b, k)
-            for source in known.inputs[i]:
+            for source in tables.inputs[i]:
                 self.row([(self.held(source, b, i), 1), (self.made(i, b), -1)], low=0)
-        for i in known.needs[t]:
+        for i in tables.needs[t]:
             self.row([(self.held(i, b, self.n), 1)], low=1)
         for k in range(self.n + 1):
-            fixed = (known.fixed_during[t] if k == self.n else known.fixed_before[t]) / MB
-            scratch = [(self.made(k, b), known.scratch[k] / MB)] if k < self.n else []
+            fixed = (tables.fixed_during[t] if k == self.n else tables.fixed_before[t]) / MB
+            scratch = [(self.made(k, b), tables.scratch[k] / MB)] if k < self.n else []
             self.row([(self.held(i, b, k), self.size[i]) for i in range(self.n)] + scratch, high=self.budget - fixed)
 
     def _held(self, i: int, b: int, k: int) -> None:
-        """A storage is there at a moment if it was there before, or is brought at this one."""
-        brought = [self.made(i, b), self.fetched(i, b)] if k == i else []
-        before = self.held(i, b, k - 1) if k else self.there(i, b)
-        self.row([(self.held(i, b, k), 1), (before, -1), *((one, -1) for one in brought)], high=0)
-        for one in brought:
+        """Constrain a storage at a moment: it was held before, or is materialised now."""
+        materialised = [self.made(i, b), self.fetched(i, b)] if k == i else []
+        before = self.held(i, b, k - 1) if k else self.resident(i, b)
+        self.row([(self.held(i, b, k), 1), (before, -1), *((one, -1) for one in materialised)], high=0)
+        for one in materialised:
             self.row([(self.held(i, b, k), 1), (one, -1)], low=0)
 
     def rows(self) -> Any:
-        """Return the factors as a sparse matrix, [rows, variables]."""
+        """Return the factors as a sparse matrix [rows, variables]."""
         from scipy.sparse import csr_array
 
         rows, columns, factors = zip(*self.entries, strict=True)
         return csr_array((factors, (rows, columns)), shape=(len(self.low), len(self.costs)))
 
-    def schedule(self, x: Floats) -> Schedule:
+    def schedule(self, x: Floats) -> OptimalSchedule:
         pairs = [(i, b) for i in range(self.n) for b in range(self.steps)]
-        seconds = self.known.elapsed[-1] + float(self.costs @ x) / 1e3
+        seconds = self.tables.elapsed[-1] + float(self.costs @ x) / 1e3
         made, fetched = (int(sum(x[which(i, b)] for i, b in pairs)) for which in (self.made, self.fetched))
-        return Schedule(seconds, made, fetched)
+        return OptimalSchedule(seconds, made, fetched)

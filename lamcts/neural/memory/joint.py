@@ -1,4 +1,4 @@
-"""The step graph of a joint graph of torch's partitioner, from its metadata: nothing is run. Needs torch."""
+"""The step graph of a joint graph of torch's partitioner, from its metadata. Needs torch."""
 
 from collections.abc import Collection
 from operator import getitem
@@ -13,9 +13,9 @@ from lamcts.graphs import Tensor as Named
 
 
 def joint_steps(joint: Any, forward: Collection[Any]) -> tuple[StepGraph, dict[Any, int]]:
-    """Return the steps of a joint graph, of whose nodes `forward` are the forward ones, and the storage of each node.
+    """Return the step graph of a joint graph, and the storage of each node.
 
-    What it is given, and the gradients that it returns, are outside.
+    forward: its forward nodes. Inputs and returned gradients are outside storages.
     """
     builder = _Builder()
     for node in joint.nodes:
@@ -27,13 +27,13 @@ def joint_steps(joint: Any, forward: Collection[Any]) -> tuple[StepGraph, dict[A
     for node in tree_leaves(results):
         if node in builder.place and node not in forward:
             builder.out(builder.place[node])
-    ahead = sorted(builder.steps, key=lambda step: not step.forward)  # views of the forward pass may stand later
+    ahead = sorted(builder.steps, key=lambda step: not step.forward)  # views of the forward pass may come later
     tensors = tuple(Named(one.name, i) for i, one in enumerate(builder.storages))
     return StepGraph(tuple(ahead), tuple(builder.storages), tensors, "traced"), builder.place
 
 
 class _Builder:
-    """Steps and storages so far; storages are told apart by what the metadata's tensors share."""
+    """Steps and storages so far; tensors of the metadata that share memory share a storage."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []

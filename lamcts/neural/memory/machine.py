@@ -1,4 +1,4 @@
-"""The machine that the simulator believes in: rates of computing, of memory, and of the link to the host."""
+"""Rates of the simulated machine: computing, memory, and the link to the host."""
 
 from dataclasses import dataclass, fields
 
@@ -7,14 +7,14 @@ from lamcts.graphs import Step
 
 @dataclass(frozen=True)
 class Machine:
-    """Rates, by which a step takes the longer of computing and moving its bytes (the roofline).
+    """Rates of a roofline model: a step takes the longer of computing and moving its bytes.
 
-    flops_per_second: operations (10e12; a second); of a GPU of the thesis's time, as are the next two; untuned.
+    flops_per_second: operations (10e12; a second); a GPU of the thesis's time, like the next two; untuned.
     memory_bytes_per_second: of the device's memory (700e9; bytes a second); untuned.
     link_bytes_per_second: to the host, each way (12e9; bytes a second); PCI-E with pinned memory; thesis 8.3.3: 8e9.
-    overlap: whether transfers run on a stream of their own, beside computing (True); else each is waited for.
-    workspace_gain: how many times faster a step is with all its workspace (1.0; ratio); 1 takes none; untuned.
-    capacity_bytes: of the device, of which workspaces get what is free (0; bytes); 0 gives none.
+    overlap: whether transfers run on a separate stream and overlap computing (True); else computing waits.
+    workspace_gain: speed-up of a step with its full workspace (1.0; ratio); 1 uses none; untuned.
+    capacity_bytes: capacity of the device, whose free part serves as workspace (0; bytes); 0 gives none.
     """
 
     flops_per_second: float = 10e12
@@ -33,9 +33,9 @@ class Machine:
             raise ValueError(f"expected workspace_gain of at least 1 and capacity_bytes of at least 0, got {got}")
 
     def seconds(self, step: Step) -> float:
-        """Return the time of a step without workspace."""
+        """Return the time of a step without workspace, in seconds."""
         return max(step.flops / self.flops_per_second, step.moved_bytes / self.memory_bytes_per_second)
 
     def transfer_seconds(self, size: int) -> float:
-        """Return the time that `size` bytes take over the link."""
+        """Return the time to transfer `size` bytes over the link, in seconds."""
         return size / self.link_bytes_per_second

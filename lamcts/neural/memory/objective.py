@@ -1,4 +1,4 @@
-"""Plans as a black box: from {keep, recompute, offload}^n to peak memory and time, for any optimiser.
+"""Memory plans as an objective: from {keep, recompute, offload}^n to peak memory and time.
 
 objective = ScheduleObjective(graph, budget="900MB")  # least time within a budget; without one, a front
 lamcts.minimize(objective, objective.space, budget=500, objectives=..., ...)
@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import Any
 
 from lamcts.graphs import MB, NETWORKS, StepGraph, thesis_graph
-from lamcts.neural.memory.groups import roles
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all
 from lamcts.neural.memory.presets import preset
 from lamcts.neural.memory.simulator import Cost, Simulator
 from lamcts.neural.memory.sizes import size_of
+from lamcts.neural.memory.tensor_groups import tensor_groups
 from lamcts.objectives.base import register
 from lamcts.spaces.discrete import Choice
 from lamcts.spaces.product import Space
@@ -30,19 +30,18 @@ PEAK, TIME = "peak_mb", "milliseconds"  # MB are 2^20 bytes
 
 @dataclass(frozen=True, eq=False)
 class ScheduleObjective:
-    """Peak memory and time of a training step by what becomes of each activation.
+    """Peak memory and time of a training step by the action of each activation.
 
-    graph: the step.
-    budget: what the peak may be (None: the peak is an objective too); bytes, or a text such as "8GiB". The peak is
-        that of the simulator with `graph.outside_bytes`.
-    machine: what the simulator believes in (None: `Machine()`).
-    options: what may become of an activation (("keep", "recompute", "offload")); those that end in
-        "-again" and "-each" are four more, see `Action`.
-    pieces: of large networks: activations of one role (layers alike, of one size) share a decision in each of so many
-        parts of the network, from front to back (0: each has its own).
+    graph: the training step.
+    budget: largest peak (None: the peak is an objective too); bytes, or a text such as "8GiB". The peak includes
+        `graph.outside_bytes`.
+    machine: rates of the simulation (None: `Machine()`).
+    options: allowed actions (("keep", "recompute", "offload")); four more end in "-again" and "-each", see `Action`.
+    pieces: for large networks, activations of one tensor group share a decision in each of this many parts of the
+        network, from front to back (0: no sharing).
 
-    A point is a dict from the names of activations to options; those without an effect are left out, and of those that
-    share a decision the first has the name.
+    A point is a dict from names of activations to options. Activations without an effect are left out; a shared
+    decision has the name of its first activation.
     """
 
     graph: StepGraph
@@ -76,7 +75,7 @@ class ScheduleObjective:
 
     @property
     def x0(self) -> dict[str, str]:
-        """Everything is kept."""
+        """The plan that keeps everything."""
         return self.point(keep_all(self.graph))
 
     @property
@@ -89,7 +88,7 @@ class ScheduleObjective:
 
     @cached_property
     def reference(self) -> Mapping[str, float] | None:
-        """The peak of keeping everything, and the time of the slowest of keeping, memory-centric and offloading all."""
+        """The peak of keeping everything, and the slowest time of three plans: keep, memory-centric, offload all."""
         if self.budget is not None:
             return None
         everything = [Action.OFFLOAD] * len(self.graph.movable)
@@ -98,15 +97,15 @@ class ScheduleObjective:
         return {PEAK: costs[0][PEAK], TIME: max(cost[TIME] for cost in costs)}
 
     def __call__(self, point: Mapping[str, str], *, seed: int | None = None) -> dict[str, float]:
-        """Return peak and time at `point`. The simulator has no noise: `seed` has no say."""
+        """Return peak and time at `point`. The simulator is deterministic: `seed` has no effect."""
         return self.measured(self.simulator.cost(self.plan(point).actions))
 
     def measured(self, cost: Cost) -> dict[str, float]:
-        """Return a cost by the names of the objectives."""
+        """Return a cost as a dict of objectives."""
         return {PEAK: (cost.peak_bytes + self.graph.outside_bytes) / MB, TIME: 1e3 * cost.seconds}
 
     def plan(self, point: Mapping[str, str]) -> Plan:
-        """Return the plan that a point stands for; what it does not name is kept."""
+        """Return the plan of a point; storages that it does not name are kept."""
         actions = [Action.KEEP] * len(self.graph.movable)
         for name, some in self._decided.items():
             for i in some:
@@ -114,9 +113,9 @@ class ScheduleObjective:
         return Plan(tuple(actions), name="searched")
 
     def point(self, plan: Plan) -> dict[str, str]:
-        """Return the point of a plan, what most do where several share a decision.
+        """Return the point of a plan; a shared decision gets the most frequent action.
 
-        ValueError for a plan with actions beyond the options.
+        ValueError for a plan with actions that are not in `options`.
         """
         plan.checked(self.graph)
         for name, some in self._decided.items():
@@ -126,7 +125,7 @@ class ScheduleObjective:
         return {name: self._usual(plan, some) for name, some in self._decided.items()}
 
     def starts(self) -> list[dict[str, str]]:
-        """Return the points of the thesis's plans, as far as the options go, and of offloading everything."""
+        """Return points of the thesis's plans, adapted to the options, and of offloading everything."""
         words = ("liveness", "offload", "speed", "memory", "cost-aware")
         plans = [self.nearest(preset(word, self.graph)) for word in words]
         points = [self.point(plan) for plan in plans]
@@ -135,7 +134,7 @@ class ScheduleObjective:
         return [point for i, point in enumerate(points) if point not in points[:i]]
 
     def nearest(self, plan: Plan) -> Plan:
-        """Return a plan with the nearest actions that the options have."""
+        """Return the plan with each action replaced by the nearest allowed one."""
         actions = []
         for i, action in enumerate(plan.actions):
             alike = sorted(RECOMPUTED if action in RECOMPUTED else MOVED if action in MOVED else {Action.KEEP})
@@ -144,7 +143,7 @@ class ScheduleObjective:
         return Plan(tuple(actions), name=plan.name)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        """Return the settings that a resumed run must share, as JSON values."""
         told = repr((self.graph.steps, self.graph.storages, self.graph.outside_bytes))
         content = hashlib.sha256(told.encode()).hexdigest()[:DIGITS]
         machine = asdict(self.simulator.machine)
@@ -154,19 +153,19 @@ class ScheduleObjective:
 
     @cached_property
     def _decided(self) -> dict[str, list[int]]:
-        """Names and numbers of the activations that matter: needed going back, or to make others anew."""
-        scheme = self.simulator.scheme
-        matters = [need >= 0 for need in scheme.last_need]
+        """Activations with an effect, by name: those needed by the backward pass or by a recomputation."""
+        tables = self.simulator.tables
+        matters = [need >= 0 for need in tables.last_need]
         for i in range(len(matters) - 1, -1, -1):
             if matters[i]:
-                for source in scheme.inputs[i]:
+                for source in tables.inputs[i]:
                     matters[source] = True
-        groups = roles(self.graph, self.pieces) if self.pieces else [[i] for i in range(len(matters))]
+        groups = tensor_groups(self.graph, self.pieces) if self.pieces else [[i] for i in range(len(matters))]
         parts = [found for group in groups if (found := [i for i in group if matters[i]])]
         return {self.graph.storages[self.graph.movable[part[0]]].name: part for part in parts}
 
     def _usual(self, plan: Plan, some: list[int]) -> str:
-        """Return what most of some storages do, of what all of them may."""
+        """Return the most frequent action of some storages that all of them allow."""
         count = Counter(plan.actions[i].word for i in some)
         return max(self._shared(some), key=count.__getitem__)
 
@@ -174,7 +173,7 @@ class ScheduleObjective:
         return tuple(word for word in self.options if all(word in self._allowed(i) for i in some))
 
     def _allowed(self, i: int) -> tuple[str, ...]:
-        if self.simulator.scheme.sources[i]:
+        if self.simulator.tables.recomputable[i]:
             return self.options
         return tuple(word for word in self.options if WORDS[word] not in RECOMPUTED)
 
@@ -183,12 +182,12 @@ class ScheduleObjective:
 def memory(
     network: str = "alexnet", images: int = 200, within: str | None = None, again: bool = False
 ) -> ScheduleObjective:
-    """Return the plans of a training step of a network of the thesis.
+    """Return the memory plans of a training step of a network of the thesis, as an objective.
 
     network: "alexnet", "resnet", "densenet" or "fan" ("alexnet").
-    images: of a step (200).
-    within: what the peak may be, such as "8GiB" (None: the peak is an objective too).
-    again: whether an activation may also be made anew, or fetched, more than once (False).
+    images: batch size (200).
+    within: largest peak, such as "8GiB" (None: the peak is an objective too).
+    again: whether an activation may be recomputed or fetched more than once (False).
     """
     if network not in NETWORKS:
         raise ValueError(f"network: expected one of {', '.join(NETWORKS)}, got {network!r}")

@@ -1,4 +1,4 @@
-"""Plans: of each movable storage, whether it is kept, made anew, or sent to the host (thesis 8.3)."""
+"""Memory plans: keep, recompute or offload each movable storage (thesis 8.3)."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,13 +8,22 @@ from lamcts.graphs import StepGraph
 
 
 class Action(IntEnum):
-    """What becomes of an activation between its last forward use and the backward steps that need it.
+    """Treatment of an activation between its last forward use and its backward uses.
 
-    KEEP: it stays. RECOMPUTE: it is made anew when first needed, and stays until it is not needed any more, as in the
-    speed-centric strategy. OFFLOAD: it goes to the host, and comes back one such storage ahead of its first need, as
-    the thesis's checkpoints do. RECOMPUTE_AGAIN: as RECOMPUTE, but where only another storage is made of it, it is
-    dropped at once, as in the memory-centric strategy. OFFLOAD_AGAIN: it comes back when needed, not ahead, and is
-    dropped in the same way. RECOMPUTE_EACH and OFFLOAD_EACH: as these, and dropped after each step that needs it.
+    Attributes
+    ----------
+    KEEP
+        Keep it on the device.
+    RECOMPUTE
+        Recompute it at its first need and keep it until its last (speed-centric strategy).
+    OFFLOAD
+        Offload it to the host and prefetch it one offloaded storage ahead, as the thesis's checkpoints.
+    RECOMPUTE_AGAIN
+        As RECOMPUTE, but free it at once if only a recomputation needed it (memory-centric strategy).
+    OFFLOAD_AGAIN
+        Fetch it on demand, not ahead, and free it in the same way.
+    RECOMPUTE_EACH, OFFLOAD_EACH
+        As RECOMPUTE_AGAIN and OFFLOAD_AGAIN, but free it after each step that needs it.
     """
 
     KEEP = 0
@@ -27,7 +36,7 @@ class Action(IntEnum):
 
     @property
     def word(self) -> str:
-        """As it is written in points: "recompute-again"."""
+        """The name in points, such as "recompute-again"."""
         return self.name.lower().replace("_", "-")
 
 
@@ -38,11 +47,21 @@ MOVED = frozenset({Action.OFFLOAD, Action.OFFLOAD_AGAIN, Action.OFFLOAD_EACH})
 
 @dataclass(frozen=True)
 class Plan:
-    """What becomes of each storage of `graph.movable`, in that order.
+    """Actions of the movable storages of a graph.
 
-    actions: one a storage.
-    frees: whether storages are freed after their last use (True); else nothing ever is, nor moved: the baseline.
-    name: what it is called ("plan").
+    Parameters
+    ----------
+    actions : tuple of Action
+        One action for each storage of `graph.movable`, in that order.
+    frees : bool, default True
+        Whether storages are freed after their last use. False is the baseline, which frees and moves nothing.
+    name : str, default "plan"
+        Name in reports.
+
+    Raises
+    ------
+    ValueError
+        If the plan frees nothing and has actions other than KEEP.
     """
 
     actions: tuple[Action, ...]
@@ -55,12 +74,12 @@ class Plan:
             raise ValueError("expected a plan that frees nothing to keep everything: pass frees=True")
 
     def counts(self) -> dict[str, int]:
-        """Return how many storages each action has, by its word."""
+        """Return the number of storages of each action, by name."""
         found = Counter(self.actions)
         return {action.word: found[action] for action in Action if found[action]}
 
     def checked(self, graph: StepGraph) -> "Plan":
-        """Return the plan; ValueError if it has another number of actions than `graph` has movable storages."""
+        """Return the plan; raise ValueError if the number of actions does not match the graph."""
         if len(self.actions) != len(graph.movable):
             raise ValueError(
                 f"{self.name}: expected {len(graph.movable)} actions for this graph, got {len(self.actions)}"
@@ -69,5 +88,13 @@ class Plan:
 
 
 def keep_all(graph: StepGraph, name: str = "liveness") -> Plan:
-    """Return the plan that keeps every storage until its last use."""
+    """Return the plan that keeps every storage until its last use.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    name : str, default "liveness"
+        Name of the plan.
+    """
     return Plan((Action.KEEP,) * len(graph.movable), name=name)

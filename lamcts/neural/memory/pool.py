@@ -1,4 +1,4 @@
-"""A memory pool of blocks, the first gap that fits: how much is lost to gaps too small (thesis 8.3.2)."""
+"""A first-fit memory pool of blocks, and its fragmentation (thesis 8.3.2)."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,22 +11,25 @@ BLOCK_BYTES = 1024  # the thesis's basic unit of storage
 
 
 class Extent(NamedTuple):
-    """What a pool had to be: its size, and the most bytes in use at once, in whole blocks."""
+    """Size of a pool and its peak use, in bytes of whole blocks."""
 
     pool_bytes: int
     used_bytes: int
 
     @property
     def lost(self) -> float:
-        """The share of the pool that was never used at once: its fragmentation."""
+        """Fragmentation: the share of the pool above its peak use."""
         return 1 - self.used_bytes / self.pool_bytes if self.pool_bytes else 0.0
 
 
 @dataclass
 class FirstFit:
-    """Memory that grows as needed: each request gets the first gap that is wide enough.
+    """A growing pool in which each request gets the first gap that fits.
 
-    block_bytes: requests are rounded up to whole blocks (1024; bytes); thesis 8.3.2.
+    Parameters
+    ----------
+    block_bytes : int, default 1024
+        Requests are rounded up to whole blocks (thesis 8.3.2).
     """
 
     block_bytes: int = BLOCK_BYTES
@@ -36,7 +39,7 @@ class FirstFit:
     most: int = 0
 
     def allocate(self, storage: int, size: int) -> int:
-        """Return where `size` bytes for a storage begin; ValueError where it has memory already."""
+        """Allocate `size` bytes for a storage and return the offset; raise ValueError if it is allocated already."""
         if storage in self.taken:
             raise ValueError(f"expected a storage without memory, got {storage}: free it first")
         width = -(-size // self.block_bytes) * self.block_bytes
@@ -51,16 +54,24 @@ class FirstFit:
         return begin
 
     def free(self, storage: int) -> None:
-        """Give a storage's memory back."""
+        """Free the memory of a storage."""
         low, high = self.taken.pop(storage)
         self.used -= high - low
 
 
 def extent(report: Report, block_bytes: int = BLOCK_BYTES) -> Extent:
-    """Return how large a pool must be for a simulated step, if all its storages come out of it."""
+    """Return the pool size that a simulated step needs.
+
+    Parameters
+    ----------
+    report : Report
+        A simulated plan, see `Simulator.report`.
+    block_bytes : int, default 1024
+        Block size in bytes.
+    """
     pool, sizes = FirstFit(block_bytes), [storage.bytes for storage in report.graph.storages]
     for event in sorted((*report.events, *_fixed(report)), key=lambda event: (event.step, event.order)):
-        if event.comes:
+        if event.allocates:
             pool.allocate(event.storage, sizes[event.storage])
         else:
             pool.free(event.storage)
@@ -68,7 +79,7 @@ def extent(report: Report, block_bytes: int = BLOCK_BYTES) -> Extent:
 
 
 def _fixed(report: Report) -> list[Event]:
-    """Return what comes and goes beside what a plan decides on; under a plan that frees nothing, all that comes."""
+    """Return the events of storages that are not movable; for a plan that frees nothing, of all storages."""
     live, movable = liveness(report.graph), set(report.graph.movable if report.plan.frees else ())
     found = []
     for one in range(len(report.graph.storages)):

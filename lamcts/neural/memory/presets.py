@@ -1,18 +1,27 @@
-"""The thesis's plans: baseline, liveness, offload, and three strategies of recomputation (8.3)."""
+"""Plans of the thesis: baseline, liveness, offload, and three recomputation strategies (8.3)."""
 
 from collections.abc import Callable
 
 from lamcts.graphs import StepGraph
 from lamcts.neural.memory.plan import Action, Plan, keep_all
 
-OFFLOADED = ("conv",)  # kinds of layers whose outputs travel (thesis 8.3.3: the others are too cheap, or too small)
+OFFLOADED = ("conv",)  # kinds of layers whose outputs are offloaded (thesis 8.3.3)
 
 
 def preset(name: str, graph: StepGraph) -> Plan:
-    """Return one of the thesis's plans: "baseline", "liveness", "offload", "speed", "memory" or "cost-aware".
+    """Return a plan of the thesis by name.
 
-    "offload" sends the outputs of convolutions to the host; the last three also make anew what is no checkpoint.
-    ValueError for another name.
+    Parameters
+    ----------
+    name : {"baseline", "liveness", "offload", "speed", "memory", "cost-aware"}
+        "offload" offloads outputs of convolutions; the last three also recompute storages that are not checkpoints.
+    graph : StepGraph
+        The training step.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
     """
     if name not in PRESETS:
         raise ValueError(f"expected the name of a plan ({', '.join(PRESETS)}), got {name!r}")
@@ -20,28 +29,28 @@ def preset(name: str, graph: StepGraph) -> Plan:
 
 
 def baseline(graph: StepGraph) -> Plan:
-    """Return the plan that never frees anything."""
+    """Return the plan that frees nothing."""
     return Plan((Action.KEEP,) * len(graph.movable), frees=False, name="baseline")
 
 
 def offload(graph: StepGraph) -> Plan:
-    """Return the plan of the unified tensor pool: outputs of convolutions go to the host (thesis 8.3.3)."""
+    """Return the plan that offloads outputs of convolutions: the unified tensor pool (thesis 8.3.3)."""
     kinds = [graph.steps[graph.makers[one][-1]].kind for one in graph.movable]
     return Plan(tuple(Action.OFFLOAD if kind in OFFLOADED else Action.KEEP for kind in kinds), name="offload")
 
 
 def speed_centric(graph: StepGraph) -> Plan:
-    """Return the plan that makes what is no checkpoint anew once, and then holds it (thesis 8.3.4, figure 8.9a)."""
+    """Return the plan that recomputes once and keeps the results (thesis 8.3.4, figure 8.9a)."""
     return _recomputing(graph, Action.RECOMPUTE, "speed")
 
 
 def memory_centric(graph: StepGraph) -> Plan:
-    """Return the plan that makes what is no checkpoint anew for every need (thesis 8.3.4, figure 8.9b)."""
+    """Return the plan that recomputes at each need (thesis 8.3.4, figure 8.9b)."""
     return _recomputing(graph, Action.RECOMPUTE_AGAIN, "memory")
 
 
 def cost_aware(graph: StepGraph) -> Plan:
-    """Return the speed-centric plan, but memory-centric in segments that would exceed l_peak (thesis 8.3.4)."""
+    """Return the speed-centric plan, memory-centric in segments that would exceed l_peak (thesis 8.3.4)."""
     actions, limit = list(speed_centric(graph).actions), layer_peak(graph)
     for segment in segments(graph):
         if segment_bytes(graph, segment) > limit:
@@ -51,17 +60,28 @@ def cost_aware(graph: StepGraph) -> Plan:
 
 
 def layer_peak(graph: StepGraph) -> int:
-    """Return l_peak of the thesis: the most bytes that one backward step reads and writes, each tensor on its own.
+    """Return l_peak of the thesis: the most bytes that one backward step reads and writes.
 
-    A gradient that is written over another counts twice, as in the thesis; so `max(l_i)` is not the floor it is said
-    to be there: AlexNet can do with less.
+    A gradient that overwrites another counts twice, as in the thesis. So `max(l_i)` is no lower bound: AlexNet needs
+    less.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
     """
     sizes = [storage.bytes for storage in graph.storages]
     return max(sum(sizes[one] for one in (*step.reads, *step.writes)) for step in graph.steps if not step.forward)
 
 
 def segments(graph: StepGraph) -> list[list[int]]:
-    """Return the movable storages between checkpoints: what hangs together without passing through one."""
+    """Return the segments of the thesis: movable storages that are connected without passing a checkpoint.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    """
     free = [i for i, one in enumerate(graph.movable) if not graph.steps[graph.makers[one][-1]].checkpoint]
     number = {graph.movable[i]: i for i in free}
     found: dict[int, list[int]] = {}
@@ -75,10 +95,10 @@ def segments(graph: StepGraph) -> list[list[int]]:
 
 
 def segment_bytes(graph: StepGraph, segment: list[int]) -> int:
-    """Return the memory cost of a segment made anew at once: what it is made of, itself, and its last gradients.
+    """Return the memory to recompute a segment at once: its inputs, itself and its last gradients, in bytes.
 
-    That is the sum of l_i^f and l_seg^b of the thesis: the gradients are those of the segment's last layer, the
-    first whose backward step runs.
+    This is the sum of l_i^f and l_seg^b of the thesis; the gradients are of the segment's last layer, whose backward
+    step runs first.
     """
     sizes = [storage.bytes for storage in graph.storages]
     mine = {graph.movable[i] for i in segment}

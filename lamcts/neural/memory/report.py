@@ -1,4 +1,4 @@
-"""What a simulated step did: costs, live memory by step, and each storage that came or went."""
+"""Report of a simulated plan: costs, live memory by step, allocations and frees."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,22 @@ from lamcts.neural.memory.plan import Plan
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A plan on a graph, simulated.
+    """A simulated plan on a graph, from `Simulator.report`.
 
-    peak_bytes: the most that is live at once, without `graph.outside_bytes`. seconds: of one training step. recomputes:
-    how often a storage is made anew. sent_bytes, fetched_bytes: to and from the host. live_bytes, live_count: the most
-    bytes at each step, what is made anew for it included, and how many storages there are while it runs.
+    Attributes
+    ----------
+    peak_bytes : int
+        Peak of live bytes, without `graph.outside_bytes`.
+    seconds : float
+        Time of one training step.
+    recomputes : int
+        Number of recomputed storages.
+    sent_bytes, fetched_bytes : int
+        Bytes sent to and fetched from the host.
+    live_bytes, live_count : list of int
+        Peak bytes of each step, with its recomputations, and the number of live storages.
+    events : list of Event
+        Allocations and frees of movable storages.
     """
 
     graph: StepGraph
@@ -29,17 +40,17 @@ class Report:
 
     @property
     def peak_step(self) -> int:
-        """The first step at which so much is live, counted from 0."""
+        """The first step with the peak, counted from 0."""
         return self.live_bytes.index(self.peak_bytes)
 
     @property
     def total_bytes(self) -> int:
-        """The peak with what is there all the time: parameters, gradients, optimiser."""
+        """The peak with parameters, gradients and optimizer state, in bytes."""
         return self.peak_bytes + self.graph.outside_bytes
 
     def __str__(self) -> str:
         moved = (self.sent_bytes + self.fetched_bytes) / MB
         peak = f"{self.peak_bytes / MB:.3f} MB at {self.graph.steps[self.peak_step].name}"
         return (
-            f"{self.plan.name}: {peak}, {1e3 * self.seconds:.2f} ms, {self.recomputes} made anew, {moved:.1f} MB moved"
+            f"{self.plan.name}: {peak}, {1e3 * self.seconds:.2f} ms, {self.recomputes} recomputed, {moved:.1f} MB moved"
         )

@@ -1,4 +1,4 @@
-"""Sizes of memory as people write them: "8GiB", "512 MB", or a number of bytes."""
+"""Parse and format memory sizes such as "8GiB", "512 MB", or a number of bytes."""
 
 import re
 from math import ceil
@@ -10,9 +10,23 @@ DIGITS = 100  # a size is written in hundredths of its unit
 
 
 def size_of(text: str | int | float) -> int:
-    """Return a number of bytes, from one or from a text such as "8GiB" or "512 MB", both in powers of 1024.
+    """Parse a memory size into bytes.
 
-    ValueError for anything else, and for sizes that are not above 0.
+    Parameters
+    ----------
+    text : str, int or float
+        A number of bytes, or a text such as "8GiB" or "512 MB"; both units are powers of 1024.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a size, or not above 0.
+
+    Examples
+    --------
+    >>> from lamcts.neural.memory import size_of
+    >>> size_of("512 MB")
+    536870912
     """
     found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
     size = int(float(found[1]) * UNITS[found[2]]) if found and not isinstance(text, bool) else 0
@@ -22,7 +36,14 @@ def size_of(text: str | int | float) -> int:
 
 
 def size_text(size: int) -> str:
-    """Return a number of bytes as a text such as "1.25 GiB", rounded up: `size_of` makes at least `size` of it."""
+    """Format bytes as a text such as "1.25 GiB", rounded up.
+
+    Examples
+    --------
+    >>> from lamcts.neural.memory import size_text
+    >>> size_text(1_342_177_280)
+    '1.25 GiB'
+    """
     letter, unit = next((pair for pair in reversed(UNITS.items()) if size >= pair[1]), ("", 1))
     if unit == 1:
         return f"{size} B"

@@ -1,4 +1,4 @@
-"""Scratch memory for convolutions, out of what a plan leaves free at each step (thesis 8.3.5)."""
+"""Workspaces for convolutions from the memory that a plan leaves free at each step (thesis 8.3.5)."""
 
 from typing import NamedTuple
 
@@ -7,18 +7,25 @@ from lamcts.neural.memory.report import Report
 
 
 class Workspaces(NamedTuple):
-    """The bytes that each step gets, and the seconds of the training step with them."""
+    """Workspace of each step in bytes, and the time of the training step with it, in seconds."""
 
     bytes: list[int]
     seconds: float
 
 
 def workspaces(report: Report, machine: Machine) -> Workspaces:
-    """Return how much scratch memory each step gets of what is free, and what it gains.
+    """Assign free memory to steps as workspace.
 
-    A step wants `Step.workspace_bytes`; it gets at most what `machine.capacity_bytes` leaves, and is `workspace_gain`
-    times faster with all of it, with a part in proportion. Storages come first, as in the thesis, which tries
-    algorithms on the device where this is a knob of a model.
+    A step requests `Step.workspace_bytes` and gets at most the free part of `machine.capacity_bytes`. With all of it
+    the step is `workspace_gain` times faster, with a part proportionally. The thesis times algorithms on the device
+    instead.
+
+    Parameters
+    ----------
+    report : Report
+        A simulated plan.
+    machine : Machine
+        Capacity and gain.
     """
     given = [
         max(0, min(step.workspace_bytes, machine.capacity_bytes - live))

@@ -4,6 +4,7 @@ predictor = metadnn.make("mlp").fit(features, accuracy, seed=0)
 predictor(features)  # [m]
 """
 
-from lamcts.neural.metadnn.settings import KINDS, MetaDnn, Predictor, make
+from lamcts.neural.metadnn.meta_dnn import MetaDnn, make
+from lamcts.neural.metadnn.settings import KINDS, Predictor
 
 __all__ = ["KINDS", "MetaDnn", "Predictor", "make"]

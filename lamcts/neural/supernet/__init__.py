@@ -1,4 +1,4 @@
-"""Supernets: the weights of all architectures of a space, trained at once. Needs torch.
+"""Supernets: shared weights of all architectures of a space. Needs torch.
 
 net = supernet(nas.Digits4096(), channels=1, widths=(8,), cells=1)
 train(net, digits(), Recipe(epochs=20))
@@ -10,7 +10,7 @@ from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.build import supernet
 from lamcts.neural.supernet.darts import Darts, Relaxed, Searched
 from lamcts.neural.supernet.objective import SupernetObjective
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.supernet.statistics import recalibrate
 
-__all__ = ["Darts", "Region", "Relaxed", "Searched", "Supernet", "SupernetObjective", "recalibrate", "supernet"]
+__all__ = ["Darts", "Relaxed", "Searched", "Supernet", "SupernetObjective", "SupernetRegion", "recalibrate", "supernet"]

@@ -1,7 +1,7 @@
-"""A supernet: the weights of all architectures of a space, of which a mask leaves one (thesis 2.3, 4.2.3).
+"""Supernets: shared weights of all architectures of a space, of which a mask selects one (thesis 2.3, 4.2.3).
 
-START HERE. A point of the space is a mask: it says which operations stay. Each batch of a training draws one (Guo et
-al. 2019 call it a single path), so that operations learn to do in any company. Letters: b images, k classes.
+A point of the space is a mask of operations. Each training batch draws a random point, the single path of Guo et al.
+2019, so that operations learn with all others. Letters: b images, k classes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,23 +15,23 @@ from lamcts.errors import InvalidPoint
 from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.build import maker_of
 from lamcts.neural.build.noise import Noise
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.supernet.statistics import recalibrate
 from lamcts.neural.train.inherit import inherit
 
-TRIES = 100  # draws for a point that has something to learn; of digits4096, two of three have
-JUDGED = 8  # architectures that stand for all where a training judges its network after an epoch
+TRIES = 100  # draws for a random network that depends on the image; in digits4096 two of three do
+JUDGED = 8  # networks that represent all in the evaluation after an epoch
 
 
 class Supernet(nn.Module):
-    """Scores [b, k] of images, by one architecture of a space. A kind says `masked` and `source`.
+    """Scores [b, k] of images by one architecture of a space; subclasses define `masked` and `source`.
 
-    space: the architectures. region: those it has the weights of. shape: channels of an image, and classes. sizes: what
-    `lamcts.neural.build.build` takes of the kind. `places` are the parameters that say which operation stands where.
+    space: the architectures. region: the part with weights. shape: image channels and classes. sizes: keyword arguments
+    of `lamcts.neural.build.build`. `places` are the parameters that select operations.
     """
 
     def __init__(
-        self, space: ArchitectureSpace, region: Region, shape: tuple[int, int], sizes: Mapping[str, Any]
+        self, space: ArchitectureSpace, region: SupernetRegion, shape: tuple[int, int], sizes: Mapping[str, Any]
     ) -> None:
         super().__init__()
         self.space, self.region, self.shape, self.sizes = space, region, shape, dict(sizes)
@@ -39,31 +39,30 @@ class Supernet(nn.Module):
         self.draws = Draws()
 
     def forward(self, x: Tensor, point: Point | None = None) -> Tensor:
-        """Return the scores by the architecture of a point.
+        """Return the scores of a point's architecture.
 
-        Without one, a training batch goes through a random one of the region, drawn from what `Noise` is seeded by;
-        where the network is judged, examples are dealt to eight, the same each time.
+        Without a point, a training batch uses a random one, drawn from the generator that `Noise` was seeded with; in
+        evaluation, examples are dealt to eight fixed points.
         """
         if point is not None:
             return self.masked(x, self.checked(point))
         if self.training:
             return self.masked(x, self.draw(self.draws.below))
-        parts = zip(x.chunk(len(self.judged)), self.judged, strict=False)  # few examples have fewer parts
+        parts = zip(x.chunk(len(self.judged)), self.judged, strict=False)  # small batches have fewer parts
         return torch.cat([self.masked(part, each) for part, each in parts])
 
     def masked(self, x: Tensor, point: Point) -> Tensor:
-        """Return the scores by the architecture of a point of the region: those of `subnet(point)`, bit for bit."""
+        """Return the scores of a point of the region, equal to those of `subnet(point)` bit for bit."""
         raise NotImplementedError
 
     def source(self, name: str, point: Point, own: Mapping[str, Tensor]) -> Tensor:
-        """Return a weight of `subnet(point)` by its name there. `own`: the supernet's, by theirs."""
+        """Return a weight of `subnet(point)` by its name there. `own`: weights of the supernet, by name."""
         raise NotImplementedError
 
     def subnet(self, point: Point, batches: Iterable[Tensor] | None = None) -> nn.Module:
-        """Return the stand-alone network of a point, as `build` makes it, with copies of the weights.
+        """Return the stand-alone network of a point with copies of the weights.
 
-        batches: examples by which the statistics of its batch norms are estimated anew (None: copies of the
-            supernet's, which are those of a mixture of architectures).
+        batches: examples for new batch-norm statistics (None: copies of the supernet's, which average architectures).
         """
         with torch.device("meta"):
             net = maker_of(self.space)(self.space, self.checked(point), *self.shape, **self.sizes)
@@ -74,8 +73,8 @@ class Supernet(nn.Module):
             recalibrate(net, batches)
         return net
 
-    def restricted(self, region: Region) -> "Supernet":
-        """Return a supernet of a part of the region, with copies of the weights that it needs."""
+    def restricted(self, region: SupernetRegion) -> "Supernet":
+        """Return a supernet of a part of the region, with copies of its weights."""
         if not region.within(self.region):
             raise ValueError(f"region: expected a part of {self.region}, which the supernet has, got {region}")
         with torch.device("meta"):
@@ -85,7 +84,7 @@ class Supernet(nn.Module):
         return child
 
     def draw(self, below: Any) -> Point:
-        """Return a random valid point of the region; `below(n)` draws a number. It has something to learn, if any."""
+        """Return a random valid point of the region, if possible one that depends on the image; `below(n)` draws."""
         found: Point | None = None
         for _ in range(TRIES):
             point = self.region.draw(below)
@@ -98,11 +97,11 @@ class Supernet(nn.Module):
         return found
 
     def learns(self, point: Point) -> bool:
-        """Return whether a point is a network whose scores depend on the image."""
+        """Return whether the scores of a point depend on the image."""
         return True
 
     def checked(self, point: Point) -> Point:
-        """Return the point; an error where it is no network, or one of another region."""
+        """Return the point; raise an error if it is invalid or outside the region."""
         if (reason := self.space.invalid(point)) is not None:
             raise InvalidPoint(f"{self.space.name}: no valid network: {reason}")
         for name, options in self.region.allowed.items():
@@ -117,7 +116,7 @@ class Supernet(nn.Module):
 
 
 class Draws(Noise):
-    """Where a supernet's draws come from as it trains: from `reseed`'s generator, as `DropPath`'s."""
+    """The generator of a supernet's random points in training, seeded by `reseed`."""
 
     def below(self, n: int) -> int:
         if self.generator is None:

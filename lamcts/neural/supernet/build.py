@@ -1,4 +1,4 @@
-"""`supernet`: the supernet of a space of architectures, its first weights drawn from a seed."""
+"""Build the supernet of a space of architectures from a seed."""
 
 import inspect
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.edge_cells import EdgeSupernet
 from lamcts.neural.supernet.mobile import MobileSupernet
 from lamcts.neural.supernet.nasnet import NasNetSupernet
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 
 KINDS: dict[type[ArchitectureSpace], Callable[..., Supernet]] = {
     EdgeCells: EdgeSupernet,
@@ -31,14 +31,25 @@ def supernet(
     channels: int = 3,
     classes: int = 10,
     seed: int = 0,
-    region: Region | None = None,
+    region: SupernetRegion | None = None,
     **sizes: Any,
 ) -> Supernet:
-    """Return the supernet of a space, on the CPU. Nothing global is drawn from.
+    """Return the supernet of a space, on the CPU; no global generator is used.
 
-    space: of cells with an operation on each edge, NASNet cells, or mobile blocks. channels: of an image (3).
-    classes: how many there are (10). seed: of the first weights (0). region: of which architectures (None: all).
-    sizes: as `lamcts.neural.build.build` takes them; its defaults are those of the paper.
+    Parameters
+    ----------
+    space : ArchitectureSpace
+        Cells with an operation on each edge, NASNet cells, or mobile blocks.
+    channels : int, default 3
+        Image channels.
+    classes : int, default 10
+        Number of classes.
+    seed : int, default 0
+        Seed of the initial weights.
+    region : SupernetRegion, default None
+        The architectures with weights; None is the whole space.
+    **sizes
+        Keyword arguments of `lamcts.neural.build.build`, by default those of the paper.
     """
     kind = next((made for known, made in KINDS.items() if isinstance(space, known)), None)
     if kind is None:
@@ -46,7 +57,7 @@ def supernet(
         raise ValueError(f"supernet: expected a space that has one, got {space.name}; these have: {known}")
     _check(space, sizes)
     with torch.device("meta"):
-        net = kind(space, region or Region.whole(space), (channels, classes), sizes)
+        net = kind(space, region or SupernetRegion.whole(space), (channels, classes), sizes)
     net.to_empty(device="cpu")
     initialise(net, seed)
     return net

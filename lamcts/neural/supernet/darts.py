@@ -1,7 +1,7 @@
-"""Search by gradients (Liu et al., "DARTS", 2018): operations are mixed in shares, which are learnt like weights.
+"""Differentiable architecture search (DARTS, Liu et al. 2018): operations are mixed in shares learnt by gradients.
 
-START HERE. The images to learn from are cut in two: weights learn from one half, the shares from the other, in turn, a
-batch each. What a user trains in the end is the cell that has of each edge the operation with the largest share.
+The training images are split in two halves: weights learn from one, shares from the other, batch by batch. The result
+is the cell with the largest share on each edge.
 """
 
 import math
@@ -14,24 +14,24 @@ from torch import Tensor, nn
 
 from lamcts.nas.base import Point
 from lamcts.neural.supernet.edge_cells import EdgeSupernet
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.train.augment import Augmentation
 from lamcts.neural.train.data import Data, Part, stratified
 from lamcts.neural.train.failures import Diverged
-from lamcts.neural.train.loop import Held, batches, judge, on
-from lamcts.neural.train.progress import Progress
+from lamcts.neural.train.loop import DevicePart, batches, evaluate, to_device
+from lamcts.neural.train.progress import TrainingState
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds, in_epoch
 
-HALVES = (0.5, 0.5)  # of the images to learn from: for weights, and for shares (DARTS)
-HALVES_SEED = 0  # of which images are in which half: the same for all searches
-BETAS = (0.5, 0.999)  # of Adam, for the shares: DARTS
+HALVES = (0.5, 0.5)  # of the training images: for weights, and for shares (DARTS)
+HALVES_SEED = 0  # of the split into halves, equal for all searches
+BETAS = (0.5, 0.999)  # betas of Adam for the shares: DARTS
 
 
 class Relaxed(nn.Module):
-    """Scores [b, k] by all operations of a supernet at once, in the shares that softmax makes of `logits`.
+    """Scores [b, k] by all operations of a supernet, weighted by the softmax of `logits`.
 
-    net: the supernet. logits: of the operations of each place that the supernet has, zeros at first.
+    net: the supernet. logits: of the operations of each place, zero at first.
     """
 
     def __init__(self, net: EdgeSupernet) -> None:
@@ -45,19 +45,19 @@ class Relaxed(nn.Module):
 
     @property
     def shares(self) -> dict[str, dict[str, float]]:
-        """Of each place, the share of each operation."""
+        """The share of each operation, by place."""
         allowed = self.net.region.allowed
         found = {place: self.logits[place].detach().softmax(0).tolist() for place in allowed}
         return {place: dict(zip(options, found[place], strict=True)) for place, options in allowed.items()}
 
     @property
     def point(self) -> Point:
-        """The cell of the operations with the largest shares; of equal ones the first."""
+        """The cell of the operations with the largest shares; ties go to the first."""
         return {place: max(shares, key=shares.__getitem__) for place, shares in self.shares.items()}
 
     @torch.no_grad()
-    def restricted(self, region: Region) -> "Relaxed":
-        """Return the same of a part of the supernet's region, with copies of weights and logits."""
+    def restricted(self, region: SupernetRegion) -> "Relaxed":
+        """Return the mixture restricted to a part of the region, with copies of weights and logits."""
         net = self.net.restricted(region)
         assert isinstance(net, EdgeSupernet)
         child = Relaxed(net)
@@ -69,9 +69,9 @@ class Relaxed(nn.Module):
 
 @dataclass(frozen=True)
 class Darts:
-    """How shares are learnt: to the first order, weights as they are taken for the best that there are.
+    """Settings of first-order DARTS.
 
-    rate: of Adam, for the shares (3e-4); DARTS.
+    rate: learning rate of Adam for the shares (3e-4); DARTS.
     decay: weight decay of the logits (1e-3); DARTS.
     """
 
@@ -81,17 +81,17 @@ class Darts:
     def fit(
         self, relaxed: Relaxed, data: Data, recipe: Recipe, *, seed: int | Seeds = 0, device: str = "cpu"
     ) -> "Searched":
-        """Train weights and shares, which are changed. `recipe`: of the weights, an epoch being one of their half."""
+        """Train weights and shares in place. `recipe`: of the weights; an epoch is one pass over their half."""
         _check(recipe)
         seeds, here = Seeds.of(seed), torch.device(device)
-        weights, shares = (on(part, here) for part in halves(data.train))
+        weights, shares = (to_device(part, here) for part in halves(data.train))
         relaxed.to(here)
         logits = list(relaxed.logits.values())
         adam = torch.optim.Adam(logits, self.rate, BETAS, weight_decay=self.decay)
-        state, steps = Progress(relaxed.net, recipe, seeds, data), 0
+        state, steps = TrainingState(relaxed.net, recipe, seeds, data), 0
         for epoch in range(recipe.epochs):
             steps += _epoch(relaxed, state, adam, weights, shares, epoch)
-        loss, accuracy = judge(relaxed, on(data.valid, here))
+        loss, accuracy = evaluate(relaxed, to_device(data.valid, here))
         if not math.isfinite(loss):
             raise Diverged(f"epoch {recipe.epochs}: the loss is {loss}; lower the rate, warm up, or clip gradients")
         return Searched(relaxed, steps, loss, accuracy)
@@ -99,10 +99,16 @@ class Darts:
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """What a search came to.
+    """Result of a differentiable search.
 
-    relaxed: the supernet and its shares. steps: gradient steps, of weights and of shares. valid_loss, valid_accuracy:
-    of the mixture, on the validation data, in nats and as a share of 1.
+    Attributes
+    ----------
+    relaxed : Relaxed
+        The supernet with its shares.
+    steps : int
+        Gradient steps of weights and shares.
+    valid_loss, valid_accuracy : float
+        Of the mixture on the validation data, in nats and from 0 to 1.
     """
 
     relaxed: Relaxed
@@ -112,19 +118,24 @@ class Searched:
 
     @property
     def point(self) -> Point:
-        """The cell that was found."""
+        """The cell of the largest shares."""
         return self.relaxed.point
 
 
 def halves(part: Part) -> list[Part]:
-    """Return the two halves of the examples to learn from, each with half of every class."""
+    """Return the two stratified halves of the training examples."""
     return [Part(part.x[rows], part.y[rows]) for rows in stratified(part.y, HALVES, HALVES_SEED)]
 
 
 def _epoch(
-    relaxed: Relaxed, state: Progress, adam: torch.optim.Optimizer, weights: Held, shares: Held, epoch: int
+    relaxed: Relaxed,
+    state: TrainingState,
+    adam: torch.optim.Optimizer,
+    weights: DevicePart,
+    shares: DevicePart,
+    epoch: int,
 ) -> int:
-    """Go through both halves once, and return the steps taken."""
+    """Train for one epoch over both halves; return the number of steps."""
     recipe, seeds = state.recipe, state.seeds
     augmentation = Augmentation(recipe, in_epoch(seeds.augmentation, epoch))
     rows = list(batches(len(weights.y), recipe.batch, seeds.order, epoch))
@@ -139,7 +150,7 @@ def _epoch(
     return 2 * len(rows)
 
 
-def _learn_shares(relaxed: Relaxed, adam: torch.optim.Optimizer, part: Held, rows: Tensor) -> None:
+def _learn_shares(relaxed: Relaxed, adam: torch.optim.Optimizer, part: DevicePart, rows: Tensor) -> None:
     logits = list(relaxed.logits.values())
     loss = nn.functional.cross_entropy(relaxed(part.x[rows]), part.y[rows])
     for each, gradient in zip(logits, torch.autograd.grad(loss, logits, materialize_grads=True), strict=True):

@@ -1,4 +1,4 @@
-"""Supernets of cells with an operation on each edge: NAS-Bench-201's and its kin. All cells have one mask."""
+"""Supernets of cells with an operation on each edge, such as NAS-Bench-201; all cells share one mask."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,17 +11,19 @@ from lamcts.nas.cells import EDGES, LAST, ZERO, EdgeCells, reachable
 from lamcts.neural.build.edge_cells import MAKERS, Convolution, Reduction
 from lamcts.neural.build.layers import Head
 from lamcts.neural.supernet.base import Supernet
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 
-NOTHING = "none"  # the operation that gives zeros, as all spaces of these cells call it
+NOTHING = "none"  # the operation without output, in all spaces of these cells
 
 
 class EdgeSupernet(Supernet):
-    """The skeleton of `build`'s networks, with all operations of the region on each edge."""
+    """The skeleton of `build` with all operations of the region on each edge."""
 
     space: EdgeCells
 
-    def __init__(self, space: EdgeCells, region: Region, shape: tuple[int, int], sizes: Mapping[str, Any]) -> None:
+    def __init__(
+        self, space: EdgeCells, region: SupernetRegion, shape: tuple[int, int], sizes: Mapping[str, Any]
+    ) -> None:
         super().__init__(space, region, shape, sizes)
         self._build(*shape, **sizes)
 
@@ -40,7 +42,7 @@ class EdgeSupernet(Supernet):
         return self._through(x, lambda cell, x: cell(x, operations))
 
     def mixed(self, x: Tensor, shares: Sequence[Tensor]) -> Tensor:
-        """Return the scores by all operations at once, each edge's in shares, [m] an edge (Liu et al. 2018)."""
+        """Return the scores of a mixture of all operations, with shares [m] for each edge (Liu et al. 2018)."""
         return self._through(x, lambda cell, x: cell.mixed(x, shares))
 
     def _through(self, x: Tensor, run: "Callable[[SuperCell, Tensor], Tensor]") -> Tensor:
@@ -57,14 +59,14 @@ class EdgeSupernet(Supernet):
         return own[".".join(parts)]
 
     def learns(self, point: Point) -> bool:
-        """Return whether a path leads through the cell."""
+        """Return whether the cell has a path from input to output."""
         return any(reachable(self.space.numbers(point)))
 
 
 class SuperCell(nn.Module):
     """A cell with all operations of a region on each edge."""
 
-    def __init__(self, region: Region, channels: int) -> None:
+    def __init__(self, region: SupernetRegion, channels: int) -> None:
         super().__init__()
         self.edges = nn.ModuleList(
             nn.ModuleDict({operation: MAKERS[operation](channels) for operation in options})

@@ -1,8 +1,8 @@
-"""Supernets of mobile blocks, elastic in depth, width and kernel (Cai et al., "Once-for-all", 2020; thesis 9.1.2).
+"""Supernets of mobile blocks, elastic in depth, width and kernel (Once-for-all, Cai et al. 2020; thesis 9.1.2).
 
-The weights are those of the largest network. A smaller one has the first of its layers, the first channels between
-expansion and filter, and the middle of its kernels. (Once-for-all passes that middle through a learnt matrix, and sorts
-channels by their norm; neither is done here.) Stride and squeeze-and-excitation change no weights of others.
+The weights are those of the largest network. A smaller network uses the first layers, the first channels between
+expansion and filter, and the centre of the kernels. Once-for-all also transforms the centre by a learnt matrix and
+sorts channels by norm; neither is done here. Stride and squeeze-and-excitation do not change other weights.
 """
 
 from collections.abc import Mapping
@@ -19,11 +19,11 @@ from lamcts.neural.build.layers import Head, conv_norm
 from lamcts.neural.build.mobile import FEATURES, OFA_WIDTHS, STEM, STRIDES, WIDTHS, Inverted, rounded
 from lamcts.neural.build.noise import DropPath
 from lamcts.neural.supernet.base import Supernet
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 
 
-class Layer(NamedTuple):
-    """What a layer of a block is: its kernel, stride, expansion, and whether it squeezes."""
+class MobileLayer(NamedTuple):
+    """Settings of a layer: kernel, stride, expansion, and squeeze-and-excitation."""
 
     kernel: int
     stride: int
@@ -32,11 +32,13 @@ class Layer(NamedTuple):
 
 
 class MobileSupernet(Supernet):
-    """The network of `build` with the largest blocks of the space, whatever the region."""
+    """The network of `build` with the largest blocks of the space."""
 
     space: MobileBlocks
 
-    def __init__(self, space: MobileBlocks, region: Region, shape: tuple[int, int], sizes: Mapping[str, Any]) -> None:
+    def __init__(
+        self, space: MobileBlocks, region: SupernetRegion, shape: tuple[int, int], sizes: Mapping[str, Any]
+    ) -> None:
         super().__init__(space, region, shape, sizes)
         self._build(*shape, **sizes)
 
@@ -47,12 +49,12 @@ class MobileSupernet(Supernet):
         if isinstance(self.space, EfficientNet):
             widths, before = OFA_WIDTHS, rounded(width * WIDTHS[0])
             body.append(nn.Sequential(Inverted(stem, before, 3, 1, 1, False)))
-        self.first = len(body)  # number of the first block among the parts of the body
+        self.first = len(body)  # index of the first block in the body
         for i, block in enumerate(self.space.blocks):
             after = rounded(width * widths[min(i, len(widths) - 1)])
-            largest = Layer(max(block["k"]), 1, max(block["e"]), bool(max(block.get("se", (0,)))))
+            largest = MobileLayer(max(block["k"]), 1, max(block["e"]), bool(max(block.get("se", (0,)))))
             pairs = [(before if not j else after, after) for j in range(max(block["l"]))]
-            body.append(Block(Elastic(*pair, largest) for pair in pairs))
+            body.append(ElasticBlock(Elastic(*pair, largest) for pair in pairs))
             before = after
         features = rounded(width * FEATURES)
         body += [nn.Sequential(*conv_norm(before, features), nn.SiLU())]
@@ -60,56 +62,56 @@ class MobileSupernet(Supernet):
 
     def masked(self, x: Tensor, point: Point) -> Tensor:
         for i, part in enumerate(self.body):
-            x = part(x, self.layers(point, i - self.first)) if isinstance(part, Block) else part(x)
+            x = part(x, self.layers(point, i - self.first)) if isinstance(part, ElasticBlock) else part(x)
         return x
 
     def source(self, name: str, point: Point, own: Mapping[str, Tensor]) -> Tensor:
         part, number, *rest = name.split(".")
         block = self.body[int(part)]
-        if not isinstance(block, Block):
+        if not isinstance(block, ElasticBlock):
             return own[f"body.{name}"]
         elastic = block.elastic[int(number)]
         weights = {path: own[f"body.{part}.{number}.largest.{path}"] for path in elastic.largest.state_dict()}
         layer = self.layers(point, int(part) - self.first)[int(number)]
         return elastic.parts(layer, weights)[".".join(rest)]
 
-    def layers(self, point: Point, block: int) -> list[Layer]:
-        """Return the layers of a block: the first has its stride."""
+    def layers(self, point: Point, block: int) -> list[MobileLayer]:
+        """Return the layers of a block; only the first has its stride."""
         found = {"s": STRIDES[block % len(STRIDES)]}
         found |= {name: point[f"block{block}_{name}"] for name in self.space.blocks[block]}
-        first = Layer(found["k"], found["s"], found["e"], bool(found.get("se")))
+        first = MobileLayer(found["k"], found["s"], found["e"], bool(found.get("se")))
         return [first, *[first._replace(stride=1)] * (found["l"] - 1)]
 
 
-class Block(nn.ModuleList):
-    """Layers, of which a network has the first."""
+class ElasticBlock(nn.ModuleList):
+    """Layers of a block; a network uses the first ones."""
 
     @property
     def elastic(self) -> "list[Elastic]":
         return [layer for layer in self if isinstance(layer, Elastic)]
 
-    def forward(self, x: Tensor, layers: list[Layer]) -> Tensor:
+    def forward(self, x: Tensor, layers: list[MobileLayer]) -> Tensor:
         for elastic, layer in zip(self.elastic, layers, strict=False):
             x = elastic(x, layer)
         return x
 
 
 class Elastic(nn.Module):
-    """An inverted residual of which smaller ones are parts."""
+    """The largest inverted residual of a layer, with smaller ones as parts."""
 
-    def __init__(self, before: int, after: int, largest: Layer) -> None:
+    def __init__(self, before: int, after: int, largest: MobileLayer) -> None:
         super().__init__()
         self.ends, self.size = (before, after), largest
         self.largest = alone(before, after, largest)
         self.drop = DropPath()
 
-    def forward(self, x: Tensor, layer: Layer) -> Tensor:
+    def forward(self, x: Tensor, layer: MobileLayer) -> Tensor:
         net = self._alone(layer).train(self.training)
         y: Tensor = functional_call(net, self.parts(layer, self._own), (x,))
         return y
 
-    def parts(self, layer: Layer, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the weights of a layer by its names: views of the largest one's, by that one's names."""
+    def parts(self, layer: MobileLayer, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the weights of a layer, by name, as views of the largest one's."""
         mine, other = roles(self.size), roles(layer)
         found = {}
         for name, value in self._alone(layer).state_dict().items():
@@ -122,33 +124,33 @@ class Elastic(nn.Module):
     def _own(self) -> dict[str, Tensor]:
         return dict([*self.largest.named_parameters(), *self.largest.named_buffers()])
 
-    def _alone(self, layer: Layer) -> Inverted:
-        """Return a layer as it is alone, without weights."""
+    def _alone(self, layer: MobileLayer) -> Inverted:
+        """Return a stand-alone layer without weights."""
         if layer not in self._known:
             with torch.device("meta"):
                 made = alone(*self.ends, layer)
-            made.drop = self.drop  # draws from what this network is seeded by
+            made.drop = self.drop  # uses the generator of this network
             self._known[layer] = made
         return self._known[layer]
 
     @cached_property
-    def _known(self) -> dict[Layer, Inverted]:
+    def _known(self) -> dict[MobileLayer, Inverted]:
         return {}
 
 
-def alone(before: int, after: int, layer: Layer) -> Inverted:
+def alone(before: int, after: int, layer: MobileLayer) -> Inverted:
     return Inverted(before, after, layer.kernel, layer.stride, layer.expansion, layer.squeeze)
 
 
-def roles(layer: Layer) -> list[str]:
-    """Return what the parts of an inverted residual do, in their order: which of them there are depends on its kind."""
+def roles(layer: MobileLayer) -> list[str]:
+    """Return the roles of the modules of an inverted residual, in order."""
     found = ["expand", "expand norm", "expand act"] if layer.expansion > 1 else []
     found += ["filter", "filter norm", "filter act", *(["squeeze"] if layer.squeeze else [])]
     return [*found, "narrow", "narrow norm"]
 
 
 def middle(weight: Tensor, shape: torch.Size) -> Tensor:
-    """Return a part of a weight: the first channels on both its axes, and of a kernel the middle."""
+    """Return the part of a weight: the first channels, and the centre of a kernel."""
     for axis, size in enumerate(shape):
         start = (weight.shape[axis] - size) // 2 if axis > 1 else 0
         weight = weight.narrow(axis, start, size)

@@ -1,7 +1,7 @@
-"""Supernets of NASNet cells (thesis 4.2.3, fig. 4.3): nodes see all before them by four operations, a mask leaves two.
+"""Supernets of NASNet cells (thesis 4.2.3, fig. 4.3): a mask selects two of four operations for each node.
 
-How wide a cell's output is depends on the mask, since it is that of the nodes that no other takes: layers that read it
-have weights for the outputs of all five, of which a network has its own.
+The output width of a cell depends on the mask, since it concatenates unused nodes. Layers that read it have weights for
+all five nodes, and a network uses its own columns.
 """
 
 from collections.abc import Mapping
@@ -16,17 +16,17 @@ from lamcts.nas.nasnet import CELLS, NODES, PAIRS, Edge, NasNet
 from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm
 from lamcts.neural.build.nasnet import STEM, operation
 from lamcts.neural.supernet.base import Supernet
-from lamcts.neural.supernet.region import Region
+from lamcts.neural.supernet.region import SupernetRegion
 
-Columns = Tensor | None  # channels of the input that a layer reads; None: all
+Columns = Tensor | None  # input channels that a layer reads; None: all
 
 
 class NasNetSupernet(Supernet):
-    """The skeleton of `build`'s networks, with all operations of the region between all nodes."""
+    """The skeleton of `build` with all operations of the region between all nodes."""
 
     space: NasNet
 
-    def __init__(self, space: NasNet, region: Region, shape: tuple[int, int], sizes: Mapping[str, Any]) -> None:
+    def __init__(self, space: NasNet, region: SupernetRegion, shape: tuple[int, int], sizes: Mapping[str, Any]) -> None:
         super().__init__(space, region, shape, sizes)
         self.places = tuple(name for name in region.allowed if "_layer" in name)
         self._build(*shape, **sizes)
@@ -64,7 +64,7 @@ class NasNetSupernet(Supernet):
         return [cell for cell in self.cells if isinstance(cell, SuperNasNetCell)]
 
     def _columns(self, point: Point, i: int) -> Columns:
-        """Return which channels of a cell's full output its network has; of the stem, which is before cell 0, all."""
+        """Return the channels of a cell's full output that a network has; all of the stem's."""
         if i < 0:
             return None
         cell = self._cells[i]
@@ -73,9 +73,11 @@ class NasNetSupernet(Supernet):
 
 
 class SuperNasNetCell(nn.Module):
-    """One cell. `before`: channels of the last two cells in full; `reduced`: the last one halved the size."""
+    """One cell. `before`: full channels of the last two cells; `reduced`: the last one halved the size."""
 
-    def __init__(self, region: Region, before: tuple[int, int], width: int, reduces: bool, reduced: bool) -> None:
+    def __init__(
+        self, region: SupernetRegion, before: tuple[int, int], width: int, reduces: bool, reduced: bool
+    ) -> None:
         super().__init__()
         self.kind, self.width = "reduction" if reduces else "normal", width
         self.older = (HalfSize if reduced else relu_conv_norm)(before[0], width)
@@ -96,7 +98,7 @@ class SuperNasNetCell(nn.Module):
 
 
 def narrowed(layer: nn.Module, x: Tensor, columns: Columns) -> Tensor:
-    """Return what a layer makes of an input that has some of its channels: with those columns of its weights."""
+    """Apply a layer to an input with some of its channels, by the columns of its weights."""
     if columns is None:
         return layer(x)  # type: ignore[no-any-return]
     columns = columns.to(x.device)
@@ -106,13 +108,13 @@ def narrowed(layer: nn.Module, x: Tensor, columns: Columns) -> Tensor:
 
 
 def loose(edges: list[list[Edge]]) -> list[int]:
-    """Return the nodes that no other takes: their outputs are the cell's."""
+    """Return the nodes whose outputs no other node uses; the cell concatenates them."""
     taken = {k - 2 for two in edges for _, k in two}
     return [i for i in range(NODES) if i not in taken]
 
 
-def possible(region: Region, kind: str) -> list[list[Edge]]:
-    """Return of each node the operations and inputs that some point of a region has there."""
+def possible(region: SupernetRegion, kind: str) -> list[list[Edge]]:
+    """Return the operations and inputs of each node that occur in a region."""
     found = []
     for i in range(NODES):
         pairs = [PAIRS[i][number] for number in region.allowed[f"{kind}_connect{i}"]]

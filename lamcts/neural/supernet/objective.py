@@ -1,4 +1,4 @@
-"""An objective that looks networks up in a supernet: what they are worth by shared weights, without training."""
+"""An objective that evaluates networks with the weights of a supernet, without training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.sizes import size
 from lamcts.neural.train.checkpoints import digest
 from lamcts.neural.train.data import Data
-from lamcts.neural.train.loop import Held, judge, on
+from lamcts.neural.train.loop import DevicePart, evaluate, to_device
 from lamcts.spaces.base import Space
 from lamcts.spaces.canonical import Canonical
 from lamcts.types import whole_number
@@ -21,8 +21,8 @@ PERCENT, MEGA = 100.0, 1e6  # of a share; of operations
 By = Literal["accuracy", "loss"]
 
 
-class Shared(Protocol):
-    """What has the weights of all networks of a space: a supernet, or several that share the work."""
+class SharedWeights(Protocol):
+    """A supernet, or several that partition the space."""
 
     @property
     def space(self) -> ArchitectureSpace: ...
@@ -37,21 +37,20 @@ class Shared(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SupernetObjective:
-    """The validation accuracy of networks with the weights of a supernet, in per cent, or the loss.
+    """The validation score of networks with the weights of a supernet.
 
-    All points of one network are looked up as the one that stands for them (`canonical`). Nothing is drawn: a call's
-    seed has no say.
+    Points of one network are evaluated as their canonical point. Calls are deterministic: the seed has no effect.
 
-    supernet: trained; or the sub-supernets of `lamcts.neural.fewshot`.
-    data: what networks are judged by; those it learns from are what batch norms are estimated by.
-    examples: to learn from, by which the statistics of a network's batch norms are estimated anew (512; 0: the
-        supernet's own, of all its architectures together); untuned.
-    keyed: whether points of one network count as one, of which invalid ones are never proposed (True).
-    by: "accuracy", or "loss": 0 minus the validation loss in nats, which tells networks apart that are nearly as good,
-        where a few hundred examples give them one accuracy ("accuracy"); paper: "accuracy".
+    supernet: a trained supernet, or the sub-supernets of `lamcts.neural.fewshot`.
+    data: validation data for the score; training data for batch-norm statistics.
+    examples: training examples for the batch-norm statistics of each network (512; 0: the supernet's own statistics);
+        untuned.
+    keyed: whether points of one network count as one, and invalid points are never proposed (True).
+    by: "accuracy", in per cent, or "loss", the negative validation loss in nats, which separates networks with equal
+        accuracy on few examples ("accuracy"); paper: "accuracy".
     """
 
-    supernet: Shared
+    supernet: SharedWeights
     data: Data
     examples: int = 512
     keyed: bool = True
@@ -80,40 +79,40 @@ class SupernetObjective:
         return Canonical(inner, self.architectures.key, name=self.architectures.name) if self.keyed else inner
 
     def __call__(self, point: Point, *, seed: int | None = None) -> float:
-        """Return the validation accuracy of a point's network, or 0 minus its loss."""
+        """Return the validation accuracy of a point's network, or its negative loss."""
         loss, right = self.judged(point)
         return PERCENT * right if self.by == "accuracy" else -loss
 
     def judged(self, point: Point) -> tuple[float, float]:
-        """Return the validation loss of a point's network in nats, and its accuracy, a share of 1."""
-        return judge(self.network(point), self._held["valid"])
+        """Return the validation loss in nats and the accuracy, from 0 to 1."""
+        return evaluate(self.network(point), self._held["valid"])
 
     def network(self, point: Point) -> nn.Module:
-        """Return the stand-alone network of a point, which is judged."""
+        """Return the stand-alone network of a point."""
         return self.supernet.subnet(self.architectures.canonical(point), self._batches)
 
     def report(self, point: Point) -> dict[str, float]:
-        """Return how well a network does on both parts, in per cent and nats."""
+        """Return loss and accuracy on both parts, in nats and per cent."""
         net = self.network(point)
-        judged = {name: judge(net, self._held[name]) for name in ("valid", "test")}
+        judged = {name: evaluate(net, self._held[name]) for name in ("valid", "test")}
         accuracies = {f"{name}_accuracy_percent": PERCENT * right for name, (_, right) in judged.items()}
         return accuracies | {f"{name}_loss": loss for name, (loss, _) in judged.items()}
 
     def costs(self, point: Point) -> dict[str, float]:
-        """Return a network's parameters, and its operations on one example, two a multiply-add, in millions."""
+        """Return parameters and MFLOPs of one example, two a multiply-add."""
         found = size(self.architectures, point, self.data.shape, self.data.classes, self.supernet.sizes)
         return {"params": float(found.parameters), "mflops": found.flops / MEGA}
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        """Return the settings that a resumed run must share, as JSON values."""
         known: dict[str, Any] = {"architectures": self.architectures.name, "data": self.data.fingerprint}
         known |= {"weights": digest(self.supernet.state_dict()), "examples": self.examples}
-        return known if self.by == "accuracy" else known | {"by": self.by}  # journals without it are of accuracies
+        return known if self.by == "accuracy" else known | {"by": self.by}
 
     @cached_property
-    def _held(self) -> dict[str, Held]:
+    def _held(self) -> dict[str, DevicePart]:
         device = next(iter(self.supernet.state_dict().values())).device
-        return {name: on(part, device) for name, part in self.data.parts.items()}
+        return {name: to_device(part, device) for name, part in self.data.parts.items()}
 
     @property
     def _batches(self) -> list[Tensor] | None:

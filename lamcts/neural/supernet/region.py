@@ -1,4 +1,4 @@
-"""Regions of a space of architectures: of each parameter, the options that it may have. No torch here."""
+"""Regions of a space of architectures: the allowed options of each parameter. No torch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +12,20 @@ Options = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Region:
-    """All points whose parameters have allowed options; options of one parameter have no say in those of another.
+class SupernetRegion:
+    """The points with allowed options for each parameter.
 
-    allowed: of each parameter of the space, in its order, the options left.
+    Parameters
+    ----------
+    allowed : mapping
+        Remaining options of each parameter of the space, in its order.
     """
 
     allowed: Mapping[str, Options]
 
     @classmethod
-    def whole(cls, space: ArchitectureSpace) -> "Region":
-        """Return the region that is all of a space of choices."""
+    def whole(cls, space: ArchitectureSpace) -> "SupernetRegion":
+        """Return the region of all points of a space of choices."""
         inner = space.space
         if not isinstance(inner, Space) or inner.names is None:
             raise ValueError(f"{space.name}: expected a space of named choices, got {inner!r}")
@@ -36,22 +39,22 @@ class Region:
     def holds(self, point: Point) -> bool:
         return all(point[name] in options for name, options in self.allowed.items())
 
-    def within(self, other: "Region") -> bool:
-        """Return whether all points of the region are points of another."""
+    def within(self, other: "SupernetRegion") -> bool:
+        """Return whether the region is part of another."""
         return self.allowed.keys() == other.allowed.keys() and all(
             set(options) <= set(other.allowed[name]) for name, options in self.allowed.items()
         )
 
-    def split(self, name: str, groups: Sequence[Options]) -> list["Region"]:
-        """Return the regions of groups of options: each option of the parameter must be in just one."""
+    def split(self, name: str, groups: Sequence[Options]) -> list["SupernetRegion"]:
+        """Split a parameter into groups of options; each option belongs to exactly one."""
         given = [option for group in groups for option in group]
         known = self.allowed.get(name, ())
         if not all(groups) or len(given) != len(known) or set(given) != set(known):
             raise ValueError(f"{name}: expected groups of {list(known)}, each option in one, got {list(groups)}")
-        return [Region({**self.allowed, name: tuple(group)}) for group in groups]
+        return [SupernetRegion({**self.allowed, name: tuple(group)}) for group in groups]
 
     def draw(self, below: Callable[[int], int]) -> Point:
-        """Return a point, uniform over the region: `below(n)` draws one of 0, ..., n - 1."""
+        """Return a uniform random point; `below(n)` draws from 0 to n - 1."""
         return {name: options[below(len(options))] for name, options in self.allowed.items()}
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Statistics of batch norms, estimated anew: those of a supernet are of a mixture of architectures."""
+"""Batch-norm statistics of one network of a supernet, whose own statistics average architectures."""
 
 from collections.abc import Iterable
 
@@ -8,9 +8,16 @@ from torch import Tensor, nn
 
 @torch.no_grad()
 def recalibrate(net: nn.Module, batches: Iterable[Tensor]) -> None:
-    """Estimate the statistics of all batch norms of a network from examples alone: means over the batches.
+    """Estimate all batch-norm statistics of a network from examples: the means over the batches.
 
-    Nothing else changes, and nothing is drawn.
+    Nothing else changes, and no random numbers are drawn.
+
+    Parameters
+    ----------
+    net : torch.nn.Module
+        The network, changed in place.
+    batches : iterable of tensor
+        Batches of training examples.
     """
     norms = [module for module in net.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
     training, momenta = net.training, [norm.momentum for norm in norms]
@@ -18,7 +25,7 @@ def recalibrate(net: nn.Module, batches: Iterable[Tensor]) -> None:
     for norm in norms:
         norm.reset_running_stats()
         norm.train()
-        norm.momentum = None  # a mean over all batches
+        norm.momentum = None  # cumulative mean over all batches
     for x in batches:
         net(x)
     for norm, momentum in zip(norms, momenta, strict=True):

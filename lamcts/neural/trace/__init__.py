@@ -1,4 +1,4 @@
-"""From a module to the graph of its training step (extra: torch).
+"""Trace a module into the graph of its training step (extra: torch).
 
 traced = trace(model, batch, optimizer="adam")
 liveness(traced.graph).peak_bytes + traced.graph.outside_bytes

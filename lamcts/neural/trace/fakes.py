@@ -1,4 +1,4 @@
-"""Where fake tensors are told another type, or less room, than the operation really gives. Needs torch."""
+"""Corrections of fake results whose types or sizes differ from the real ones. Needs torch."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ ROOMY = {aten.mse_loss, aten.smooth_l1_loss, aten.soft_margin_loss, aten.binary_
 
 
 def as_run(func: Any, args: Any, result: Any) -> Any:
-    """Return the fake result of an operation with the types, and in storages of the size, that the real one has.
+    """Correct the types and storage sizes of a fake result.
 
-    A batch-norm of halves with float32 weights, as autocast makes it, saves float32 statistics on the CPU too; torch
-    2.13's decomposition says that they are halves there. Some losses compute a number for each element and leave the
-    mean of them in the storage where these were.
+    A batch norm of half inputs with float32 weights, as under autocast, saves float32 statistics on the CPU too; torch
+    2.13's decomposition gives halves. Some losses compute one number for each element and store the mean in the same
+    storage.
     """
     if func is aten.native_batch_norm.default and args[1] is not None and len(result) == NORMALISED:
         out, *statistics = result
@@ -26,6 +26,6 @@ def as_run(func: Any, args: Any, result: Any) -> Any:
 
 
 def _roomy(output: Tensor, target: Tensor) -> Tensor:
-    """Return a number in a storage with room for each element of both."""
+    """Return a scalar in a storage with room for each element of both."""
     shape = torch.broadcast_shapes(output.shape, target.shape)  # type: ignore[no-untyped-call]
     return output.new_empty(shape).as_strided((), ())

@@ -1,4 +1,4 @@
-"""The step graph of a module, from an example batch, on fake tensors: nothing is allocated. Needs torch."""
+"""The step graph of a module from an example batch, on fake tensors without allocation. Needs torch."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,18 +11,23 @@ from torch.func import functional_call
 from torch.utils._pytree import tree_leaves, tree_map
 
 from lamcts.graphs import StepGraph
-from lamcts.neural.trace.recorder import Places, Recorder, on_device
+from lamcts.neural.trace.recorder import ModuleNames, Recorder, on_device
 
-STATES = {"none": 0, "sgd": 0, "momentum": 1, "adam": 2}  # numbers that an optimiser keeps of each parameter
+STATES = {"none": 0, "sgd": 0, "momentum": 1, "adam": 2}  # numbers that an optimizer keeps for each parameter
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A training step of a module, as torch would run it.
+    """A traced training step of a module.
 
-    graph: its steps, accounting "traced". packed: the storage of each tensor that autograd saved, in the order of
-    saving. parameter_bytes, input_bytes, buffer_bytes: what is there before the step; with the gradients of parameters
-    and the optimiser's state they are `graph.outside_bytes`.
+    Attributes
+    ----------
+    graph : StepGraph
+        Its steps, with accounting "traced".
+    packed : tuple of int
+        Storage of each tensor that autograd saved, in order.
+    parameter_bytes, input_bytes, buffer_bytes : int
+        Memory before the step. With gradients and optimizer state it is `graph.outside_bytes`.
     """
 
     graph: StepGraph
@@ -33,7 +38,7 @@ class Trace:
 
     @property
     def saved_bytes(self) -> int:
-        """What autograd holds when the forward pass has ended: each storage once, parameters and inputs left out."""
+        """Bytes that autograd holds after the forward pass, each storage once, without parameters and inputs."""
         return sum(self.graph.storages[one].bytes for one in set(self.packed))
 
 
@@ -44,13 +49,28 @@ def trace(
     loss: Callable[[Any], Tensor] | None = None,
     optimizer: str = "none",
 ) -> Trace:
-    """Return the training step of `module` on `batch`, which are left as they are.
+    """Trace a training step of a module, which is not changed.
 
-    batch: a tensor, a tuple of arguments, or a dict of them by name.
-    loss: from the module's output to the number that is differentiated (None: the sum of all its floats).
-    optimizer: whose state is part of `outside_bytes`: "none", "sgd", "momentum" or "adam" ("none").
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The module, in training mode or not.
+    batch : tensor, tuple or dict
+        Its arguments; a dict has them by name.
+    loss : callable, default None
+        From the output to a scalar; None is the sum of all floats.
+    optimizer : {"none", "sgd", "momentum", "adam"}, default "none"
+        Optimizer whose state counts in `outside_bytes`.
 
-    ValueError for a module whose output has no gradient.
+    Returns
+    -------
+    Trace
+        The step graph and its memory.
+
+    Raises
+    ------
+    ValueError
+        If the output has no gradient.
     """
     if optimizer not in STATES:
         raise ValueError(f"optimizer: expected one of {', '.join(STATES)}, got {optimizer!r}")
@@ -59,7 +79,7 @@ def trace(
     inputs = _floats(tree_leaves((args, kwargs)), any_type=True)
     recorder = Recorder([*held.values(), *inputs], lambda one: one if fake.is_our_fake(one) else fake.from_tensor(one))
     hooks = torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack)
-    with fake, hooks, Places(module, recorder), recorder, torch.enable_grad():
+    with fake, hooks, ModuleNames(module, recorder), recorder, torch.enable_grad():
         whole_step(module, held, (args, kwargs), loss, recorder.turn)
     return _traced(module, recorder, held, inputs, STATES[optimizer])
 
@@ -91,10 +111,10 @@ def whole_step(
     loss: Callable[[Any], Tensor] | None,
     turn: Callable[[Tensor], Any],
 ) -> None:
-    """Run a step of `module` on `call`, its arguments, with `held` for parameters and buffers.
+    """Run a step of `module` on the arguments `call`, with `held` as parameters and buffers.
 
-    Midway `turn` gets the number that is differentiated. Parameters and buffers are held until the end: where
-    checkpoints are, the backward pass calls the module again.
+    After the forward pass `turn` gets the loss. Parameters and buffers are held until the end, since checkpoints call
+    the module again in the backward pass.
     """
     args, kwargs = call
     functional_call(_Step(module, loss, turn), {f"module.{name}": one for name, one in held.items()}, args, kwargs)
@@ -114,14 +134,14 @@ class _Step(nn.Module):
 
 
 def arguments(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return what a module is called with on `batch`."""
+    """Return the arguments of a module for `batch`."""
     if isinstance(batch, Mapping):
         return (), dict(batch)
     return (tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)), {}
 
 
 def scalar(output: Any, loss: Callable[[Any], Tensor] | None) -> Tensor:
-    """Return the number that is differentiated; ValueError where none can be."""
+    """Return the loss; raise ValueError if it has no gradient."""
     found = [loss(output)] if loss else [one.sum() for one in _floats(tree_leaves(output)) if one.requires_grad]
     if not found or not found[0].requires_grad:
         raise ValueError("expected a module whose output depends on parameters that require gradients, got none such")

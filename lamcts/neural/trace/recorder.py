@@ -1,7 +1,7 @@
-"""What torch does, operation by operation, as steps that read and write storages. Needs torch.
+"""Record operations of torch as steps that read and write storages. Needs torch.
 
-Storages are told apart by their address, which no other one gets while a weak reference to it is held; so real tensors
-can be recorded too, and are freed as ever.
+Storages are identified by address; a held weak reference keeps the address unique. So real tensors can be recorded too,
+and are freed as usual.
 """
 
 import weakref
@@ -20,19 +20,19 @@ from lamcts.graphs import Step, StepGraph, Storage
 from lamcts.graphs import Tensor as Named
 from lamcts.neural.trace.fakes import as_run
 
-STATISTICS = ("running_mean", "running_var")  # changed in place by operations whose schema does not say so
+STATISTICS = ("running_mean", "running_var")  # modified in place without a declaration in the schema
 
-KINDS = {"convolution": "conv", "addmm": "fc", "mm": "fc", "bmm": "fc", "linear": "fc"}  # as the layers are called
+KINDS = {"convolution": "conv", "addmm": "fc", "mm": "fc", "bmm": "fc", "linear": "fc"}  # names of layer kinds
 
-SHAPED = {f"{what}_like" for what in ("empty", "zeros", "ones", "full", "rand", "randn")}  # they read no numbers
+SHAPED = {f"{what}_like" for what in ("empty", "zeros", "ones", "full", "rand", "randn")}  # these read only shapes
 SHAPED |= {f"new_{what}" for what in ("empty", "zeros", "ones", "full", "empty_strided")}
 
 
 @dataclass(eq=False)
 class Packed:
-    """A tensor that autograd saved: its storage, where that happened, and the tensor.
+    """A tensor that autograd saved: its storage and the step.
 
-    The engine lets it go when the node that saved it has run: until then what was unpacked is held.
+    The engine frees it after its node has run, so an unpacked tensor is held until then.
     """
 
     storage: int
@@ -41,11 +41,11 @@ class Packed:
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Records the steps of a forward and a backward pass.
+    """Record the steps of a forward and a backward pass.
 
-    outside: tensors that are there before and after, such as parameters and inputs. fake: makes fake ones of those that
-    are not, such as labels, before anything is done with them: else views of these would be storages of their own.
-    `packed` has the storage of each tensor that autograd saved, in order.
+    outside: tensors that exist before and after, such as parameters and inputs. fake: converts other real tensors, such
+    as labels, before use; else their views would get separate storages. `packed`: storage of each saved tensor, in
+    order.
     """
 
     def __init__(self, outside: list[Tensor], fake: Callable[[Tensor], Tensor] = lambda one: one) -> None:
@@ -58,20 +58,20 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.forward = True
         self._seen: dict[int, int] = {}
         self._refs: list[StorageWeakRef] = []
-        self._unpacked: list[weakref.ref[Packed]] = []  # of the node that runs
-        self._wanted: list[int] = []  # their storages
-        self._before = 0  # so many of them were unpacked for an earlier step
+        self._unpacked: list[weakref.ref[Packed]] = []  # of the running node
+        self._wanted: list[int] = []  # storages of these
+        self._before = 0  # number of them unpacked for an earlier step
         self._unread: set[int] = set()
         self._loss: int | None = None
-        self._alive: list[int] = []  # gradients and what is made on the way to them
-        self._until: dict[int, int] = {}  # the last step at which these were there
-        self._names: tuple[dict[str, int], dict[str, int]] = ({}, {})  # how often each was given: steps, storages
+        self._alive: list[int] = []  # gradients and intermediate results
+        self._until: dict[int, int] = {}  # last step at which these were alive
+        self._names: tuple[dict[str, int], dict[str, int]] = ({}, {})  # use counts of names: steps, storages
         for tensor in outside:
             self._number(tensor, "outside", "outside")
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func is torch.ops.prim.device.default:  # asks, and does nothing
+        if func is torch.ops.prim.device.default:  # queries without effect
             return func(*args, **kwargs)
         args, kwargs = tree_map_only(Tensor, self.fake, (args, kwargs))
         result = as_run(func, args, func(*args, **kwargs))
@@ -82,22 +82,22 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return result
 
     def turn(self, loss: Tensor) -> None:
-        """End the forward pass with its number, which whoever calls `backward` holds until the end."""
+        """End the forward pass; return the loss, which the caller of `backward` holds until the end."""
         self._loss = self._number(self.fake(loss), "temporary", "loss")
         self.forward = False
         self.place.clear()
 
     def pack(self, tensor: Tensor) -> Packed:
-        """Note that autograd saves a tensor; it may come before the step that it belongs to."""
+        """Record a saved tensor; its step may come later."""
         tensor, place = self.fake(tensor), self.place[-1] if self.place else ""
         storage = self._number(tensor, "activation", place or "saved")
-        if self.forward:  # else a checkpoint makes it anew, which no plan decides on
+        if self.forward:  # else a checkpoint recomputes it, which no plan decides
             self.packed.append(storage)
         self._unread.add(storage)
         return Packed(storage, place, tensor)
 
     def unpack(self, packed: Packed) -> Tensor:
-        """Note that the next step needs what was saved, whether an operation reads it or not."""
+        """Record that the next step needs a saved tensor, whether an operation reads it or not."""
         self._wanted.append(packed.storage)
         self._unpacked.append(weakref.ref(packed))
         self._unread.discard(packed.storage)
@@ -105,7 +105,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return packed.tensor
 
     def graph(self, kept: list[Tensor], outside_bytes: int) -> StepGraph:
-        """Return what was recorded. `kept` tensors outlive the step, as parameters' gradients do: they are outside."""
+        """Return the recorded graph; `kept` tensors, such as gradients of parameters, are outside."""
         for tensor in kept:
             number = self._number(tensor, "outside", "outside")
             self.storages[number] = Storage(self.storages[number].name, 0, "outside")
@@ -116,9 +116,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return StepGraph(tuple(self.steps), tuple(self.storages), tensors, "traced", outside_bytes)
 
     def _hold_on(self) -> None:
-        """Let the last step read what is there until the end: the loss, and what was saved and never asked for."""
+        """Let the last step read storages that live until the end: the loss, and saved tensors without a use."""
         loss = [] if self._loss is None else [self._loss]
-        for number in loss:  # and nobody moves it
+        for number in loss:  # and is not movable
             if self.storages[number].role == "activation":
                 self.storages[number] = self.storages[number]._replace(role="temporary")
         if self.steps:
@@ -126,14 +126,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self.steps[-1] = last._replace(reads=tuple(dict.fromkeys((*last.reads, *loss, *sorted(self._unread)))))
 
     def _fix_held(self) -> None:
-        """Let nobody move what the backward pass reads, and autograd did not save: a checkpoint holds it, say."""
+        """Make storages temporary that the backward pass reads but autograd did not save, such as in a checkpoint."""
         read = {one for step in self.steps if not step.forward for one in step.reads}
         for number in read - set(self.packed):
             if self.storages[number].role == "activation":
                 self.storages[number] = self.storages[number]._replace(role="temporary")
 
     def _lengthen(self) -> None:
-        """Let the last step that finds something there read it: a formula of several operations holds it until then."""
+        """Extend storages to the last step at which they were alive: a formula of several operations holds them."""
         for number, t in self._until.items():
             step = self.steps[t]
             if number not in (*step.reads, *step.writes) and self.storages[number].role == "gradient":
@@ -161,26 +161,26 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._until.update(dict.fromkeys(self._alive, len(self.steps) - 1))
 
     def _node(self) -> int:
-        """Return the node whose step runs: that of the step before, if what this unpacked is still held."""
+        """Return the node of a step: the previous one's while its unpacked tensors are held."""
         if self.forward:
             return -1
         again = any(one() is not None for one in self._unpacked[: self._before])
         return self.steps[-1].node if again else len(self.steps)
 
     def _hold(self) -> None:
-        """Go on to the next step, which finds what is still held of what was unpacked."""
+        """Go to the next step, with the unpacked tensors that are still held."""
         held = [] if self.forward else [one for one in self._unpacked if one() is not None]
         self._wanted = [packed.storage for one in held if (packed := one()) is not None]
         self._unpacked, self._before = held, len(held)
 
     def _copied(self, func: Any, args: Any, kwargs: Any) -> int:
-        """Return the bytes of what is outside and changed: an operation that runs again changes a copy."""
+        """Return the bytes of modified outside storages, which a repeated operation copies."""
         changed = [*changed_by(func, args, kwargs), *statistics_of(func, args, kwargs)]
         outside = [one for one in changed if self.storages[self._number(one, "outside", "")].role == "outside"]
         return sum(one.numel() * one.element_size() for one in outside)
 
     def _number(self, tensor: Tensor, role: Any, name: str) -> int:
-        """Return the number of a tensor's storage; a new one gets `role`, and no bytes where that is "outside"."""
+        """Return the number of a tensor's storage; a new one gets `role`, and no bytes if that is "outside"."""
         if tensor.layout != torch.strided:
             raise ValueError(f"{name}: expected tensors that are strided, got {tensor.layout}: pass sparse=False, say")
         memory = tensor.untyped_storage()
@@ -195,8 +195,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return self._seen[key]
 
 
-class Places:
-    """While it is entered, a recorder knows which module runs."""
+class ModuleNames:
+    """Tell a recorder which module runs, inside a `with` block."""
 
     def __init__(self, module: nn.Module, recorder: Recorder) -> None:
         self.module, self.recorder = module, recorder
@@ -223,13 +223,13 @@ def _gone(memory: StorageWeakRef) -> bool:
 
 
 def _named(given: dict[str, int], name: str) -> str:
-    """Return a name with a number after it from the second time on."""
+    """Return a name, with a number from its second use on."""
     given[name] = given.get(name, 0) + 1
     return name if given[name] == 1 else f"{name}:{given[name]}"
 
 
 def _once(made: list[Tensor]) -> list[Tensor]:
-    """Return the tensors, those that an operation changes in place and gives back too only once."""
+    """Return the tensors, with in-place results once."""
     return list({(one.untyped_storage()._cdata, one.storage_offset(), one.numel()): one for one in made}.values())
 
 
@@ -238,12 +238,12 @@ def _tensors(values: Any) -> list[Tensor]:
 
 
 def changed_by(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
-    """Return the tensors that an operation writes in place, by its schema."""
+    """Return the tensors that an operation modifies, by its schema."""
     return _given(func, args, kwargs, lambda one: one.alias_info is not None and one.alias_info.is_write)
 
 
 def statistics_of(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
-    """Return the tensors that an operation changes in place though its schema does not say so."""
+    """Return the tensors that an operation modifies without a declaration in its schema."""
     return _given(func, args, kwargs, lambda one: one.name in STATISTICS)
 
 

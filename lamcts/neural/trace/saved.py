@@ -1,4 +1,4 @@
-"""What autograd really holds after a forward pass, counted by hooks. Needs torch."""
+"""Count the bytes that autograd holds, by hooks. Needs torch."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,14 +11,19 @@ from lamcts.neural.trace.module import arguments, whole_step
 
 
 def saved_bytes(module: nn.Module, batch: Any, *, loss: Callable[[Any], Tensor] | None = None) -> int:
-    """Run a training step and return the most bytes that autograd held: each storage once, without parameters, inputs.
+    """Run a training step and return the peak of saved bytes, each storage once, without parameters and inputs.
 
-    Parameters and buffers stay as they are, and so do the global generators; see `trace` for `batch` and `loss`.
+    Parameters, buffers and global generators are restored.
+
+    Parameters
+    ----------
+    module, batch, loss
+        As in `trace`.
     """
     held = {name: one.detach().clone().requires_grad_(one.requires_grad) for name, one in module.named_parameters()}
     held |= {name: one.clone() for name, one in module.named_buffers()}
     args, kwargs = arguments(batch)
-    counter = _Counter([*held.values(), *tree_leaves((args, kwargs))])
+    counter = _SavedBytes([*held.values(), *tree_leaves((args, kwargs))])
     devices = sorted({one.device.index or 0 for one in held.values() if one.device.type == "cuda"})
     hooks = torch.autograd.graph.saved_tensors_hooks(counter.pack, counter.unpack)
     with torch.random.fork_rng(devices), torch.enable_grad(), hooks:
@@ -26,12 +31,12 @@ def saved_bytes(module: nn.Module, batch: Any, *, loss: Callable[[Any], Tensor] 
     return counter.most
 
 
-class _Counter:
-    """Counts the tensors that autograd packs, by storage, until each is unpacked."""
+class _SavedBytes:
+    """Count the tensors that autograd packs, by storage, until they are unpacked."""
 
     def __init__(self, outside: list[Any]) -> None:
         self.outside = {_key(one) for one in outside if isinstance(one, Tensor)}
-        self.packed: dict[int, int] = {}  # times, by storage
+        self.packed: dict[int, int] = {}  # pack count by storage
         self.now = self.most = 0
 
     def pack(self, tensor: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Training: one loop, what it is told, and data in memory. Only the loop itself loads torch, when it is called.
+"""Training of networks: one loop, recipes, and data in memory. Torch loads when the loop is called.
 
 trained = train(net, digits(), Recipe(epochs=6), seed=0, device="cpu", checkpoint="net.npz")
 print(trained.valid_accuracy, trained.epochs)
@@ -10,7 +10,7 @@ result = lamcts.maximize(f, f.space, budget=30, pruner="median", journal="run.db
 from lamcts.neural.train.data import Data, Part, digits
 from lamcts.neural.train.datasets import load
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
-from lamcts.neural.train.found import load_network, save_network
+from lamcts.neural.train.model_card import load_network, save_network
 from lamcts.neural.train.objective import TrainObjective
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds

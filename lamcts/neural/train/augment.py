@@ -1,6 +1,7 @@
-"""Images as a recipe changes them: cropped, mirrored, cut out, mixed.
+"""Data augmentation: crop, flip, cutout, mixup and cutmix.
 
-Draws are numpy's, on the CPU, so that all devices see the same images. Letters: b images of c channels, h by w.
+Random numbers are drawn by numpy on the CPU, so all devices get the same images.
+Letters: b images of c channels, h by w.
 """
 
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from lamcts.neural.train.recipe import Recipe
 
 
 class Targets(NamedTuple):
-    """What a batch should give: classes `y` in a share, and those of the images mixed in, `other`, in the rest."""
+    """Targets of a batch: classes `y` with weight `share`, and classes `other` of mixed-in images with the rest."""
 
     y: Tensor
     other: Tensor
@@ -31,7 +32,7 @@ class Targets(NamedTuple):
 
 
 class Augmentation:
-    """Changes the batches of one epoch."""
+    """Augment the batches of one epoch."""
 
     def __init__(self, recipe: Recipe, seed: int) -> None:
         self.recipe, self.rng = recipe, np.random.default_rng(seed)
@@ -51,7 +52,7 @@ class Augmentation:
         return x, Targets(y, y[other], share)
 
     def cropped(self, x: Tensor, pad: int) -> Tensor:
-        """Return images that were padded with zeros and cut at random to their size."""
+        """Return images padded with zeros and cropped at random to their size."""
         (b, _, h, w), padded = x.shape, functional.pad(x, (pad,) * 4)
         top, left = self._on(x, self.rng.integers(0, 2 * pad + 1, (2, b)))  # [b] each
         rows = top[:, None] + torch.arange(h, device=x.device)  # [b, h]
@@ -61,16 +62,16 @@ class Augmentation:
         return found.permute(0, 3, 1, 2).contiguous()
 
     def boxes(self, x: Tensor, high: np.ndarray, wide: np.ndarray) -> Tensor:
-        """Return where boxes lie, [b, 1, h, w], of half heights and widths [b], their centres anywhere in the image."""
+        """Return the masks of boxes [b, 1, h, w] with half heights and widths [b] and random centres."""
         b, _, h, w = x.shape
-        centre = self.rng.integers(0, (h, w), (b, 2)) + 0.5  # as DeVries 2017 has it, a box may reach over the edge
+        centre = self.rng.integers(0, (h, w), (b, 2)) + 0.5  # a box may cross the border (DeVries 2017)
         rows, columns = np.arange(h) + 0.5, np.arange(w) + 0.5
         down = np.abs(rows - centre[:, :1]) <= high[:, None]  # [b, h]
         across = np.abs(columns - centre[:, 1:]) <= wide[:, None]  # [b, w]
         return self._on(x, (down[:, :, None] & across[:, None, :])[:, None])
 
     def mixed(self, x: Tensor, other: Tensor) -> tuple[Tensor, float]:
-        """Return images in which others are mixed, and the share of their own: one draw for all of a batch."""
+        """Return mixed images and the share of the original ones, one draw for the batch."""
         recipe = self.recipe
         if recipe.mixup:
             share = float(self.rng.beta(recipe.mixup, recipe.mixup))

@@ -1,4 +1,4 @@
-"""Checkpoints: arrays and JSON in one .npz, without pickles, written whole or not at all."""
+"""Checkpoints: arrays and JSON in one .npz file, without pickles, written atomically."""
 
 import hashlib
 import json
@@ -14,23 +14,23 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-CODE = 16  # hexadecimal digits of a digest: 64 bits, which no two networks share by chance
-SAID = "said"  # the array that holds the JSON
+CODE = 16  # hexadecimal digits of a digest: 64 bits
+VALUES = "values"  # the array that holds the JSON
 
 
 class Checkpoint(NamedTuple):
-    """What a file holds: JSON values, and arrays by names with parts before slashes."""
+    """Content of a file: JSON values, and arrays whose names have parts before slashes."""
 
-    said: dict[str, Any]
+    values: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
 
     def tensors(self, part: str) -> dict[str, Tensor]:
-        """Return the arrays of a part (of all: "") by the rest of their names."""
+        """Return the arrays of a part (all: "") by the rest of their names."""
         start = f"{part}/" if part else ""
         return {n.removeprefix(start): torch.tensor(a) for n, a in self.arrays.items() if n.startswith(start)}
 
     def states(self, part: str) -> dict[int, dict[str, Tensor]]:
-        """Return a part whose names have a number and a word."""
+        """Return the arrays of a part whose names have a number and a word."""
         found: dict[int, dict[str, Tensor]] = {}
         for name, tensor in self.tensors(part).items():
             number, _, word = name.partition("/")
@@ -38,23 +38,23 @@ class Checkpoint(NamedTuple):
         return found
 
 
-def save(path: Path | str, said: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """Write a checkpoint: a process that is killed here leaves the one before."""
+def save(path: Path | str, values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """Write a checkpoint atomically: a process killed here leaves the previous one."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays = {name: value.detach().cpu().numpy() for name, value in tensors.items()}
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     with open(beside, "wb") as file:
-        np.savez(file, **{SAID: np.array(json.dumps(said))}, **arrays)  # type: ignore[arg-type]
+        np.savez(file, **{VALUES: np.array(json.dumps(values))}, **arrays)  # type: ignore[arg-type]
         file.flush()
         os.fsync(file.fileno())
     os.replace(beside, path)
 
 
 def load(path: Path | str, identity: Mapping[str, Any]) -> Checkpoint:
-    """Return a checkpoint; ValueError where the file is damaged, or of a training with another identity."""
+    """Read a checkpoint; raise ValueError if it is damaged or of a training with another identity."""
     found = read(path)
-    known = found.said["identity"]
+    known = found.values["identity"]
     differing = [name for name in identity if known.get(name) != identity[name]]
     if differing:
         raise ValueError(
@@ -65,17 +65,17 @@ def load(path: Path | str, identity: Mapping[str, Any]) -> Checkpoint:
 
 
 def read(path: Path | str) -> Checkpoint:
-    """Return what a checkpoint holds, whatever it is of."""
+    """Read any checkpoint."""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as held:
             arrays = {name: held[name] for name in held.files}
-            return Checkpoint(json.loads(str(arrays.pop(SAID))), arrays)
+            return Checkpoint(json.loads(str(arrays.pop(VALUES))), arrays)
     except (ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path}: expected a checkpoint, got a damaged file or another: {error}; delete it") from None
 
 
 def digest(tensors: Mapping[str, Tensor]) -> str:
-    """Return a short text that differs where some number of the tensors does."""
+    """Return a hash of the tensors."""
     found = hashlib.sha256()
     for name, value in tensors.items():
         found.update(f"{name}{tuple(value.shape)}".encode() + value.detach().cpu().numpy().tobytes())

@@ -1,4 +1,4 @@
-"""Examples in memory, in three parts: learnt from, chosen by, and judged by at the end. No torch here."""
+"""Data sets in memory, in three parts: training, validation and test. No torch."""
 
 import hashlib
 from collections.abc import Mapping
@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 PARTS = ("train", "valid", "test")
-SHARES = (0.6, 0.2, 0.2)  # of the digits: a fixed split, so that values of all runs may be compared
-SPLIT_SEED = 0  # of which images of a class come to which part
-GREYS = 16.0  # of the digits: the highest value of a pixel
+SHARES = (0.6, 0.2, 0.2)  # of the digits: a fixed split, so that all runs are comparable
+SPLIT_SEED = 0  # of the split of each class
+GREYS = 16.0  # largest pixel value of the digits
 DIGITS_CLASSES = 10  # of the digits
-CODE = 16  # hexadecimal digits of a fingerprint: 64 bits, which no two data sets share by chance
+CODE = 16  # hexadecimal digits of a fingerprint: 64 bits
 
 Array = NDArray[Any]
 
 
 class Part(NamedTuple):
-    """Examples: `x` [n, ...], and of each its class, `y` [n], or its classes, [n, t]."""
+    """Examples `x` [n, ...] with a class each, `y` [n], or one class for each token, [n, t]."""
 
     x: Array
     y: Array
@@ -30,8 +30,19 @@ class Part(NamedTuple):
 class Data:
     """A data set in memory.
 
-    name: what it is called. train, valid, test: its parts; images [n, channels, height, width] as float32, texts
-    [n, t] as int64; classes as int64. classes: how many there are.
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    train, valid, test : Part
+        Its parts: images [n, channels, height, width] as float32 or texts [n, t] as int64, and classes as int64.
+    classes : int
+        Number of classes.
+
+    Raises
+    ------
+    ValueError
+        If shapes or classes do not match.
     """
 
     name: str
@@ -54,12 +65,12 @@ class Data:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of one example."""
+        """Shape of one example."""
         return tuple(self.train.x.shape[1:])
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short text that differs where some example does."""
+        """Hash of all examples."""
         found = hashlib.sha256()
         for array in (array for part in self.parts.values() for array in part):
             found.update(f"{array.shape}{array.dtype}".encode() + np.ascontiguousarray(array).tobytes())
@@ -68,7 +79,14 @@ class Data:
 
 @lru_cache(maxsize=1)
 def digits() -> Data:
-    """Return scikit-learn's digits: 1,797 images [1, 8, 8] from 0 to 1, split class by class, the same for all runs."""
+    """Return scikit-learn's digits: 1,797 images [1, 8, 8] from 0 to 1, with a fixed stratified split.
+
+    Examples
+    --------
+    >>> from lamcts.neural.train import digits
+    >>> digits().shape
+    (1, 8, 8)
+    """
     from sklearn.datasets import load_digits
 
     found = load_digits()
@@ -79,7 +97,7 @@ def digits() -> Data:
 
 
 def part_of(x: Array, y: Array, rows: Any) -> Part:
-    """Return some rows as a part, in types that the loop takes, read-only since all runs share them."""
+    """Return rows as a part with the loop's dtypes, read-only since runs share them."""
     kind = np.float32 if x.dtype.kind == "f" else np.int64
     part = Part(np.ascontiguousarray(x[rows], kind), np.ascontiguousarray(y[rows], np.int64))
     for array in part:
@@ -88,7 +106,7 @@ def part_of(x: Array, y: Array, rows: Any) -> Part:
 
 
 def stratified(classes: Array, shares: tuple[float, ...], seed: int) -> list[Array]:
-    """Return the rows of each part, ascending, each with its share of every class (to a row)."""
+    """Return the sorted rows of each part, stratified by class."""
     rng, parts = np.random.default_rng(seed), list[list[Array]]([] for _ in shares)
     ends = np.cumsum(shares)[:-1]
     for each in np.unique(classes):

@@ -1,4 +1,4 @@
-"""Data sets by name, or from a file of one's own. Nothing is downloaded: what is missing says where to put it."""
+"""Data sets by name or from a file. Nothing is downloaded; the error for a missing file names its place."""
 
 import os
 import zipfile
@@ -12,23 +12,35 @@ from lamcts.neural.train.data import Array, Data, Part, digits, part_of, stratif
 from lamcts.neural.train.texts import TEXTS, text
 from lamcts.types import whole_number
 
-FOLDER = "LAMCTS_DATA"  # the environment variable that names the folder of the files
-FILES = {"mnist": ("mnist.npz", "mnist_10k.npz"), "cifar10": ("cifar10.npz", "cifar10_subset.npz")}  # the first found
-NEEDED = ("x_train", "y_train", "x_test", "y_test")  # arrays of a file; x_valid and y_valid may be there too
-VALID = 0.2  # of the training images, where a file does not say which are for validation
-SPLIT_SEED = 0  # of which those are
-LEVELS = 255.0  # the highest value of a pixel
+FOLDER = "LAMCTS_DATA"  # environment variable with the folder of the files
+FILES = {
+    "mnist": ("mnist.npz", "mnist_10k.npz"),
+    "cifar10": ("cifar10.npz", "cifar10_subset.npz"),
+}
+NEEDED = ("x_train", "y_train", "x_test", "y_test")  # required arrays of a file; x_valid and y_valid are optional
+VALID = 0.2  # share of validation images if a file has none
+SPLIT_SEED = 0  # of this split
+LEVELS = 255.0  # largest pixel value
 
 
 def load(name: str, side: int | None = None) -> Data:
-    """Return a data set in memory.
+    """Load a data set into memory.
 
-    name: "digits", "mnist", "cifar10", "wikitext2", "tinyshakespeare", or a file .npz with arrays x_train [n, h, w] or
-        [n, h, w, channels], y_train [n], x_test and y_test, and, if there, x_valid and y_valid. Files of the names are
-        looked for in the folder that LAMCTS_DATA names.
-    side: images are made so many pixels high and wide, each the mean of what it covers (None: as they are).
+    Parameters
+    ----------
+    name : str
+        "digits", "mnist", "cifar10", "wikitext2", "tinyshakespeare", or a file .npz with arrays x_train [n, h, w] or
+        [n, h, w, channels], y_train [n], x_test, y_test and optionally x_valid, y_valid. Files of named data sets are
+        in the folder LAMCTS_DATA.
+    side : int, default None
+        Resize images to this height and width in pixels by area averaging; None keeps the size.
 
-    FileNotFoundError says where a missing file should be, ValueError what is wrong with one.
+    Raises
+    ------
+    FileNotFoundError
+        If a file is missing; the message names its place.
+    ValueError
+        For an unknown name or a malformed file.
     """
     whole_number(side, "side", optional=True)
     if name in TEXTS:
@@ -49,7 +61,7 @@ def load(name: str, side: int | None = None) -> Data:
 
 
 def found(*names: str) -> Path:
-    """Return the first of some files that is in the folder of LAMCTS_DATA."""
+    """Return the first of some files that exists in the folder LAMCTS_DATA."""
     folder = os.environ.get(FOLDER)
     if not folder:
         raise FileNotFoundError(f"expected {names[0]}, got no place: put it in a folder, and set {FOLDER} to that")
@@ -60,7 +72,7 @@ def found(*names: str) -> Path:
 
 
 def of_file(name: str, file: Path) -> Data:
-    """Return the images of a file, each channel with mean 0 and deviation 1 over those learnt from."""
+    """Return the images of a file, standardised by channel over the training part."""
     held = _arrays(file)
     missing = [each for each in NEEDED if each not in held]
     if missing:
@@ -90,7 +102,7 @@ def _arrays(file: Path) -> dict[str, Array]:
 
 
 def _channels_first(x: Array, file: Path) -> Array:
-    """Return images as [n, c, h, w] in float32; whole numbers are shares of 255."""
+    """Return images as float32 [n, c, h, w]; integers are divided by 255."""
     if x.ndim not in (3, 4):
         raise ValueError(f"{file}: expected images [n, h, w] or [n, h, w, channels], got shape {x.shape}")
     floats = x.astype(np.float32) / np.float32(LEVELS if x.dtype.kind in "iu" else 1)
@@ -98,7 +110,7 @@ def _channels_first(x: Array, file: Path) -> Array:
 
 
 def resized(data: Data, side: int) -> Data:
-    """Return the same images of another size, each pixel the mean of what it covers of the old ones."""
+    """Resize images by area averaging."""
     down, across = (shares(length, side) for length in data.shape[1:])
     parts = [
         part_of(np.einsum("nchw,ih,jw->ncij", part.x, down, across, optimize=True), part.y, slice(None))
@@ -108,7 +120,7 @@ def resized(data: Data, side: int) -> Data:
 
 
 def shares(before: int, after: int) -> Array:
-    """Return what share each of `before` pixels has in each of `after` that cover the same length, [after, before]."""
+    """Return the weights of area averaging from `before` to `after` pixels: [after, before]."""
     edges = np.linspace(0, before, after + 1)
     old = np.arange(before)
     covered = np.minimum(edges[1:, None], old + 1) - np.maximum(edges[:-1, None], old)  # [after, before]

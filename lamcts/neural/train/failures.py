@@ -1,15 +1,15 @@
-"""Trainings that come to nothing. A run records them as failed evaluations, with the reason."""
+"""Failed trainings. A run records them as failed evaluations with the reason."""
 
 from lamcts.errors import LamctsError
 
 
 class TrainingFailed(LamctsError, RuntimeError):
-    """A training that has no result."""
+    """A training without a result."""
 
 
 class Diverged(TrainingFailed):
-    """The loss is no number any more."""
+    """The loss is not finite."""
 
 
 class OutOfMemory(TrainingFailed):
-    """The device has no memory for a step of this network at this batch."""
+    """The device has too little memory for a step of this network at this batch size."""

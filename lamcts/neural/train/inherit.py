@@ -1,6 +1,6 @@
-"""Weight transfer (AlphaX, thesis 3.2.4): a network begins with what it shares with one that is trained.
+"""Weight transfer (AlphaX, thesis 3.2.4): a network starts with the weights it shares with a trained one.
 
-Of the trained ones it is the nearest, by edits of the encoding; layers that it lacks begin as they would have.
+The donor is the trained network with the smallest edit distance of encodings; other layers keep their initial weights.
 """
 
 import json
@@ -15,7 +15,10 @@ from lamcts.neural.train import checkpoints
 
 
 class Inherited(NamedTuple):
-    """copied: the names of what a network took over. fresh: of what it did not. share: of its numbers, those copied."""
+    """Result of a transfer.
+
+    copied: names of copied tensors. fresh: names of the others. share: copied share of all numbers.
+    """
 
     copied: tuple[str, ...]
     fresh: tuple[str, ...]
@@ -24,7 +27,20 @@ class Inherited(NamedTuple):
 
 @torch.no_grad()
 def inherit(child: nn.Module, parent: nn.Module | dict[str, torch.Tensor]) -> Inherited:
-    """Copy into a network what another, or its `state_dict()`, has under the same path and in the same shape."""
+    """Copy tensors with the same path, shape and dtype from another network, in place.
+
+    Parameters
+    ----------
+    child : torch.nn.Module
+        The network to change.
+    parent : torch.nn.Module or dict
+        The donor, or its `state_dict()`.
+
+    Returns
+    -------
+    Inherited
+        Names of copied and of other tensors, and the copied share of all numbers.
+    """
     source = parent.state_dict() if isinstance(parent, nn.Module) else parent
     mine = child.state_dict()
     copied = tuple(name for name, value in mine.items() if _fits(value, source.get(name)))
@@ -39,39 +55,47 @@ def _fits(value: torch.Tensor, other: torch.Tensor | None) -> bool:
     return other is not None and value.shape == other.shape and value.dtype == other.dtype
 
 
-class Near(NamedTuple):
-    """A trained network: its file, and in how many parameters of the encoding it differs."""
+class NearestNetwork(NamedTuple):
+    """A trained network: its file, and the number of parameters of the encoding that differ."""
 
     file: Path
     edits: int
 
 
 class Archive:
-    """Networks of a space that are trained, a file of arrays and JSON each in a folder, which processes may share."""
+    """Trained networks of a space, one file each in a folder that processes may share.
+
+    Parameters
+    ----------
+    space : ArchitectureSpace
+        The space, whose canonical points are compared.
+    folder : path
+        The folder.
+    """
 
     def __init__(self, space: ArchitectureSpace, folder: Path | str) -> None:
         self.space, self.folder = space, Path(folder)
         self._read: dict[Path, tuple[str, ...]] = {}
 
     def add(self, point: Point, net: nn.Module, code: str) -> None:
-        """Keep a network under a code, which stands for its point and what it was trained with."""
+        """Save a network under a code of its point and training."""
         checkpoints.save(self.folder / f"{code}.npz", {"point": dict(point)}, net.state_dict())
 
-    def nearest(self, point: Point) -> Near | None:
-        """Return the nearest network but the point's own; None where there is none. Of several, the first by name."""
+    def nearest(self, point: Point) -> NearestNetwork | None:
+        """Return the nearest network except the point's own, or None; ties go to the first name."""
         mine = self._codes(point)
         for file in sorted(self.folder.glob("*.npz")):
             if file not in self._read:
-                self._read[file] = self._codes(checkpoints.read(file).said["point"])
+                self._read[file] = self._codes(checkpoints.read(file).values["point"])
         edits = ((sum(a != b for a, b in zip(mine, codes, strict=True)), file) for file, codes in self._read.items())
         found = min((each for each in edits if each[0]), default=None)
-        return None if found is None else Near(found[1], found[0])
+        return None if found is None else NearestNetwork(found[1], found[0])
 
     def weights(self, path: Path) -> dict[str, torch.Tensor]:
         """Return the weights of a file, by path in the network."""
         return {name: torch.tensor(value) for name, value in checkpoints.read(path).arrays.items()}
 
     def _codes(self, point: Point) -> tuple[str, ...]:
-        """Return the values of the one point that stands for a network, each as text, in the order of their names."""
+        """Return the values of the canonical point as texts, by parameter name."""
         canonical = self.space.canonical(point)
         return tuple(json.dumps(canonical[name]) for name in sorted(canonical))

@@ -1,4 +1,4 @@
-"""The training loop. START HERE: epochs of batches, each changed, put through the network, and learnt from.
+"""The training loop: epochs of augmented batches.
 
 Letters: n examples, b of a batch, k classes.
 """
@@ -18,17 +18,17 @@ from torch.nn import functional
 from lamcts.neural.train.augment import Augmentation
 from lamcts.neural.train.data import Data, Part
 from lamcts.neural.train.failures import Diverged, OutOfMemory
-from lamcts.neural.train.progress import Progress
+from lamcts.neural.train.progress import TrainingState
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds, in_epoch
 
 PERCENT = 100.0  # of a share
 IMAGE = 3  # axes of an image: channels, height, width
-NO_MEMORY = ("out of memory", "can't allocate memory")  # what torch says on CUDA, and on the CPU
-CHUNK = 512  # examples judged at once: less than a step of training takes at batch 128, which keeps what it computes
+NO_MEMORY = ("out of memory", "can't allocate memory")  # out-of-memory messages of torch on CUDA and on the CPU
+CHUNK = 512  # examples evaluated at once; needs less memory than a training step of batch 128
 
 
-class Held(NamedTuple):
+class DevicePart(NamedTuple):
     """A part as tensors on a device."""
 
     x: Tensor
@@ -37,10 +37,18 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True)
 class Epoch:
-    """What an epoch came to.
+    """Results of one epoch.
 
-    epoch: its number, from 1. train_loss: mean over its examples as they were changed, nats. valid_loss,
-    valid_accuracy: after it, a share of 1. seconds: of the epoch and of judging it.
+    Attributes
+    ----------
+    epoch : int
+        Number of the epoch, from 1.
+    train_loss : float
+        Mean loss over the augmented training examples, in nats.
+    valid_loss, valid_accuracy : float
+        Loss in nats, and accuracy from 0 to 1, after the epoch.
+    seconds : float
+        Time of training and evaluation.
     """
 
     epoch: int
@@ -52,10 +60,18 @@ class Epoch:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained network.
+    """A trained network and its results.
 
-    net: it, or the one with averaged weights where the recipe averages them. epochs: what each came to. test_loss,
-    test_accuracy: after the last. peak_bytes: of memory on a CUDA device, None elsewhere.
+    Attributes
+    ----------
+    net : torch.nn.Module
+        The network, with averaged weights if the recipe averages.
+    epochs : list of Epoch
+        Results of each epoch, with those before a resume.
+    test_loss, test_accuracy : float
+        Loss in nats, and accuracy from 0 to 1, after the last epoch.
+    peak_bytes : int or None
+        Peak memory on a CUDA device; None elsewhere.
     """
 
     net: nn.Module
@@ -66,17 +82,17 @@ class Trained:
 
     @property
     def valid_accuracy(self) -> float:
-        """After the last epoch."""
+        """Accuracy after the last epoch."""
         return self.epochs[-1].valid_accuracy
 
     @property
     def valid_loss(self) -> float:
-        """After the last epoch."""
+        """Loss after the last epoch."""
         return self.epochs[-1].valid_loss
 
     @property
     def summary(self) -> dict[str, float]:
-        """All of it as numbers, units in their names; `peak_bytes` where the device counts them."""
+        """All results as numbers with units in their names; `peak_bytes` on CUDA only."""
         found = {
             "valid_accuracy_percent": PERCENT * self.valid_accuracy,
             "test_accuracy_percent": PERCENT * self.test_accuracy,
@@ -88,7 +104,7 @@ class Trained:
 
     @property
     def seconds(self) -> float:
-        """Of all epochs, those before a resumption included."""
+        """Time of all epochs, with those before a resume."""
         return sum(epoch.seconds for epoch in self.epochs)
 
 
@@ -102,21 +118,11 @@ def train(
     checkpoint: Path | str | None = None,
     report: Callable[[Epoch], None] | None = None,
 ) -> Trained:
-    """Train a network, which is changed, and return what came of it.
-
-    The same seed gives the same result on CPU, to the bit, with as many threads, if the network draws by `Noise` alone.
-
-    net: gives classes' scores [n, k] for examples [n, ...], or [n, t, k] for texts.
-    checkpoint: a file that holds the training after each epoch; where it is there, the training goes on from it.
-    report: called after each epoch, and may end the training by an exception; of a training that goes on, it hears
-        the earlier epochs first.
-
-    `Diverged` where the loss is no number any more, `OutOfMemory` where the device has too little.
-    """
+    """Train a network in place; see `lamcts.neural.train.train`."""
     seeds, here = Seeds.of(seed), torch.device(device)
     _fits(recipe, data, here)
-    parts = {name: on(part, here) for name, part in data.parts.items()}
-    state = Progress(net.to(here), recipe, seeds, data)
+    parts = {name: to_device(part, here) for name, part in data.parts.items()}
+    state = TrainingState(net.to(here), recipe, seeds, data)
     done = state.resumed(checkpoint)
     epochs = [Epoch(**row) for row in done]
     for epoch in epochs:
@@ -126,7 +132,7 @@ def train(
             epochs.append(_epoch(state, parts, number))
             state.save(checkpoint, [asdict(row) for row in epochs], {})
             _tell(report, epochs[-1])
-        trained = Trained(state.result, epochs, *_judged(state, parts["test"]), peak())
+        trained = Trained(state.result, epochs, *_evaluated(state, parts["test"]), peak())
     if state.unfinished:
         state.save(checkpoint, [asdict(row) for row in epochs], trained.summary)
     return trained
@@ -137,29 +143,29 @@ def _tell(report: Callable[[Epoch], None] | None, epoch: Epoch) -> None:
         report(epoch)
 
 
-def _epoch(state: Progress, parts: dict[str, Held], number: int) -> Epoch:
+def _epoch(state: TrainingState, parts: dict[str, DevicePart], number: int) -> Epoch:
     begin = time.perf_counter()
     train_loss = _learn(state, parts["train"], number)
     if not math.isfinite(train_loss):
         raise Diverged(f"epoch {number + 1}: the loss is {train_loss}; lower the rate, warm up, or clip gradients")
-    loss, accuracy = _judged(state, parts["valid"])
+    loss, accuracy = _evaluated(state, parts["valid"])
     if not math.isfinite(loss):
         raise Diverged(f"epoch {number + 1}: the validation loss is {loss}; lower the rate, warm up, or clip gradients")
     return Epoch(number + 1, train_loss, loss, accuracy, time.perf_counter() - begin)
 
 
-def _judged(state: Progress, part: Held) -> tuple[float, float]:
-    """Return the loss and the accuracy on a part; texts, whose scores are many, go through in batches."""
-    return judge(state.result, part, CHUNK if part.y.ndim == 1 else state.recipe.batch)
+def _evaluated(state: TrainingState, part: DevicePart) -> tuple[float, float]:
+    """Return the loss and accuracy on a part; texts are evaluated in batches."""
+    return evaluate(state.result, part, CHUNK if part.y.ndim == 1 else state.recipe.batch)
 
 
-def _learn(state: Progress, part: Held, number: int) -> float:
-    """Go through the examples once, and return the mean loss."""
+def _learn(state: TrainingState, part: DevicePart, number: int) -> float:
+    """Train for one epoch; return the mean loss."""
     recipe, seeds = state.recipe, state.seeds
     augmentation = Augmentation(recipe, in_epoch(seeds.augmentation, number))
     total, steps = torch.zeros((), device=part.x.device), math.ceil(len(part.y) / recipe.batch)
     state.begin(number)
-    with torch.enable_grad():  # whatever the caller has switched off
+    with torch.enable_grad():  # independent of the caller's mode
         for i, rows in enumerate(batches(len(part.y), recipe.batch, seeds.order, number)):
             rows = rows.to(part.x.device)
             x, targets = augmentation(part.x[rows], part.y[rows])
@@ -171,15 +177,15 @@ def _learn(state: Progress, part: Held, number: int) -> float:
 
 
 def batches(n: int, batch: int, seed: int, epoch: int) -> Iterator[Tensor]:
-    """Yield the rows of each batch of an epoch: all rows once, in an order of its own, in parts of equal size."""
+    """Yield the rows of each batch of an epoch, a random permutation in equal parts."""
     generator = torch.Generator().manual_seed(in_epoch(seed, epoch))
     order = torch.randperm(n, generator=generator)
     yield from torch.tensor_split(order, math.ceil(n / batch))
 
 
 @torch.no_grad()
-def judge(net: nn.Module, part: Held, chunk: int = CHUNK) -> tuple[float, float]:
-    """Return the mean loss in nats and the accuracy, a share of 1, of a network on examples that are on its device."""
+def evaluate(net: nn.Module, part: DevicePart, chunk: int = CHUNK) -> tuple[float, float]:
+    """Return the mean loss in nats and the accuracy, from 0 to 1, of a network on a part on its device."""
     training, loss, right = net.training, 0.0, 0
     net.eval()
     for x, y in zip(torch.split(part.x, chunk), torch.split(part.y, chunk), strict=True):
@@ -190,9 +196,9 @@ def judge(net: nn.Module, part: Held, chunk: int = CHUNK) -> tuple[float, float]
     return loss / part.y.numel(), right / part.y.numel()
 
 
-def on(part: Part, device: torch.device) -> Held:
+def to_device(part: Part, device: torch.device) -> DevicePart:
     """Return a part as tensors on a device."""
-    return Held(*(torch.tensor(array, device=device) for array in part))
+    return DevicePart(*(torch.tensor(array, device=device) for array in part))
 
 
 def _fits(recipe: Recipe, data: Data, device: torch.device) -> None:
@@ -211,7 +217,7 @@ def _autocast(recipe: Recipe, device: torch.device) -> AbstractContextManager[An
 
 @contextmanager
 def _memory(device: torch.device) -> Iterator[Callable[[], int | None]]:
-    """Turn what a device says of too little memory into `OutOfMemory`; yield what tells the peak so far."""
+    """Turn out-of-memory errors into `OutOfMemory`; yield a function for the peak so far."""
     cuda = device.type == "cuda"
     if cuda:
         torch.cuda.reset_peak_memory_stats(device)
@@ -223,4 +229,4 @@ def _memory(device: torch.device) -> Iterator[Callable[[], int | None]]:
         raise OutOfMemory(f"{str(error).splitlines()[0]:.120}; take a smaller batch, or a smaller network") from None
     finally:
         if cuda:
-            torch.cuda.empty_cache()  # a failed training must leave room for the next
+            torch.cuda.empty_cache()  # frees memory for the next training

@@ -1,4 +1,4 @@
-"""Memory of a training step, where the device does not count it: from its graph, nothing is allocated."""
+"""Peak memory of a training step from its traced graph, without allocation."""
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from lamcts.neural.train.recipe import Recipe
 
 
 def step_bytes(net: nn.Module, data: Data, recipe: Recipe) -> int:
-    """Return the bytes that a step of a network holds at most: its weights, their state, and what it keeps."""
+    """Return the peak of a training step in bytes, with weights and optimizer state."""
     from lamcts.neural.trace import trace
 
     batch = min(recipe.batch, len(data.train.y))

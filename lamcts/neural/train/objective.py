@@ -1,4 +1,4 @@
-"""An objective that trains the network of each point, and says how well it does on the validation data."""
+"""An objective that trains the network of each point and returns its validation score."""
 
 import hashlib
 import json
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 Score = Literal["accuracy", "loss"]
 PERCENT, MEGA = 100.0, 1e6  # of a share; of bytes and operations
 REPORTED = ("valid_accuracy_percent", "test_accuracy_percent", "valid_loss", "test_loss")  # of `summary`, see loop.py
-CODE = 16  # hexadecimal digits of a file's name: 64 bits, which no two networks share by chance
+CODE = 16  # hexadecimal digits of a file name: 64 bits
 
 
-class Trial(Protocol):
-    """What hears how a training is doing, and may end it: see `lamcts.study.reporting.Reporter`."""
+class EpochTrial(Protocol):
+    """Receiver of epoch reports, which may stop the training: see `lamcts.study.reporting.Reporter`."""
 
     def report(self, step: int, value: float) -> None: ...
 
 
-class Begin(NamedTuple):
-    """What a training begins with: the network, its recipe, and the file that keeps it (None: none does)."""
+class TrainingStart(NamedTuple):
+    """Start of a training: the network, its recipe, and its checkpoint file (None: none)."""
 
     net: "nn.Module"
     recipe: Recipe
@@ -46,21 +46,20 @@ class Begin(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrainObjective:
-    """The score on the validation data of a network that is trained from nothing.
+    """The validation score of networks trained from scratch.
 
     architectures: the space of networks.
-    data: what they are trained on, and judged by.
-    recipe: how they are trained.
-    sizes: what `lamcts.neural.build.build` takes of the kind, such as `width` and `cells` ({}: the paper's).
-    score: "accuracy", in per cent, which is maximised, or "loss", nats a token, which is minimised ("accuracy").
+    data: training, validation and test data.
+    recipe: training settings.
+    sizes: keyword arguments of `lamcts.neural.build.build`, such as `width` and `cells` ({}: the paper's).
+    score: "accuracy", in per cent, maximised, or "loss", in nats a token, minimised ("accuracy").
     device: "cpu" or "cuda" ("cpu").
-    folder: where the training of each network and seed is kept after each epoch (None: nowhere), so that a run that
-        was killed goes on there. It grows by three times a network's weights with each.
-    keyed: whether points of one network count as one, of which invalid ones are never proposed (True).
+    folder: folder for checkpoints of each network and seed (None: no checkpoints), from which a killed run resumes.
+        Each checkpoint takes three times the memory of the weights.
+    keyed: whether points of one network count as one, and invalid points are never proposed (True).
 
     With a parameter `trial`, as `lamcts.maximize(..., pruner="median")` passes it, each epoch is reported, and a
-    training that is stopped counts as pruned. One that diverges, or for which memory does not suffice, raises: a
-    failed evaluation with its reason.
+    stopped training counts as pruned. A training that diverges or runs out of memory raises, and counts as failed.
     """
 
     architectures: ArchitectureSpace
@@ -76,7 +75,6 @@ class TrainObjective:
 
     x0 = None
     optimum = None
-    maker = "network"  # what `found.load_network` makes again of a point: a row of its `MAKERS`
 
     def __post_init__(self) -> None:
         if self.score not in ("accuracy", "loss"):
@@ -95,19 +93,19 @@ class TrainObjective:
         inner = self.architectures.space
         return Canonical(inner, self.architectures.key, name=self.architectures.name) if self.keyed else inner
 
-    def __call__(self, point: Point, *, seed: int | None = None, trial: Trial | None = None) -> float:
-        """Return the validation score of a point's network after the last epoch."""
+    def __call__(self, point: Point, *, seed: int | None = None, trial: EpochTrial | None = None) -> float:
+        """Return the validation score after the last epoch."""
         return self.value(self.train(point, seed=fresh_seed() if seed is None else seed, trial=trial).epochs[-1])
 
     def value(self, epoch: "Epoch") -> float:
-        """Return the score after an epoch."""
+        """Return the score of an epoch."""
         return PERCENT * epoch.valid_accuracy if self.maximize else epoch.valid_loss
 
-    def train(self, point: Point, *, seed: int | Seeds = 0, trial: Trial | None = None) -> "Trained":
-        """Return a point's network, trained, or taken from the folder where that was done before."""
+    def train(self, point: Point, *, seed: int | Seeds = 0, trial: EpochTrial | None = None) -> "Trained":
+        """Train a point's network, or read it from the folder if it was trained before."""
         seeds = Seeds.of(seed)
         net, recipe, file = self.begin(point, seeds)
-        ahead = self.recipe.epochs - recipe.epochs  # all come to an end at one step, however short they are
+        ahead = self.recipe.epochs - recipe.epochs  # shorter trainings end at the same step
 
         def report(epoch: "Epoch") -> None:
             if trial is not None:
@@ -117,13 +115,13 @@ class TrainObjective:
         self._known[self.code(point)] = trained.summary
         return trained
 
-    def begin(self, point: Point, seeds: Seeds) -> Begin:
-        """Return what a training begins with."""
+    def begin(self, point: Point, seeds: Seeds) -> TrainingStart:
+        """Return the start of a training."""
         file = None if self.folder is None else self.place / f"{self.code(point, seeds)}.npz"
-        return Begin(self.build(point, seeds.weights), self.recipe, file)
+        return TrainingStart(self.build(point, seeds.weights), self.recipe, file)
 
     def build(self, point: Point, seed: int = 0) -> "nn.Module":
-        """Return a point's network as it is before it is trained; `InvalidPoint` where the point is none."""
+        """Return a point's untrained network; raise `InvalidPoint` if the point is invalid."""
         if (reason := self.architectures.invalid(point)) is not None:
             raise InvalidPoint(f"{self.architectures.name}: no valid network: {reason}")
         return self.network(point, seed)
@@ -136,15 +134,15 @@ class TrainObjective:
         return build(self.architectures, point, **known, seed=seed, **dict(self.sizes))
 
     def report(self, point: Point) -> dict[str, float]:
-        """Return what the last training of a point came to, in per cent and nats; nan where there was none."""
+        """Return the results of the last training of a point, in per cent and nats; nan without one."""
         found = self._last(point)
         return {name: found.get(name, math.nan) for name in REPORTED}
 
     def costs(self, point: Point) -> dict[str, float]:
-        """Return what a network costs, units in the names.
+        """Return costs of a network, units in the names.
 
-        mflops: of one example going forward, two a multiply-add. seconds: of its last training, nan where there was
-        none. peak_mb: of memory as it was trained on CUDA; elsewhere of a step as traced, which takes seconds.
+        mflops: of one example in the forward pass, two a multiply-add. seconds: of the last training, or nan. peak_mb:
+        of memory, measured on CUDA, else traced, which takes seconds.
         """
         from lamcts.neural.build.sizes import size
         from lamcts.neural.train.memory import step_bytes
@@ -156,35 +154,35 @@ class TrainObjective:
         return known | {"seconds": found.get("seconds", math.nan), "peak_mb": peak / MEGA}
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        """Return the settings that a resumed run must share, as JSON values."""
         known = {"architectures": self.architectures.name, "data": self.data.fingerprint, "score": self.score}
         return known | {"recipe": plain(self.recipe), "sizes": dict(self.sizes)}
 
     @property
     def place(self) -> Path:
-        """The part of the folder that is this objective's: another recipe's trainings are no use to it."""
+        """The folder of this objective's recipe."""
         return Path(self.folder or ".") / short(self.fingerprint() | {"score": None})
 
     def code(self, point: Point, seeds: Seeds | None = None) -> str:
-        """Return what a point, or its training, is called in names of files; points of one network may differ in it."""
+        """Return the code of a point, or of its training, for file names; equal networks may have different codes."""
         own = short(dict(point))
         return own if seeds is None else f"{own}-{short(list(seeds))}"
 
     def kept(self, point: Point) -> Path | None:
-        """Return the file of the last finished training of a point, None where the folder has none."""
+        """Return the file of the last finished training of a point, or None."""
         from lamcts.neural.train import checkpoints
 
         files = sorted(self.place.glob(f"{self.code(point)}-*.npz"), key=lambda file: file.stat().st_mtime)
-        return next((file for file in reversed(files) if checkpoints.read(file).said["result"]), None)
+        return next((file for file in reversed(files) if checkpoints.read(file).values["result"]), None)
 
     def _last(self, point: Point) -> dict[str, float]:
-        """Return what the last training of a point came to, in this process or, by the folder, in another."""
+        """Return the results of the last training of a point, from memory or from the folder."""
         if (known := self._known.get(self.code(point))) is not None or self.folder is None:
             return known or {}
         from lamcts.neural.train import checkpoints
 
         file = self.kept(point)
-        return {} if file is None else dict(checkpoints.read(file).said["result"])
+        return {} if file is None else dict(checkpoints.read(file).values["result"])
 
 
 def plain(recipe: Recipe) -> dict[str, Any]:
@@ -193,5 +191,5 @@ def plain(recipe: Recipe) -> dict[str, Any]:
 
 
 def short(values: Any) -> str:
-    """Return a short text that stands for JSON values."""
+    """Return a hash of JSON values."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:CODE]

@@ -1,4 +1,4 @@
-"""What changes as a network trains, and goes on from a checkpoint: its weights, their averages, the optimiser."""
+"""State of a training: network, averaged weights and optimizer, saved to and loaded from checkpoints."""
 
 import copy
 from dataclasses import asdict
@@ -15,8 +15,11 @@ from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds, in_epoch
 
 
-class Progress:
-    """A network on its way. `average` is its copy with averaged weights, None where the recipe has none."""
+class TrainingState:
+    """A network during training.
+
+    average: its copy with averaged weights, or None.
+    """
 
     def __init__(self, net: nn.Module, recipe: Recipe, seeds: Seeds, data: Data) -> None:
         self.net, self.recipe, self.seeds, self.unfinished = net, recipe, seeds, True
@@ -25,23 +28,23 @@ class Progress:
         self.scaler = torch.amp.GradScaler("cuda", enabled=recipe.precision == "float16")
         self._identity = {
             "recipe": asdict(self.recipe) | {"drops": list(self.recipe.drops)},
-            "seeds": list(self.seeds[1:]),  # the first made the weights that it starts with
+            "seeds": list(self.seeds[1:]),  # the first seed is for the initial weights
             "data": data.fingerprint,
             "start": checkpoints.digest(self.net.state_dict()),
         }
 
     @property
     def result(self) -> nn.Module:
-        """The network that is judged."""
+        """The network for evaluation."""
         return self.net if self.average is None else self.average
 
     def begin(self, epoch: int) -> None:
-        """Make ready for an epoch, of which the first is 0."""
+        """Prepare for an epoch, counted from 0."""
         reseed(self.net, in_epoch(self.seeds.noise, epoch), self.recipe.drop_path_at(epoch))
         self.net.train()
 
     def step(self, loss: Tensor, epoch: float) -> None:
-        """Learn from the loss of a batch, when so many epochs are done."""
+        """Take a gradient step for the loss of a batch; `epochs` are done so far."""
         self.optimiser.param_groups[0]["lr"] = self.recipe.rate_at(epoch)
         self.optimiser.zero_grad()
         self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
@@ -54,7 +57,7 @@ class Progress:
             follow(self.average, self.net, 1 - self.recipe.average)
 
     def resumed(self, path: Path | str | None) -> list[dict[str, Any]]:
-        """Go on from a checkpoint where there is one, and return its rows; ValueError where it is of another."""
+        """Resume from a checkpoint if it exists, and return its epochs; raise ValueError if it does not match."""
         if path is None or not Path(path).exists():
             return []
         found = checkpoints.load(path, self._identity)
@@ -63,13 +66,13 @@ class Progress:
             self.average.load_state_dict(found.tensors("average"))
         groups = self.optimiser.state_dict()["param_groups"]
         self.optimiser.load_state_dict({"state": found.states("optimiser"), "param_groups": groups})
-        self.scaler.load_state_dict(found.said["scaler"])
-        self.unfinished = not found.said["result"]
-        rows: list[dict[str, Any]] = found.said["epochs"]
+        self.scaler.load_state_dict(found.values["scaler"])
+        self.unfinished = not found.values["result"]
+        rows: list[dict[str, Any]] = found.values["epochs"]
         return rows
 
     def save(self, path: Path | str | None, epochs: list[dict[str, Any]], result: dict[str, float]) -> None:
-        """Write a checkpoint, in one piece or not at all. `result`: what it came to, empty on the way."""
+        """Write a checkpoint atomically. `result`: final results, empty during training."""
         if path is None:
             return
         states = self.optimiser.state_dict()["state"]
@@ -77,13 +80,13 @@ class Progress:
         arrays |= {f"optimiser/{i}/{name}": value for i, state in states.items() for name, value in state.items()}
         if self.average is not None:
             arrays |= {f"average/{name}": value for name, value in self.average.state_dict().items()}
-        said = {"identity": self._identity, "epochs": epochs, "result": result}
-        said["scaler"] = self.scaler.state_dict()
-        checkpoints.save(path, said, {name: value for name, value in arrays.items() if value is not None})
+        values = {"identity": self._identity, "epochs": epochs, "result": result}
+        values["scaler"] = self.scaler.state_dict()
+        checkpoints.save(path, values, {name: value for name, value in arrays.items() if value is not None})
 
 
 def optimiser_of(recipe: Recipe, parameters: list[Tensor]) -> torch.optim.Optimizer:
-    """Return a recipe's optimiser of parameters, or of stacks of them: what it does is done number by number."""
+    """Return the optimizer of a recipe; it acts elementwise, so stacked parameters work too."""
     if recipe.optimiser == "adamw":
         return torch.optim.AdamW(parameters, lr=recipe.rate, weight_decay=recipe.decay)
     nesterov = recipe.nesterov and recipe.momentum > 0
@@ -92,7 +95,7 @@ def optimiser_of(recipe: Recipe, parameters: list[Tensor]) -> torch.optim.Optimi
 
 @torch.no_grad()
 def follow(average: nn.Module, net: nn.Module, share: float) -> None:
-    """Move averaged weights by a share towards a network's; its statistics are taken as they are."""
+    """Move averaged weights towards a network's by a share; copy its running statistics."""
     for mean, value in zip(average.parameters(), net.parameters(), strict=True):
         mean.lerp_(value, share)
     for kept, buffer in zip(average.buffers(), net.buffers(), strict=True):

@@ -1,4 +1,4 @@
-"""What a network is trained with: numbers and names, no torch."""
+"""Recipes: training settings without torch."""
 
 import math
 from dataclasses import dataclass
@@ -16,34 +16,34 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "precision": get_args(Precision),
 }
 SHARES = ("momentum", "smoothing", "drop_path", "average")  # from 0 to below 1
-OF_IMAGES = ("crop", "flip", "cutout", "mixup", "cutmix")  # texts cannot be changed so
+OF_IMAGES = ("crop", "flip", "cutout", "mixup", "cutmix")  # not for texts
 AMOUNTS = ("decay", "warmup", "mixup", "cutmix", "clip")  # 0 or more
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a network is trained, whatever the network and the data.
+    """Training settings, independent of network and data.
 
-    epochs: how often the training data are gone through (12; times); untuned: what digits need.
-    batch: examples of a gradient step, at most: an epoch is cut in parts of equal size (64; examples); untuned.
+    epochs: passes over the training data (12; epochs); untuned: what digits need.
+    batch: largest batch size; an epoch is split into equal parts (64; examples); untuned.
     optimiser: "sgd" or "adamw" ("sgd"); thesis 4.2.3 trains as DARTS does, by SGD.
-    rate: the step at its highest (0.05); untuned; paper: 0.025 at 96 images.
+    rate: largest learning rate (0.05); untuned; paper: 0.025 at 96 images.
     momentum: of SGD (0.9); DARTS.
-    nesterov: whether SGD looks ahead (True); NAS-Bench-201.
-    decay: weight decay, of all parameters (5e-4); NAS-Bench-201; paper: 3e-4.
-    schedule: the step falls to 0 along a "cosine", by "step", or is "constant" ("cosine"); DARTS.
-    drops: of "step", after which shares of the epochs it falls ((0.5, 0.75)); He 2015, Deep residual learning.
-    drop: of "step", what a fall leaves of it (0.1; share); He 2015.
-    warmup: epochs in which the step grows from 0 (0.0; epochs); untuned.
-    crop: images are padded by so many zeros on each side and cut at random to their size (0; pixels); 4 is usual at 32.
-    flip: whether images are mirrored at random (False): digits must not be.
-    cutout: side of a square of zeros at a random place (0; pixels); thesis 3.3.1 (DeVries 2017): 16 at 32.
-    mixup: two images are mixed in a share that Beta(mixup, mixup) draws (0.0: none); Zhang 2018; 0.2 is usual.
-    cutmix: a patch comes from another image, its area 1 - Beta(cutmix, cutmix) (0.0: none); Yun 2019; 1 is usual.
-    smoothing: share of the target that is spread over all classes (0.0); Szegedy 2016; 0.1 is usual.
-    drop_path: how likely a path of a cell is left out in the last epoch, from 0 in the first (0.0); Zoph 2018: 0.3.
-    clip: the gradient's norm is cut to it (0.0: none); DARTS: 5.
-    average: share of the averaged weights that a step keeps; they are the result then (0.0: none); 0.999 is usual.
+    nesterov: whether SGD uses Nesterov momentum (True); NAS-Bench-201.
+    decay: weight decay of all parameters (5e-4); NAS-Bench-201; paper: 3e-4.
+    schedule: learning rate schedule, "cosine" to 0, "step" or "constant" ("cosine"); DARTS.
+    drops: shares of the epochs after which "step" reduces the rate ((0.5, 0.75)); He 2015, Deep residual learning.
+    drop: factor of each reduction (0.1; share); He 2015.
+    warmup: epochs of linear warm-up (0.0; epochs); untuned.
+    crop: zero padding of random crops (0; pixels); 4 is usual at 32.
+    flip: whether images are flipped horizontally at random (False): not for digits.
+    cutout: side of a random square of zeros (0; pixels); thesis 3.3.1 (DeVries 2017): 16 at 32.
+    mixup: parameter of the Beta distribution of mixup (0.0: none); Zhang 2018; 0.2 is usual.
+    cutmix: parameter of the Beta distribution of cutmix (0.0: none); Yun 2019; 1 is usual.
+    smoothing: label smoothing (0.0); Szegedy 2016; 0.1 is usual.
+    drop_path: probability of dropping a path of a cell in the last epoch, from 0 in the first (0.0); Zoph 2018: 0.3.
+    clip: largest gradient norm (0.0: none); DARTS: 5.
+    average: decay of the exponential average of weights, which is the result (0.0: none); 0.999 is usual.
     precision: of the forward pass, "float32", "bfloat16" or, on CUDA, "float16" ("float32").
     """
 
@@ -90,22 +90,22 @@ class Recipe:
 
     @property
     def of_images(self) -> list[str]:
-        """The settings that change images, as far as they are set."""
+        """Settings of image augmentation that are set."""
         return [name for name in OF_IMAGES if getattr(self, name)]
 
     def rate_at(self, epoch: float) -> float:
-        """Return the step when so many epochs are done: a number from 0 to `epochs`, parts of an epoch included."""
+        """Return the learning rate after `epoch` epochs, from 0 to `epochs`, with fractions."""
         if epoch < self.warmup:
             return self.rate * epoch / self.warmup
         if self.schedule == "constant":
             return self.rate
         if self.schedule == "step":
             return self.rate * self.drop ** sum(epoch >= share * self.epochs for share in self.drops)
-        done = (epoch - self.warmup) / max(self.epochs - self.warmup, 1e-9)  # 1e-9: all is warming up
+        done = (epoch - self.warmup) / max(self.epochs - self.warmup, 1e-9)  # 1e-9: the warm-up takes all epochs
         return self.rate * (1 + math.cos(math.pi * min(done, 1.0))) / 2
 
     def drop_path_at(self, epoch: int) -> float:
-        """Return how likely a path is left out in an epoch, of which the first is 0."""
+        """Return the probability of dropping a path in an epoch, counted from 0."""
         return self.drop_path * epoch / max(self.epochs - 1, 1)
 
 

@@ -1,4 +1,4 @@
-"""Where randomness of a training comes from: four seeds, each of which may be held while another changes."""
+"""Seeds of a training: four streams that can be varied separately."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from lamcts.types import whole_number
 
 
 class Use(IntEnum):
-    """Parts of a stream's key. Numbers are part of what a recipe gives: never reuse or renumber them."""
+    """Keys of the streams. They are part of every recipe's results: never reuse or renumber them."""
 
     WEIGHTS = 0
     ORDER = 1
@@ -19,8 +19,16 @@ class Use(IntEnum):
 class Seeds(NamedTuple):
     """Seeds of a training.
 
-    weights: of a network's first weights. order: of the order of examples. augmentation: of how images are changed.
-    noise: of what a network draws as it trains, such as paths that it drops.
+    Parameters
+    ----------
+    weights : int
+        Of the initial weights.
+    order : int
+        Of the order of examples.
+    augmentation : int
+        Of image augmentation.
+    noise : int
+        Of random layers, such as dropped paths.
     """
 
     weights: int
@@ -30,7 +38,7 @@ class Seeds(NamedTuple):
 
     @classmethod
     def of(cls, seed: "int | Seeds") -> "Seeds":
-        """Return the seeds that one stands for; those that are given as they are."""
+        """Derive four seeds from one; return given `Seeds` unchanged."""
         if isinstance(seed, Seeds):
             return seed
         known = whole_number(seed, "seed", least=0)
@@ -38,5 +46,5 @@ class Seeds(NamedTuple):
 
 
 def in_epoch(seed: int, epoch: int) -> int:
-    """Return the seed of an epoch: nothing that was drawn before has a say, so that a run may go on from any epoch."""
+    """Return the seed of an epoch, independent of earlier draws, so that a training can resume at any epoch."""
     return derive(seed, epoch)

@@ -1,4 +1,4 @@
-"""Texts as rows of tokens, each with the token that follows: what a language model learns from."""
+"""Texts as rows of tokens with their next tokens, for language models."""
 
 import gzip
 from pathlib import Path
@@ -7,20 +7,20 @@ import numpy as np
 
 from lamcts.neural.train.data import Array, Data, Part, part_of
 
-# The file to learn from, the one to be judged by (None: the end of the same), and what a token is.
+# Training file, test file (None: the end of the same file), and token.
 TEXTS: dict[str, tuple[str, str | None, str]] = {
     "wikitext2": ("wikitext2_valid.txt.gz", "wikitext2_test.txt.gz", "word"),
     "tinyshakespeare": ("tinyshakespeare.txt.gz", None, "character"),
 }
-LENGTH = 35  # tokens of a row: ENAS, and what trains on these texts since Zaremba 2014
-LEARNT = 0.9  # of the tokens of the first file, those learnt from; validation has the next
-END, UNKNOWN = "<eos>", "<unk>"  # of a line, and in place of a word that the part learnt from has not
+LENGTH = 35  # tokens a row: ENAS, after Zaremba 2014
+LEARNT = 0.9  # training share of the tokens of the first file; validation has the rest
+END, UNKNOWN = "<eos>", "<unk>"  # end of a line; a word that the training part lacks
 
 
 def text(name: str, file: Path, length: int = LENGTH) -> Data:
-    """Return a text of `TEXTS`, whose second file lies beside the first, in rows of `length` tokens.
+    """Return a text of `TEXTS` in rows of `length` tokens; the second file is in the same folder.
 
-    WikiText-2's own training text is ten megabytes: here its validation file is learnt from, and its test file judges.
+    WikiText-2's training file has ten megabytes; here its validation file is for training, and its test file for test.
     """
     _, beside, kind = TEXTS[name]
     tokens = _tokens(file, kind)
@@ -45,7 +45,7 @@ def _tokens(file: Path, kind: str) -> list[str]:
 
 
 def _rows(numbers: list[int], length: int) -> Part:
-    """Return rows [n, length] of tokens, and of each token the next; what is left at the end is left out."""
+    """Return rows [n, length] of tokens, and the next token of each; drop the remainder."""
     n = (len(numbers) - 1) // length
     whole: Array = np.array(numbers[: n * length + 1], np.int64)
     return part_of(whole[:-1].reshape(n, length), whole[1:].reshape(n, length), slice(None))

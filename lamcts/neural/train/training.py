@@ -1,4 +1,4 @@
-"""`train` under a name that needs no torch until it is called."""
+"""Public `train`, which loads torch when called."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,20 +25,39 @@ def train(
     checkpoint: Path | str | None = None,
     report: "Callable[[Epoch], None] | None" = None,
 ) -> "Trained":
-    """Train a network, which is changed, and return what came of it. Needs torch.
+    """Train a network in place. Needs torch.
 
-    The same seed gives the same result on CPU, to the bit, with as many threads, if what the network draws it draws by
-    modules of `lamcts.neural.build` alone; no global generator is touched.
+    On the CPU, equal seeds and thread counts give equal bits, if random layers are those of `lamcts.neural.build`. No
+    global generator is used.
 
-    net: gives classes' scores [n, k] for examples [n, ...], or [n, t, k] for texts.
-    seed: of everything that is drawn (0), or `Seeds`, one for each use.
-    device: "cpu", "cuda" or another of torch's ("cpu").
-    checkpoint: a file that holds the training after each epoch (None: none); where it is there, the training goes on
-        from it, to the same result to the bit on CPU.
-    report: called after each epoch (None: nobody is), and may end the training by an exception; of a training that
-        goes on, it hears of the earlier epochs first.
+    Parameters
+    ----------
+    net : torch.nn.Module
+        From examples [n, ...] to class scores [n, k], or [n, t, k] for texts.
+    data : Data
+        Training, validation and test data.
+    recipe : Recipe
+        Training settings.
+    seed : int or Seeds, default 0
+        One seed, or four for separate uses.
+    device : str, default "cpu"
+        Device of torch, such as "cuda".
+    checkpoint : path, default None
+        File written after each epoch. If it exists, the training resumes from it with the same bits on the CPU.
+    report : callable, default None
+        Called after each epoch; an exception ends the training. After a resume it is called for earlier epochs first.
 
-    `Diverged` where the loss is no number any more, `OutOfMemory` where the device has too little.
+    Returns
+    -------
+    Trained
+        The network and its results.
+
+    Raises
+    ------
+    Diverged
+        If the loss is not finite.
+    OutOfMemory
+        If the device has too little memory.
     """
     try:
         from lamcts.neural.train import loop

@@ -1,4 +1,4 @@
-"""What building an architecture step by step is: states, the moves of each, and the point that a last state stands for.
+"""Sequential construction of architectures: states, moves, and the point of a terminal state.
 
 Letters: n rows, d coordinates, k features.
 """
@@ -15,46 +15,46 @@ from lamcts.types import Floats
 if TYPE_CHECKING:
     from lamcts.spaces.base import Space
 
-State = Any  # whatever a game likes, unchangeable
+State = Any  # any immutable value
 
 
 class Game(Protocol):
-    """The building of points of one space. States and moves are its own business; a state without moves is terminal."""
+    """Construction of the points of one space. A state without moves is terminal."""
 
     @property
     def root(self) -> State:
-        """What there is before the first move."""
+        """The state before the first move."""
 
     @property
     def single(self) -> bool:
-        """Whether each terminal state stands for one point alone; else `row` draws one of several."""
+        """Whether each terminal state is one point; else `row` draws one of several."""
 
     def moves(self, state: State) -> Sequence[Any]:
-        """Return the moves of a state, always in the same order; none where it is terminal."""
+        """Return the moves of a state in a fixed order; none if it is terminal."""
 
     def after(self, state: State, move: Any) -> State:
-        """Return the state that a move leads to."""
+        """Return the state after a move."""
 
     def row(self, state: State, rng: np.random.Generator) -> Floats:
-        """Return the valid x [d] of a terminal state."""
+        """Return a valid row x [d] of a terminal state."""
 
     def features(self, x: Floats) -> Floats:
-        """Return what the meta-DNN sees of rows `x` [n, d], [n, k]."""
+        """Return the features [n, k] of rows `x` [n, d] for the surrogate."""
 
 
 class Actions(Protocol):
-    """Frozen settings of a way to build; a dataclass of plain values, since its `repr` is part of the signature."""
+    """Settings of a construction: a frozen dataclass of plain values, since its `repr` is part of the signature."""
 
     def game(self, space: "Space") -> Game:
-        """Return the game whose terminal states stand for points of `space`."""
+        """Return the game whose terminal states are points of `space`."""
 
 
 @dataclass(frozen=True)
 class Assign:
-    """Give the parameters of any space their values, one after the other, in the order of the space.
+    """Assign the parameters of any space one after the other, in the order of the space.
 
-    parts: what a number with more levels than this is cut in (8; parts), of which a move picks one; the number is then
-        drawn inside it; untuned.
+    parts: number of intervals for parameters with more levels (8; parts); a move selects one, and the value is drawn
+        inside it; untuned.
     """
 
     parts: int = 8
@@ -68,7 +68,7 @@ class Assign:
 
 
 class _Assigning:
-    """A state is the numbers of the values given so far."""
+    """Assignment of parameters; a state is the tuple of moves so far."""
 
     root = ()
 
@@ -92,7 +92,7 @@ class _Assigning:
         return x
 
     def _code(self, i: int, move: int, rng: np.random.Generator) -> float:
-        """Return a value of parameter `i`: that of the move, or one drawn in the part that it names."""
+        """Return a value of parameter `i`: the selected one, or a draw from the selected interval."""
         levels = self._parameters.levels[i]
         if levels is not None and self._whole[i]:
             return float(levels[move])

@@ -1,8 +1,8 @@
-"""Building a cell as NAS-Bench-101 has them: add a node with an operation, add an edge, or end (thesis 3.2.1).
+"""Construction of NAS-Bench-101 cells: add a node with an operation, add an edge, or end (thesis 3.2.1).
 
-Every state may end: nodes that lead nowhere are then joined to the output. Nodes are added in order, the edges into
-the newest from low to high, those into the output last; so each labelled cell is reached in one way, and none has a
-part that is cut off. Letters: i -> j an edge, i < j; node 0 is the input, the last one the output.
+Every state may end: nodes without outgoing edges are then joined to the output. Nodes are added in order, edges into
+the newest from low to high, edges into the output last. So each labelled cell is reached in exactly one way, and no
+cell has unreachable parts. Letters: i -> j an edge, i < j; node 0 is the input, the last one the output.
 """
 
 from collections.abc import Hashable, Sequence
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import Space
 
 Move = tuple[str, int]
-END: Move = ("end", 0)  # of moves that name no node or kind the number means nothing
-ROWS = 200_000  # encoded cells that are kept: of 100 coordinates 160 MB
+END: Move = ("end", 0)  # the number of moves without a node or kind is 0
+ROWS = 200_000  # cached encodings: 160 MB at 100 coordinates
 
 
-class Cell(NamedTuple):
+class BuiltCell(NamedTuple):
     """A finished cell: the operations of its inner nodes, and its edges."""
 
     operations: tuple[int, ...]
@@ -31,23 +31,23 @@ class Cell(NamedTuple):
 
 
 class _State(NamedTuple):
-    """A cell under construction; sets of nodes are bits."""
+    """A cell under construction; sets of nodes are bit masks."""
 
     operations: tuple[int, ...] = ()
-    into: tuple[int, ...] = ()  # of each inner node: where its edges come from
-    loose: int = 1  # nodes without an edge out of them
-    used: int = 0  # edges so far, those into the output among them
-    out: int = 0  # nodes joined to the output, the loose ones apart
+    into: tuple[int, ...] = ()  # sources of each inner node
+    loose: int = 1  # nodes without outgoing edges
+    used: int = 0  # edges so far, with those into the output
+    out: int = 0  # nodes joined to the output, without the loose ones
     ended: bool = False
 
 
 @dataclass(frozen=True)
 class BuildCells:
-    """Build cells of limited size. Override `point` where the points of a space look otherwise.
+    """Build cells of limited size. Override `point` for spaces with other points.
 
-    nodes: most nodes, input and output among them (7); NAS-Bench-101; paper: 6 in fig. 3.6.
+    nodes: most nodes, with input and output (7); NAS-Bench-101; paper: 6 in fig. 3.6.
     edges: most edges (9); NAS-Bench-101.
-    operations: how many kinds an inner node has (3); NAS-Bench-101.
+    operations: kinds of inner nodes (3); NAS-Bench-101.
     """
 
     nodes: int = 7
@@ -58,12 +58,12 @@ class BuildCells:
         if self.nodes < 2 or self.edges < 1 or self.operations < 1:
             raise ValueError(f"BuildCells: expected at least 2 nodes, 1 edge and 1 operation, got {self}")
 
-    def point(self, cell: Cell) -> Hashable:
-        """Return the point of the space that a cell is; here the cell itself."""
+    def point(self, cell: BuiltCell) -> Hashable:
+        """Return the point of a cell; here the cell itself."""
         return cell
 
     def features(self, x: Floats) -> Floats:
-        """Return what the meta-DNN sees of rows `x` [n, d], [n, k]; here the rows themselves."""
+        """Return the features [n, k] of rows `x` [n, d] for the surrogate; here the rows."""
         return x
 
     def game(self, space: "Space") -> Game:
@@ -80,12 +80,12 @@ class _Building:
         self._encoded = lru_cache(ROWS)(lambda cell: space.encode(settings.point(cell)))
 
     def moves(self, state: State) -> Sequence[Move]:
-        """Return edges into the newest node, further nodes, edges into the output, and the end, as far as they go."""
+        """Return the possible moves: edges into the newest node, new nodes, edges into the output, and the end."""
         if state.ended:
             return ()
         here, most = len(state.operations), self._settings.edges
         moves: list[Move] = []
-        if here and not state.out:  # an edge more may leave a loose node behind it, which costs no edge at the end
+        if here and not state.out:  # an extra edge may leave its source not loose, which saves an edge at the end
             first = state.into[-1].bit_length()
             needed = state.used + state.loose.bit_count() + 1
             moves += [("edge", i) for i in range(first, here) if needed - (state.loose >> i & 1) <= most]
@@ -116,6 +116,8 @@ class _Building:
         return x
 
 
-def _cell(state: _State) -> Cell:
+def _cell(state: _State) -> BuiltCell:
     into = [*state.into, state.out | state.loose]
-    return Cell(state.operations, tuple((i, j) for j, bits in enumerate(into, 1) for i in range(j) if bits >> i & 1))
+    return BuiltCell(
+        state.operations, tuple((i, j) for j, bits in enumerate(into, 1) for i in range(j) if bits >> i & 1)
+    )

@@ -1,4 +1,4 @@
-"""Losses as rewards, higher is better: by their ranks, or as they are."""
+"""Rewards from losses, higher is better: by rank, or negated."""
 
 from bisect import bisect_left, bisect_right
 from typing import Literal
@@ -7,19 +7,19 @@ import numpy as np
 
 from lamcts.types import Floats
 
-Kind = Literal["rank", "raw"]
-UNKNOWN = 0.5  # the rank of a loss before any is known: the middle
+RewardKind = Literal["rank", "raw"]
+UNKNOWN = 0.5  # rank of a loss before any other is known
 
 
 class Rewards:
-    """Rewards by the losses known when it was made, [n]: it answers the same until another is made."""
+    """Rewards relative to the losses known at construction [n]."""
 
-    def __init__(self, kind: Kind, known: Floats) -> None:
+    def __init__(self, kind: RewardKind, known: Floats) -> None:
         self.kind = kind
         self._sorted: list[float] = np.sort(known).tolist()
 
     def of(self, loss: float) -> float:
-        """Return the share of known losses that are worse, equal ones half; or -loss. A failure (nan): the worst."""
+        """Return the share of known losses that are worse, ties half; or -loss. A failure (nan) is the worst."""
         if self.kind == "raw":
             return -loss if loss == loss else -self._sorted[-1] if self._sorted else 0.0
         if loss != loss or not self._sorted:
@@ -29,11 +29,11 @@ class Rewards:
 
     @property
     def guess(self) -> float:
-        """What an unknown point is expected to bring while nothing predicts it: the mean of what is known."""
+        """The expected reward without a prediction: the mean of known rewards."""
         if self.kind == "raw" and self._sorted:
             return -float(np.mean(self._sorted))
         return 0.0 if self.kind == "raw" else UNKNOWN
 
     def possible(self, predicted: Floats) -> Floats:
-        """Return predicted rewards [n] inside the range that rewards have."""
+        """Clip predicted rewards [n] to the range of rewards."""
         return predicted if self.kind == "raw" else np.clip(predicted, 0.0, 1.0)

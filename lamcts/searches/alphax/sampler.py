@@ -1,7 +1,7 @@
 """AlphaX as a sampler: select, expand, simulate, back-propagate (thesis 3.2.2 and 3.2.5, alg. 3).
 
-The tree is made of the session's log alone, so that a resumed run has the same: each visit's path, prediction and
-whether a point came of it; each result; how many rows the meta-DNN has learnt from. Letters: n rows, d coordinates.
+The tree is rebuilt from the session's log, so a resumed run has the same tree. The log has the path, prediction and
+success of each visit, each result, and the rows of each fit. Letters: n rows, d coordinates.
 """
 
 from collections.abc import Callable
@@ -13,46 +13,47 @@ import numpy as np
 from lamcts.rng import derive
 from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
 from lamcts.searches.alphax.actions import Actions, Assign
-from lamcts.searches.alphax.rewards import Kind, Rewards
-from lamcts.searches.alphax.ridge import Model, Ridge
-from lamcts.searches.alphax.tree import Node, Path, Tree, forget_rewards
+from lamcts.searches.alphax.rewards import RewardKind, Rewards
+from lamcts.searches.alphax.tree import ActionNode, Path, Tree, forget_rewards
+from lamcts.searches.surrogate import RewardModel, Ridge
 from lamcts.types import Floats, Rows, whole_number
 
 if TYPE_CHECKING:
     from lamcts.observations import Observations
     from lamcts.regions.region import Region
 
-FIRST = 16  # successes from which the meta-DNN learns first; then when they have doubled, until `refit` (untuned)
-BARREN = 256  # visits in a row without a fresh point after which the region is drawn from (untuned)
+FIRST = 16  # successes before the first fit; later fits follow at doubled numbers, until `refit` (untuned)
+BARREN = 256  # consecutive visits without a new point before the region is sampled (untuned)
 VISIT, RESULT, FIT = "visit", "result", "fit"  # kinds of log entries
 
 
 @dataclass(frozen=True)
 class AlphaX(LocalSampler):
-    """Monte Carlo tree search over the moves that build an architecture, with a meta-DNN (AlphaX, thesis ch. 3).
+    """Monte Carlo tree search over actions that build an architecture, with a surrogate (AlphaX, thesis ch. 3).
 
-    It takes the place of the latent tree: pass `tree=None` to the optimizer.
+    It replaces the latent tree: pass `tree=None` to the optimizer.
 
-    actions: the moves (Assign): one parameter after the other; fits any space; paper: adding a node or an edge, and
-        ending, which `BuildCells` is.
-    model: what predicts rewards (Ridge): any object with `fit`, such as `lamcts.neural.metadnn.MetaDnn()`; needs no
-        torch; paper: the multi-stage network.
+    actions: the moves (Assign): one parameter after the other, for any space; paper: adding a node or an edge, and
+        ending, which is `BuildCells`.
+    model: surrogate of rewards (Ridge), any object with `fit`, such as `lamcts.neural.metadnn.MetaDnn()`; needs no
+    torch;
+        paper: the multi-stage network.
     c: weight of exploration in (3.1) (0.5); thesis 3.2.2.
-    simulations: k of (3.2), drawn besides the one that is evaluated (10; architectures); untuned; paper: not stated.
+    simulations: k of (3.2), drawn in addition to the evaluated one (10; architectures); untuned; paper: not stated.
     dispatch: which simulation is evaluated, the "first" or the "best" by prediction ("first"); thesis (3.2).
-    refit: results between two fits of the model (500; evaluations), sooner while there are fewer; untuned; paper:
-        after every result.
-    reward: the "rank" of a result among those known at the last fit, or its "raw" value, negated where lower is
-        better ("rank"); a scale that fits c whatever the objective; paper: raw, the accuracy in [0, 1].
+    refit: evaluations between two fits of the model (500; evaluations), fewer at the start; untuned; paper: after every
+        result.
+    reward: the "rank" of a result among those at the last fit, or its "raw" value, negated where lower is better
+        ("rank"); a scale that fits c for any objective; paper: raw, the accuracy in [0, 1].
     """
 
     actions: Actions = field(default_factory=Assign)
-    model: Model = field(default_factory=Ridge)
+    model: RewardModel = field(default_factory=Ridge)
     c: float = 0.5
     simulations: int = 10
     dispatch: Literal["first", "best"] = "first"
     refit: int = 500
-    reward: Kind = "rank"
+    reward: RewardKind = "rank"
 
     def __post_init__(self) -> None:
         whole_number(self.simulations, "AlphaX: simulations", least=0)
@@ -62,31 +63,31 @@ class AlphaX(LocalSampler):
                 raise ValueError(f"AlphaX: {name}: expected one of {choices}, got {getattr(self, name)!r}")
 
     def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_AlphaXSession":
-        progress = _Progress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**31)))
+        progress = _AlphaXProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**31)))
         return _AlphaXSession(self, region, seen, progress)
 
 
 @dataclass
-class _Progress(Progress):
-    seed: int  # of the fits
+class _AlphaXProgress(Progress):
+    seed: int  # seed of the fits
 
 
-class _AlphaXSession(LocalSession[AlphaX, _Progress]):
-    """Its log: [VISIT, path, prediction, whether a point came of it], [RESULT, entry of a visit, row], [FIT, rows]."""
+class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
+    """A session. Log entries: [VISIT, path, prediction, success], [RESULT, entry of the visit, row], [FIT, rows]."""
 
-    def __init__(self, settings: AlphaX, region: "Region", seen: "Observations", progress: _Progress) -> None:
+    def __init__(self, settings: AlphaX, region: "Region", seen: "Observations", progress: _AlphaXProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self._game = settings.actions.game(region.space)
         self._tree = Tree(self._game, seen.repeat)
         self._rewards = Rewards(settings.reward, np.empty(0))
         self._predict: Callable[[Any], Floats] | None = None
         self._learnt = 0  # successes at the last fit
-        self._rows: dict[int, int] = {}  # entry of a visit -> row of its result
+        self._rows: dict[int, int] = {}  # row of the result, by entry of the visit
 
     # The loop -------------------------------------------------------------------------------------------------------
 
     def ask(self, n: int) -> Proposal:
-        """Visit the tree until `n` visits have brought a fresh point; draw the rest where it brings none."""
+        """Visit the tree until `n` visits gave a new point; sample the region for the rest."""
         self._refit()
         batch, notes, barren = Batch(self.region, self.seen, 0), list[Any](), 0
         while len(notes) < n and barren < BARREN and not self._tree.spent:
@@ -101,21 +102,21 @@ class _AlphaXSession(LocalSession[AlphaX, _Progress]):
         return Proposal(batch.x, notes + [None] * (len(batch.x) - len(notes)))
 
     def _visit(self, batch: Batch) -> bool:
-        """Select, expand, simulate, and back-propagate what is predicted at once (3.4): others need not wait."""
+        """Select, expand, simulate, and back-propagate the prediction at once (3.4), without waiting."""
         path, node = self._tree.select(self.settings.c, self.progress.rng)
         x = self._simulations(node)
         predicted = self._predicted(x)
         order = np.argsort(-predicted, kind="stable") if self.settings.dispatch == "best" else np.arange(len(x))
         taken = batch.take(x[order])
-        chosen = int(order[taken.argmax()])  # the first where none is fresh
+        chosen = int(order[taken.argmax()])  # the first if none is new
         others = np.delete(predicted, chosen) if len(x) > 1 else predicted
         guess = float(others.mean())
         self._tree.back(path, guess, 1)
         self.log.append([VISIT, path, guess, bool(taken.any())])
         return bool(taken.any())
 
-    def _simulations(self, node: Node) -> Floats:
-        """Return the points at the end of random moves from a node, [1 + k, d]; a single one where it is terminal."""
+    def _simulations(self, node: ActionNode) -> Floats:
+        """Return the points of random rollouts from a node, [1 + k, d]; one point if it is terminal."""
         rng, once = self.progress.rng, node.terminal and self._game.single
         states = [self._tree.rollout(node.state, rng) for _ in range(1 if once else 1 + self.settings.simulations)]
         return np.array([self._game.row(state, rng) for state in states])
@@ -126,7 +127,7 @@ class _AlphaXSession(LocalSession[AlphaX, _Progress]):
         return self._rewards.possible(self._predict(self._game.features(x)))
 
     def tell(self, notes: list[Any], rows: Rows) -> None:
-        """Put the mean of truth and prediction in the place of the prediction (3.5)."""
+        """Replace predictions by the mean of result and prediction (3.5)."""
         for note, row in zip(notes, rows, strict=True):
             if note is not None:
                 self.log.append([RESULT, note, int(row)])
@@ -139,21 +140,21 @@ class _AlphaXSession(LocalSession[AlphaX, _Progress]):
         self._tree.back(path, self._reward(entry, guess) - guess, 0)
 
     def _reward(self, entry: int, guess: float) -> float:
-        """Return the reward of a visit: q of (3.2), or the prediction while nobody knows the truth."""
+        """Return the reward of a visit: q of (3.2), or the prediction before the result."""
         row = self._rows.get(entry)
         return guess if row is None else (self._rewards.of(float(self.seen.y[row])) + guess) / 2
 
     # The meta-DNN ---------------------------------------------------------------------------------------------------
 
     def _refit(self) -> None:
-        """Learn from all rows seen where enough have come since the last time."""
+        """Fit the model to all rows if enough are new."""
         good = len(self.seen.good)
         if good - self._learnt >= min(self.settings.refit, max(FIRST, self._learnt)):
             self.log.append([FIT, len(self.seen)])
             self._fit(len(self.log) - 1)
 
     def _fit(self, entry: int) -> None:
-        """Rank all results anew, fit the model, and add up the tree's rewards again, as of one entry of the log."""
+        """Rank all results, fit the model, and recompute the rewards of the tree, at one entry of the log."""
         n = self.log[entry][1]
         rows = self.seen.good[: np.searchsorted(self.seen.good, n)]
         self._learnt = len(rows)
@@ -170,7 +171,7 @@ class _AlphaXSession(LocalSession[AlphaX, _Progress]):
     # Resume ---------------------------------------------------------------------------------------------------------
 
     def replay(self) -> None:
-        """Grow the tree that the log tells of. Only the last fit is made again: it replaces all sums."""
+        """Rebuild the tree from the log. Only the last fit is repeated, since it replaces all sums."""
         last = max((i for i, entry in enumerate(self.log) if entry[0] == FIT), default=-1)
         for i, (kind, *rest) in enumerate(self.log):
             if kind == VISIT:

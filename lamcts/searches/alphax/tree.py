@@ -1,6 +1,6 @@
-"""The tree of AlphaX: UCB1 down to a state that is new, and rewards back up (thesis 3.2.2).
+"""The tree of AlphaX: UCB1 down to a new state, and rewards back up (thesis 3.2.2).
 
-A path is the numbers of the moves from the root; s is a state, a one of its moves.
+A path is the move numbers from the root; s is a state, a one of its moves.
 """
 
 import math
@@ -13,8 +13,8 @@ from lamcts.searches.alphax.actions import Game, State
 Path = list[int]
 
 
-class Node:
-    """A state, and of each move N(s, a), Q(s, a), the sum of its rewards, and the node that it leads to."""
+class ActionNode:
+    """A state with, for each move, N(s, a), Q(s, a) as the sum of its rewards, and its child node."""
 
     __slots__ = ("kids", "moves", "rewards", "spent", "state", "untried", "visits")
 
@@ -23,9 +23,9 @@ class Node:
         self.moves = game.moves(state)
         self.visits = [0] * len(self.moves)
         self.rewards = [0.0] * len(self.moves)
-        self.kids: list[Node | None] = [None] * len(self.moves)
+        self.kids: list[ActionNode | None] = [None] * len(self.moves)
         self.untried = list(range(len(self.moves)))
-        self.spent = False  # whether all points below it were proposed
+        self.spent = False  # whether all points below were proposed
 
     @property
     def terminal(self) -> bool:
@@ -33,18 +33,21 @@ class Node:
 
 
 class Tree:
-    """repeat: whether a terminal state may be visited again, which is useful under noise alone."""
+    """The search tree.
+
+    repeat: whether a terminal state may be visited again, which is useful under noise only.
+    """
 
     def __init__(self, game: Game, repeat: bool) -> None:
         self.game, self._ends = game, game.single and not repeat
-        self.root = Node(game, game.root)
+        self.root = ActionNode(game, game.root)
 
     @property
     def spent(self) -> bool:
         return self.root.spent
 
-    def select(self, c: float, rng: np.random.Generator) -> tuple[Path, Node]:
-        """Follow the tree policy (3.1) until a move that nobody has tried, and add its state to the tree."""
+    def select(self, c: float, rng: np.random.Generator) -> tuple[Path, ActionNode]:
+        """Follow the tree policy (3.1) to an untried move, and add its state to the tree."""
         node, path = self.root, Path()
         while not node.terminal:
             new = bool(node.untried)
@@ -55,8 +58,8 @@ class Tree:
             node = _kid(node, move)
         return path, node
 
-    def grow(self, path: Path) -> Node:
-        """Return the node at the end of a path, which is added where it is the first below its parent there."""
+    def grow(self, path: Path) -> ActionNode:
+        """Return the node of a path; add it if only its last move is new."""
         nodes = [self.root]
         for move in path:
             nodes.append(nodes[-1].kids[move] or self._add(nodes[-1], move))
@@ -66,13 +69,13 @@ class Tree:
                 node.spent = not node.untried and all(kid is not None and kid.spent for kid in node.kids)
         return nodes[-1]
 
-    def _add(self, node: Node, move: int) -> Node:
-        kid = node.kids[move] = Node(self.game, self.game.after(node.state, node.moves[move]))
+    def _add(self, node: ActionNode, move: int) -> ActionNode:
+        kid = node.kids[move] = ActionNode(self.game, self.game.after(node.state, node.moves[move]))
         node.untried.remove(move)
         return kid
 
     def back(self, path: Path, reward: float, visits: int) -> None:
-        """Add a reward, and visits, to every move of a path: (3.3), (3.4) with one visit, (3.5) with none."""
+        """Add a reward and visits to every move of a path: (3.3), (3.4) with one visit, (3.5) with none."""
         node = self.root
         for move in path:
             node.rewards[move] += reward
@@ -80,16 +83,17 @@ class Tree:
             node = _kid(node, move)
 
     def rollout(self, state: State, rng: np.random.Generator) -> State:
-        """Return the terminal state at the end of moves drawn uniformly (the simulation of 3.2.2)."""
+        """Return the terminal state of a uniform random rollout (the simulation of 3.2.2)."""
         while moves := self.game.moves(state):
             state = self.game.after(state, moves[draw(len(moves), rng)])
         return state
 
 
-def ucb1(node: Node, c: float) -> int:
-    """Return the move of the largest Q / N + 2 c sqrt(2 log N(s) / N(s, a)), (3.1), of those that lead to fresh points.
+def ucb1(node: ActionNode, c: float) -> int:
+    """Return the move with the largest Q / N + 2 c sqrt(2 log N(s) / N(s, a)), (3.1), among those with new points
+    below.
 
-    The first of equals; every move must have been tried.
+    Ties go to the first; every move must have been tried.
     """
     log = 2 * math.log(sum(node.visits))
     best, chosen = -math.inf, 0
@@ -103,12 +107,12 @@ def ucb1(node: Node, c: float) -> int:
 
 
 def draw(n: int, rng: np.random.Generator) -> int:
-    """Return a number below `n`; several times as fast as `rng.integers`, and n is small."""
+    """Return a random number below `n`; several times faster than `rng.integers` for small n."""
     return int(rng.random() * n)
 
 
-def forget_rewards(node: Node) -> None:
-    """Set all rewards and visits below a node to nothing, before they are added up anew."""
+def forget_rewards(node: ActionNode) -> None:
+    """Reset all rewards and visits below a node, before they are recomputed."""
     stack: list[Any] = [node]
     while stack:
         one = stack.pop()
@@ -116,7 +120,7 @@ def forget_rewards(node: Node) -> None:
         stack += [kid for kid in one.kids if kid is not None]
 
 
-def _kid(node: Node, move: int) -> Node:
+def _kid(node: ActionNode, move: int) -> ActionNode:
     kid = node.kids[move]
     assert kid is not None, "a path leads along moves that were tried"
     return kid

@@ -1,4 +1,4 @@
-"""LaNAS: a full tree of linear splits, learned anew round by round, and draws inside its leaves (thesis ch. 4).
+"""LaNAS: a full tree of linear splits, refitted in rounds, and draws inside its leaves (thesis ch. 4).
 
 result = lamcts.maximize(f, f.space, budget=1000, **lanas.improved())
 """

@@ -1,7 +1,7 @@
-"""Draws inside the leaf that the tree selects: what LaNAS does there (thesis 4.2.2). Letters: n rows, d coordinates."""
+"""The sampler of LaNAS: draws inside the leaf that the tree selects (thesis 4.2.2). Letters: n rows, d coordinates."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -10,36 +10,37 @@ import numpy as np
 
 from lamcts.rng import derive
 from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
-from lamcts.searches.alphax.ridge import Model
+from lamcts.searches.surrogate import RewardModel
 from lamcts.types import Floats, Rows, whole_number
 
 if TYPE_CHECKING:
     from lamcts.observations import Observations
     from lamcts.regions.region import Region
+    from lamcts.spaces.base import Space
 
-FIRST, BLOCK = 1024, 8192  # draws of the whole space at a time, the first and then (untuned)
-LISTED = 500_000  # points of a space up to which all are looked at, once for each part of the tree (untuned)
-KEPT = 600  # parts whose points are remembered: some trees of 255 (untuned)
-MOST, MANY = 20_000, 100_000  # points of a part that are gone through; of more, as many draws of them (untuned)
-LOOKED = 16  # draws inside that are looked up at a time: one is wanted, and to tell a network by its graph takes long
+FIRST, BLOCK = 1024, 8192  # draws of the whole space in the first and in later blocks (untuned)
+LISTED = 500_000  # largest space whose points are enumerated (untuned)
+KEPT = 600  # regions whose rows are cached: a few trees of 255 nodes (untuned)
+MOST, MANY = 20_000, 100_000  # rows of a region that are shuffled; above MANY, rows are drawn instead (untuned)
+LOOKED = 16  # draws checked at a time: the check of equal networks is slow
 
 
 @dataclass(frozen=True)
 class Leaf(LocalSampler):
-    """Draw from the whole space until a draw is fresh and inside: uniform in the leaf (pi_rand of the thesis).
+    """Draw uniformly from the leaf that the tree selects, by rejection (pi_rand of the thesis).
 
-    With a model it is pi_bayes: of some draws inside, the one of the highest expected improvement. A meta-DNN's error
-    is taken to be the same everywhere, so that this is the one of the best prediction.
+    With a model, return the draw with the highest expected improvement (pi_bayes). The model error is assumed to be
+    constant, so this is the draw with the best prediction.
 
-    model: what predicts from the rows of the whole space: an object with `fit`, such as `searches.alphax.Ridge()` or
+    model: model of all evaluations, an object with `fit` such as `searches.alphax.Ridge()` or
         `lamcts.neural.metadnn.MetaDnn()` (None: no model); paper: none, or the meta-DNN.
-    candidates: draws inside that the model compares (500; points); untuned; paper: not stated.
-    refit: results between two fits of the model (50; rows); as the tree of LaNAS.
-    draws: of the whole space at most, before a leaf counts as spent and the part above it is drawn from (65536;
-        points); untuned; paper: none.
+    candidates: draws inside the leaf that the model compares (500; points); untuned; paper: not stated.
+    refit: evaluations between two fits of the model (50; evaluations); as the tree of LaNAS.
+    draws: most draws of the whole space before a leaf counts as exhausted and its parent is used (65536; points);
+        untuned; paper: none.
     """
 
-    model: Model | None = None
+    model: RewardModel | None = None
     candidates: int = 500
     refit: int = 50
     draws: int = 65_536
@@ -48,6 +49,21 @@ class Leaf(LocalSampler):
         for name in ("candidates", "refit", "draws"):
             whole_number(getattr(self, name), f"Leaf: {name}")
 
+    @cached_property
+    def _runs(self) -> 'WeakKeyDictionary["Observations", _Shared]':
+        """The state that the leaves of each run share."""
+        return WeakKeyDictionary()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the settings alone: the state of runs is rebuilt from their evaluations."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def shared(self, seen: "Observations", space: "Space") -> "_Shared":
+        """Return the state that the leaves of one run share."""
+        if seen not in self._runs:
+            self._runs[seen] = _Shared(self, space)
+        return self._runs[seen]
+
     def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_LeafSession":
         return _LeafSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
 
@@ -55,7 +71,7 @@ class Leaf(LocalSampler):
 class _LeafSession(LocalSession[Leaf, Progress]):
     def __init__(self, settings: Leaf, region: "Region", seen: "Observations", progress: Progress) -> None:
         super().__init__(settings, region, seen, progress)
-        self._shared = SHARED.setdefault(seen, {}).setdefault(repr(settings), _Shared(settings, region.space))
+        self._shared = settings.shared(seen, region.space)
 
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)
@@ -73,7 +89,7 @@ class _LeafSession(LocalSession[Leaf, Progress]):
                     return
 
     def _choose(self, batch: Batch) -> None:
-        """Take the best predicted of the draws that are new."""
+        """Take the draws with the best predictions."""
         x = self._candidates()
         x = x[np.argsort(-self._shared.predicted(self.seen, x), kind="stable")] if len(x) else x
         for i in range(0, len(x), LOOKED):
@@ -82,9 +98,9 @@ class _LeafSession(LocalSession[Leaf, Progress]):
                 return
 
     def _candidates(self) -> Floats:
-        """Return as many new draws inside as the model compares, [k, d], fewer where there are no more.
+        """Return unevaluated draws inside the leaf for the model, at most `candidates`: [k, d].
 
-        What is known, or no network, takes no place: else a part of which most is known would count as spent.
+        Evaluated points and invalid networks are skipped; else a mostly evaluated region would count as exhausted.
         """
         most, found = self.settings.candidates, [np.empty((0, self.seen.dim))]
         for x in self._inside():
@@ -95,7 +111,7 @@ class _LeafSession(LocalSession[Leaf, Progress]):
         return np.vstack(found)
 
     def _inside(self) -> Iterator[Floats]:
-        """Yield draws inside the region, block by block; of a space whose points are listed all inside, shuffled."""
+        """Yield blocks of draws inside the region; for an enumerated space, its shuffled points."""
         space, drawn, size = self.region.space, 0, FIRST
         if self._shared.listed is not None:
             yield self._shared.listed.shuffled(self.region.steps, self.progress.rng)
@@ -107,11 +123,12 @@ class _LeafSession(LocalSession[Leaf, Progress]):
 
 
 class _Shared:
-    """What the searches of one run have in common, as each leaf has its own: the list of points, and the model."""
+    """State that the leaves of one run share: the enumerated points and the fitted model."""
 
-    def __init__(self, settings: Leaf, space: Any) -> None:
+    def __init__(self, settings: Leaf, space: "Space") -> None:
         self._settings, self._space = settings, space
-        self._learnt, self._predict = 0, None
+        self._fitted_rows = 0
+        self._predict: Callable[[Any], Floats] | None = None
 
     @cached_property
     def listed(self) -> "_Listed | None":
@@ -120,49 +137,46 @@ class _Shared:
         return None if rows is None else _Listed(rows)
 
     def predicted(self, seen: "Observations", x: Floats) -> Floats:
-        """Return what the model of the rows up to the last round expects of `x` [n, d], higher is better, [n]."""
+        """Return the predictions [n] at `x` [n, d] of the model fitted to all full rounds; higher is better."""
         whole = len(seen.good) // self._settings.refit * self._settings.refit
-        if whole != self._learnt:
+        if whole != self._fitted_rows:
             rows: Rows = seen.good[:whole]
-            model: Any = self._settings.model
-            # the seed is no search's own: whichever asks first, after a resume too, the model is the same
+            model = self._settings.model
+            assert model is not None, "asked for predictions only with a model"
+            # the seed depends on the round alone, so that a resumed run fits the same model
             self._predict = model.fit(seen.x[rows], _ranks(seen.y[rows]), derive(0, whole))
-            self._learnt = whole
-        fitted: Any = self._predict
-        predicted: Floats = fitted(x)
-        return predicted
-
-
-SHARED: WeakKeyDictionary["Observations", dict[str, _Shared]] = WeakKeyDictionary()  # of each run by the settings
+            self._fitted_rows = whole
+        assert self._predict is not None, "fitted above"
+        return self._predict(x)
 
 
 class _Listed:
-    """All points of a space, x [n, d], and which of them lie in the parts that the tree has now."""
+    """All points of a space, x [n, d], with the cached rows of each region of the tree."""
 
     def __init__(self, x: Floats) -> None:
         self.x = x
-        self._inside: dict[Any, tuple[Rows, Any]] = {}  # by path; with its steps, so that no new split has an old id
+        self._inside: dict[Any, tuple[Rows, Any]] = {}  # by path, with the steps, so that ids of splits stay unique
 
     def shuffled(self, steps: tuple[Any, ...], rng: np.random.Generator) -> Floats:
-        """Return the points at the end of a path in random order; where there are more, `MOST` of them."""
+        """Return at most `MOST` points of a region in random order."""
         rows = self._rows(steps)
         return self.x[rng.permutation(rows)[:MOST] if len(rows) <= MANY else rows[rng.integers(len(rows), size=MOST)]]
 
     def _rows(self, steps: tuple[Any, ...]) -> Rows:
-        """Return the rows at the end of a path. Splits stay the same objects until the tree is learned anew."""
-        path = tuple((id(split), good) for split, good in steps)  # a split of anybody's may have no hash
+        """Return the rows of a region; splits stay the same objects until the tree is refitted."""
+        path = tuple((id(split), good) for split, good in steps)  # custom splits need not be hashable
         if path not in self._inside:
             if len(self._inside) >= KEPT:
                 self._inside.clear()
             rows = self._rows(steps[:-1]) if steps else np.arange(len(self.x))
             if steps:
                 split, good = steps[-1]
-                x = self.x if len(rows) == len(self.x) else self.x.take(rows, axis=0)  # a copy of all takes long
+                x = self.x if len(rows) == len(self.x) else self.x.take(rows, axis=0)  # avoids a copy of all points
                 rows = rows[split.good(x) == good]
             self._inside[path] = rows, steps
         return self._inside[path][0]
 
 
 def _ranks(losses: Floats) -> Floats:
-    """Return places in [0, 1], 1 for the lowest loss: a scale that fits a model whatever the objective."""
+    """Return ranks in [0, 1], 1 for the lowest loss: a scale independent of the objective."""
     return 1 - losses.argsort(kind="stable").argsort(kind="stable") / max(len(losses) - 1, 1)

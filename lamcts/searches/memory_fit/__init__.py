@@ -1,21 +1,21 @@
-"""A module trained within a budget of memory, in one call. `lamcts.memory` has the names for users.
+"""Train a module within a memory budget, in one call. `lamcts.memory` exports the names for users.
 
 with fit(model, batch, budget="8GiB") as fitted: ...
 """
 
-from lamcts.searches.memory_fit.call import budget_of, fit, traced, within
+from lamcts.searches.memory_fit.candidate_plans import KEEPING, greedy, presets, smallest
 from lamcts.searches.memory_fit.curve import curve, front
-from lamcts.searches.memory_fit.fitted import Chosen, Fates, Fitted, fates
-from lamcts.searches.memory_fit.known import KEEPING, greedy, presets, smallest
+from lamcts.searches.memory_fit.fitted_model import ActionCounts, Chosen, Fitted, action_counts
+from lamcts.searches.memory_fit.fitting import budget_of, fit, traced, within
 
 __all__ = [
     "KEEPING",
+    "ActionCounts",
     "Chosen",
-    "Fates",
     "Fitted",
+    "action_counts",
     "budget_of",
     "curve",
-    "fates",
     "fit",
     "front",
     "greedy",

@@ -1,4 +1,4 @@
-"""Plans at many budgets, when nobody has named one: what memory costs in time.
+"""Plans at many budgets: the trade-off of memory and time.
 
 front(curve(graph, evaluations=0))
 """
@@ -10,9 +10,9 @@ from typing import Any
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
 from lamcts.searches import memory_plan
-from lamcts.searches.memory_fit.known import KEEPING, greedy, presets
+from lamcts.searches.memory_fit.candidate_plans import KEEPING, greedy, presets
 
-SHARES = (90, 80, 70, 60, 50, 40, 30, 20, 10)  # percent of the activations' peak where all is kept
+SHARES = (90, 80, 70, 60, 50, 40, 30, 20, 10)  # percent of the activation peak if all is kept
 
 
 def curve(
@@ -23,10 +23,22 @@ def curve(
     machine: memory.Machine | None = None,
     **settings: Any,
 ) -> list[memory.Report]:
-    """Return presets, and the greedy plan and the one that `least_time` finds at each of SHARES, simulated.
+    """Simulate presets, and the greedy and the searched plan at each budget of SHARES.
 
-    evaluations: those of `least_time` at each budget (None: as many as it takes by itself); 0 searches nothing.
-    Budgets below the smallest plan that is known by then are left out.
+    Budgets below the smallest known plan are skipped.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    evaluations : int, default None
+        Evaluations of `least_time` at each budget; None is its default, 0 searches nothing.
+    seed : int, default 0
+        Seed of the search.
+    machine : Machine, default Machine()
+        Rates of the simulation.
+    **settings
+        Options of `lamcts.minimize`.
     """
     found, simulator = presets(graph, machine), memory.Simulator(graph, machine)
     kept = next(one for one in found if one.plan.name == KEEPING)
@@ -44,7 +56,7 @@ def curve(
 
 
 def front(reports: Sequence[memory.Report]) -> list[memory.Report]:
-    """Return the plans that none is ahead of, in memory, in time or in both; of equal ones the first."""
+    """Return the plans on the Pareto front of memory and time, the first of equal ones."""
     best: list[memory.Report] = []
     for one in sorted(reports, key=lambda one: (one.peak_bytes, one.seconds)):
         if not any(_level(other, one) for other in best):
@@ -53,5 +65,5 @@ def front(reports: Sequence[memory.Report]) -> list[memory.Report]:
 
 
 def _level(one: memory.Report, other: memory.Report) -> bool:
-    """Return whether one plan needs no more memory, and no more time, than another."""
+    """Return whether one plan needs at most the memory and the time of another."""
     return one.peak_bytes <= other.peak_bytes and one.seconds <= other.seconds

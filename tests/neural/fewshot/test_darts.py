@@ -10,7 +10,7 @@ from lamcts.neural.supernet import Darts, Relaxed, supernet  # noqa: E402
 from lamcts.neural.supernet.darts import _learn_shares, halves  # noqa: E402
 from lamcts.neural.train import Data, Recipe, digits  # noqa: E402
 from lamcts.neural.train.data import part_of  # noqa: E402
-from lamcts.neural.train.loop import on  # noqa: E402
+from lamcts.neural.train.loop import to_device  # noqa: E402
 
 SPACE, SIZES = nas.Digits4096(), {"widths": (3,), "cells": 1}
 SURE = 50.0  # a logit that leaves nothing to the others
@@ -59,7 +59,7 @@ def test_weights_learn_from_one_half_and_shares_from_the_other(data):
 
 
 def test_shares_go_where_the_loss_falls(data):
-    net, part, rows = relaxed(), on(data.valid, torch.device("cpu")), torch.arange(20)
+    net, part, rows = relaxed(), to_device(data.valid, torch.device("cpu")), torch.arange(20)
     adam, losses = torch.optim.Adam(net.logits.values(), 0.05), []
     for _ in range(8):
         losses.append(float(torch.nn.functional.cross_entropy(net(part.x), part.y).detach()))

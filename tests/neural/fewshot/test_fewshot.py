@@ -10,8 +10,8 @@ from lamcts.nas.cells import EDGES
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 
 from lamcts.neural.fewshot import FewShot, Halves, Matching, fewshot  # noqa: E402
-from lamcts.neural.fewshot.splits import Asked  # noqa: E402
-from lamcts.neural.supernet import Region, supernet  # noqa: E402
+from lamcts.neural.fewshot.splits import SplitRequest  # noqa: E402
+from lamcts.neural.supernet import SupernetRegion, supernet  # noqa: E402
 from lamcts.neural.train import Data, Recipe, digits  # noqa: E402
 from lamcts.neural.train.data import part_of  # noqa: E402
 
@@ -84,8 +84,8 @@ def test_all_supernets_of_a_depth_are_split_at_one_place_in_the_order_asked_for(
 
 
 def test_what_is_split_at_every_place_cannot_be_split_again(data):
-    region = Region(dict.fromkeys(SPACE.places, ("none",)))
-    asked = Asked(supernet(SPACE, channels=1, region=region, **SIZES), 6, (), data, batch=10, seed=0)
+    region = SupernetRegion(dict.fromkeys(SPACE.places, ("none",)))
+    asked = SplitRequest(supernet(SPACE, channels=1, region=region, **SIZES), 6, (), data, batch=10, seed=0)
     with pytest.raises(RuntimeError, match="expected a place to split, got none that is whole; take fewer splits"):
         Halves()(asked)
 

@@ -5,8 +5,8 @@ from lamcts import nas
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 
-from lamcts.neural.fewshot.matching import Matching, cut, gradients, likeness  # noqa: E402
-from lamcts.neural.fewshot.splits import Asked  # noqa: E402
+from lamcts.neural.fewshot.matching import Matching, cut, gradients, similarity  # noqa: E402
+from lamcts.neural.fewshot.splits import SplitRequest  # noqa: E402
 from lamcts.neural.supernet import supernet  # noqa: E402
 from lamcts.neural.train import Data, digits  # noqa: E402
 from lamcts.neural.train.data import part_of  # noqa: E402
@@ -19,22 +19,22 @@ def asked():
     whole = digits()
     parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (40, 12, 12), strict=True))
     net = supernet(SPACE, channels=1, widths=(2,), cells=1)
-    return Asked(net, 0, (), Data("little", *parts, classes=10), batch=8, seed=0)
+    return SplitRequest(net, 0, (), Data("little", *parts, classes=10), batch=8, seed=0)
 
 
-def test_the_cut_is_the_one_of_least_likeness_between_groups_of_equal_size():
-    likenesses = np.array([[1, 0.1, 0.9, 0.2], [0.1, 1, 0.2, 0.8], [0.9, 0.2, 1, 0.1], [0.2, 0.8, 0.1, 1]])
-    assert cut(likenesses) == (pytest.approx(0.15), {0, 2})
+def test_the_cut_is_the_one_of_least_similarity_between_groups_of_equal_size():
+    similarities = np.array([[1, 0.1, 0.9, 0.2], [0.1, 1, 0.2, 0.8], [0.9, 0.2, 1, 0.1], [0.2, 0.8, 0.1, 1]])
+    assert cut(similarities) == (pytest.approx(0.15), {0, 2})
     single = np.array([[1, 0.5, -1.0], [0.5, 1, -1.0], [-1.0, -1.0, 1]])
     assert cut(single) == (-1.0, {0, 1})
     assert cut(np.array([[1, 0.3], [0.3, 1]])) == (0.3, {0})
 
 
-def test_likeness_is_the_cosine_over_weights_that_both_use():
+def test_similarity_is_the_cosine_over_weights_that_both_use():
     a, b = torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0])
-    assert likeness([a, None], [b, torch.tensor([9.0])]) == pytest.approx(0.5**0.5)
-    assert likeness([a, a], [-2 * a, -2 * a]) == -1.0
-    assert likeness([None], [a]) is None and likeness([a], [0 * a]) is None
+    assert similarity([a, None], [b, torch.tensor([9.0])]) == pytest.approx(0.5**0.5)
+    assert similarity([a, a], [-2 * a, -2 * a]) == -1.0
+    assert similarity([None], [a]) is None and similarity([a], [0 * a]) is None
 
 
 def test_weights_of_one_operation_alone_have_no_say(asked):
@@ -48,11 +48,11 @@ def test_weights_of_one_operation_alone_have_no_say(asked):
     assert other < used
 
 
-def test_likenesses_are_symmetric_repeat_themselves_and_leave_the_supernet_as_it_is(asked):
+def test_similarities_are_symmetric_repeat_themselves_and_leave_the_supernet_as_it_is(asked):
     kept = {name: value.clone() for name, value in asked.supernet.state_dict().items()}
-    found = Matching(draws=3).likenesses(asked, "edge_0_3")
+    found = Matching(draws=3).similarities(asked, "edge_0_3")
     assert np.array_equal(found, found.T) and np.all(np.abs(found) <= 1 + 1e-6)
-    assert np.array_equal(found, Matching(draws=3).likenesses(asked, "edge_0_3"))
+    assert np.array_equal(found, Matching(draws=3).similarities(asked, "edge_0_3"))
     assert all(torch.equal(value, kept[name]) for name, value in asked.supernet.state_dict().items())
     assert all(weight.grad is None for weight in asked.supernet.parameters())
 
@@ -60,5 +60,5 @@ def test_likenesses_are_symmetric_repeat_themselves_and_leave_the_supernet_as_it
 def test_the_place_with_the_least_like_groups_is_split(asked, monkeypatch):
     told = dict.fromkeys(asked.open, np.ones((4, 4)))
     told["edge_1_3"] = np.array([[1, 0.9, -1, -1], [0.9, 1, -1, -1], [-1, -1, 1, 0.9], [-1, -1, 0.9, 1]])
-    monkeypatch.setattr(Matching, "likenesses", lambda self, asked, place: told[place])
+    monkeypatch.setattr(Matching, "similarities", lambda self, asked, place: told[place])
     assert Matching()(asked) == ("edge_1_3", (("none", "skip_connect"), ("avg_pool_3x3", "nor_conv_3x3")))

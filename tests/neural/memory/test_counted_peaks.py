@@ -31,7 +31,7 @@ def plans(graph):
     rows = {action.word: [action] * size for action in (Action.KEEP, Action.RECOMPUTE_EACH, Action.OFFLOAD)}
     rows["memory, preset"] = list(preset("memory", graph).actions)
     rows |= {f"random {k}": [Action(one) for one in rng.integers(len(Action), size=size).tolist()] for k in range(3)}
-    sources = Simulator(graph).scheme.sources
+    sources = Simulator(graph).tables.recomputable
     for name, row in rows.items():
         pairs = zip(row, sources, strict=True)
         yield Plan(tuple(one if free or one not in RECOMPUTED else Action.KEEP for one, free in pairs), name=name)
@@ -89,7 +89,7 @@ def test_a_traced_plan_is_priced_as_it_is_stepped_to_the_last_bit(traced, overla
         actions = rng.integers(len(Action), size=len(simulator.graph.movable)).tolist()
         for _ in range(4):
             cost, live = simulator.stepped(actions)
-            price = simulator.price(actions)
+            price = simulator.plan_cost(actions)
             assert price.live.tolist() == live
             assert cost == (max(live), *price[1:])
             for i in rng.integers(len(actions), size=2):

@@ -4,22 +4,22 @@ from itertools import chain, combinations, product
 
 import pytest
 
-from lamcts.graphs import Network, thesis_graph
+from lamcts.graphs import LayeredNetwork, thesis_graph
 from lamcts.neural.memory import ALL_OPTIONS, Machine, ScheduleObjective, optimum
-from lamcts.neural.memory.scheme import scheme
+from lamcts.neural.memory.graph_tables import graph_tables
 
 NONE = float("inf")
 
 
 def line(*kinds):
-    net = Network((4, 16, 16), batch=4)
+    net = LayeredNetwork((4, 16, 16), batch=4)
     for kind in kinds:
         net.add(kind, **({"channels": 8, "kernel": 3, "padding": 1} if kind == "conv" else {}))
     return thesis_graph(net)
 
 
 def forked():
-    net = Network((4, 8, 8), batch=4)
+    net = LayeredNetwork((4, 8, 8), batch=4)
     net.add("conv", channels=8, kernel=3, padding=1, name="start")
     net.add("lrn", "start", name="left")
     net.add("relu", "left", name="leaf")
@@ -51,7 +51,7 @@ def subsets(members):
 
 def least_seconds(graph, budget, machine):
     """Return the least time of all schedules within a budget, by trying what can be done from every state."""
-    known = scheme(graph, machine)
+    known = graph_tables(graph, machine)
     everything = range(len(known.size))
     return known.elapsed[-1] + min(from_host(known, budget, sent, everything) for sent in subsets(everything))
 
@@ -62,7 +62,11 @@ def from_host(known, budget, sent, everything):
     for stays in subsets(everything):
         live = [
             known.fixed_during[t]
-            + sum(known.size[i] for i in everything if known.made[i] <= t and (t <= known.used[i] or i in stays))
+            + sum(
+                known.size[i]
+                for i in everything
+                if known.first_write[i] <= t and (t <= known.last_forward_use[i] or i in stays)
+            )
             for t in range(begin)
         ]
         if max(live) <= budget:
@@ -87,7 +91,7 @@ def brought(known, budget, sent, states, t, k):
         for part in subsets(state):
             full = weight(known, part | {k}) + known.fixed_before[t]
             if k not in part and set(known.inputs[k]) <= part and full + known.scratch[k] <= budget:
-                found.append((part | {k}, cost + known.making[k]))
+                found.append((part | {k}, cost + known.recompute_seconds[k]))
             if k not in part and k in sent and full <= budget:
                 found.append((part | {k}, cost + known.machine.transfer_seconds(known.size[k])))
     return least(found)
@@ -123,7 +127,7 @@ def test_a_schedule_without_a_limit_keeps_everything():
     graph = GRAPHS["chain"]
     found = optimum(graph, 10**12)
     assert (found.recomputes, found.fetches) == (0, 0)
-    assert found.seconds == pytest.approx(scheme(graph, Machine()).elapsed[-1])
+    assert found.seconds == pytest.approx(graph_tables(graph, Machine()).elapsed[-1])
 
 
 def test_a_programme_that_takes_too_long_is_given_up():

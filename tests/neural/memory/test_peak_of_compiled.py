@@ -8,10 +8,10 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
+from benchmarks.memory_baselines.budget_sweep import partition_graph  # noqa: E402
 from lamcts.graphs import liveness  # noqa: E402
 from lamcts.neural.memory import Machine, inductor  # noqa: E402
-from lamcts.neural.memory.rivals.partition import partitions  # noqa: E402
-from lamcts.neural.memory.rivals.priced import as_it_runs  # noqa: E402
+from lamcts.neural.memory.partitioner import partitions  # noqa: E402
 from lamcts.neural.trace import saved_bytes  # noqa: E402
 
 NO_SOLVER = inductor.missing()
@@ -47,7 +47,7 @@ def costs(module, batch, budgets=None):
     from torch._functorch import config
 
     cut = partitions(module, batch, budgets or (config.activation_memory_budget,))
-    graphs = [as_it_runs(one) for one in cut]
+    graphs = [partition_graph(one) for one in cut]
     return [(liveness(one).peak_bytes, sum(map(Machine().seconds, one.steps))) for one in graphs]
 
 

@@ -55,7 +55,7 @@ def made(make):
 
 def plan_of(traced, actions):
     """Return a plan of `actions` in turn; what cannot be made anew is kept."""
-    sources = Simulator(traced.graph).scheme.sources
+    sources = Simulator(traced.graph).tables.recomputable
     turn = [actions[i % len(actions)] for i in range(len(sources))]
     pairs = zip(turn, sources, strict=True)
     return Plan(tuple(one if free or one not in RECOMPUTED else Action.KEEP for one, free in pairs))
@@ -234,7 +234,7 @@ def test_what_an_older_storage_is_made_anew_of_is_wanted_for_that():
             return out.tanh()
 
     graph = trace(Added(), torch.ones(4, requires_grad=True)).graph
-    last = Simulator(graph).wanted((Action.RECOMPUTE_EACH,) * len(graph.movable))
+    last = Simulator(graph).last_needs((Action.RECOMPUTE_EACH,) * len(graph.movable))
     reads = [i for i, one in enumerate(graph.movable) if graph.storages[one].name.startswith("add")]
     assert reads and all(last[i] >= 0 for i in reads)
 

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from lamcts import objectives
-from lamcts.graphs import MB, Network, alexnet, bottlenecks, thesis_graph
+from lamcts.graphs import MB, LayeredNetwork, alexnet, bottlenecks, thesis_graph
 from lamcts.neural.memory import (
     ALL_OPTIONS,
     OPTIONS,
@@ -24,7 +24,7 @@ ALEXNET = thesis_graph(alexnet(batch=200))
 
 def small():
     """Return the step of a network with five activations that matter."""
-    net = Network((8, 16, 16), batch=4)
+    net = LayeredNetwork((8, 16, 16), batch=4)
     for kind in ("conv", "relu", "lrn", "conv", "relu"):
         net.add(kind, **({"channels": 16, "kernel": 3, "padding": 1} if kind == "conv" else {}))
     net.add("fc", channels=4)

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lamcts.graphs import Network, alexnet, bottlenecks, densenet, fan, liveness, thesis_graph
+from lamcts.graphs import LayeredNetwork, alexnet, bottlenecks, densenet, fan, liveness, thesis_graph
 from lamcts.neural.memory import Action, Machine, Plan, Simulator, keep_all
 
 IMAGE = (3, 64, 64)
@@ -38,7 +38,7 @@ def test_replaying_what_came_and_went_finds_everything_where_it_is_needed(name, 
         mine = [event for event in events if event.step == t]
         highest = 0
         for event in [one for one in mine if one.order == 0]:
-            assert (event.storage in there) != event.comes
+            assert (event.storage in there) != event.allocates
             there = there ^ {event.storage}
             highest = max(highest, total(graph, there | live.before(t) - movable))
         there |= {event.storage for event in mine if event.order == 1}
@@ -63,7 +63,7 @@ def test_a_price_is_what_the_simulation_step_by_step_finds_to_the_last_bit(name,
         rng, actions = np.random.default_rng(seed), [*drawn(simulator.graph, seed).actions]
         for _ in range(5):
             cost, live = simulator.stepped(actions)
-            price = simulator.price(actions)
+            price = simulator.plan_cost(actions)
             assert price.live.tolist() == live
             assert simulator.cost(actions) == cost == (max(live), *price[1:])
             for i in rng.integers(len(actions), size=rng.integers(1, 4)):
@@ -103,7 +103,7 @@ def test_a_plan_takes_no_less_time_than_keeping_and_overlap_none_more_than_waiti
 def test_what_is_made_anew_once_is_never_made_twice(name):
     graph = GRAPHS[name]
     report = Simulator(graph).report(Plan((Action.RECOMPUTE,) * len(graph.movable)))
-    comes = Counter(event.storage for event in report.events if event.comes and event.order == 0)
+    comes = Counter(event.storage for event in report.events if event.allocates and event.order == 0)
     assert report.recomputes == sum(comes.values()) and max(comes.values()) == 1
 
 
@@ -136,7 +136,7 @@ def test_a_rate_of_nothing_is_refused():
 
 
 def test_a_network_of_one_layer_has_a_plan_too():
-    net = Network((3, 8, 8), batch=1)
+    net = LayeredNetwork((3, 8, 8), batch=1)
     net.add("conv", channels=4, kernel=3)
     graph = thesis_graph(net)
     assert Simulator(graph).report(Plan((Action.RECOMPUTE,) * len(graph.movable))).recomputes == 0

@@ -94,7 +94,7 @@ def late(monkeypatch):
 
 
 def planned(traced):
-    pairs = enumerate(Simulator(traced.graph).scheme.sources)
+    pairs = enumerate(Simulator(traced.graph).tables.recomputable)
     turn = [TURN[i % len(TURN)] if free else Action.OFFLOAD for i, free in pairs]
     return Plan(tuple(turn))
 

@@ -56,8 +56,8 @@ def test_the_cache_never_sends_away_what_is_locked_and_never_holds_more_than_fit
         chosen = rng.choice(12, 3, replace=False).tolist()
         for one in chosen:
             cache.check(one, sizes[one])
-        assert set(chosen) <= set(cache.there)
-        assert cache.used_bytes == sum(sizes[one] for one in cache.there) <= 60
+        assert set(chosen) <= set(cache.resident)
+        assert cache.used_bytes == sum(sizes[one] for one in cache.resident) <= 60
         cache.unlock()
     assert cache.evictions > 0
 
@@ -68,14 +68,14 @@ def test_the_least_recently_used_goes_first_and_a_good_copy_is_not_sent_twice():
         cache.check(one, 1)
     cache.unlock()
     assert not cache.check(3, 1)
-    assert list(cache.there) == [2, 0, 3] and cache.sent_bytes == 1
+    assert list(cache.resident) == [2, 0, 3] and cache.sent_bytes == 1
     cache.unlock()
     for one in (1, 2, 0):  # each comes back in place of the next
         cache.check(one, 1)
         cache.unlock()
     assert (cache.sent_bytes, cache.fetched_bytes) == (4, 3)
     cache.check(3, 1)
-    assert list(cache.there) == [2, 0, 3]
+    assert list(cache.resident) == [2, 0, 3]
     assert (cache.sent_bytes, cache.fetched_bytes) == (4, 4)  # the host still had 1
     cache.changed(3)
     cache.unlock()

@@ -179,7 +179,7 @@ LOOPS = {
 
 def planned(traced):
     """Return a plan that keeps nothing but what cannot be made anew."""
-    sources = Simulator(traced.graph).scheme.sources
+    sources = Simulator(traced.graph).tables.recomputable
     turn = (TURN[i % len(TURN)] for i in range(len(sources)))
     return Plan(
         tuple(one if free or one not in RECOMPUTED else Action.KEEP for one, free in zip(turn, sources, strict=True))

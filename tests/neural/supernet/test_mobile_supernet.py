@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from lamcts.neural.build.mobile import Inverted  # noqa: E402
 from lamcts.neural.build.noise import reseed  # noqa: E402
 from lamcts.neural.supernet import supernet  # noqa: E402
-from lamcts.neural.supernet.mobile import Layer, middle  # noqa: E402
+from lamcts.neural.supernet.mobile import MobileLayer, middle  # noqa: E402
 
 OFA, ACCEL = nas.EfficientNet(blocks=1), nas.AccelNasBench()
 SIZES = {"width": 0.25, "stem_stride": 1}
@@ -53,7 +53,7 @@ def test_a_small_layer_is_the_middle_of_the_kernel_and_the_first_channels():
     net = of(ACCEL)
     elastic = net.body[net.first][0]
     before, after = elastic.ends
-    found = elastic.parts(Layer(3, 2, 1, False), dict(elastic.largest.state_dict()))
+    found = elastic.parts(MobileLayer(3, 2, 1, False), dict(elastic.largest.state_dict()))
     with torch.device("meta"):
         assert found.keys() == Inverted(before, after, 3, 2, 1, False).state_dict().keys()
     assert torch.equal(found["path.0.weight"], elastic.largest.path[3].weight[:before, :, 1:4, 1:4])

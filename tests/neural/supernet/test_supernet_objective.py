@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from lamcts.neural.supernet import SupernetObjective, supernet  # noqa: E402
 from lamcts.neural.train import Data, digits  # noqa: E402
 from lamcts.neural.train.data import part_of  # noqa: E402
-from lamcts.neural.train.loop import judge, on  # noqa: E402
+from lamcts.neural.train.loop import evaluate, to_device  # noqa: E402
 
 SPACE, SIZES = nas.Digits4096(), {"widths": (4,), "cells": 1}
 POINT, DEAD = SPACE.point((3, 0, 0, 1, 3, 0)), SPACE.point((3, 2, 0, 1, 3, 0))  # one network: an edge leads nowhere
@@ -30,11 +30,14 @@ def net():
 def test_a_network_is_judged_by_its_copied_weights(data, net):
     f = SupernetObjective(net, data, examples=0)
     cpu, alone = torch.device("cpu"), net.subnet(POINT).eval()
-    assert f.maximize and f(POINT, seed=1) == 100 * judge(alone, on(data.valid, cpu))[1]
-    assert f.report(POINT)["test_loss"] == judge(alone, on(data.test, cpu))[0]
+    assert f.maximize and f(POINT, seed=1) == 100 * evaluate(alone, to_device(data.valid, cpu))[1]
+    assert f.report(POINT)["test_loss"] == evaluate(alone, to_device(data.test, cpu))[0]
     assert f.report(POINT)["valid_accuracy_percent"] == f(POINT)
-    again = net.subnet(POINT, [on(data.train, cpu).x[:30]])
-    assert SupernetObjective(net, data, examples=30).report(POINT)["test_loss"] == judge(again, on(data.test, cpu))[0]
+    again = net.subnet(POINT, [to_device(data.train, cpu).x[:30]])
+    assert (
+        SupernetObjective(net, data, examples=30).report(POINT)["test_loss"]
+        == evaluate(again, to_device(data.test, cpu))[0]
+    )
 
 
 def test_points_of_one_network_have_one_value(data, net):

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from lamcts.neural.build import build  # noqa: E402
 from lamcts.neural.build.noise import reseed  # noqa: E402
-from lamcts.neural.supernet import Region, recalibrate, supernet  # noqa: E402
+from lamcts.neural.supernet import SupernetRegion, recalibrate, supernet  # noqa: E402
 from lamcts.neural.train import Data, Recipe, digits, train  # noqa: E402
 from lamcts.neural.train.data import part_of  # noqa: E402
 
@@ -132,7 +132,7 @@ def test_cells_without_a_path_teach_nothing_and_are_not_drawn():
     net, rng = of(DIGITS), np.random.default_rng(0)
     drawn = [net.draw(lambda n: int(rng.integers(n))) for _ in range(60)]
     assert all(net.learns(point) for point in drawn)
-    no_path = Region.whole(DIGITS).split("edge_0_3", [("none",), DIGITS.operations[1:]])[0]
+    no_path = SupernetRegion.whole(DIGITS).split("edge_0_3", [("none",), DIGITS.operations[1:]])[0]
     for place in ("edge_0_1", "edge_0_2"):
         no_path = no_path.split(place, [("none",), DIGITS.operations[1:]])[0]
     alone = of(DIGITS, region=no_path)
@@ -190,7 +190,7 @@ def test_what_cannot_be_built_is_said():
 
 
 def test_a_region_is_split_by_groups_that_have_each_option_once():
-    whole = Region.whole(DIGITS)
+    whole = SupernetRegion.whole(DIGITS)
     parts = whole.split("edge_0_1", [("none", "nor_conv_3x3"), ("skip_connect",), ("avg_pool_3x3",)])
     rng = np.random.default_rng(0)
     for point in points(DIGITS, 30):
@@ -203,4 +203,4 @@ def test_a_region_is_split_by_groups_that_have_each_option_once():
     numbers = nas.Digits4096()
     numbers.space = lamcts.Space({"edge_0_1": lamcts.Int(0, 3)})
     with pytest.raises(ValueError, match="expected a space of named choices, got edge_0_1: Int"):
-        Region.whole(numbers)
+        SupernetRegion.whole(numbers)

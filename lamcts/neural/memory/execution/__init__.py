@@ -1,4 +1,4 @@
-"""Plans carried out on a module as torch runs it (extra: torch).
+"""Execution of memory plans in torch (extra: torch).
 
 with apply(model, plan, traced):
     loss(model(batch)).backward()
@@ -6,6 +6,6 @@ with apply(model, plan, traced):
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.memory.execution.apply import apply
-from lamcts.neural.memory.execution.measure import Measured, held_bytes, measure
+from lamcts.neural.memory.execution.measure import MeasuredStep, held_bytes, measure
 
-__all__ = ["Measured", "apply", "held_bytes", "measure"]
+__all__ = ["MeasuredStep", "apply", "held_bytes", "measure"]

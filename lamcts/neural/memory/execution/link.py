@@ -1,7 +1,7 @@
-"""Storages on their way to the host and back: on a stream of its own on CUDA, plain copies elsewhere. Needs torch.
+"""Transfers between device and host: on a separate stream on CUDA, plain copies elsewhere. Needs torch.
 
-Memory is allocated and freed on the stream that computes alone, in the order of its work: the other one waits for it
-before it copies, and it waits for the other one before anybody uses what was copied, or where it was copied from.
+Memory is allocated and freed on the computing stream only. The copying stream waits for it before each copy, and it
+waits for the copy before source or target are used again.
 """
 
 from typing import Any, NamedTuple
@@ -13,61 +13,61 @@ from lamcts.neural.memory.execution.streams import STREAMS
 
 
 class Sent(NamedTuple):
-    """The bytes of a storage on the host, and the device that they are of."""
+    """The bytes of a storage on the host, and its device."""
 
     host: Tensor
     device: torch.device
 
 
-class Coming(NamedTuple):
-    """Bytes on their way to the device; event: after which they are there (None: they are)."""
+class Transfer(NamedTuple):
+    """Bytes in transfer to the device; event: the end of the copy (None: it has ended)."""
 
     flat: Tensor
     event: Any
 
 
 class Link:
-    """Copies storages away and back. Where the device has streams, one a device does so, beside the one that computes.
+    """Copy storages to the host and back, on one extra stream for each device with streams.
 
-    What is copied is held here meanwhile: of storages on their way to the host the last one, as in the simulator, where
-    the next one has to wait for that; of those on their way back all that nobody asked for yet.
+    The link holds storages during a copy: the last one sent, as in the simulator, and all fetched ones that are not
+    used yet.
     """
 
     def __init__(self) -> None:
         self._sides: dict[torch.device, Any] = {}
-        self._leaving: list[Coming] = []
-        self._coming: dict[int, Coming] = {}  # by identity of their tensors
+        self._leaving: list[Transfer] = []
+        self._coming: dict[int, Transfer] = {}  # by id of their tensors
 
     def send(self, storage: UntypedStorage) -> Sent:
-        """Begin to copy a storage to the host. Its memory is free at the next one, or once this is settled."""
+        """Begin to copy a storage to the host; its memory is freed at the next send, or by `settle`."""
         flat = flat_bytes(storage)
         streams = STREAMS.get(flat.device.type)
         if streams is None:
             return Sent(flat.clone(), flat.device)
         self._left()
         host = streams.host(flat.numel())
-        self._leaving.append(Coming(flat, streams.copy(host, flat, self._side(flat.device))))
+        self._leaving.append(Transfer(flat, streams.copy(host, flat, self._side(flat.device))))
         return Sent(host, flat.device)
 
-    def fetch(self, sent: Sent) -> Coming:
-        """Begin to copy a storage back."""
+    def fetch(self, sent: Sent) -> Transfer:
+        """Begin to copy a storage back to the device."""
         streams = STREAMS.get(sent.device.type)
         if streams is None:
-            return Coming(sent.host.clone(), None)
+            return Transfer(sent.host.clone(), None)
         flat = torch.empty(sent.host.shape, dtype=torch.uint8, device=sent.device)
-        coming = Coming(flat, streams.copy(flat, sent.host, self._side(sent.device)))
+        coming = Transfer(flat, streams.copy(flat, sent.host, self._side(sent.device)))
         self._coming[id(flat)] = coming
         return coming
 
-    def arrived(self, coming: Coming) -> UntypedStorage:
-        """Let what is computed from now on wait for a storage, and return it."""
+    def arrived(self, coming: Transfer) -> UntypedStorage:
+        """Return a fetched storage; later computation waits for its copy."""
         if coming.event is not None:
             self._coming.pop(id(coming.flat), None)
             self._wait(coming)
         return coming.flat.untyped_storage()
 
     def settle(self) -> None:
-        """Let what is computed from now on wait for all that is on its way; what nobody asked for is forgotten."""
+        """Let later computation wait for all transfers; forget unused fetches."""
         self._left()
         while self._coming:
             self._wait(self._coming.popitem()[1])
@@ -76,15 +76,15 @@ class Link:
         while self._leaving:
             self._wait(self._leaving.pop())
 
-    def _wait(self, copied: Coming) -> None:
+    def _wait(self, copied: Transfer) -> None:
         device = copied.flat.device
         streams = STREAMS[device.type]
         current = streams.current(device)
         current.wait_event(copied.event)
-        streams.uses(copied.flat, current)  # nothing, unless it was allocated on a further stream
+        streams.uses(copied.flat, current)  # no effect unless it was allocated on another stream
 
     def _side(self, device: torch.device) -> Any:
-        """Return the stream that copies, when it has all that computes behind it until now."""
+        """Return the copying stream, which first waits for the computation so far."""
         if device not in self._sides:
             self._sides[device] = STREAMS[device.type].side(device)
         self._sides[device].wait_stream(STREAMS[device.type].current(device))

@@ -1,4 +1,4 @@
-"""What a plan really does, measured: bytes that stay, and on CUDA the peak and the time. Needs torch."""
+"""Measure a training step under a plan: held bytes, and on CUDA the peak and the time. Needs torch."""
 
 import time
 from collections.abc import Callable
@@ -15,16 +15,21 @@ from lamcts.neural.memory.plan import Plan, keep_all
 from lamcts.neural.trace import Trace, trace
 from lamcts.neural.trace.module import arguments, scalar
 
-STEPS = 3  # on CUDA, of which the last counts: the first ones load kernels and pin memory; untuned
+STEPS = 3  # on CUDA; the last one counts, after kernels are loaded and memory is pinned (untuned)
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A training step under a plan.
+class MeasuredStep:
+    """Measurement of a training step under a plan.
 
-    held_bytes: of saved storages that are on the device when the forward pass has ended, parameters and inputs left
-    out. predicted_bytes: what the simulator says of them. peak_bytes, milliseconds: on CUDA; the whole memory that was
-    allocated at most, and the time of the step; None elsewhere.
+    Attributes
+    ----------
+    held_bytes : int
+        Saved storages on the device after the forward pass, without parameters and inputs.
+    predicted_bytes : int
+        The simulated number of these bytes.
+    peak_bytes, milliseconds : int and float, or None
+        On CUDA, the peak of all allocated memory and the time of the step.
     """
 
     held_bytes: int
@@ -34,17 +39,14 @@ class Measured:
 
 
 def held_bytes(traced: Trace, plan: Plan) -> int:
-    """Return the bytes of saved storages that `plan` leaves on the device when the forward pass has ended."""
+    """Return the saved bytes that `plan` leaves on the device after the forward pass."""
     return schedule(traced, plan).held_bytes
 
 
 def measure(
     model: nn.Module, batch: Any, plan: Plan | None = None, *, loss: Callable[[Any], Tensor] | None = None
-) -> Measured:
-    """Run a training step of `model` on `batch` under a plan (None: everything is kept), and measure it.
-
-    Parameters, buffers, gradients and the global generators are as before afterwards. See `trace` for `batch`, `loss`.
-    """
+) -> MeasuredStep:
+    """Run and measure one training step under a plan; see `lamcts.neural.memory.measure`."""
     traced = trace(model, batch, loss=loss)
     plan = plan or keep_all(traced.graph)
     before = {name: one.detach().clone() for name, one in model.named_buffers()}
@@ -63,7 +65,7 @@ def measure(
 
 def _measured(
     model: nn.Module, batch: Any, plan: Plan, traced: Trace, loss: Callable[[Any], Tensor] | None, device: torch.device
-) -> Measured:
+) -> MeasuredStep:
     args, kwargs = arguments(batch)
     cuda = device.type == "cuda"
     with torch.cuda.device(device) if cuda else nullcontext(), apply(model, plan, traced) as executor:
@@ -77,8 +79,8 @@ def _measured(
             took = _now(device) - begin
     predicted = executor.schedule.held_bytes
     if not cuda:
-        return Measured(executor.held_bytes, predicted)
-    return Measured(executor.held_bytes, predicted, torch.cuda.max_memory_allocated(device), 1e3 * took)
+        return MeasuredStep(executor.held_bytes, predicted)
+    return MeasuredStep(executor.held_bytes, predicted, torch.cuda.max_memory_allocated(device), 1e3 * took)
 
 
 def _now(device: torch.device) -> float:

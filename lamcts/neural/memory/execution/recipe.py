@@ -1,7 +1,7 @@
-"""How a storage is made anew: the operations that wrote it, with what they read, run again. Needs torch.
+"""Recipes of recomputation: the operations that wrote a storage, with their inputs. Needs torch.
 
-Below autograd and autocast an operation is a function of tensors alone, so that the same bits come out. What it changes
-beside the storage in question, such as the running statistics of a batch-norm, it changes in a copy.
+Below autograd and autocast an operation is a function of its tensors, so a recomputation gives the same bits. Other
+tensors that it modifies, such as running statistics of a batch norm, are copied first.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflat
 
 from lamcts.neural.trace.recorder import changed_by, statistics_of
 
-NOTHING = torch.empty(0)  # an alias is pointed here when its storage goes
+NOTHING = torch.empty(0)  # the data of an alias without memory
 
 
 class Shape(NamedTuple):
-    """How a tensor lies in its storage; conjugated, negated: whether its numbers are to be read so."""
+    """Layout of a tensor in its storage, with the lazy conjugate and negative flags."""
 
     dtype: torch.dtype
     size: tuple[int, ...]
@@ -27,7 +27,7 @@ class Shape(NamedTuple):
     negated: bool
 
     def on(self, storage: UntypedStorage) -> Tensor:
-        """Return the tensor that lies so in a storage."""
+        """Return the tensor with this layout in a storage."""
         empty = torch.empty(0, dtype=self.dtype, device=storage.device)
         tensor = empty.set_(storage, self.offset, self.size, self.stride)
         tensor = tensor.conj() if self.conjugated else tensor
@@ -35,9 +35,10 @@ class Shape(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A tensor that an operation reads. source: the slot in which it lies; None is the storage that is made.
+    """A tensor that an operation reads.
 
-    copied: whether the operation changes it, which it may not do to the original.
+    source: its slot; None is the recomputed storage itself. copied: whether the operation modifies it, so that it needs
+    a copy.
     """
 
     source: Any
@@ -46,14 +47,14 @@ class Read(NamedTuple):
 
 
 class Outside(NamedTuple):
-    """A tensor that is there all the time, such as a parameter, and its version when it was read."""
+    """A tensor that no plan moves, such as a parameter, with its version at the read."""
 
     tensor: Tensor
     version: int
     copied: bool
 
     def taken(self) -> Tensor:
-        """Return the tensor; RuntimeError where it is not any more what was read."""
+        """Return the tensor; raise RuntimeError if it was modified since the read."""
         if self.copied:
             return self.tensor.clone()
         check_version(self.tensor, self.version)
@@ -61,9 +62,10 @@ class Outside(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """An operation that wrote a storage. output: which of its results lies in it (None: it was changed in place).
+    """An operation that wrote a storage.
 
-    with_grad: the mode that it ran in: oneDNN's LSTM has another workspace without gradients.
+    output: index of its result in the storage (None: modified in place). with_grad: gradient mode of the run, since
+    oneDNN's LSTM has another workspace without gradients.
     """
 
     function: Callable[..., Any]
@@ -75,11 +77,11 @@ class Operation(NamedTuple):
 
     @property
     def sources(self) -> set[Any]:
-        """The slots that it reads."""
+        """Slots that it reads."""
         return {leaf.source for leaf in self.leaves if isinstance(leaf, Read) and leaf.source is not None}
 
     def run(self, own: UntypedStorage | None, storage_of: Callable[[Any], UntypedStorage]) -> UntypedStorage:
-        """Run it again, on the storage as the operations before it left it, and return the storage."""
+        """Run it again after the earlier operations on the storage; return the storage."""
         args, kwargs = tree_unflatten([_given(leaf, own, storage_of) for leaf in self.leaves], self.spec)
         with torch.set_grad_enabled(self.with_grad):
             result = self._drawn(args, kwargs)
@@ -102,13 +104,13 @@ class Operation(NamedTuple):
 
 
 def shape_of(tensor: Tensor) -> Shape:
-    """Return how a tensor lies in its storage."""
+    """Return the layout of a tensor in its storage."""
     lies = tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset())
     return Shape(tensor.dtype, *lies, tensor.is_conj(), tensor.is_neg())
 
 
 def check_version(tensor: Tensor, version: int, name: str = "") -> None:
-    """RuntimeError where a tensor was changed in place since it had a version; torch counts them for all its views."""
+    """Raise RuntimeError if a tensor, or a view of it, was modified in place after a version."""
     if tensor._version != version:
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: expected "
@@ -117,14 +119,14 @@ def check_version(tensor: Tensor, version: int, name: str = "") -> None:
 
 
 def witness_of(tensor: Tensor) -> Tensor:
-    """Return a tensor without memory that shares the version of another: it tells of changes in place."""
+    """Return an alias without memory that shares the version counter of a tensor."""
     alias = tensor.detach()
     alias.data = NOTHING
     return alias
 
 
 def state_before(func: Any, args: Any, kwargs: Any) -> tuple[torch.Generator, Tensor] | None:
-    """Return the generator that an operation will draw from, and its state; None where it draws nothing."""
+    """Return the generator of a random operation and its state; None for deterministic operations."""
     if torch.Tag.nondeterministic_seeded not in func.tags:
         return None
     leaves = tree_leaves((args, kwargs))
@@ -136,7 +138,7 @@ def state_before(func: Any, args: Any, kwargs: Any) -> tuple[torch.Generator, Te
 
 
 def operation(func: Any, args: Any, kwargs: Any, output: int | None, read: Callable[[Tensor, bool], Any]) -> Operation:
-    """Return an operation to run again; `read` says of each tensor, and whether it is changed, where it comes from."""
+    """Record an operation; `read` maps each input tensor, and whether it is modified, to its source."""
     changed = _changed(func, args, kwargs)
     leaves, spec = tree_flatten((args, kwargs))
     leaves = [read(leaf, id(leaf) in changed) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
@@ -144,7 +146,7 @@ def operation(func: Any, args: Any, kwargs: Any, output: int | None, read: Calla
 
 
 def shaped_operation(func: Any, args: Any, kwargs: Any, output: int) -> Operation:
-    """Return one to run again that reads no numbers: of the tensors that it is given, it holds the shapes alone."""
+    """Record an operation that reads only shapes of its inputs."""
     device = next(one.device for one in tree_leaves(args) if isinstance(one, Tensor))
     leaves, spec = tree_flatten((args, kwargs | {"device": kwargs.get("device") or device}))
     leaves = [shape_of(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
@@ -152,14 +154,14 @@ def shaped_operation(func: Any, args: Any, kwargs: Any, output: int) -> Operatio
 
 
 def _changed(func: Any, args: Any, kwargs: Any) -> set[int]:
-    """Return the ids of the tensors that an operation writes to."""
+    """Return the ids of the tensors that an operation modifies."""
     return {id(one) for one in (*changed_by(func, args, kwargs), *statistics_of(func, args, kwargs))}
 
 
 def _given(leaf: Any, own: UntypedStorage | None, storage_of: Callable[[Any], UntypedStorage]) -> Any:
     if isinstance(leaf, Outside):
         return leaf.taken()
-    if isinstance(leaf, Shape):  # nobody reads its numbers
+    if isinstance(leaf, Shape):  # its values are not read
         return torch.empty_strided(leaf.size, leaf.stride, dtype=leaf.dtype, device="meta")
     if not isinstance(leaf, Read):
         return leaf

@@ -1,21 +1,22 @@
-"""What a plan means for each storage of a traced step: found once, followed at every step."""
+"""The schedule of a plan for a traced step: computed once, followed at every step."""
 
 from dataclasses import dataclass
 
 from lamcts.neural.memory.forward import forward
+from lamcts.neural.memory.live_ranges import live_ranges
 from lamcts.neural.memory.plan import Action, Plan
 from lamcts.neural.memory.simulator import Simulator
-from lamcts.neural.memory.spans import spans
 from lamcts.neural.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
-    """actions, writes: what becomes of each movable storage that the backward pass wants, and how many steps write it.
+class PlanSchedule:
+    """Actions and transfers of a plan.
 
-    leaving: those that are not on the device when the forward pass has ended. fetched: those that come from the host
-    ahead of their needs, in the order of these; staying: of them, those that have no time to be away. held_bytes: of
-    what autograd saved, and of what others are made of, if it is there.
+    actions, writes: action of each movable storage that the backward pass needs, and number of steps that write it.
+    leaving: storages that are not on the device after the forward pass. fetched: prefetched storages in order of need.
+    staying: prefetched storages that are too short-lived to offload. held_bytes: resident bytes that autograd saved or
+    a recomputation reads.
     """
 
     traced: Trace
@@ -27,19 +28,19 @@ class Schedule:
     held_bytes: int
 
 
-def schedule(traced: Trace, plan: Plan) -> Schedule:
-    """Return what `plan` means; ValueError for a plan of another trace, or one that makes anew what cannot be."""
+def schedule(traced: Trace, plan: Plan) -> PlanSchedule:
+    """Return the schedule of a plan; raise ValueError if the plan does not fit the trace."""
     graph, simulator = traced.graph, Simulator(traced.graph)
     simulator.report(plan)
-    first, last, _ = spans(simulator.scheme, plan.actions)
-    there = forward(simulator.scheme, plan.actions, first, last).there
+    first, last, _ = live_ranges(simulator.tables, plan.actions)
+    resident = forward(simulator.tables, plan.actions, first, last).resident
     wanted = [i for i in range(len(graph.movable)) if last[i] >= 0]
-    actions = {graph.movable[i]: Action.KEEP if there[i] else plan.actions[i] for i in wanted}
+    actions = {graph.movable[i]: Action.KEEP if resident[i] else plan.actions[i] for i in wanted}
     leaving = frozenset(one for one, action in actions.items() if action != Action.KEEP)
     fetched = [i for i in wanted if plan.actions[i] == Action.OFFLOAD]
-    staying = frozenset(graph.movable[i] for i in fetched if there[i])
+    staying = frozenset(graph.movable[i] for i in fetched if resident[i])
     fetched.sort(key=lambda i: (first[i], -i))
     held = (set(actions) | set(traced.packed)) - leaving
     writes = {one: len(graph.makers[one]) for one in actions}
     size = sum(graph.storages[one].bytes for one in held)
-    return Schedule(traced, actions, writes, leaving, [graph.movable[i] for i in fetched], staying, size)
+    return PlanSchedule(traced, actions, writes, leaving, [graph.movable[i] for i in fetched], staying, size)

@@ -1,7 +1,7 @@
-"""A movable storage while a plan is carried out: there, on the host, or to be made anew. Needs torch.
+"""A movable storage during execution: resident, on the host, or to be recomputed. Needs torch.
 
-Nobody counts uses: what autograd saved and what others are made of hold a slot, and with the last of them it goes, as
-the plan's storage does after its last need.
+Python references count the uses: tensors saved by autograd and recipes of other slots hold a slot, which is freed with
+the last of them, as in the plan.
 """
 
 from collections import Counter
@@ -13,19 +13,19 @@ import torch
 from torch import Tensor, UntypedStorage
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from lamcts.neural.memory.execution.link import Coming, Link, Sent
+from lamcts.neural.memory.execution.link import Link, Sent, Transfer
 from lamcts.neural.memory.execution.recipe import Operation, Shape, check_version
 from lamcts.neural.memory.plan import MOVED, RECOMPUTED, Action
 
-HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once it is back, it stays for all that is made of it
+HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once materialised, it stays for its dependents
 EACH = (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)
 
 
-class Slot:
-    """A storage by what becomes of it.
+class StorageSlot:
+    """One movable storage and its action.
 
-    order: of what is made of it, it is higher. writes: how many operations wrote it so far. next: what to fetch ahead,
-    once this one came back, or never left, and goes.
+    order: higher for its dependents. writes: operations that wrote it so far. next: the slot to prefetch when this one
+    is freed after its use.
     """
 
     def __init__(self, name: str, order: int, action: Action, link: Link) -> None:
@@ -33,54 +33,54 @@ class Slot:
         self.storage: UntypedStorage | None = None
         self.recipe: list[Operation] = []
         self.writes = 0
-        self.next: Callable[[], Slot | None] = lambda: None
+        self.next: Callable[[], StorageSlot | None] = lambda: None
         self._sent: Sent | None = None
-        self._coming: Coming | None = None
+        self._coming: Transfer | None = None
         self.came = False
-        self._brought: StorageWeakRef | None = None
+        self._materialised: StorageWeakRef | None = None
 
     def wrote(self, storage: UntypedStorage, how: Callable[[], Operation], last: bool) -> None:
-        """Note that an operation wrote the storage; the `last` one ends its time on the device, if it shall go."""
+        """Record a write of the storage; offload it after the `last` write if the plan says so."""
         self.writes += 1
         if self.action in RECOMPUTED:
             self.recipe.append(how())
-        elif self._sent is None:  # written again after that: found out when it is asked for
+        elif self._sent is None:  # later writes are detected when it is unpacked
             self.storage = storage
             if last and self.action in MOVED:
                 self._sent, self.storage = self.link.send(storage), None
 
     @property
-    def sources(self) -> set["Slot"]:
-        """What it is made of, if it has to be made."""
-        made = self.storage is None and self.action in RECOMPUTED and self._still_there() is None
+    def sources(self) -> set["StorageSlot"]:
+        """Slots that its recomputation reads; empty if it is not recomputed."""
+        made = self.storage is None and self.action in RECOMPUTED and self._still_alive() is None
         return {source for one in self.recipe for source in one.sources} if made else set()
 
-    def bring(self, there: dict[str, UntypedStorage], helper: bool) -> UntypedStorage:
-        """Return the storage, fetched or made of what is `there`; as a `helper` for others it may go at once."""
-        storage = self.storage or self._still_there()
+    def materialise(self, resident: dict[str, UntypedStorage], helper: bool) -> UntypedStorage:
+        """Return the storage, fetched or recomputed from `resident` ones; a `helper` may be freed at once."""
+        storage = self.storage or self._still_alive()
         if storage is not None:
             return storage
-        storage = self._fetched() if self.action in MOVED else self._made(there)
+        storage = self._fetched() if self.action in MOVED else self._recomputed(resident)
         if self.action in HELD or not (helper or self.action in EACH):
             self.storage = storage
             self.recipe, self._sent = [], None
-        self._brought = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
+        self._materialised = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
         return storage
 
-    def _still_there(self) -> UntypedStorage | None:
-        """Return the storage if whoever asked before still has it: one formula may ask for several tensors in it."""
-        if self._brought is None or self._brought.expired():  # type: ignore[no-untyped-call]
+    def _still_alive(self) -> UntypedStorage | None:
+        """Return the storage if an earlier result still holds it: one formula may unpack several of its tensors."""
+        if self._materialised is None or self._materialised.expired():  # type: ignore[no-untyped-call]
             return None
-        found: UntypedStorage | None = UntypedStorage._new_with_weak_ptr(self._brought.cdata)
+        found: UntypedStorage | None = UntypedStorage._new_with_weak_ptr(self._materialised.cdata)
         return found
 
     def prefetch(self) -> None:
-        """Begin to fetch what will be needed next."""
+        """Begin to fetch this storage ahead of its use."""
         if self._sent is not None and self._coming is None and self.storage is None:
             self._coming = self.link.fetch(self._sent)
 
     def __del__(self) -> None:
-        """Fetch the next one as soon as this one is not needed more; in a graph that is thrown away, nothing."""
+        """Prefetch the next slot when this one is freed after use; do nothing in a discarded graph."""
         self.storage = None
         following = self.next() if self.came else None
         if following is not None:
@@ -91,66 +91,66 @@ class Slot:
         coming, self._coming, self.came = self._coming or self.link.fetch(self._sent), None, True
         return self.link.arrived(coming)
 
-    def _made(self, there: dict[str, UntypedStorage]) -> UntypedStorage:
+    def _recomputed(self, resident: dict[str, UntypedStorage]) -> UntypedStorage:
         storage: UntypedStorage | None = None
         with ExitStack() as stack:
             stack.enter_context(torch._C._AutoDispatchBelowAutograd())
-            for device in ("cpu", "cuda"):  # it was cast before: below autocast an operation has its types
+            for device in ("cpu", "cuda"):  # inputs are cast already: the recorded operations ran below autocast
                 if torch.is_autocast_enabled(device):
                     stack.enter_context(torch.autocast(device, enabled=False))
             for one in self.recipe:
-                storage = one.run(storage, lambda source: there[source.name])
+                storage = one.run(storage, lambda source: resident[source.name])
         assert storage is not None
         return storage
 
 
 class Kept(NamedTuple):
-    """A saved tensor that stays as it is."""
+    """A saved tensor that is kept."""
 
     tensor: Tensor
     version: int
 
     def unpacked(self) -> Tensor:
-        """Return the tensor; RuntimeError where it was changed in place since, as torch itself says."""
+        """Return the tensor; raise RuntimeError if it was modified in place, as torch does."""
         check_version(self.tensor, self.version)
         return self.tensor
 
 
 class Moved(NamedTuple):
-    """A saved tensor that is brought back from its slot. witness: has its version, and no memory."""
+    """A saved tensor that its slot materialises. witness: an alias with its version and without memory."""
 
-    slot: Slot
+    slot: StorageSlot
     shape: Shape
     witness: Tensor
     version: int
 
     def unpacked(self) -> Tensor:
-        """Return a tensor of the same bits; RuntimeError where the saved one was changed in place since."""
+        """Return an equal tensor; raise RuntimeError if the saved one was modified in place."""
         check_version(self.witness, self.version, self.slot.name)
-        return self.shape.on(taken(self.slot))
+        return self.shape.on(storage_of(self.slot))
 
 
-def taken(wanted: Slot) -> UntypedStorage:
-    """Return a slot's storage, and all that it is made of on the way: each once, until its last use for that.
+def storage_of(wanted: StorageSlot) -> UntypedStorage:
+    """Return a slot's storage; each input of a recomputation is materialised once and held until its last use.
 
-    Nothing here holds a slot longer than that: with the last that holds it, its storage goes.
+    Nothing here holds a slot longer, so its storage is freed with its last reference.
     """
     missing = _closure(wanted)[::-1]
     uses = Counter(source.name for slot in missing for source in slot.sources)
-    there: dict[str, UntypedStorage] = {}
+    resident: dict[str, UntypedStorage] = {}
     while missing:
         slot = missing.pop()
         sources = {source.name for source in slot.sources}
-        there[slot.name] = slot.bring(there, helper=slot is not wanted)
+        resident[slot.name] = slot.materialise(resident, helper=slot is not wanted)
         uses.subtract(sources)
         for source in sources:
             if not uses[source]:
-                del there[source]
-    return there[wanted.name]
+                del resident[source]
+    return resident[wanted.name]
 
 
-def _closure(wanted: Slot) -> list[Slot]:
-    """Return a slot and all that it is made of, in an order in which nothing comes before what it is made of."""
+def _closure(wanted: StorageSlot) -> list[StorageSlot]:
+    """Return a slot and the inputs of its recomputation, in topological order."""
     found, stack = {wanted}, [wanted]
     while stack:
         new = stack.pop().sources - found

@@ -1,7 +1,4 @@
-"""A training step as it runs, followed along its trace: which storage is which, and what becomes of it. Needs torch.
-
-Storages get numbers by the rule of the recorder that traced them, so that a number means the same in both.
-"""
+"""Follow a training step along its trace, and number its storages as the recorder does. Needs torch."""
 
 import weakref
 from collections.abc import Sequence
@@ -24,29 +21,29 @@ from lamcts.neural.memory.execution.recipe import (
     state_before,
     witness_of,
 )
-from lamcts.neural.memory.execution.schedule import Schedule
-from lamcts.neural.memory.execution.slot import Kept, Moved, Slot
+from lamcts.neural.memory.execution.schedule import PlanSchedule
+from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot
 from lamcts.neural.trace.recorder import KINDS, SHAPED, changed_by
 
 AGAIN = "trace the model again, with this batch, this loss and in this mode (train, eval, autocast)"
 
 
 class ForwardPass:
-    """The forward pass of a step. It may only go as the trace went: RuntimeError where it does not."""
+    """The forward pass of a step; raise RuntimeError if it deviates from the trace."""
 
-    def __init__(self, schedule: Schedule, link: Link, outside: Sequence[Tensor]) -> None:
+    def __init__(self, schedule: PlanSchedule, link: Link, outside: Sequence[Tensor]) -> None:
         self.schedule, self.link = schedule, link
         self.graph = schedule.traced.graph
         self.ran = self.packed = 0
-        self.slots: dict[int, Slot] = {}
+        self.slots: dict[int, StorageSlot] = {}
         self.kept: dict[int, int] = {}  # bytes by storage
         self._numbers: dict[int, int] = {}
-        self._refs: list[StorageWeakRef] = []  # while they are there, no other storage has the same address
+        self._refs: list[StorageWeakRef] = []  # while these live, no other storage has the same address
         for tensor in outside:
             self._number(tensor)
 
     def run(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """Run an operation, and note what it wrote."""
+        """Run an operation and record its writes."""
         random = None if self.whole else state_before(func, args, kwargs)
         result = func(*args, **kwargs)
         if not self.whole and (made := _tensors(result)):
@@ -55,7 +52,7 @@ class ForwardPass:
         return result
 
     def _note(self, func: Any, args: Any, kwargs: Any, did: tuple[Any, list[Tensor], list[Tensor], Any]) -> None:
-        """Follow the trace by an operation, in the recorder's order of numbers, and note which slots it wrote."""
+        """Match an operation with the trace, number its storages, and record writes of slots."""
         result, made, changed, random = did
         op = func._overloadpacket.__name__
         reads = {self._number(one) for one in ([] if op in SHAPED else _tensors((args, kwargs)))}
@@ -73,11 +70,11 @@ class ForwardPass:
 
     @property
     def whole(self) -> bool:
-        """Whether all that was traced has run."""
+        """Whether all traced operations have run."""
         return (self.ran, self.packed) == (self.graph.forward_count, len(self.schedule.traced.packed))
 
     def pack(self, tensor: Tensor) -> Kept | Moved:
-        """Return what autograd holds of a tensor, as the plan says."""
+        """Return the object that autograd saves for a tensor, by the plan."""
         number, expected = self._number(tensor), self.schedule.traced.packed[self.packed : self.packed + 1]
         if expected != (number,):
             raise RuntimeError(
@@ -91,25 +88,25 @@ class ForwardPass:
         return Kept(tensor, tensor._version)
 
     def finish(self) -> int:
-        """End the pass; return the bytes that stay on the device for the backward one."""
+        """End the pass; return the saved bytes on the device."""
         if not self.whole:
             expected = f"{self.graph.forward_count} operations and {len(self.schedule.traced.packed)} saved tensors"
             raise RuntimeError(f"expected {expected} in a forward pass, got {self.ran} and {self.packed}: {AGAIN}")
-        there = {n: self.graph.storages[n].bytes for n, slot in self.slots.items() if slot.storage is not None}
-        travellers = [n for n in self.schedule.fetched if n in self.slots]
-        for before, after in pairwise(travellers):
+        resident = {n: self.graph.storages[n].bytes for n, slot in self.slots.items() if slot.storage is not None}
+        prefetched = [n for n in self.schedule.fetched if n in self.slots]
+        for before, after in pairwise(prefetched):
             self.slots[before].next = weakref.ref(self.slots[after])
-        for n in travellers:
+        for n in prefetched:
             self.slots[n].came = n in self.schedule.staying
-        for first in travellers[:1]:
+        for first in prefetched[:1]:
             self.slots[first].prefetch()
         self.slots = {}
-        return sum((self.kept | there).values())
+        return sum((self.kept | resident).values())
 
-    def _slot(self, number: int) -> Slot:
+    def _slot(self, number: int) -> StorageSlot:
         if number not in self.slots:
             name, order = self.graph.storages[number].name, self.graph.makers[number][-1]
-            self.slots[number] = Slot(name, order, self.schedule.actions[number], self.link)
+            self.slots[number] = StorageSlot(name, order, self.schedule.actions[number], self.link)
         return self.slots[number]
 
     def _recipe(self, func: Any, args: Any, kwargs: Any, output: int | None, made: int, random: Any) -> Operation:
@@ -119,7 +116,7 @@ class ForwardPass:
         return operation(func, args, kwargs, output, read)._replace(random=random)
 
     def _read(self, made: int, tensor: Tensor, changed: bool) -> Read | Outside:
-        """Return where a tensor comes from that storage `made` is made of."""
+        """Return the source of a tensor that the recomputation of storage `made` reads."""
         number = self._number(tensor)
         if number == made:
             return Read(None, shape_of(tensor), changed)
@@ -129,7 +126,7 @@ class ForwardPass:
         return Outside(tensor, tensor._version, changed)
 
     def _follow(self, kind: str, written: dict[int, Tensor]) -> None:
-        """Check that this operation is the next one of the trace."""
+        """Check that an operation is the next one of the trace."""
         steps = self.graph.steps[: self.graph.forward_count]
         if self.ran >= len(steps) or (steps[self.ran].kind, set(steps[self.ran].writes)) != (kind, set(written)):
             expected = steps[self.ran].name if self.ran < len(steps) else "no further one"
@@ -140,7 +137,7 @@ class ForwardPass:
 
     def _check_bytes(self, number: int, tensor: Tensor) -> None:
         storage, got = self.graph.storages[number], tensor.untyped_storage().nbytes()
-        if storage.bytes not in (0, got):  # 0: outside, or a workspace whose size fake tensors do not tell
+        if storage.bytes not in (0, got):  # 0: outside, or a workspace of unknown size in the trace
             raise RuntimeError(f"{storage.name}: expected {storage.bytes} bytes, got {got}: {AGAIN}")
 
     def _number(self, tensor: Tensor) -> int:
@@ -158,7 +155,7 @@ def _tensors(values: Any) -> list[Tensor]:
 
 
 def _index(result: Any, tensor: Tensor) -> int:
-    """Return which of an operation's results lies where `tensor` does."""
+    """Return the index of the result that shares the storage of `tensor`."""
     lies = [isinstance(one, Tensor) and _address(one) == _address(tensor) for one in tree_leaves(result)]
     return lies.index(True)
 

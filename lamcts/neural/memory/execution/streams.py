@@ -1,4 +1,4 @@
-"""What `Link` asks of a device that copies beside computing. Needs torch."""
+"""Streams of a device for copies that overlap computing. Needs torch."""
 
 from typing import Any, Protocol
 
@@ -7,26 +7,26 @@ from torch import Tensor
 
 
 class Streams(Protocol):
-    """Queues of a device: copies on one of them, while another computes."""
+    """Copying and computing streams of a device."""
 
     def side(self, device: torch.device) -> Any:
-        """Return a new queue; it has `wait_stream` and `wait_event`."""
+        """Return a new stream with `wait_stream` and `wait_event`."""
 
     def current(self, device: torch.device) -> Any:
-        """Return the queue that computes."""
+        """Return the computing stream."""
 
     def host(self, size: int) -> Tensor:
-        """Return so many bytes of the host, from where and to where the device copies beside computing."""
+        """Return a host buffer of `size` bytes that supports asynchronous copies."""
 
     def copy(self, target: Tensor, source: Tensor, stream: Any) -> Any:
-        """Let a queue copy, after all that it was given before, and return the event that it is done."""
+        """Copy on a stream; return the event of its end."""
 
     def uses(self, tensor: Tensor, stream: Any) -> None:
-        """Note that a queue uses a tensor: once dropped, its memory is not given to others before the queue is done."""
+        """Record that a stream uses a tensor, so that its memory is not reused before the stream is done."""
 
 
 class Cuda:
-    """Streams of CUDA. Pinned memory comes from torch's pool, which waits for copies before it gives any out again."""
+    """CUDA streams, with pinned memory from torch's pool, which waits for pending copies."""
 
     def side(self, device: torch.device) -> Any:
         return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
@@ -46,4 +46,4 @@ class Cuda:
         tensor.record_stream(stream)
 
 
-STREAMS: dict[str, Streams] = {"cuda": Cuda()}  # by type of device; the others copy at once
+STREAMS: dict[str, Streams] = {"cuda": Cuda()}  # by device type; others copy synchronously

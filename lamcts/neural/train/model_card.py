@@ -1,0 +1,103 @@
+"""Saved networks: weights with a model card in one file, which loads without the search."""
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lamcts import nas
+from lamcts.nas.base import ArchitectureSpace, Point
+from lamcts.neural.train.objective import TrainObjective, plain
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def save_network(path: Path | str, objective: TrainObjective, point: Point) -> dict[str, Any]:
+    """Write a trained network with its model card.
+
+    Parameters
+    ----------
+    path : path
+        File to write (.npz).
+    objective : TrainObjective
+        Objective with a `folder`, in which the network was trained.
+    point : dict
+        Point of the network.
+
+    Returns
+    -------
+    dict
+        The model card.
+
+    Raises
+    ------
+    RuntimeError
+        If the point was not trained into the folder.
+    """
+    from lamcts.neural.train import checkpoints
+
+    file = objective.kept(point)
+    if file is None:
+        raise RuntimeError("save_network: expected a network that was trained into a folder, got none; train it first")
+    held = checkpoints.read(file)
+    card = card_of(objective, point) | {"result": held.values["result"]}
+    weights = held.tensors("average") or held.tensors("net")
+    checkpoints.save(path, card, weights)
+    return card
+
+
+def card_of(objective: TrainObjective, point: Point) -> dict[str, Any]:
+    """Return the model card of a network and its training, as JSON values."""
+    space, data = objective.architectures, objective.data
+    return {
+        "space": {"kind": type(space).__name__, "settings": settings_of(space)},
+        "point": dict(point),
+        "text": space.text(point),
+        "build": {"channels": data.shape[0], "classes": data.classes, **objective.sizes},
+        "data": {"name": data.name, "shape": list(data.shape), "fingerprint": data.fingerprint},
+        "recipe": plain(objective.recipe),
+    }
+
+
+def load_network(path: Path | str) -> "tuple[nn.Module, dict[str, Any]]":
+    """Load a network that `save_network` wrote, in evaluation mode. Needs torch.
+
+    Returns
+    -------
+    net : torch.nn.Module
+        The network.
+    card : dict
+        Its model card.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged or its card is incomplete.
+    """
+    from lamcts.neural.build import build
+    from lamcts.neural.train import checkpoints
+
+    held = checkpoints.read(path)
+    card = held.values
+    try:
+        space = _space(card["space"]["kind"])(**card["space"]["settings"])
+        net = build(space, card["point"], **card["build"])
+    except (KeyError, AttributeError, TypeError) as error:
+        raise ValueError(f"{path}: expected a network with its card, got {error} wrong or missing") from None
+    net.load_state_dict(held.tensors(""))
+    return net.eval(), card
+
+
+def _space(kind: str) -> type[ArchitectureSpace]:
+    """Return a space class of `lamcts.nas` by name; cards of strangers can name no other class."""
+    made = getattr(nas, kind) if kind in nas.__all__ else None
+    if not (isinstance(made, type) and issubclass(made, ArchitectureSpace)):
+        raise KeyError(kind)
+    return made
+
+
+def settings_of(space: ArchitectureSpace) -> dict[str, int]:
+    """Return the settings of a space, which are integers, by parameter name."""
+    names = list(inspect.signature(type(space)).parameters)
+    values = {name: getattr(space, name) for name in names}
+    return {name: len(value) if isinstance(value, list) else int(value) for name, value in values.items()}

@@ -1,0 +1,161 @@
+"""The result of `fit`: a model with a plan and its costs."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lamcts.neural import memory
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from lamcts.neural.trace import Trace
+
+KINDS = ("keep", "recompute", "offload")
+
+
+class ActionCounts(NamedTuple):
+    """Numbers of storages with a backward need that are kept, recomputed and offloaded."""
+
+    kept: int
+    recomputed: int
+    offloaded: int
+
+    def __str__(self) -> str:
+        return f"{self.kept} kept, {self.recomputed} recomputed, {self.offloaded} offloaded"
+
+
+def action_counts(report: memory.Report) -> ActionCounts:
+    """Count the treatment of storages with a backward need, for themselves or for a recomputation.
+
+    A storage that is too short-lived to offload counts as kept.
+    """
+    graph = report.graph
+    back = {event.storage for event in report.events if event.allocates and event.step >= graph.forward_count}
+    wanted = memory.Simulator(graph).last_needs(report.plan.actions)
+    rows = zip(graph.movable, report.plan.actions, wanted, strict=True)
+    words = [memory.Action(one).word.partition("-")[0] if i in back else "keep" for i, one, at in rows if at >= 0]
+    return ActionCounts(*(words.count(word) for word in KINDS))
+
+
+class Chosen(NamedTuple):
+    """A simulated plan for a budget; `kept` is the plan that keeps everything, `plans` are all candidates."""
+
+    report: memory.Report
+    kept: memory.Report
+    plans: list[memory.Report]
+
+    def lines(self) -> list[str]:
+        """Return a description of the plan in lines."""
+        report, kept = self.report, self.kept
+        if report is kept:
+            return ["that fits: everything is kept"]
+        whole, part = memory.size_text(report.total_bytes), memory.size_text(report.peak_bytes)
+        moved = memory.size_text(report.sent_bytes + report.fetched_bytes)
+        longer = f"{100 * (report.seconds / kept.seconds - 1):.1f} % more than keeping everything"
+        return [
+            f"plan {report.plan.name!r}: {whole}, {part} of it activations; {1e3 * report.seconds:.4g} ms a step,"
+            f" modelled, {longer}",
+            f"{action_counts(report)}; a step recomputes {report.recomputes} and moves {moved}",
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model with a plan that fits a memory budget.
+
+    Inside a `with` block, training steps follow the plan. The block can be entered repeatedly. If everything is kept,
+    steps run unchanged; else each step must match the trace: same batch shape, loss and mode. `print` describes the
+    plan.
+
+    Attributes
+    ----------
+    traced : Trace
+        The traced training step.
+    budget_bytes : int
+        The budget.
+    optimizer : str
+        Optimizer whose state counts.
+    chosen : Chosen
+        The plan and all candidates.
+    measured : MeasuredStep or None
+        Measurement of one step, see `measure`.
+    planned_seconds : float
+        Time of tracing and search.
+    """
+
+    model: "nn.Module"
+    traced: "Trace"
+    budget_bytes: int
+    optimizer: str
+    chosen: Chosen
+    measured: Any
+    planned_seconds: float
+    _stack: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    @property
+    def report(self) -> memory.Report:
+        """The simulated plan."""
+        return self.chosen.report
+
+    @property
+    def plan(self) -> memory.Plan:
+        return self.report.plan
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether nothing is recomputed or offloaded."""
+        return self.report is self.chosen.kept
+
+    @property
+    def verified(self) -> bool | None:
+        """Whether the measured step held at most the predicted bytes and, on CUDA, the budget; None without one."""
+        found = self.measured
+        if found is None:
+            return None
+        return bool(found.held_bytes <= found.predicted_bytes and (found.peak_bytes or 0) <= self.budget_bytes)
+
+    def __enter__(self) -> "Fitted":
+        if not self.keeps_all:
+            self._stack.enter_context(memory.apply(self.model, self.plan, self.traced))
+        return self
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._stack.__exit__(*error)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def text(self) -> str:
+        """A description of the plan in a few lines."""
+        whole = f"keeping everything takes {memory.size_text(self.chosen.kept.total_bytes)}"
+        parts = ", ".join(f"{name} {memory.size_text(size)}" for name, size in self.parts().items() if size)
+        lines = [f"budget {memory.size_text(self.budget_bytes)}; {whole}:", f"  {parts}", *self.chosen.lines()]
+        return "\n".join([*lines, self._measured(), f"planned in {self.planned_seconds:.1f} s"])
+
+    def parts(self) -> dict[str, int]:
+        """Return the bytes of keeping everything, by purpose; their sum is its total."""
+        from lamcts.neural import trace
+
+        traced, outside = self.traced, self.traced.graph.outside_bytes
+        state = trace.STATES[self.optimizer] * traced.parameter_bytes
+        fixed = traced.parameter_bytes + traced.buffer_bytes + traced.input_bytes + state
+        return {
+            "parameters": traced.parameter_bytes,
+            "gradients": outside - fixed,
+            f"optimiser ({self.optimizer})": state,
+            "buffers": traced.buffer_bytes,
+            "inputs": traced.input_bytes,
+            "activations": self.chosen.kept.peak_bytes,
+        }
+
+    def _measured(self) -> str:
+        found = self.measured
+        if found is None:
+            return "not measured"
+        held, predicted = memory.size_text(found.held_bytes), memory.size_text(found.predicted_bytes)
+        text = f"measured: {held} held after the forward pass, {predicted} predicted"
+        if found.peak_bytes is not None:
+            text += f"; {memory.size_text(found.peak_bytes)} at most, {found.milliseconds:.1f} ms"
+        return text if self.verified else f"{text}: more than planned for, leave more room"
