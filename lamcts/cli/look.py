@@ -74,11 +74,10 @@ def show(args: argparse.Namespace) -> int:
     if "objective" in about:
         rows.append(["objective", f"{about['objective']} {_settings(about)}".rstrip()])
     rows += _sought(record)
-    rows += [
-        [name, _brief(record.fingerprint[name])] for name in ("sampler", "tree", "seed") if name in record.fingerprint
-    ]
+    rows += [["sampler", _brief(record.sampler)], ["tree", _brief(record.tree or "none")]]
+    rows.append(["seed", _brief(record.fingerprint.get("seed"))])
     rows.append(["evaluations", _counts(record)])
-    if record.core is not None and record.fingerprint.get("tree") != "None":
+    if record.core is not None and record.tree is not None:
         rows.append(["the tree", tree_share(record.core.placements)])
     if (known := np.isfinite(record.seconds)).any():
         rows.append(["evaluating", span(sum(record.seconds[known].tolist()))])

@@ -15,6 +15,7 @@ from lamcts.journal.table import damaged
 from lamcts.journal.tables import Check
 from lamcts.observations import Columns
 from lamcts.optimizer.records import front_of
+from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
@@ -28,12 +29,11 @@ class Recorded:
     """A run as its journal has it. Rows are finished evaluations in order of arrival; losses: lower is better."""
 
     path: str
-    format: int
     fingerprint: dict[str, Any]  # space, maximize, sampler, tree, seed, ...
     about: dict[str, Any]  # what the run said of itself
     version: str  # of lamcts
     created: str  # ISO 8601
-    core: Core | None  # None: nothing was recorded yet, or an old format
+    core: Core | None  # None: nothing was recorded yet
     columns: Columns
     failures: dict[int, str]
     pending: list[Waiting]
@@ -56,6 +56,17 @@ class Recorded:
     def x(self) -> Floats:
         """The points in the unit cube, [n, d]."""
         return self.columns.x
+
+    @property
+    def sampler(self) -> str:
+        """The sampler as the call that makes it, with the settings that differ from their defaults."""
+        return shown(self.fingerprint.get("sampler"))
+
+    @property
+    def tree(self) -> str | None:
+        """The settings of the tree as the call that makes them; None where the run has no tree."""
+        tree = self.fingerprint.get("tree")
+        return None if tree is None else shown(tree)
 
     @property
     def goals(self) -> Goals:
@@ -81,7 +92,7 @@ class Recorded:
 
     @property
     def maximize(self) -> bool:
-        return bool(self.fingerprint.get("maximize", self.fingerprint.get("maximise", False)))  # format 1 had an s
+        return bool(self.fingerprint.get("maximize", False))
 
     @property
     def values(self) -> Floats:
@@ -131,10 +142,6 @@ class Recorded:
     @property
     def state(self) -> State:
         """What `Optimizer.restore` takes; RuntimeError where nothing was recorded yet."""
-        if self.format == 1:
-            raise RuntimeError(
-                "state: a journal of format 1 holds none that this lamcts takes; tell its rows to a new run"
-            )
         if self.core is None:
             raise RuntimeError("state: nothing was recorded in this journal yet; write a delta first")
         parts = self.columns, self.failures, [*self.pending, *self.lost], self.searches, self.floors
@@ -158,7 +165,6 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         raise damaged(path, "expected an entry core, got none beside rows and events")
     return Recorded(
         path=path,
-        format=2,
         fingerprint=meta["fingerprint"],
         about=meta["about"],
         version=meta["version"],

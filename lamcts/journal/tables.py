@@ -1,4 +1,4 @@
-"""The tables of format 2, each with what is written into it and how it is read back, side by side.
+"""The tables, each with what is written into it and how it is read back, side by side.
 
 What trials reported on their way stands in on_the_way.py.
 """

@@ -9,6 +9,7 @@ import numpy as np
 
 from lamcts import samplers
 from lamcts.foreign import hint_stepwise
+from lamcts.optimizer.settings import difference
 from lamcts.outcomes.goals import Goals
 from lamcts.rng import fresh_seed
 from lamcts.spaces.values import brief
@@ -92,10 +93,9 @@ def checked_tree(tree: LatentTree | str | None, sampler: Any) -> LatentTree | No
 
 
 def check_fingerprint(theirs: dict[str, Any], ours: dict[str, Any]) -> None:
-    """Raise ValueError naming the first field in which a saved run differs from this one."""
-    for name in {**ours, **theirs}:
-        if theirs.get(name) != ours.get(name):
-            raise ValueError(
-                f"{name} differs from the saved run's: expected {theirs.get(name)!r}, got {ours.get(name)!r}; "
-                "use the settings of the saved run, or start a new one"
-            )
+    """Raise ValueError naming the first setting in which a saved run differs from this one."""
+    if found := difference(theirs, ours):
+        raise ValueError(
+            f"{found.name} differs from the saved run's: expected {found.theirs}, got {found.ours}; "
+            "use the settings of the saved run, or start a new one"
+        )

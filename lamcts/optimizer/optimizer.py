@@ -7,12 +7,13 @@ from typing import Any
 
 from lamcts.errors import Exhausted
 from lamcts.observations import Observations
-from lamcts.optimizer import arguments, records, saved
+from lamcts.optimizer import arguments, records, saving
 from lamcts.optimizer.design import Design, Kind, centred, encoded
 from lamcts.optimizer.placement import REASONS, place
 from lamcts.optimizer.records import Best
+from lamcts.optimizer.saving import PARTS, arguments_of, design_of, settings_of
 from lamcts.optimizer.sessions import LocalSearches
-from lamcts.optimizer.settings import PARTS, arguments_of, design_of, settings_of
+from lamcts.optimizer.settings import identity
 from lamcts.optimizer.state import FORMAT, Core, Delta, Mark, State, check_consistent
 from lamcts.optimizer.trials import Told, Trials
 from lamcts.outcomes.front import Front
@@ -198,8 +199,8 @@ class Optimizer:
             "format": FORMAT,
             "space": self.space.signature(),
             "maximize": self.maximize,
-            "sampler": repr(self.sampler),
-            "tree": repr(self.tree),
+            "sampler": identity(self.sampler),
+            "tree": identity(self.tree),
             "seed": self.seed,
             "design": self.design.signature(),
             "repeat": self.repeat,
@@ -238,7 +239,7 @@ class Optimizer:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write settings and state into one file; `Optimizer.load(path)` goes on from it. No pickle is in it."""
         rest = {"maximize": self.maximize, "seed": self.seed, "repeat": self.repeat, "goals": self.goals.arguments()}
-        saved.write(path, settings_of(self.space, self.sampler, self.tree, self.design, **rest), self._state())
+        saving.write(path, settings_of(self.space, self.sampler, self.tree, self.design, **rest), self._state())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parts: Any) -> "Optimizer":
@@ -247,7 +248,7 @@ class Optimizer:
         parts: space, sampler, tree of that run, where `save` warns (own classes). ValueError for others, or no file.
         """
         arguments.refuse_unknown(parts, PARTS, "Optimizer.load")
-        settings, state = saved.read(path)
+        settings, state = saving.read(path)
         opt = cls(**arguments_of(settings, parts))
         opt.design = design_of(settings, opt.space, opt.design.centred)
         opt.load_state_dict(state)

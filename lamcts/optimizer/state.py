@@ -16,7 +16,7 @@ from lamcts.outcomes.standing import FAILED, KINDS, OK, PRUNED
 from lamcts.spaces.values import brief
 from lamcts.types import Floats
 
-FORMAT = 2  # raised with every change of what is saved
+FORMAT = 3  # raised with every change of what is saved
 
 
 @dataclass(frozen=True)

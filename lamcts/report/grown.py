@@ -1,16 +1,16 @@
 """The tree of a recorded run: grown again from its rows, as its settings and seed say, and what each split asks.
 
-A tree is a pure function of rows, settings and seed, so a journal need not hold it. The settings stand there as text;
-only names of this list and plain values are taken from it, and nothing of it is run.
+A tree is a pure function of rows, settings and seed, so a journal need not hold it. Of the settings that stand there
+only classes of this list and plain values are taken.
 """
 
-import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lamcts.observations import Observations
+from lamcts.optimizer.settings import from_identity
 from lamcts.spaces.box import Box
 from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear, Node
 from lamcts.types import Floats
@@ -18,15 +18,15 @@ from lamcts.types import Floats
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
 
-PARTS = {made.__name__: made for made in (HoldOut, KMeansSvm, LatentTree, Linear)}
+PARTS = {made.__name__: made.__module__ for made in (HoldOut, KMeansSvm, LatentTree, Linear)}
 MOST = 500  # rows by which a split is asked about (untuned)
 
 
 def tree_of(record: "Recorded") -> tuple[LatentTree, Node] | None:
     """Return the settings and the root of a run's tree; None where it has none, or one of unknown parts."""
     try:
-        settings = _value(ast.parse(str(record.fingerprint.get("tree")), mode="eval").body)
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        settings = from_identity(record.fingerprint.get("tree"), PARTS)
+    except (KeyError, ValueError, TypeError, RecursionError):
         return None
     seed: Any = record.fingerprint.get("seed")
     if not isinstance(settings, LatentTree) or type(seed) is not int or seed < 0 or record.core is None:
@@ -39,15 +39,6 @@ def tree_of(record: "Recorded") -> tuple[LatentTree, Node] | None:
     for trial in record.pending:
         seen.expect(trial.id, trial.x)
     return settings, settings.incremental(Box(0, 1, dim=dim), seen, seed).root()
-
-
-def _value(node: ast.expr) -> Any:
-    """Return what an expression of PARTS and plain values stands for; ValueError for any other."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PARTS and not node.args:
-        return PARTS[node.func.id](**{str(each.arg): _value(each.value) for each in node.keywords})
-    if isinstance(node, ast.Tuple):
-        return tuple(map(_value, node.elts))
-    return ast.literal_eval(node)
 
 
 class Question(NamedTuple):

@@ -33,8 +33,8 @@ def _overview(run: Run) -> dict[str, Any]:
     said["sought"] = ", ".join(f"{goal.name} ({'max' if goal.maximize else 'min'})" for goal in goals.objectives)
     if goals.constraints:
         said["constraints"] = ", ".join(map(str, goals.constraints))
-    for name in ("sampler", "tree", "seed"):
-        said[name] = str(record.fingerprint.get(name, UNKNOWN)).partition("(")[0]
+    said["sampler"], said["tree"] = (str(made).partition("(")[0] for made in (record.sampler, record.tree))
+    said["seed"] = str(record.fingerprint.get("seed", UNKNOWN))
     kind = record.columns.kind
     said["evaluations"], said["failed"] = run.n, int(np.count_nonzero(kind == FAILED))
     if pruned := int(np.count_nonzero(kind == PRUNED)):

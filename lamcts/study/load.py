@@ -105,8 +105,8 @@ class _Run:
         return seed if isinstance(seed, int) else 0
 
     @property
-    def tree(self) -> Any:
-        return None if self.record.fingerprint.get("tree") in (None, "None") else self.record.fingerprint["tree"]
+    def tree(self) -> str | None:
+        return self.record.tree
 
     @property
     def placements(self) -> dict[str, int]:

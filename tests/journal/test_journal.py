@@ -183,7 +183,7 @@ def test_a_reader_may_look_while_the_run_goes_on(tmp_path: Path) -> None:
     [
         ("seed", Optimizer(SPACE, seed=5, sampler=Stroll(), tree=None, n_init=4)),
         ("maximize", Optimizer(SPACE, seed=0, sampler=Stroll(), tree=None, n_init=4, maximize=True)),
-        ("sampler", Optimizer(SPACE, seed=0, sampler=Stroll(step=0.2), tree=None, n_init=4)),
+        ("sampler.step", Optimizer(SPACE, seed=0, sampler=Stroll(step=0.2), tree=None, n_init=4)),
         ("design.n_init", Optimizer(SPACE, seed=0, sampler=Stroll(), tree=None, n_init=5)),
         ("space.high", Optimizer(Box(-1, 2, dim=3), seed=0, sampler=Stroll(), tree=None, n_init=4)),
     ],
@@ -236,7 +236,7 @@ def edit(path: Path, *statements: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        ("PRAGMA user_version = 9", "format 9, this lamcts reads up to 2; update"),
+        ("PRAGMA user_version = 9", "format 9, this lamcts reads up to 3; update"),
         ("DELETE FROM rows WHERE row = 3", "rows are missing"),
         ("UPDATE rows SET numbers = x'00' WHERE row = 3", "checksum"),
         ("UPDATE rows SET message = 'other' WHERE row = 3", "checksum"),
