@@ -6,8 +6,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.left import Left
 from lamcts.outcomes.standing import FAILED, OK, Standings, feasible, placed, standing
+from lamcts.remaining import Remaining
 from lamcts.types import Floats, Rows
 
 CAPACITY = 16  # rows that there is room for at first; it doubles
@@ -71,7 +71,7 @@ class Observations:
         self._best: int | None = None
         self._standings = Standings(losses, constraints)  # where there are several columns
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
-        self._left: Left | None = None  # of a finite space, once someone asked for it
+        self._remaining: Remaining | None = None  # of a finite space, once someone asked for it
         self.floors: dict[int, float] = {}  # pruned row -> the loss after which it ranks, where one is known
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
 
@@ -244,16 +244,16 @@ class Observations:
                 here.add(key)
         return result
 
-    def left(self, every: Callable[[], Floats | None]) -> Floats | None:
+    def remaining(self, every: Callable[[], Floats | None]) -> Floats | None:
         """Return the points of a finite space that are not known, [k, d], in the order in which they are listed.
 
         `every` lists them all, or says None; it is called until it lists them, and never again.
         """
-        if self._left is None:
+        if self._remaining is None:
             if (rows := every()) is None:
                 return None
-            self._left = Left(rows, map(self._key, rows), self._known)
-        return self._left.rows()
+            self._remaining = Remaining(rows, map(self._key, rows), self._known)
+        return self._remaining.rows()
 
     def _key(self, point: Floats) -> Hashable | None:
         """Return what tells this point from others; None for what is no point."""
@@ -274,8 +274,8 @@ class Observations:
             self._known[key] = count
         else:
             del self._known[key]
-        if self._left is not None:
-            (self._left.take if count else self._left.give_back)(key)
+        if self._remaining is not None:
+            (self._remaining.take if count else self._remaining.give_back)(key)
 
     def _reserve(self, n: int) -> None:
         size = len(self._kind)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from lamcts import __version__
+from lamcts.argument_hints import OURS
 from lamcts.cli.memory_options import memory_options
 from lamcts.cli.screen import ReaderLeft, complain, hush, in_options
 from lamcts.cli.table_options import table_options
 from lamcts.cli.trained_options import trained_options
 from lamcts.errors import LamctsError
-from lamcts.foreign import OURS
 from lamcts.text import safe_text
 
 USER_MISTAKE = 2  # what argparse reports

@@ -22,7 +22,7 @@ from lamcts.regions.fill import draw_unseen, nothing_left
 from lamcts.regions.region import Region
 from lamcts.rng import Purpose, restore, save, stream
 from lamcts.samplers.base import Proposal, Sampler
-from lamcts.spaces.base import Space, identity_of
+from lamcts.spaces.base import identity_of
 from lamcts.threads import one_blas_thread
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
@@ -33,7 +33,7 @@ from lamcts.types import whole_number
 class Optimizer:
     """Minimise (or maximize) a black box over `space` by learning where to look (LA-MCTS; Wang, Fonseca, Tian 2020).
 
-    space: the points to choose from, such as `Box(-5, 10, dim=20)`.
+    space: the points to choose from, such as `Box(-5, 10, dim=20)`, a dict of parameters, or (low, high) pairs.
     maximize: whether higher values are better (False).
     sampler: the local search inside the region that the tree selects: a name or a `Sampler` ("auto": see
         `samplers.default`; ours); paper: TuRBO-1.
@@ -52,7 +52,7 @@ class Optimizer:
 
     def __init__(
         self,
-        space: Space,
+        space: Any,
         *,
         maximize: bool = False,
         sampler: str | Sampler = "auto",
@@ -72,9 +72,10 @@ class Optimizer:
         self.goals = Goals.of(self.maximize, objectives, constraints, reference)
         self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
         self.seed = arguments.checked_seed(seed)
-        self.sampler = arguments.checked_sampler(sampler, space, self.goals)
+        self.sampler = arguments.checked_sampler(sampler, self.space, self.goals)
         self.tree = arguments.checked_tree(tree, self.sampler)
-        self.design = Design(space, design, n_init, encoded(space, x0), self.seed, self.goals, centred(self.sampler))
+        given, centre = encoded(self.space, x0), centred(self.sampler)
+        self.design = Design(self.space, design, n_init, given, self.seed, self.goals, centre)
         self._begin()
 
     def _begin(self) -> None:

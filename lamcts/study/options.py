@@ -1,16 +1,18 @@
 """The options of `minimize`, `maximize` and `run`, checked before anything starts."""
 
+import inspect
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TextIO, TypedDict
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypedDict, TypeVar
 
 import numpy as np
 
 from lamcts import pruners
-from lamcts.foreign import hint
+from lamcts.argument_hints import TIMEOUT, hint
 from lamcts.optimizer.arguments import checked_seed
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from lamcts.samplers.base import Sampler
     from lamcts.study.result import Result
     from lamcts.tree import LatentTree
+
+P = ParamSpec("P")
+R = TypeVar("R")
+IN_ORDER = 2  # arguments that may be given without a name: the function and the space
 
 
 class Options(TypedDict, total=False):
@@ -225,3 +231,44 @@ def _nearest(name: str, known: list[str]) -> str:
 
 def _number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+# The signature of `minimize`, `maximize` and `run` --------------------------------------------------------------------
+
+
+def with_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Return `function` with every option in its signature; it refuses argument names of other libraries.
+
+    The check comes before Python's own: a caller with `n_trials=100` should not read that `budget` is missing.
+    """
+
+    known = {each.name for each in fields(Settings)}
+
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        if len(args) > IN_ORDER:
+            raise TypeError(
+                f"{function.__name__}: expected the function and the space in order and options by name, got "
+                f"{len(args)} arguments in order; write minimize(f, space, budget=100, x0=...)"
+            )
+        for name in kwargs:
+            if name not in known and (cure := hint(name)) is not None:
+                more = f"; {TIMEOUT}" if "timeout" in kwargs else ""
+                raise TypeError(f"unknown option {name!r}; {cure}{more}")
+        return function(*args, **kwargs)
+
+    wrapper.__signature__ = _signature(function)  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _signature(function: Callable[..., object]) -> inspect.Signature:
+    """Return the signature of a function with the fields of `Settings` in place of its `**options`."""
+    own = inspect.signature(function)
+    kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    names = {each.name for each in kept}
+    more = [
+        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+        for each in fields(Settings)
+        if each.name not in names
+    ]
+    return own.replace(parameters=[*kept, *more])

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lamcts.optimizer.arguments import space_of
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import Space
 from lamcts.spaces.fixed import fixed
@@ -12,7 +13,6 @@ from lamcts.spaces.valid import Valid
 from lamcts.spaces.values import brief
 from lamcts.study.bounded import Guarded, Measure, sorted_out
 from lamcts.study.options import Settings
-from lamcts.types import array_of
 
 
 class Problem(NamedTuple):
@@ -49,6 +49,10 @@ def problem_of(
     if x0 is None and (space is None or space is given) and settings.fix is None:  # it may not fit another space
         x0 = getattr(f, "x0", None)
     maximize = _sense(f, maximize)
+    if given is None and space is None:
+        raise ValueError(
+            "space: expected a space such as lamcts.Box(-5, 10, dim=20), got none, and the function has none"
+        )
     space = space_of(given if space is None else space)
     if settings.fix is not None:
         space = fixed(space, settings.fix)
@@ -147,30 +151,3 @@ def wanted(value: Any, goals: Goals, besides: Collection[str] = ()) -> Any:
 
 def _name(f: Any) -> str:
     return str(getattr(f, "name", None) or getattr(f, "__qualname__", None) or type(f).__name__)
-
-
-def space_of(space: Any) -> Any:
-    """Return a space; bounds as scipy takes them, [(low, high), ...] or `Bounds`, make a Box, a dict a Space."""
-    if space is None:
-        raise ValueError(
-            "space: expected a space such as lamcts.Box(-5, 10, dim=20), got none, and the function has none"
-        )
-    if isinstance(space, Mapping):
-        from lamcts.spaces.product import Space
-
-        return Space(space)
-    if hasattr(space, "lb") and hasattr(space, "ub"):
-        low, high = np.atleast_1d(space.lb), np.atleast_1d(space.ub)
-    elif isinstance(space, (list, tuple, np.ndarray)):
-        try:
-            pairs = array_of(space).astype(float)
-        except Exception:  # whatever its items raise: they are no pairs of numbers
-            pairs = np.empty(0)
-        if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
-            raise ValueError(f"space: expected a lamcts space or pairs [(low, high), ...], got {brief(space)}")
-        low, high = pairs.T
-    else:
-        return space
-    from lamcts.spaces.box import Box
-
-    return Box(low, high)

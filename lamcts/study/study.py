@@ -17,12 +17,11 @@ from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers, required
 from lamcts.study.known import known_of, tell
 from lamcts.study.learned import Memory
-from lamcts.study.options import Options, Settings, without_sense
+from lamcts.study.options import Options, Settings, with_options, without_sense
 from lamcts.study.problem import Problem, problem_of, wanted
 from lamcts.study.pruning import Pruning
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin, warn_of_small_budget
-from lamcts.study.signature import with_options
 from lamcts.study.stopping import MESSAGES, Stopping
 from lamcts.study.summary import evaluated, evaluated_again, summarise
 from lamcts.study.workers import workers_of

@@ -93,9 +93,9 @@ def test_after_an_evaluation_the_alarm_of_the_user_is_set_again() -> None:
     [
         ({"timeout": 0}, "timeout: expected a number above 0"),
         ({"timeout": "3"}, "timeout: expected a number above 0"),
-        ({"timeout": 3, "workers": "threads"}, "timeout: expected none beside workers='threads'"),
-        ({"timeout": 3, "executor": ThreadPoolExecutor}, "timeout: expected none beside executor"),
-        ({"timeout": 3, "vectorized": True}, "timeout: expected none beside vectorized"),
+        ({"timeout": 3, "workers": "threads"}, "timeout: expected none with workers='threads'"),
+        ({"timeout": 3, "executor": ThreadPoolExecutor}, "timeout: expected none with executor"),
+        ({"timeout": 3, "vectorized": True}, "timeout: expected none with vectorized"),
     ],
 )
 def test_a_time_out_that_nobody_could_keep_is_refused(options: dict[str, Any], says: str) -> None:
