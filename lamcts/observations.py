@@ -1,7 +1,8 @@
-"""What has been seen: columns that only grow, and the points still out for evaluation."""
+"""Evaluations so far, as columns that only grow, and the pending points."""
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import NamedTuple, TypeVar
+from copy import deepcopy
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,15 +39,12 @@ class Columns(NamedTuple):
 class Observations:
     """Finished evaluations in order of arrival, one row each, and the pending points.
 
-    Columns (read-only views): `x` [n, d] in the unit cube, `f` [n, m] the losses (lower is better, nan for a
-    failed evaluation), `g` [n, c] by how much each constraint is broken (at most 0: kept), `kind` [n] (standing.py),
-    `seconds` [n] (nan where unknown), `trial` [n] the trial's number (-1: a point
-    nobody asked for), `source` [n] the sampler session that asked (-1: initial design or user).
-    `y` [n] is what rows are compared by: the loss where there is one and no constraint, else the standing, which
-    changes as rows come; nan for a row that failed. A row is never changed or removed. With `repeat`, points may
-    come again and every point counts as fresh.
-    `identity` says which points are the same thing, and which are none (`spaces/keyed.py`): it maps x [d] to what equal
-    points share, None to what no point is worth. Left out, points are the same if they are equal.
+    Columns (read-only views): `x` [n, d] in the unit cube; `f` [n, m] losses (lower is better, nan if failed); `g`
+    [n, c] constraint excesses (at most 0: satisfied); `kind` [n] (standing.py); `seconds` [n] (nan if unknown); `trial`
+    [n] (-1: unsolicited); `source` [n], the session that proposed it (-1: design or user).
+    `y` [n] is what rows are compared by: the loss if there is one and no constraint, else the constrained rank, which
+    changes as rows arrive; nan for a failed row. Rows never change. With `repeat`, every point counts as unseen.
+    `identity` maps x [d] to a key that equal points share, None for an invalid point (`spaces/keyed.py`).
     """
 
     def __init__(
@@ -73,6 +71,7 @@ class Observations:
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
         self._remaining: Remaining | None = None  # of a finite space, once someone asked for it
         self.floors: dict[int, float] = {}  # pruned row -> the loss after which it ranks, where one is known
+        self.exact: dict[int, Any] = {}  # row -> its point as it was told, where decoding x gives other last digits
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
 
     def __len__(self) -> int:
@@ -201,6 +200,10 @@ class Observations:
     def columns(self, first: int = 0) -> Columns:
         """Return copies of the columns from row `first` on."""
         return Columns(*(np.array(getattr(self, name)[first:]) for name in Columns._fields))
+
+    def point(self, row: int, space: Any) -> Any:
+        """Return the point of a row in the user's units, as it was told."""
+        return deepcopy(self.exact[row]) if row in self.exact else space.decode(self._x[row])
 
     def expect(self, trial: int, x: Floats) -> None:
         """Note that `trial` is out for evaluation at `x` [d]; ValueError if it already is."""

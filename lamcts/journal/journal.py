@@ -13,7 +13,7 @@ from lamcts.errors import JournalError
 from lamcts.journal import events, tables
 from lamcts.journal.file import begin_writing, connect, create, explained, fill
 from lamcts.journal.fingerprint import compare, plain
-from lamcts.journal.on_the_way import Report, put_reports
+from lamcts.journal.intermediate_values import Report, put_reports
 from lamcts.journal.place import MEMORY, Lock, inspect_header, named, resolved
 from lamcts.journal.recorded import Recorded, load
 from lamcts.journal.table import pack

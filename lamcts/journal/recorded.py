@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from lamcts.journal import tables
 from lamcts.journal.events import read_events
-from lamcts.journal.on_the_way import read_reports
+from lamcts.journal.intermediate_values import read_reports
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import Check
 from lamcts.observations import Columns
+from lamcts.optimizer.exact import exact_points
 from lamcts.optimizer.records import front_of
 from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
@@ -47,6 +48,7 @@ class Recorded:
     floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
     reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there (nan: inf)
     lost: list[Waiting] = field(default_factory=list)  # pending trials without a point
+    exact: dict[int, Any] = field(default_factory=dict)  # row -> its point as told (JSON values), where decoding rounds
 
     @property
     def n(self) -> int:
@@ -136,15 +138,16 @@ class Recorded:
         return front_of(goals, self.columns, rows, [points.get(int(row)) for row in rows])
 
     def points(self, space: Space) -> list[Any]:
-        """Return the points in the user's units; `space` is the run's."""
-        return [space.decode(x) for x in self.x]
+        """Return the points in the user's units, as they were told; `space` is the run's."""
+        told = exact_points(space, self.x, self.exact)
+        return [told[row] if row in told else space.decode(x) for row, x in enumerate(self.x)]
 
     @property
     def state(self) -> State:
         """What `Optimizer.restore` takes; RuntimeError where nothing was recorded yet."""
         if self.core is None:
             raise RuntimeError("state: nothing was recorded in this journal yet; write a delta first")
-        parts = self.columns, self.failures, [*self.pending, *self.lost], self.searches, self.floors
+        parts = self.columns, self.failures, [*self.pending, *self.lost], self.searches, self.floors, self.exact
         return State(self.fingerprint, self.core, *parts)
 
     @property
@@ -158,7 +161,7 @@ class Recorded:
 def load(db: sqlite3.Connection, path: str) -> Recorded:
     """Read a whole journal of the present format; JournalError where anything is not as it was written."""
     meta = tables.read_meta(db, path)
-    columns, failures, floors = tables.read_rows(db, path, meta)
+    columns, failures, floors, exact = tables.read_rows(db, path, meta)
     times, asks, proposers = read_events(db, path, len(columns.x))
     core, pending = meta.get("core"), tables.read_pending(db, path)
     if core is None and (len(columns.x) or asks):
@@ -181,6 +184,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         memory=meta.get("memory"),
         proposers=proposers,
         floors=floors,
+        exact=exact,
         reports=read_reports(db, path),
         lost=[trial for trial in pending if not trial.possible],
     )

@@ -1,6 +1,6 @@
 """The tables, each with what is written into it and how it is read back, side by side.
 
-What trials reported on their way stands in on_the_way.py.
+The intermediate values of trials are in intermediate_values.py.
 """
 
 import sqlite3
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.journal.events import EVENTS, put_events
-from lamcts.journal.on_the_way import REPORTS, floors_in, note_of
+from lamcts.journal.intermediate_values import REPORTS, note_of, read_notes
 from lamcts.journal.table import (
     Table,
     check_row,
@@ -79,7 +79,7 @@ def put_rows(db: sqlite3.Connection, delta: Delta) -> None:
     ROWS.put(
         db,
         (
-            (row, int(trial), int(source), KINDS[kind], numbers, delta.failures.get(row), note_of(delta.floors, row))
+            (row, int(trial), int(source), KINDS[kind], numbers, delta.failures.get(row), note_of(delta, row))
             for row, trial, source, kind, numbers in zip(
                 range(first, first + len(c.x)), c.trial, c.source, c.kind, map(pack_numbers, _numbers(c)), strict=True
             )
@@ -93,8 +93,8 @@ def _numbers(columns: Columns) -> Floats:
 
 def read_rows(
     db: sqlite3.Connection, path: str, meta: dict[str, Any]
-) -> tuple[Columns, dict[int, str], dict[int, float]]:
-    """Return the rows, what went wrong in those that failed, and after which loss those rank that were pruned.
+) -> tuple[Columns, dict[int, str], dict[int, float], dict[int, Any]]:
+    """Return the rows, the messages of failed ones, after which loss pruned ones rank, and points as told.
 
     `meta` has the run's fingerprint and widths.
     """
@@ -108,7 +108,7 @@ def read_rows(
     columns = columns_of(path, [(row[1], row[2], row[4]) for row in found], **widths)
     columns = columns._replace(kind=_kinds(path, [row[3] for row in found], columns))
     failures = {row[0]: str(row[5]) for row in found if row[5] is not None}
-    return columns, failures, floors_in(path, [(row[0], row[3], row[6]) for row in found])
+    return columns, failures, *read_notes(path, [(row[0], row[3], row[6]) for row in found])
 
 
 def _kinds(path: str, words: list[str], columns: Columns) -> Rows:

@@ -1,26 +1,23 @@
 """The optimiser: ask for points, tell their values. START HERE: `ask`, `_search`, `tell` and `_take` are the loop."""
 
-import os
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
 from lamcts.errors import Exhausted
 from lamcts.observations import Observations
-from lamcts.optimizer import arguments, records, saving
+from lamcts.optimizer import arguments, records
 from lamcts.optimizer.design import Design, Kind, centred, encoded
+from lamcts.optimizer.persistence import Persistent
 from lamcts.optimizer.placement import REASONS, place
 from lamcts.optimizer.records import Best
-from lamcts.optimizer.saving import PARTS, arguments_of, design_of, settings_of
 from lamcts.optimizer.sessions import LocalSearches
-from lamcts.optimizer.settings import identity
-from lamcts.optimizer.state import FORMAT, Core, Delta, Mark, State, check_consistent
 from lamcts.optimizer.trials import Told, Trials
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.fill import draw_unseen, nothing_left
 from lamcts.regions.region import Region
-from lamcts.rng import Purpose, restore, save, stream
+from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler
 from lamcts.spaces.base import identity_of
 from lamcts.threads import one_blas_thread
@@ -30,7 +27,7 @@ from lamcts.trial import Trial
 from lamcts.types import whole_number
 
 
-class Optimizer:
+class Optimizer(Persistent):
     """Minimise (or maximize) a black box over `space` by learning where to look (LA-MCTS; Wang, Fonseca, Tian 2020).
 
     space: the points to choose from, such as `Box(-5, 10, dim=20)`, a dict of parameters, or (low, high) pairs.
@@ -74,8 +71,9 @@ class Optimizer:
         self.seed = arguments.checked_seed(seed)
         self.sampler = arguments.checked_sampler(sampler, self.space, self.goals)
         self.tree = arguments.checked_tree(tree, self.sampler)
-        given, centre = encoded(self.space, x0), centred(self.sampler)
-        self.design = Design(self.space, design, n_init, given, self.seed, self.goals, centre)
+        codes, points = encoded(self.space, x0)
+        first = centred(self.sampler)
+        self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
         self._begin()
 
     def _begin(self) -> None:
@@ -86,7 +84,7 @@ class Optimizer:
         self._designed = 0  # points of the design that were issued or skipped
         self._growth = self.tree.incremental(self.space, self.seen, self.seed) if self.tree else None
         self._searches = LocalSearches(self.sampler, self.seen, self.seed)
-        self._trials = Trials(self.space, self.seen, self.seed, self.goals)
+        self._trials = Trials(self.space, self.seen, self.seed, self.goals, self.design.exact)
         self._rng = stream(self.seed, Purpose.SELECT)
 
     # The loop -------------------------------------------------------------------------------------------------------
@@ -141,6 +139,7 @@ class Optimizer:
         rows = self.seen.append(told.x, f, told.seconds, told.numbers, told.sources, g, kind)
         self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
         self.seen.floors |= {int(rows[i]): floor for i, floor in floors.items()}
+        self.seen.exact |= {int(row): point for row, point in zip(rows, told.points, strict=True) if point is not None}
         self._searches.tell(self._trials.settle(told, rows))
 
     # The same in other words ----------------------------------------------------------------------------------------
@@ -191,103 +190,6 @@ class Optimizer:
     def region(self) -> Region:
         """Return the region that the next `ask` searches, the initial design apart; a pure look."""
         return place(self._growth, Region(self.space, (), self.seen.good), self._searches, deepcopy(self._rng)).region
-
-    # State; `restore` and `delta` are what a journal works with ------------------------------------------------------
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
-        return {
-            "format": FORMAT,
-            "space": self.space.signature(),
-            "maximize": self.maximize,
-            "sampler": identity(self.sampler),
-            "tree": identity(self.tree),
-            "seed": self.seed,
-            "design": self.design.signature(),
-            "repeat": self.repeat,
-        } | self.goals.signature()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return everything that goes on bit for bit after a restart, as JSON values and plain arrays."""
-        return self._state().to_dict()
-
-    def _state(self) -> State:
-        parts = dict(self.failures), self._trials.state(), self._searches.states(), dict(self.seen.floors)
-        return State(self.fingerprint(), self._core(), self.seen.columns(), *parts)
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state of an optimizer of equal settings; only a fresh optimizer can.
-
-        ValueError for a state of other settings, or for anything else: the optimizer is as fresh as before then.
-        """
-        if isinstance(theirs := (state if isinstance(state, dict) else {}).get("fingerprint"), dict):
-            arguments.check_fingerprint(theirs, self.fingerprint())  # first: a space of another width has other columns
-        self.restore(State.of(state, self.space.dim, *self._widths))
-
-    def restore(self, state: State) -> None:
-        """Take over a state as `load_state_dict` does: what a journal has recorded."""
-        if len(self.seen) or self._trials.issued or self._designed:
-            raise RuntimeError("expected a fresh optimizer, this one was used; make a new one")
-        arguments.check_fingerprint(state.fingerprint, self.fingerprint())
-        check_consistent(state := state.widened(self.space.dim), self.design.n, REASONS)
-        try:
-            self._load(state)
-        except Exception as error:  # of a sampler of anybody's
-            self._begin()
-            what = f"{type(error).__name__}: {error}"
-            raise ValueError(f"state: expected what state_dict() returned, it cannot be taken over ({what})") from error
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write settings and state into one file; `Optimizer.load(path)` goes on from it. No pickle is in it."""
-        rest = {"maximize": self.maximize, "seed": self.seed, "repeat": self.repeat, "goals": self.goals.arguments()}
-        saving.write(path, settings_of(self.space, self.sampler, self.tree, self.design, **rest), self._state())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], **parts: Any) -> "Optimizer":
-        """Return the optimizer that `save` wrote; it goes on bit for bit.
-
-        parts: space, sampler, tree of that run, where `save` warns (own classes). ValueError for others, or no file.
-        """
-        arguments.refuse_unknown(parts, PARTS, "Optimizer.load")
-        settings, state = saving.read(path)
-        opt = cls(**arguments_of(settings, parts))
-        opt.design = design_of(settings, opt.space, opt.design.centred)
-        opt.load_state_dict(state)
-        return opt
-
-    def delta(self, since: Mark) -> Delta:
-        """Return what is new since a mark (`Mark()`: everything), and the mark to go on from. Nothing changes."""
-        new, pending = range(since.rows, len(self.seen)), frozenset(self._trials.pending)
-        until = Mark(len(self.seen), self._trials.issued, pending, self.seen.best, self._searches.mark())
-        return Delta(
-            since=since,
-            until=until,
-            columns=self.seen.columns(since.rows),
-            failures={row: self.failures[row] for row in new if row in self.failures},
-            issued=self._trials.state(besides=since.pending),
-            closed=sorted(since.pending - until.pending),
-            searches=self._searches.states(since),
-            ended=sorted(since.known.keys() - self._searches.live.keys()),
-            core=self._core(),
-            leaders=records.leaders(self.space, self.seen, since),
-            proposers=self._searches.named(new),
-            floors={row: self.seen.floors[row] for row in new if row in self.seen.floors},
-        )
-
-    def _core(self) -> Core:
-        counts = self._trials.issued, self._designed, save(self._rng), self._searches.next, [*self._searches.converged]
-        return Core(*counts, placements=dict(self.placements))
-
-    def _load(self, state: State) -> None:
-        core = state.core
-        self.seen.append(*state.columns)
-        self.failures |= state.failures
-        self.seen.floors |= state.floors
-        self.placements |= core.placements
-        self._designed, self._rng = int(core.designed), restore(core.rng)
-        self._trials.load(int(core.trials), state.out)
-        self._searches.next, self._searches.converged = int(core.searches), list(core.converged)
-        self._searches.load(state.searches, Region(self.space, (), self.seen.good), state.lost)
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 

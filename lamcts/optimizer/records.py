@@ -40,13 +40,13 @@ def best(space: Space, seen: Observations, goals: Goals) -> Best:
     kept = bool(seen.feasible[row])
     known = np.isfinite(seen.g[row])
     violation = float(np.maximum(seen.g[row][known], 0.0).sum()) if known.any() or kept else float("nan")
-    return Best(space.decode(seen.x[row]), value, int(seen.trial[row]), kept, violation, _excesses(seen, goals, row))
+    return Best(seen.point(row, space), value, int(seen.trial[row]), kept, violation, _excesses(seen, goals, row))
 
 
 def front(space: Space, seen: Observations, goals: Goals) -> Front:
     """Return the feasible evaluations that no other one dominates."""
     rows = seen.front
-    return front_of(goals, seen, rows, [space.decode(x) for x in seen.x[rows]])
+    return front_of(goals, seen, rows, [seen.point(row, space) for row in rows.tolist()])
 
 
 def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: list[Any]) -> Front:
@@ -75,4 +75,4 @@ def leaders(space: Space, seen: Observations, since: Mark) -> list[tuple[int, An
     rows = [] if best is None or best == since.best else [best]
     if seen.f.shape[1] > 1:
         rows = [int(row) for row in seen.front if row >= since.rows] or rows
-    return [(row, space.decode(seen.x[row])) for row in rows]
+    return [(row, seen.point(row, space)) for row in rows]

@@ -20,6 +20,7 @@ from lamcts.optimizer.design import Design
 from lamcts.optimizer.settings import from_identity, identity, is_ours
 from lamcts.optimizer.state import State
 from lamcts.spaces.described import built, described
+from lamcts.spaces.values import plain
 
 PARTS = ("space", "sampler", "tree")
 MAGIC = "lamcts optimizer"
@@ -40,7 +41,8 @@ def settings_of(space: Any, sampler: Any, tree: Any, design: Design, **rest: Any
         name: identity(given[name]) if is_ours(given[name]) else None for name in ("sampler", "tree")
     }
     foreign = {name: repr(part) for name, part in given.items() if part is not None and parts[name] is None}
-    return parts | rest | {"design": design.signature(), "foreign": foreign}
+    points = [plain(design.exact.get(x.tobytes())) for x in design.given]
+    return parts | rest | {"design": design.signature(), "points": points, "foreign": foreign}
 
 
 def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +66,8 @@ def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, A
 def design_of(settings: dict[str, Any], space: Any, centred: bool) -> Design:
     """Return the initial design, its x0 code by code: decoded and encoded again it might lose a last bit."""
     kind, n, x0 = (settings["design"][name] for name in ("kind", "n_init", "x0"))
-    return Design(space, kind, n, [np.array(x, float) for x in x0], settings["seed"], centred=centred)
+    codes = [np.array(x, float) for x in x0]
+    return Design(space, kind, n, codes, settings["seed"], centred=centred, points=settings["points"])
 
 
 # The file ------------------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ that constraints bound; the path of a CSV file (known_table.py); or a `Result`, 
 on from its journal tells those not in it yet: the same call again tells none twice, and with more of them the run goes
 on with all; what a journal has stays there. Known results take the place of points of the initial design.
 
-With `fix=`, results with other values of the fixed parameters are left out, with a warning. A known point is stored as
-coordinates in [0, 1], so a number may come back with other last digits: 0.1 as 0.09999999999999998.
+With `fix=`, results with other values of the fixed parameters are left out, with a warning. A known point comes back as
+it was told, to the last bit.
 """
 
 import os

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lamcts.observations import Observations
+from lamcts.optimizer.exact import exact_points
 from lamcts.outcomes.goals import LARGEST, Goals
 from lamcts.spaces.recalled import recalled
 from lamcts.study.result import Result
@@ -93,6 +94,7 @@ class _Run:
         seen = Observations(self.space.dim, True, None, len(self.goals.objectives), len(self.goals.constraints))
         if self.record.n:
             seen.append(*self.record.columns)
+            seen.exact |= exact_points(self.space, seen.x, self.record.exact)
         return seen
 
     @property

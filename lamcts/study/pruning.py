@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 from lamcts.errors import Pruned
-from lamcts.journal.on_the_way import Report
+from lamcts.journal.intermediate_values import Report
 from lamcts.observations import Observations
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.standing import OK

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, overload
 
 import numpy as np
@@ -15,6 +17,7 @@ from lamcts.spaces.base import Space
 from lamcts.study.export import dataframe_of, dict_of, html_of, rows_of
 from lamcts.types import Floats, Rows
 
+NO_POINTS: Mapping[int, Any] = MappingProxyType({})
 PLAIN = Goals()  # one objective, no constraint
 # of a result, where it is shown
 SHOWN = ("x", "fun", "feasible", "violation", "nfev", "nit", "pruned", "success", "status", "message", "tree", "front")
@@ -58,10 +61,10 @@ class Evaluation:
 
 
 class Points(Sequence[Any]):
-    """The points of a history, decoded when they are looked at."""
+    """The points of a history, decoded on access; `exact` has by row those that decoding would round."""
 
-    def __init__(self, space: Space, x: Floats) -> None:
-        self._space, self._x = space, x
+    def __init__(self, space: Space, x: Floats, exact: Mapping[int, Any] = NO_POINTS) -> None:
+        self._space, self._x, self._exact = space, x, exact
 
     def __len__(self) -> int:
         return len(self._x)
@@ -71,12 +74,14 @@ class Points(Sequence[Any]):
     @overload
     def __getitem__(self, index: slice) -> "Points": ...
     def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return Points(self._space, self._x[index])
-        return self._space.decode(self._x[index])
+        rows = range(len(self))[index]
+        if isinstance(rows, int):
+            return deepcopy(self._exact[rows]) if rows in self._exact else self._space.decode(self._x[rows])
+        exact = {i: self._exact[row] for i, row in enumerate(rows) if row in self._exact}
+        return Points(self._space, self._x[index], exact)
 
     def __iter__(self) -> Iterator[Any]:
-        return (self._space.decode(x) for x in self._x)
+        return (self[row] for row in range(len(self)))
 
     def __repr__(self) -> str:
         return f"<{len(self)} points>"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from lamcts.errors import Exhausted
-from lamcts.journal.on_the_way import Report
+from lamcts.journal.intermediate_values import Report
 from lamcts.journal.tables import Check
 from lamcts.optimizer.several import taken
 from lamcts.rng import Purpose, derive
@@ -155,7 +155,7 @@ class Study:
         while True:
             while not stopped and todo and workers.free:
                 row, repeat = todo.popleft()
-                point = self.problem.space.decode(self.optimizer.seen.x[row])
+                point = self.optimizer.seen.point(row, self.problem.space)
                 seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
                 workers.start(Job((row, repeat), point, seed, self._known(), self.pruning.aside()))
             if not workers.running:

@@ -73,7 +73,7 @@ def _history(opt: Run, curves: Curve) -> History:
     seen, goals = opt.seen, opt.goals
     values = goals.signs * seen.f  # [n, m]
     return History(
-        points=Points(opt.space, seen.x),
+        points=Points(opt.space, seen.x, seen.exact),
         x=seen.x,
         values=values if len(goals.objectives) > 1 else values[:, 0],
         seconds=seen.seconds,
@@ -90,7 +90,7 @@ def _history(opt: Run, curves: Curve) -> History:
 def _found(opt: Run) -> dict[str, Any]:
     """Return x, fun and success, and where there are several columns what else there is to say of x."""
     row = _leader(opt)
-    point = None if row is None else opt.space.decode(opt.seen.x[row])
+    point = None if row is None else opt.seen.point(row, opt.space)
     fun = value_of(opt, row)
     if opt.goals.plain:
         return {"x": point, "fun": fun, "success": row is not None}
@@ -177,6 +177,6 @@ def candidates(opt: Run, checks: list[Check]) -> list[Candidate]:
         scaled = np.array(losses) / unit
         mean = unit * float(np.mean(scaled))
         error = unit * float(np.std(scaled, ddof=1) / math.sqrt(n)) if n > 1 else math.nan
-        point: Any = opt.space.decode(opt.seen.x[row])
+        point: Any = opt.seen.point(row, opt.space)
         found.append((mean, Candidate(point, sign * mean, error, n, sign * float(opt.seen.y[row]))))
     return [candidate for _, candidate in sorted(found, key=lambda pair: pair[0])]

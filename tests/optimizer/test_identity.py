@@ -126,6 +126,6 @@ def test_a_journal_and_a_file_outlive_a_new_setting_and_notice_a_changed_one(
     assert [t.x.tolist() for t in Optimizer.load(tmp_path / "run.npz").ask(3)] == [t.x.tolist() for t in opt.ask(3)]
     with pytest.raises(JournalError, match=r"of another run: sampler.more is 3 there and 4 here"):
         lamcts.minimize(value, SPACE, budget=12, **options | {"sampler": newer(more=4)})
-    state = json.loads(json.dumps(opt.state_dict(), default=lambda array: array.tolist()))
+    state = json.loads(json.dumps(opt.state_dict()))
     with pytest.raises(ValueError, match=r"sampler.more differs from the saved run's: expected 3, got 4"):
         Optimizer(SPACE, seed=0, sampler=newer(more=4)).load_state_dict(state)

@@ -116,12 +116,12 @@ def test_a_pending_trial_of_no_number_is_refused(name: str, number: Any) -> None
         Optimizer(SPACE, seed=0, sampler="uniform", n_init=4).load_state_dict(state)
 
 
-def test_a_space_of_ours_is_saved_without_a_warning_and_columns_may_be_lists(tmp_path: Path) -> None:
+def test_a_space_of_ours_is_saved_without_a_warning_and_a_state_may_have_arrays(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         busy().save(tmp_path / "run")
     state = busy().state_dict()
-    state["columns"] = {name: column.tolist() for name, column in state["columns"].items()}
+    state["columns"] = {name: np.array(column) for name, column in state["columns"].items()}
     opt = Optimizer(SPACE, seed=0, sampler="uniform", n_init=4)
     opt.load_state_dict(state)
     assert opt.ask()[0].x.tolist() == Optimizer.load(tmp_path / "run").ask()[0].x.tolist()
