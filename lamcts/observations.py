@@ -60,8 +60,7 @@ class Observations:
         self._g = np.empty((CAPACITY, constraints))
         self._kind = np.empty(CAPACITY, np.int64)
         self._seconds = np.empty(CAPACITY)
-        self._trial = np.empty(CAPACITY, np.int64)
-        self._source = np.empty(CAPACITY, np.int64)
+        self._trial, self._source = np.empty(CAPACITY, np.int64), np.empty(CAPACITY, np.int64)
         self._good = np.empty(CAPACITY, np.int64)
         self._feasible = np.empty(CAPACITY, bool)
         self._broken = np.empty(CAPACITY, bool)  # rows that have a standing, but are not feasible

@@ -1,5 +1,6 @@
 """What a journal holds, read back and checked: values of the wrong kind or size are errors, never taken over."""
 
+import json
 import sqlite3
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +16,7 @@ from lamcts.journal.table import damaged
 from lamcts.journal.tables import Check
 from lamcts.observations import Columns
 from lamcts.optimizer.exact import exact_points
-from lamcts.optimizer.records import front_of
+from lamcts.optimizer.records import front_of, once
 from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
 from lamcts.outcomes.front import Front
@@ -135,7 +136,8 @@ class Recorded:
         """The feasible evaluations that no other one dominates, with points as JSON values in the user's units."""
         points, goals, y = dict(self.leaders), self.goals, self.y
         rows = np.flatnonzero(self.feasible & (y == np.nanmin(y, initial=np.inf)))
-        return front_of(goals, self.columns, rows, [points.get(int(row)) for row in rows])
+        rows = once(rows, (json.dumps(points.get(row)) for row in rows.tolist()), self.columns.f[rows])
+        return front_of(goals, self.columns, rows, [points.get(row) for row in rows.tolist()])
 
     def points(self, space: Space) -> list[Any]:
         """Return the points in the user's units, as they were told; `space` is the run's."""

@@ -1,6 +1,6 @@
 """What was found, in the user's words: the best evaluation, and the front of several objectives."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -10,8 +10,8 @@ from lamcts.observations import Columns, Observations
 from lamcts.optimizer.state import Mark
 from lamcts.outcomes.front import Front, FrontPoint
 from lamcts.outcomes.goals import Goals
-from lamcts.spaces.base import Space
-from lamcts.types import Rows
+from lamcts.spaces.base import Space, identity_of
+from lamcts.types import Floats, Rows
 
 
 class Best(NamedTuple):
@@ -44,9 +44,20 @@ def best(space: Space, seen: Observations, goals: Goals) -> Best:
 
 
 def front(space: Space, seen: Observations, goals: Goals) -> Front:
-    """Return the feasible evaluations that no other one dominates."""
-    rows = seen.front
+    """Return the feasible evaluations that no other one dominates, each point with equal values once."""
+    rows, identity = seen.front, identity_of(space)
+    x = seen.x[rows]
+    keys = [row.tobytes() if identity is None or (key := identity(row)) is None else key for row in x]
+    rows = once(rows, keys, seen.f[rows])
     return front_of(goals, seen, rows, [seen.point(row, space) for row in rows.tolist()])
+
+
+def once(rows: Rows, keys: Iterable[Hashable], f: Floats) -> Rows:
+    """Return rows [k] without those that repeat the key of an earlier one and its values f [k, m]."""
+    first: dict[Hashable, int] = {}
+    for row, key, values in zip(rows.tolist(), keys, f, strict=True):
+        first.setdefault((key, values.tobytes()), row)
+    return np.array([*first.values()], np.int64)
 
 
 def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: list[Any]) -> Front:

@@ -15,6 +15,7 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.study.learned import Memory
 from lamcts.study.options import Settings
 from lamcts.study.problem import Problem
+from lamcts.study.source import source_hash
 
 if TYPE_CHECKING:
     from lamcts.journal import Journal
@@ -91,6 +92,8 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
             f"journal: the sampler {optimizer.sampler!r} cannot be resumed; take another, or leave out the journal"
         )
     about = {"objective": problem.name, "budget": int(settings.budget), **(settings.about or {})}
+    if "objective" not in (settings.about or {}) and (code := source_hash(problem.f)) is not None:
+        about["source"] = code
     if problem.goals.reference is not None:
         about["reference"] = list(problem.goals.reference)
     journal = stack.enter_context(Journal.open(settings.journal or "", _fingerprint(optimizer, problem), about))
@@ -108,19 +111,24 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
     memory = Memory.of(problem.f)
     if memory is not None:
         memory.load(recorded.memory, journal.path)
-    _warn_of_another_name(problem, recorded, str(about["objective"]))
+    _warn_of_another_function(problem, recorded, about)
     return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory, recorded.reports)
 
 
-def _warn_of_another_name(problem: Problem, recorded: Recorded, ours: str) -> None:
-    """Warn where the journal has values of a function of another name, unless a fingerprint has told them apart."""
-    theirs = str(recorded.about.get("objective", ours))
-    if theirs != ours and not callable(getattr(problem.f, "fingerprint", None)):
-        text = (
-            f"the journal {recorded.path} holds values of {theirs!r}, this run is of {ours!r}, and goes on with them: "
-            "where they are not the same function under two names, give another journal"
-        )
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
+def _warn_of_another_function(problem: Problem, recorded: Recorded, about: dict[str, Any]) -> None:
+    """Warn if the journal has values of a function of another name or source code, unless fingerprints compare it."""
+    if callable(getattr(problem.f, "fingerprint", None)):
+        return
+    ours, theirs = str(about["objective"]), str(recorded.about.get("objective", about["objective"]))
+    text = ""
+    if theirs != ours:
+        text = f"values of {theirs!r}, this run is of {ours!r}, and goes on with them: where they are not the same "
+        text += "function under two names, give another journal"
+    elif recorded.about.get("source", about.get("source")) != about.get("source", recorded.about.get("source")):
+        text = f"values of {ours!r} from before it was edited, and this run goes on with them: where the edit changes "
+        text += "values, give another journal"
+    if text:
+        warnings.warn(f"the journal {recorded.path} holds {text}", RuntimeWarning, stacklevel=2)
 
 
 def _fingerprint(optimizer: "Optimizer", problem: Problem) -> dict[str, Any]:

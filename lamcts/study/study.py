@@ -49,8 +49,8 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
     The same call with the same `journal` goes on where it was stopped; it ends as if it had never been, bit for bit,
     with evaluations in order (no workers), equal library versions and an equal number of BLAS threads
     (`OMP_NUM_THREADS`): another one changes the last bits. What the journal holds is not evaluated again: a function
-    of another name is a RuntimeWarning. Functions are known by name only: one lambda looks like another, and so does
-    a function whose body was changed. Ctrl-C returns what was found so far.
+    of another name, or one that was edited since, is a RuntimeWarning. Lambdas are not told apart, nor are functions
+    that differ only in what they call. Ctrl-C returns what was found so far.
     """
     return Study(f, space, False, budget, **without_sense(options)).solve()
 
