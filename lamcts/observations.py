@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.outcomes.standing import FAILED, OK, Standings, feasible, placed, standing
+from lamcts.outcomes.constrained_rank import FAILED, OK, ConstrainedRanks, constrained_rank, feasible, rankable
 from lamcts.remaining import Remaining
 from lamcts.types import Floats, Rows
 
@@ -40,8 +40,8 @@ class Observations:
     """Finished evaluations in order of arrival, one row each, and the pending points.
 
     Columns (read-only views): `x` [n, d] in the unit cube; `f` [n, m] losses (lower is better, nan if failed); `g`
-    [n, c] constraint excesses (at most 0: satisfied); `kind` [n] (standing.py); `seconds` [n] (nan if unknown); `trial`
-    [n] (-1: unsolicited); `source` [n], the session that proposed it (-1: design or user).
+    [n, c] constraint excesses (at most 0: satisfied); `kind` [n] (see `constrained_rank`); `seconds` [n] (nan if
+    unknown); `trial` [n] (-1: unsolicited); `source` [n], the session that proposed it (-1: design or user).
     `y` [n] is what rows are compared by: the loss if there is one and no constraint, else the constrained rank, which
     changes as rows arrive; nan for a failed row. Rows never change. With `repeat`, every point counts as unseen.
     `identity` maps x [d] to a key that equal points share, None for an invalid point (`spaces/keyed.py`).
@@ -63,10 +63,10 @@ class Observations:
         self._trial, self._source = np.empty(CAPACITY, np.int64), np.empty(CAPACITY, np.int64)
         self._good = np.empty(CAPACITY, np.int64)
         self._feasible = np.empty(CAPACITY, bool)
-        self._broken = np.empty(CAPACITY, bool)  # rows that have a standing, but are not feasible
+        self._broken = np.empty(CAPACITY, bool)  # rows that can be ranked, but are not feasible
         self._n_good = 0
         self._best: int | None = None
-        self._standings = Standings(losses, constraints)  # where there are several columns
+        self._ranks = ConstrainedRanks(losses, constraints)  # where there are several columns
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
         self._remaining: Remaining | None = None  # of a finite space, once someone asked for it
         self.floors: dict[int, float] = {}  # pruned row -> the loss after which it ranks, where one is known
@@ -82,7 +82,7 @@ class Observations:
 
     @property
     def y(self) -> Floats:
-        return _frozen(self._f[: self._n, 0] if self.plain else self._standing())
+        return _frozen(self._f[: self._n, 0] if self.plain else self._constrained_ranks())
 
     @property
     def f(self) -> Floats:
@@ -101,11 +101,11 @@ class Observations:
         """Which rows were evaluated and keep all constraints, [n]."""
         return _frozen(self._feasible[: self._n])
 
-    def standing(self, rows: Rows) -> Floats:
-        """Return what some rows [k] are compared by among themselves, [k]; other rows have no say in it."""
+    def constrained_rank(self, rows: Rows) -> Floats:
+        """Return the constrained rank of rows [k] among themselves, [k]; the loss itself if nothing else counts."""
         if self.plain:
             return np.asarray(self._f[rows, 0])
-        return standing(self._f[rows], self._g[rows], self._kind[rows])
+        return constrained_rank(self._f[rows], self._g[rows], self._kind[rows])
 
     @property
     def seconds(self) -> Floats:
@@ -180,21 +180,21 @@ class Observations:
 
     def _compare(self, rows: Rows) -> None:
         """Take note of which new rows can be compared, and of the best of one column."""
-        here, kept = placed(self._g[rows], self._kind[rows]), feasible(self._g[rows], self._kind[rows])
+        here, kept = rankable(self._g[rows], self._kind[rows]), feasible(self._g[rows], self._kind[rows])
         self._feasible[rows], self._broken[rows] = kept, here & ~kept
         good = rows[here]
         self._good[self._n_good : self._n_good + len(good)] = good
         self._n_good += len(good)
         if not self.plain:
-            self._standings.append(self._f[rows], self._g[rows], kept, here & ~kept)
+            self._ranks.append(self._f[rows], self._g[rows], kept, here & ~kept)
         elif len(good):
             leader = int(good[np.argmin(self._f[good, 0])])
             if self._best is None or self._f[leader, 0] < self._f[self._best, 0]:
                 self._best = leader
 
-    def _standing(self) -> Floats:
+    def _constrained_ranks(self) -> Floats:
         n = self._n
-        return self._standings.of(self._f[:n], self._feasible[:n], self._broken[:n])[:]
+        return self._ranks.of(self._f[:n], self._feasible[:n], self._broken[:n])[:]
 
     def columns(self, first: int = 0) -> Columns:
         """Return copies of the columns from row `first` on."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from lamcts.cli.evaluations import rows_in
 from lamcts.cli.screen import evaluation_of, number, say
 from lamcts.study.export import LAST
-from lamcts.study.known import PRUNED
 from lamcts.study.load import journal_in
+from lamcts.study.prior_observations import PRUNED
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded

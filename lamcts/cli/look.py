@@ -16,8 +16,8 @@ from lamcts.cli.given import option
 from lamcts.cli.pictures import EFFECTS, Course, effects_of, episodes_of, figure_of, reference_of
 from lamcts.cli.screen import SCREEN, evaluation_of, front_text, number, pairs, say, span, table
 from lamcts.optimizer.placement import tree_share
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
-from lamcts.outcomes.standing import CHECKED, FAILED, PRUNED
 from lamcts.study.load import journal_in
 
 if TYPE_CHECKING:

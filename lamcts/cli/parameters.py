@@ -25,7 +25,7 @@ from lamcts.spaces import Bool, Box, Choice, Float, Int, Permutation, Space
 from lamcts.spaces.base import Space as AnySpace
 from lamcts.spaces.conditions import read_when, under
 from lamcts.spaces.fixed import keys_of
-from lamcts.study.known_table import bare, members_of, value_of
+from lamcts.study.prior_table import bare, members_of, value_of
 
 NAME = re.compile(r"[A-Za-z_][\w-]*")
 

@@ -58,8 +58,8 @@ def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], repo
             f"seeking {', '.join(f'{goal.name} ({WORDS[goal.maximize]})' for goal in study.problem.goals.objectives)}"
             + _bounds(study.problem.goals)
         )
-    if study.known:
-        say(f"{len(study.known)} known results from {args.known}, each told once")
+    if study.prior_observations:
+        say(f"{len(study.prior_observations)} known results from {args.known}, each told once")
     if journal is None:
         say(f"no journal: {args.sampler} cannot go on from where it stopped")
     before = start(objective, args)
@@ -103,7 +103,7 @@ def _brief(name: str, value: Any) -> str:
 def done_in(journal: Path, about: dict[str, Any]) -> int:
     """Return how many evaluations `journal` holds; JournalError if they are of another objective or its settings."""
     from lamcts.journal import Journal
-    from lamcts.journal.place import inspect_header
+    from lamcts.journal.lock import inspect_header
 
     if not inspect_header(str(journal)):
         return 0

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from lamcts.journal.fingerprint import plain
-from lamcts.journal.table import Table, damaged, pack, unpack
+from lamcts.journal.table import JournalTable, damaged, pack, unpack
 from lamcts.optimizer.state import Delta
 
 # Losses by trial and step, inf for a reported nan ---------------------------------------------------------------------
-REPORTS = Table(
+REPORTS = JournalTable(
     "reports",
     "trial INTEGER, step INTEGER, value REAL NOT NULL",
     "trial, step",

@@ -14,7 +14,7 @@ from lamcts.journal import events, tables
 from lamcts.journal.file import begin_writing, connect, create, explained, fill
 from lamcts.journal.fingerprint import compare, plain
 from lamcts.journal.intermediate_values import Report, put_reports
-from lamcts.journal.place import MEMORY, Lock, inspect_header, named, resolved
+from lamcts.journal.lock import MEMORY, Lock, inspect_header, named, resolved
 from lamcts.journal.recorded import Recorded, load
 from lamcts.journal.table import pack
 from lamcts.journal.tables import LEADERS, Check, widths_of

@@ -19,9 +19,9 @@ from lamcts.optimizer.exact import exact_points
 from lamcts.optimizer.records import front_of, once
 from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
+from lamcts.outcomes.constrained_rank import constrained_rank, excess, feasible
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import excess, feasible, standing
 from lamcts.spaces.base import Space
 from lamcts.types import Floats, Rows
 
@@ -79,7 +79,7 @@ class Recorded:
     @cached_property
     def y(self) -> Floats:
         """What rows are compared by, [n]: the losses where there is one and no constraint; nan for failures."""
-        return standing(self.columns.f, self.columns.g, self.columns.kind)
+        return constrained_rank(self.columns.f, self.columns.g, self.columns.kind)
 
     @property
     def seconds(self) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from lamcts.journal.events import EVENTS, put_events
 from lamcts.journal.intermediate_values import REPORTS, note_of, read_notes
 from lamcts.journal.table import (
-    Table,
+    JournalTable,
     check_row,
     damaged,
     in_cube,
@@ -25,8 +25,8 @@ from lamcts.journal.table import (
 )
 from lamcts.observations import Columns
 from lamcts.optimizer.state import Delta, SearchState, Waiting
+from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import FAILED, KINDS, OK
 from lamcts.spaces.values import brief
 from lamcts.types import Floats, Rows
 
@@ -41,7 +41,7 @@ def widths_of(fingerprint: dict[str, Any]) -> dict[str, int]:
 
 
 # What there is one of: fingerprint, core, about, version, created, widths, perhaps memory; JSON values ----------------
-META = Table("meta", "key TEXT PRIMARY KEY, value TEXT NOT NULL", "key", ") WITHOUT ROWID")
+META = JournalTable("meta", "key TEXT PRIMARY KEY, value TEXT NOT NULL", "key", ") WITHOUT ROWID")
 
 
 # of journals of every format
@@ -66,7 +66,7 @@ def check_meta(path: str, meta: dict[str, Any], kinds: dict[str, type]) -> None:
 
 
 # Finished evaluations in order of arrival; numbers: losses, constraints, seconds, x as float64 ----------------------
-ROWS = Table(
+ROWS = JournalTable(
     "rows",
     "row INTEGER PRIMARY KEY, trial INTEGER NOT NULL, source INTEGER NOT NULL, kind TEXT NOT NULL, "
     "numbers BLOB NOT NULL, message TEXT, note TEXT",
@@ -132,7 +132,7 @@ def columns_of(path: str, rows: list[tuple[Any, Any, Any]], losses: int = 1, con
 
 
 # Trials that are out; x: float64 [d]; note: what the search that asked wants back ------------------------------------
-PENDING = Table(
+PENDING = JournalTable(
     "pending", "id INTEGER PRIMARY KEY, session INTEGER NOT NULL, note TEXT NOT NULL, x BLOB NOT NULL", "id"
 )
 
@@ -158,8 +158,8 @@ def read_pending(db: sqlite3.Connection, path: str) -> list[Waiting]:
 
 
 # Live searches, and their logs, an entry a row ----------------------------------------------------------------------
-SESSIONS = Table("sessions", "number INTEGER PRIMARY KEY, state TEXT NOT NULL", "number")
-LOG = Table(
+SESSIONS = JournalTable("sessions", "number INTEGER PRIMARY KEY, state TEXT NOT NULL", "number")
+LOG = JournalTable(
     "log", "session INTEGER, n INTEGER, entry TEXT NOT NULL", "session, n", ", PRIMARY KEY (session, n)) WITHOUT ROWID"
 )
 
@@ -194,7 +194,7 @@ def read_searches(db: sqlite3.Connection, path: str) -> dict[int, SearchState]:
 
 
 # Each improvement, its point as JSON in the user's units, for readers that lack the space ----------------------------
-LEADERS = Table("leaders", "row INTEGER PRIMARY KEY, point TEXT NOT NULL", "row")
+LEADERS = JournalTable("leaders", "row INTEGER PRIMARY KEY, point TEXT NOT NULL", "row")
 
 
 def read_leaders(db: sqlite3.Connection, path: str, n: int) -> list[tuple[int, Any]]:
@@ -205,7 +205,7 @@ def read_leaders(db: sqlite3.Connection, path: str, n: int) -> list[tuple[int, A
 
 
 # Re-evaluations of rows (noisy=True); numbers: loss, seconds ---------------------------------------------------------
-CHECKS = Table(
+CHECKS = JournalTable(
     "checks",
     "n INTEGER PRIMARY KEY, row INTEGER NOT NULL, repeat INTEGER NOT NULL, numbers BLOB NOT NULL, message TEXT",
     "n",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.observations import Columns
-from lamcts.outcomes.standing import FAILED, KINDS, OK, PRUNED
+from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, PRUNED
 from lamcts.spaces.values import brief, plain
 from lamcts.types import Floats
 

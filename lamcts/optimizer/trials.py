@@ -9,12 +9,11 @@ import numpy as np
 
 from lamcts.observations import Observations
 from lamcts.optimizer.exact import exact
-from lamcts.optimizer.losses import as_list, many, seconds_of
-from lamcts.optimizer.sessions import Result
-from lamcts.optimizer.several import Taken, taken
+from lamcts.optimizer.losses import Taken, as_list, many, seconds_of, taken
+from lamcts.optimizer.sessions import TrialResult
 from lamcts.optimizer.state import Waiting
+from lamcts.outcomes.constrained_rank import CHECKED, OK, PRUNED
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import CHECKED, OK, PRUNED
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import Space
 from lamcts.trial import Trial
@@ -151,10 +150,10 @@ class Trials:
         rows = self._seen.x[self._seen.trial == trial.id]
         return bool(len(rows)) and not np.array_equal(rows[-1], trial.x)
 
-    def settle(self, told: Told, rows: Rows) -> list[Result]:
+    def settle(self, told: Told, rows: Rows) -> list[TrialResult]:
         """Close the told trials, and return what is to be handed to the searches that asked: first results only."""
         known = [(t, int(row), kind) for t, row, kind in zip(told.trials, rows, told.outcome.kind, strict=True) if t]
-        first = [Result(trial.session, trial.note, row) for trial, row, _ in known if trial.id in self.pending]
+        first = [TrialResult(trial.session, trial.note, row) for trial, row, _ in known if trial.id in self.pending]
         self.close([trial for trial, *_ in known if trial.id in self.pending])
         for trial, _, kind in known:
             if kind in FINAL:

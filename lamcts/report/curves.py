@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.outcomes.standing import OK, PRUNED
+from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.plot.canvas import FAINT
 from lamcts.report.runs import Run
 from lamcts.report.sheet import PALETTE, Figure, Section, axis, layout, thinned

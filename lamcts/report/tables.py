@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
 from lamcts.outcomes.failures import by_kind
-from lamcts.outcomes.standing import CHECKED, FAILED, PRUNED
 from lamcts.report.course import proposers
 from lamcts.report.runs import Run
 from lamcts.report.sheet import Table, number

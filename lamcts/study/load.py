@@ -37,7 +37,7 @@ def load(path: str | os.PathLike[str], space: Any = None) -> Result:
 
 def result_of(record: "Recorded", space: Any) -> Result:
     """Return the result of a run that was read."""
-    run = _Run(record, space)
+    run = _RecordedRun(record, space)
     message = f"{record.n} evaluations, read from {record.path}"
     result = summarise(run, list(record.checks), record.asks, "loaded", message, record.reports)
     result.update(space=run.space, about=record.about)
@@ -48,7 +48,7 @@ def result_of(record: "Recorded", space: Any) -> Result:
 
 def journal_in(path: str | os.PathLike[str]) -> Path:
     """Return the journal of a folder, or the path itself; ValueError where it names nothing."""
-    from lamcts.journal.place import named
+    from lamcts.journal.lock import named
 
     file = Path(named(path))
     return file / JOURNAL if file.is_dir() else file
@@ -74,7 +74,7 @@ def space_of(record: "Recorded", given: Any = None) -> Any:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _RecordedRun:
     """A run as far as a result needs it."""
 
     record: "Recorded"

@@ -31,8 +31,8 @@ R = TypeVar("R")
 IN_ORDER = 2  # arguments that may be given without a name: the function and the space
 
 
-class Options(TypedDict, total=False):
-    """The same names as in `Settings`, for type checkers."""
+class RunOptions(TypedDict, total=False):
+    """The same names as in `RunSettings`, for type checkers."""
 
     seed: int | None
     sampler: "str | Sampler"
@@ -66,7 +66,7 @@ class Options(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """How a run goes.
 
     budget: evaluations in all, failed ones included.
@@ -76,11 +76,11 @@ class Settings:
         `constraints` come beside its own). With several columns the function returns a dict by name, in which other
         names are ignored, or numbers in order: the objectives, then what constraints bound. None for all objectives,
         beside the others, says that a point was checked and not run. `constraints` may also hold SciPy's: see
-        `lamcts.study.bounded`.
+        `lamcts.study.scipy_constraints`.
     valid: `valid(point)` says which points are worth proposing (None: all); the others cost no evaluation.
     check_first: call constraints that are functions before the function, and run it only where they are kept (False).
     known: results that are there already (None): [(point, value), ...], a CSV file or a `Result`, see
-        `lamcts.study.known`. They are told first, each once, and are no part of the budget.
+        `lamcts.study.prior_observations`. They are told first, each once, and are no part of the budget.
     fix: parameters that keep one value, by name, by number for arrays, 0 the first (None: none); points are whole all
         the same.
     vectorized: the function gets a list of `batch` points, with `seed` a list of seeds, and returns a list of values
@@ -149,7 +149,7 @@ class Settings:
     timeout: float | None = None
 
     @classmethod
-    def of(cls, budget: int, options: dict[str, Any]) -> "Settings":
+    def of(cls, budget: int, options: dict[str, Any]) -> "RunSettings":
         """Return checked settings; an unknown option is a TypeError naming the nearest known one."""
         known = [field.name for field in fields(cls)]
         for name in options:
@@ -216,7 +216,7 @@ class Settings:
         return self.budget - self.checks
 
 
-def without_sense(options: Options) -> Options:
+def without_sense(options: RunOptions) -> RunOptions:
     """Return the options; TypeError where `maximize` is among them, which is a function of its own."""
     for name in ("maximize", "maximise"):
         if name in options:
@@ -242,7 +242,7 @@ def with_options(function: Callable[P, R]) -> Callable[P, R]:
     The check comes before Python's own: a caller with `n_trials=100` should not read that `budget` is missing.
     """
 
-    known = {each.name for each in fields(Settings)}
+    known = {each.name for each in fields(RunSettings)}
 
     @wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -262,13 +262,13 @@ def with_options(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _signature(function: Callable[..., object]) -> inspect.Signature:
-    """Return the signature of a function with the fields of `Settings` in place of its `**options`."""
+    """Return the signature of a function with the fields of `RunSettings` in place of its `**options`."""
     own = inspect.signature(function)
     kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
     names = {each.name for each in kept}
     more = [
         inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
-        for each in fields(Settings)
+        for each in fields(RunSettings)
         if each.name not in names
     ]
     return own.replace(parameters=[*kept, *more])

@@ -10,9 +10,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED, excess, feasible
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import CHECKED, FAILED, OK, PRUNED, excess, feasible
 from lamcts.spaces.base import Space
 from lamcts.study.export import dataframe_of, dict_of, html_of, rows_of
 from lamcts.types import Floats, Rows
@@ -104,7 +104,7 @@ class History:
     maximize: bool
     goals: Goals = PLAIN
     excesses: Floats | None = None  # [n, c], None where there are no constraints
-    kinds: Rows | None = None  # [n] (outcomes/standing.py), None where a value is all there is to an evaluation
+    kinds: Rows | None = None  # [n] (outcomes/constrained_rank.py), None where a value is all there is to an evaluation
     curves: Mapping[int, Mapping[int, float]] = field(default_factory=dict)  # losses by trial and step, inf for nan
 
     @property
@@ -228,7 +228,7 @@ class Result(dict[str, Any]):
     history: a `History`.
     candidates: with noisy=True the `Candidate`s, best first.
     seed: the run's.
-    memory: where the objective is a `Learner`, what its evaluation of x was given.
+    memory: where the objective is a `StatefulObjective`, what its evaluation of x was given.
     """
 
     def __getattr__(self, name: str) -> Any:

@@ -12,9 +12,9 @@ from lamcts.journal.recorded import Recorded
 from lamcts.journal.tables import Check
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.parameters import Parameters
-from lamcts.study.learned import Memory
-from lamcts.study.options import Settings
-from lamcts.study.problem import Problem
+from lamcts.study.options import RunSettings
+from lamcts.study.problem import RunProblem
+from lamcts.study.shared_state import SharedState
 from lamcts.study.source import source_hash
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ class Beginning:
     journal: "Journal | None" = None
     checks: list[Check] = field(default_factory=list)
     asks: int = 0
-    memory: Memory | None = None
+    memory: SharedState | None = None
     reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there
 
 
-def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
+def begin(problem: RunProblem, settings: RunSettings, stack: ExitStack) -> Beginning:
     """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal."""
     from lamcts.optimizer.optimizer import Optimizer
 
@@ -62,7 +62,7 @@ def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
         optimizer.design.limit(max(1, int(settings.budget * BLIND)))
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:
-        start.memory = Memory.of(problem.f)
+        start.memory = SharedState.of(problem.f)
     return start
 
 
@@ -84,7 +84,7 @@ def _words(goals: Goals) -> dict[str, Any]:
     return {"objectives": goals.names} if goals.plain else goals.arguments()
 
 
-def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
+def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings, stack: ExitStack) -> Beginning:
     from lamcts.journal import Journal
 
     if not optimizer.sampler.resumable:
@@ -108,14 +108,14 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
             f"the journal {journal.path} holds a state that cannot be taken over ({error}); "
             "go back to a copy of it, or start a new one elsewhere"
         ) from error
-    memory = Memory.of(problem.f)
+    memory = SharedState.of(problem.f)
     if memory is not None:
         memory.load(recorded.memory, journal.path)
     _warn_of_another_function(problem, recorded, about)
     return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory, recorded.reports)
 
 
-def _warn_of_another_function(problem: Problem, recorded: Recorded, about: dict[str, Any]) -> None:
+def _warn_of_another_function(problem: RunProblem, recorded: Recorded, about: dict[str, Any]) -> None:
     """Warn if the journal has values of a function of another name or source code, unless fingerprints compare it."""
     if callable(getattr(problem.f, "fingerprint", None)):
         return
@@ -131,7 +131,7 @@ def _warn_of_another_function(problem: Problem, recorded: Recorded, about: dict[
         warnings.warn(f"the journal {recorded.path} holds {text}", RuntimeWarning, stacklevel=2)
 
 
-def _fingerprint(optimizer: "Optimizer", problem: Problem) -> dict[str, Any]:
+def _fingerprint(optimizer: "Optimizer", problem: RunProblem) -> dict[str, Any]:
     """Return what a journal must share with this run; an objective that can tell itself apart has its say."""
     own = getattr(problem.f, "fingerprint", None)
     return {**optimizer.fingerprint(), **({"objective": own()} if callable(own) else {})}

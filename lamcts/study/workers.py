@@ -66,21 +66,21 @@ def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
 
         return Cluster(f, client, None if settings.workers == ALL else n, getattr(settings.executor, "_kwargs", None))
     if settings.executor is not None:
-        from lamcts.study.executors import Shared
+        from lamcts.study.executors import UserExecutor
 
-        return Shared(f, settings.executor, None if settings.workers == ALL else n)
+        return UserExecutor(f, settings.executor, None if settings.workers == ALL else n)
     if settings.workers == THREADS:
-        from lamcts.study.executors import Shared
+        from lamcts.study.executors import UserExecutor
 
-        return Shared(f, partial(ThreadPoolExecutor, n), n)
+        return UserExecutor(f, partial(ThreadPoolExecutor, n), n)
     if n is not None and (n > 1 or settings.timeout is not None):
         from lamcts.study.processes import Processes
 
         return Processes(f, min(n, settings.budget), settings.timeout)
     if settings.timeout is not None:
-        from lamcts.study.limits import Limited
+        from lamcts.study.timeouts import TimeLimited
 
-        return Limited(f, settings.timeout)
+        return TimeLimited(f, settings.timeout)
     return Serial(f)
 
 

@@ -1,4 +1,4 @@
-"""Options show themselves to tools, and words of other libraries are answered by ours."""
+"""RunOptions show themselves to tools, and words of other libraries are answered by ours."""
 
 import inspect
 from dataclasses import fields
@@ -8,21 +8,21 @@ import pytest
 
 import lamcts
 from lamcts.argument_hints import OTHERWISE, OURS, RENAMED
-from lamcts.study.options import Options, Settings
+from lamcts.study.options import RunOptions, RunSettings
 
 
 @pytest.mark.parametrize("function", [lamcts.minimize, lamcts.maximize, lamcts.run], ids=lambda f: f.__name__)
 def test_every_option_is_in_the_signature_with_its_default(function: Any) -> None:
     shown = inspect.signature(function).parameters
     assert list(shown)[:3] == ["f", "space", "budget"] and shown["budget"].default is inspect.Parameter.empty
-    for field in fields(Settings)[1:]:
+    for field in fields(RunSettings)[1:]:
         assert (shown[field.name].kind, shown[field.name].default) == (inspect.Parameter.KEYWORD_ONLY, field.default)
     assert ("maximize" in shown) == (function is lamcts.run) and "options" not in shown
     assert "n_init" in str(inspect.signature(function))  # what `help` and a prompt show
 
 
 def test_what_type_checkers_are_told_is_what_there_is() -> None:
-    assert [*Options.__annotations__] == [field.name for field in fields(Settings)][1:]
+    assert [*RunOptions.__annotations__] == [field.name for field in fields(RunSettings)][1:]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_word_of_another_library_is_answered_by_ours(word: str, answer: str, m
 
 
 def test_the_table_answers_only_what_is_no_option_and_by_what_is_one() -> None:
-    known = {field.name for field in fields(Settings)}
+    known = {field.name for field in fields(RunSettings)}
     assert set(RENAMED) <= known and not known & {*OURS, *OTHERWISE} and not {*OURS} & {*OTHERWISE}
 
 

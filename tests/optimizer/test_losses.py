@@ -8,7 +8,7 @@ import pytest
 
 import lamcts
 from lamcts.journal import Journal
-from lamcts.outcomes.standing import CHECKED, FAILED, OK
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
 from tests.extras import samplers
 
 BOX = lamcts.Box(0, 1, dim=3)
