@@ -58,8 +58,8 @@ def carry_out(args: argparse.Namespace, wanted: Given, how: dict[str, Any], repo
             f"seeking {', '.join(f'{goal.name} ({WORDS[goal.maximize]})' for goal in study.problem.goals.objectives)}"
             + _bounds(study.problem.goals)
         )
-    if study.prior_observations:
-        say(f"{len(study.prior_observations)} known results from {args.known}, each told once")
+    if study.known:
+        say(f"{len(study.known)} known results from {args.known}, each told once")
     if journal is None:
         say(f"no journal: {args.sampler} cannot go on from where it stopped")
     before = start(objective, args)

@@ -9,6 +9,7 @@ import math
 import os
 import warnings
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -54,7 +55,7 @@ def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, A
     if missing:
         what = f"{missing[0]}: {settings['foreign'][missing[0]]} is none that a file can hold"
         raise ValueError(f"{what}; pass load(path, {missing[0]}=...)")
-    make = {"space": built, "sampler": from_identity, "tree": from_identity}
+    make: dict[str, Callable[[Any], Any]] = {"space": built, "sampler": from_identity, "tree": from_identity}
     try:
         parts = {name: given[name] if name in given else make[name](settings[name]) for name in PARTS}
     except (KeyError, TypeError, ValueError) as error:

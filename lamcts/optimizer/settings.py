@@ -6,6 +6,7 @@ Two runs are the same if their identities are equal. A new setting at its defaul
 defaults or method have changed raises its attribute `version` (1 where it has none), which is part of the identity.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from importlib import import_module
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.samplers import REGISTRY
+from lamcts.text import safe_repr
 
 # Classes of frozen settings, and where they are: a file may name these, and no others. Those of whole searches stand
 # above this part, which imports them only where a file has them.
@@ -53,9 +55,10 @@ def identity(value: Any) -> Any:
         return _named(value) | {
             field.name: identity(getattr(value, field.name)) for field in fields(value) if not _at_default(value, field)
         }
-    if type(value).__repr__ is not object.__repr__ and not callable(value):
-        return repr(value)
-    return {CLASS: value.__qualname__} if hasattr(value, "__qualname__") else _named(value)
+    if hasattr(value, "__qualname__"):  # a function or a class
+        return {CLASS: value.__qualname__}
+    own = getattr(type(value), "__repr__", None)
+    return _named(value) if own == object.__repr__ else re.sub(" at 0x[0-9a-fA-F]+", "", safe_repr(value))
 
 
 def _named(value: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field, make_dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,6 +50,8 @@ def test_the_identity_of_the_default_is_short() -> None:
 def test_the_same_in_another_process_whatever_is_among_the_settings() -> None:
     made = make_dataclass("Made", ["rule", "part"], frozen=True)
     assert "0x" not in json.dumps(identity(made(lambda x: x, object())))
+    assert identity(partial(sorted, [1])) == "functools.partial(<built-in function sorted>, [1])"
+    assert "0x" not in identity(partial(lambda x: x))
     assert identity(made(sorted, object)) == {
         "class": "Made",
         "rule": {"class": "sorted"},
