@@ -231,8 +231,11 @@ def is_number(node):
 
 
 def explanations(docstring):
-    """Return the explanation of each name of a docstring: `name: what it is`, whose further lines are indented."""
-    found = re.findall(r"^(\w+(?:, \w+)*): (.*(?:\n +.*)*)", inspect.cleandoc(docstring), re.MULTILINE)
+    """Return the explanation of each name of a docstring: `name: what it is`, or NumPy's `name : type, default X`."""
+    text = inspect.cleandoc(docstring)
+    found = re.findall(r"^(\w+(?:, \w+)*): (.*(?:\n +.*)*)", text, re.MULTILINE)
+    numpy = re.findall(r"^(\w+(?:, \w+)*) : (.*)\n((?: +.*\n?)+)", text, re.MULTILINE)
+    found += [(names, f"{line} ({kind.partition('default ')[2]})") for names, kind, line in numpy]
     return {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
 
 

@@ -28,23 +28,51 @@ from lamcts.types import whole_number
 
 
 class Optimizer(Persistent):
-    """Minimise (or maximize) a black box over `space` by learning where to look (LA-MCTS; Wang, Fonseca, Tian 2020).
+    """Minimise or maximise a black-box function by ask and tell.
 
-    space: the points to choose from, such as `Box(-5, 10, dim=20)`, a dict of parameters, or (low, high) pairs.
-    maximize: whether higher values are better (False).
-    sampler: the local search inside the region that the tree selects: a name or a `Sampler` ("auto": see
-        `samplers.default`; ours); paper: TuRBO-1.
-    tree: how the space is split: a `LatentTree`, or None ("auto": one; beside the default for reals it is but a map).
-    seed: one number governs every draw (None: a fresh one, kept in `self.seed`).
-    n_init: size of the initial design (None: 1, the centre, for `GpCma`; else 2 d as TuRBO, 10 to 100, of d parameters;
-        d + 2, 8 to 12, if half, or some of at most 20, are discrete; d + 1 under constraints; points); paper: 30.
-    design: its kind ("sobol"; or "lhs", "uniform"); untuned; paper: TuRBO's is "lhs".
-    x0: a point, or several, to evaluate first; they count in `n_init` (None; points of the space).
-    repeat: whether points may be proposed again, which is useful only under noise (False).
-    objectives: names, a dict of names and "min" or "max", or how many there are (None: one).
-    constraints: texts such as "stress <= 250" or "gap == 0 +- 1e-3", or how many numbers there are that have to be at
-        most 0 (None: none).
-    reference: a number for each objective, which the front's hypervolume is measured from and no search uses (None).
+    Parameters
+    ----------
+    space : Space, dict of parameters, or list of (low, high) pairs
+        The points to choose from.
+    maximize : bool, default False
+        Whether higher values are better.
+    sampler : str or Sampler, default "auto"
+        The search within the region that the tree selects. "auto" depends on the space, see `samplers.default`.
+        The paper uses TuRBO-1.
+    tree : LatentTree or "auto" or None, default "auto"
+        How the space is split; None uses no tree. With the default for reals the tree is a map only.
+    seed : int or None, default None
+        Determines every random draw. None draws a fresh seed, kept in `self.seed`.
+    n_init : int or None, default None
+        Number of points in the initial design. None is 1, the centre, for `GpCma`; else 2 d as in TuRBO, from 10 to
+        100, where d counts parameters. It is d + 2, from 8 to 12, if half of them are discrete, or some of at most
+        20; and d + 1 under constraints. The paper uses 30.
+    design : {"sobol", "lhs", "uniform"}, default "sobol"
+        Kind of the initial design; untuned. TuRBO uses "lhs".
+    x0 : point or list of points, default None
+        Points to evaluate first; they count in `n_init`.
+    repeat : bool, default False
+        Whether points may be proposed again, which is useful only under noise.
+    objectives : list of names, dict of names and "min" or "max", or int, default None
+        The objectives, by name or number. None is one objective.
+    constraints : list of texts or int, default None
+        Texts such as "stress <= 250" or "gap == 0 +- 1e-3", or the number of quantities that must be at most 0.
+    reference : list or dict of numbers, default None
+        The point from which hypervolumes are measured, a number for each objective. No search uses it.
+
+    Notes
+    -----
+    Latent action Monte Carlo tree search is due to Wang, Fonseca and Tian (2020).
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, seed=0)
+    >>> for _ in range(20):
+    ...     trials = opt.ask(2)
+    ...     opt.tell(trials, [sum(trial.point**2) for trial in trials])
+    >>> opt.best.value < 1
+    True
     """
 
     def __init__(
@@ -91,7 +119,23 @@ class Optimizer(Persistent):
 
     @one_blas_thread()
     def ask(self, n: int = 1) -> list[Trial]:
-        """Return `n` new trials to evaluate, all distinct; fewer, then `Exhausted`, when a finite space runs out."""
+        """Return new trials to evaluate.
+
+        Parameters
+        ----------
+        n : int, default 1
+            Number of trials.
+
+        Returns
+        -------
+        list of Trial
+            `n` trials with distinct points, fewer where a finite space runs out.
+
+        Raises
+        ------
+        Exhausted
+            If no point of a finite space is left.
+        """
         n, trials = whole_number(n, "ask"), list[Trial]()
         while len(trials) < n:
             try:
@@ -120,15 +164,25 @@ class Optimizer(Persistent):
     def tell(
         self, trials: Trial | Sequence[Trial], values: Any, seconds: Any = None, *, constraints: Any = None
     ) -> None:
-        """Take the values of some pending trials, in any order.
+        """Add the values of pending trials, in any order; nothing is added if anything is wrong.
 
-        A value of None, nan, infinity or an exception says that the evaluation failed (`Pruned`: that it was stopped);
-        a failed one may be told once more with a value. `seconds`: what each took. Nothing is taken in if anything is
-        wrong; a search that raises on its results is ended with a RuntimeWarning, and the results stay.
+        Parameters
+        ----------
+        trials : Trial or list of Trial
+            Trials that `ask` returned.
+        values : number, dict or list
+            A value for each trial. None, nan, an infinity or an exception is a failed evaluation, `Pruned` a stopped
+            one; a failed trial may be told once more with a value. With several objectives or constraints, a value is
+            a dict by name, or numbers in the order of the objectives.
+        seconds : number or list of numbers, default None
+            Duration of each evaluation.
+        constraints : dict or list, default None
+            Values of the constrained quantities. A value of None with them says that the point was checked, not run.
 
-        With several objectives or constraints a value is a dict by name, or numbers in the order of the objectives;
-        `constraints` the same of the quantities that constraints bound. A value of None beside them says that the
-        point was checked and not run.
+        Warns
+        -----
+        RuntimeWarning
+            If a search raises on its results. The search is ended, the results stay.
         """
         self._take(self._trials.told(trials, values, constraints, seconds))
 

@@ -15,10 +15,22 @@ from lamcts.types import Floats, Rows
 
 
 class Best(NamedTuple):
-    """The best evaluation so far, in the user's units and sign; `trial` is -1 for a point nobody asked for.
+    """The best evaluation so far, in the user's units and sign.
 
-    `constraints` says by name how far beyond its bound each is (at most 0: kept; nan: not measured), `violation` is the
-    sum of those that are broken (nan: of none is it known).
+    Attributes
+    ----------
+    point : point of the space
+        Where it was evaluated.
+    value : float
+        Its value.
+    trial : int
+        Number of its trial, -1 for an unsolicited point.
+    feasible : bool
+        Whether it satisfies all constraints.
+    violation : float
+        Sum of the violated excesses, nan if none is known.
+    constraints : mapping of str to float
+        Excess of each constraint over its bound: at most 0 if satisfied, nan if not measured.
     """
 
     point: Any
