@@ -23,15 +23,22 @@ from lamcts.optimizer.state import Delta
 
 
 class Journal:
-    """An open journal. `write(delta)` writes what is new since `mark`; `recorded().state` is the whole of it.
+    """An open journal: `write(delta)` writes what is new since `mark`, `recorded().state` is the whole state.
 
-    with Journal.open("run.db", opt.fingerprint()) as journal:
-        if journal.started:
-            opt.restore(journal.recorded().state)
-        trials = opt.ask(4)
-        journal.write(opt.delta(journal.mark))       # before the evaluations start
-        opt.tell(trials, values)
-        journal.write(opt.delta(journal.mark))
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.journal import Journal
+    >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
+    >>> with Journal.open(":memory:", opt.fingerprint()) as journal:
+    ...     if journal.started:  # a run that goes on
+    ...         opt.restore(journal.recorded().state)
+    ...     trials = opt.ask(4)
+    ...     journal.write(opt.delta(journal.mark))  # before the evaluations start
+    ...     opt.tell(trials, [sum(trial.point) for trial in trials])
+    ...     journal.write(opt.delta(journal.mark))
+    ...     journal.recorded().n
+    4
     """
 
     def __init__(self, path: str, connection: sqlite3.Connection, lock: Lock | None) -> None:

@@ -124,11 +124,16 @@ def _warn_of_another_function(problem: RunProblem, recorded: Recorded, about: di
     if theirs != ours:
         text = f"values of {theirs!r}, this run is of {ours!r}, and goes on with them: where they are not the same "
         text += "function under two names, give another journal"
-    elif recorded.about.get("source", about.get("source")) != about.get("source", recorded.about.get("source")):
+    elif recorded.n and _differ(recorded.about.get("source"), about.get("source")):
         text = f"values of {ours!r} from before it was edited, and this run goes on with them: where the edit changes "
         text += "values, give another journal"
     if text:
         warnings.warn(f"the journal {recorded.path} holds {text}", RuntimeWarning, stacklevel=2)
+
+
+def _differ(theirs: str | None, ours: str | None) -> bool:
+    """Return whether two hashes are known and differ."""
+    return None not in (theirs, ours) and theirs != ours
 
 
 def _fingerprint(optimizer: "Optimizer", problem: RunProblem) -> dict[str, Any]:

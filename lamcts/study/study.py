@@ -1,4 +1,4 @@
-"""A whole run: `minimize`, `maximize`, and `run`, which yields each evaluation. `Study._search` is the loop."""
+"""One run of an optimizer on a function. `Study._search` is the loop."""
 
 import warnings
 from collections import deque
@@ -15,7 +15,7 @@ from lamcts.optimizer.losses import taken
 from lamcts.rng import Purpose, derive
 from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers, required
-from lamcts.study.options import RunOptions, RunSettings, with_options, without_sense
+from lamcts.study.options import RunOptions, RunSettings
 from lamcts.study.prior_observations import prior_observations, tell
 from lamcts.study.problem import RunProblem, problem_of, wanted
 from lamcts.study.pruning import Pruning
@@ -31,51 +31,6 @@ from lamcts.trial import Trial
 if TYPE_CHECKING:
     from lamcts.journal import Journal
     from lamcts.optimizer.optimizer import Optimizer
-
-
-@with_options
-def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
-    """Minimise `f(point)` over `space` in `budget` evaluations, and return the best point found.
-
-    f: takes a point, in the units of `space`, and returns a number; also `seed=`, if it has a parameter of this name:
-        a number that depends on the run's seed and the trial alone, for its own noise. An exception, None, nan or
-        an infinity is a failed evaluation. An `Objective` brings its own space and x0. With `objectives` or
-        `constraints` it returns a dict of numbers by name, or numbers in their order.
-    space: a lamcts space, a dict of named parameters, or a list of (low, high) pairs.
-    options: seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds,
-        target, patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known, fix,
-        vectorized, give_up, pruner, timeout: see `lamcts.study.options.RunSettings`.
-
-    The same call with the same `journal` goes on where it was stopped; it ends as if it had never been, bit for bit,
-    with evaluations in order (no workers), equal library versions and an equal number of BLAS threads
-    (`OMP_NUM_THREADS`): another one changes the last bits. What the journal holds is not evaluated again: a function
-    of another name, or one that was edited since, is a RuntimeWarning. Lambdas are not told apart, nor are functions
-    that differ only in what they call. Ctrl-C returns what was found so far.
-    """
-    return Study(f, space, False, budget, **without_sense(options)).solve()
-
-
-@with_options
-def maximize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
-    """Maximise `f(point)` over `space`: as `minimize`, with `fun` and `target` in the sign of `f`."""
-    return Study(f, space, True, budget, **without_sense(options)).solve()
-
-
-@with_options
-def run(
-    f: Callable[..., Any],
-    space: Any = None,
-    *,
-    budget: int,
-    maximize: bool | None = None,
-    **options: Unpack[RunOptions],
-) -> Generator[Evaluation, None, Result]:
-    """Return a generator of finished evaluations, so that your own code sits in the `for`; it returns the `Result`.
-
-    `maximize`: None takes the sense of an `Objective`, and else minimises. To stop early, leave the loop. What was
-    yielded is in the journal already.
-    """
-    return Study(f, space, maximize, budget, **options).evaluations()
 
 
 FAILURES = 5  # in the same way from the first on, at least, before a bug is thought likely (untuned)
