@@ -1,13 +1,14 @@
-"""What has been seen: columns that only grow, and the points still out for evaluation."""
+"""Evaluations so far, as columns that only grow, and the pending points."""
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import NamedTuple, TypeVar
+from copy import deepcopy
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.left import Left
-from lamcts.outcomes.standing import FAILED, OK, Standings, feasible, placed, standing
+from lamcts.outcomes.constrained_rank import FAILED, OK, ConstrainedRanks, constrained_rank, feasible, rankable
+from lamcts.remaining import Remaining
 from lamcts.types import Floats, Rows
 
 CAPACITY = 16  # rows that there is room for at first; it doubles
@@ -38,15 +39,12 @@ class Columns(NamedTuple):
 class Observations:
     """Finished evaluations in order of arrival, one row each, and the pending points.
 
-    Columns (read-only views): `x` [n, d] in the unit cube, `f` [n, m] the losses (lower is better, nan for a
-    failed evaluation), `g` [n, c] by how much each constraint is broken (at most 0: kept), `kind` [n] (standing.py),
-    `seconds` [n] (nan where unknown), `trial` [n] the trial's number (-1: a point
-    nobody asked for), `source` [n] the sampler session that asked (-1: initial design or user).
-    `y` [n] is what rows are compared by: the loss where there is one and no constraint, else the standing, which
-    changes as rows come; nan for a row that failed. A row is never changed or removed. With `repeat`, points may
-    come again and every point counts as fresh.
-    `identity` says which points are the same thing, and which are none (`spaces/canonical.py`): it maps x [d] to what
-    equal points share, None to what no point is worth. Left out, points are the same if they are equal.
+    Columns (read-only views): `x` [n, d] in the unit cube; `f` [n, m] losses (lower is better, nan if failed); `g`
+    [n, c] constraint excesses (at most 0: satisfied); `kind` [n] (see `constrained_rank`); `seconds` [n] (nan if
+    unknown); `trial` [n] (-1: unsolicited); `source` [n], the session that proposed it (-1: design or user).
+    `y` [n] is what rows are compared by: the loss if there is one and no constraint, else the constrained rank, which
+    changes as rows arrive; nan for a failed row. Rows never change. With `repeat`, every point counts as unseen.
+    `identity` maps x [d] to a key that equal points share, None for an invalid point (`spaces/canonical.py`).
     """
 
     def __init__(
@@ -62,17 +60,17 @@ class Observations:
         self._g = np.empty((CAPACITY, constraints))
         self._kind = np.empty(CAPACITY, np.int64)
         self._seconds = np.empty(CAPACITY)
-        self._trial = np.empty(CAPACITY, np.int64)
-        self._source = np.empty(CAPACITY, np.int64)
+        self._trial, self._source = np.empty(CAPACITY, np.int64), np.empty(CAPACITY, np.int64)
         self._good = np.empty(CAPACITY, np.int64)
         self._feasible = np.empty(CAPACITY, bool)
-        self._broken = np.empty(CAPACITY, bool)  # rows that have a standing, but are not feasible
+        self._broken = np.empty(CAPACITY, bool)  # rows that can be ranked, but are not feasible
         self._n_good = 0
         self._best: int | None = None
-        self._standings = Standings(losses, constraints)  # where there are several columns
+        self._ranks = ConstrainedRanks(losses, constraints)  # where there are several columns
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
-        self._left: Left | None = None  # of a finite space, once someone asked for it
+        self._remaining: Remaining | None = None  # of a finite space, once someone asked for it
         self.floors: dict[int, float] = {}  # pruned row -> the loss after which it ranks, where one is known
+        self.exact: dict[int, Any] = {}  # row -> its point as it was told, where decoding x gives other last digits
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
 
     def __len__(self) -> int:
@@ -84,7 +82,7 @@ class Observations:
 
     @property
     def y(self) -> Floats:
-        return _frozen(self._f[: self._n, 0] if self.plain else self._standing())
+        return _frozen(self._f[: self._n, 0] if self.plain else self._constrained_ranks())
 
     @property
     def f(self) -> Floats:
@@ -103,11 +101,11 @@ class Observations:
         """Which rows were evaluated and keep all constraints, [n]."""
         return _frozen(self._feasible[: self._n])
 
-    def standing(self, rows: Rows) -> Floats:
-        """Return what some rows [k] are compared by among themselves, [k]; other rows have no say in it."""
+    def constrained_rank(self, rows: Rows) -> Floats:
+        """Return the constrained rank of rows [k] among themselves, [k]; the loss itself if nothing else counts."""
         if self.plain:
             return np.asarray(self._f[rows, 0])
-        return standing(self._f[rows], self._g[rows], self._kind[rows])
+        return constrained_rank(self._f[rows], self._g[rows], self._kind[rows])
 
     @property
     def seconds(self) -> Floats:
@@ -182,25 +180,29 @@ class Observations:
 
     def _compare(self, rows: Rows) -> None:
         """Take note of which new rows can be compared, and of the best of one column."""
-        here, kept = placed(self._g[rows], self._kind[rows]), feasible(self._g[rows], self._kind[rows])
+        here, kept = rankable(self._g[rows], self._kind[rows]), feasible(self._g[rows], self._kind[rows])
         self._feasible[rows], self._broken[rows] = kept, here & ~kept
         good = rows[here]
         self._good[self._n_good : self._n_good + len(good)] = good
         self._n_good += len(good)
         if not self.plain:
-            self._standings.append(self._f[rows], self._g[rows], kept, here & ~kept)
+            self._ranks.append(self._f[rows], self._g[rows], kept, here & ~kept)
         elif len(good):
             leader = int(good[np.argmin(self._f[good, 0])])
             if self._best is None or self._f[leader, 0] < self._f[self._best, 0]:
                 self._best = leader
 
-    def _standing(self) -> Floats:
+    def _constrained_ranks(self) -> Floats:
         n = self._n
-        return self._standings.of(self._f[:n], self._feasible[:n], self._broken[:n])[:]
+        return self._ranks.of(self._f[:n], self._feasible[:n], self._broken[:n])[:]
 
     def columns(self, first: int = 0) -> Columns:
         """Return copies of the columns from row `first` on."""
         return Columns(*(np.array(getattr(self, name)[first:]) for name in Columns._fields))
+
+    def point(self, row: int, space: Any) -> Any:
+        """Return the point of a row in the user's units, as it was told."""
+        return deepcopy(self.exact[row]) if row in self.exact else space.decode(self._x[row])
 
     def expect(self, trial: int, x: Floats) -> None:
         """Note that `trial` is out for evaluation at `x` [d]; ValueError if it already is."""
@@ -244,16 +246,16 @@ class Observations:
                 here.add(key)
         return result
 
-    def left(self, every: Callable[[], Floats | None]) -> Floats | None:
+    def remaining(self, every: Callable[[], Floats | None]) -> Floats | None:
         """Return the points of a finite space that are not known, [k, d], in the order in which they are listed.
 
         `every` lists them all, or says None; it is called until it lists them, and never again.
         """
-        if self._left is None:
+        if self._remaining is None:
             if (rows := every()) is None:
                 return None
-            self._left = Left(rows, map(self._key, rows), self._known)
-        return self._left.rows()
+            self._remaining = Remaining(rows, map(self._key, rows), self._known)
+        return self._remaining.rows()
 
     def _key(self, point: Floats) -> Hashable | None:
         """Return what tells this point from others; None for what is no point."""
@@ -274,8 +276,8 @@ class Observations:
             self._known[key] = count
         else:
             del self._known[key]
-        if self._left is not None:
-            (self._left.take if count else self._left.give_back)(key)
+        if self._remaining is not None:
+            (self._remaining.take if count else self._remaining.give_back)(key)
 
     def _reserve(self, n: int) -> None:
         size = len(self._kind)

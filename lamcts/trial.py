@@ -9,12 +9,22 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Trial:
-    """One point to evaluate, numbered in the order of issue.
+    """One point to evaluate.
 
-    `point` is in the user's units (array or dict), `x` the same point encoded to the unit cube, shape [d].
-    `seed` is for the objective's own noise: it depends on the run's seed and `id` alone, so a resumed
-    run or another worker draws the same noise. `session` says which search asked
-    (-1: none, the point came from the initial design or from the user), and `note` is what it noted beside it.
+    Attributes
+    ----------
+    id : int
+        Number of the trial, in order of issue.
+    point : point of the space
+        The point in the user's units.
+    x : ndarray of shape (d,)
+        The same point, encoded in the unit cube.
+    seed : int
+        Seed for the noise of the objective. It depends on the run's seed and `id` alone.
+    session : int
+        The search that proposed the point, -1 for the initial design and for points of the user.
+    note : JSON value
+        A note of that search.
     """
 
     id: int

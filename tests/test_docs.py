@@ -41,7 +41,7 @@ from lamcts.samplers.auto import Auto
 from lamcts.samplers.parts.nevergrad_method import kept_globals
 from lamcts.searches import lanas
 from lamcts.searches.alphax import AlphaX, Assign, BuildCells, Ridge
-from lamcts.study.options import Settings
+from lamcts.study.options import RunSettings
 from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear
 
 ROOT = Path(__file__).parent.parent
@@ -88,7 +88,7 @@ SETTINGS = [
     *SAMPLERS,
     *PARTS,
     lamcts.Optimizer,
-    Settings,
+    RunSettings,
     *lamcts.pruners.NAMES.values(),
     *OBJECTIVES,
     MetaDnn,

@@ -11,7 +11,7 @@ import lamcts.plot
 from benchmarks import public, public_summary
 from benchmarks.harness.comparison import KEY
 from benchmarks.harness.sheet import RESULTS, Sheet
-from lamcts.study.options import Settings
+from lamcts.study.options import RunSettings
 from lamcts.study.result import Result
 
 ROOT = Path(__file__).parent.parent
@@ -75,7 +75,7 @@ def test_what_the_table_of_options_names_is_there() -> None:
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("|")]
     spans = [span for cell in cells for span in re.findall(r"`([^`]+)`", cell)]
     options = {match[1] for span in spans if (match := re.match(r"(\w+)=", span))}
-    assert len(options) > 12 and options <= {field.name for field in fields(Settings)}
+    assert len(options) > 12 and options <= {field.name for field in fields(RunSettings)}
     names = [span for span in spans if re.fullmatch(r"\w+(\.\w+)+", span)]
     places = {"lamcts": lamcts, "plot": lamcts.plot, "result": Result}
     assert len(names) > 6 and all(hasattr(places[span.split(".")[0]], span.split(".")[1]) for span in names)

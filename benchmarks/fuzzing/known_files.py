@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import lamcts
 from benchmarks.attacks.verdict import check_own, expect
 from benchmarks.fuzzing.texts import codings, encoded, odd, spoilt, words
-from lamcts.study.known import known_of
-from lamcts.study.options import Settings
+from lamcts.study.options import RunSettings
+from lamcts.study.prior_observations import prior_observations
 from lamcts.study.problem import problem_of
 
 SPACES = (
@@ -105,9 +105,9 @@ def check(drawn: tuple[int, int, bytes, bool], folder: Path) -> bool:
     which, goals, data, sane = drawn
     file = folder / "known.csv"
     file.write_bytes(data)
-    problem = problem_of(lambda point: 0.0, SPACES[which], None, Settings(budget=1, **GOALS[goals]))
+    problem = problem_of(lambda point: 0.0, SPACES[which], None, RunSettings(budget=1, **GOALS[goals]))
     try:
-        found = known_of(file, problem)
+        found = prior_observations(file, problem)
     except Exception as error:
         check_own(error, "a file of known results", (ValueError,))
         expect(not sane, f"a well-formed file read: {data!r:.300}", error)

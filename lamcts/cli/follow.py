@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from lamcts.cli.console import complain, evaluation_of, number, say
 from lamcts.cli.evaluations import rows_in
 from lamcts.study.export import LAST
-from lamcts.study.known import PRUNED
 from lamcts.study.load import journal_in
+from lamcts.study.prior_observations import PRUNED
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
@@ -43,7 +43,7 @@ def follow(path: str, wait: Callable[[float], None] = time.sleep) -> int:
 
 def _wait_for(path: str, wait: Callable[[float], None]) -> Path:
     """Return the path of a journal as soon as the journal exists."""
-    from lamcts.journal.place import inspect_header
+    from lamcts.journal.lock import inspect_header
 
     journal = journal_in(path)
     if not inspect_header(str(journal)):

@@ -26,7 +26,7 @@ from lamcts.spaces.base import Space as AnySpace
 from lamcts.spaces.conditions import under
 from lamcts.spaces.fixed import keys_of
 from lamcts.spaces.values import read_when
-from lamcts.study.known_table import bare, members_of, value_of
+from lamcts.study.prior_table import bare, members_of, value_of
 
 NAME = re.compile(r"[A-Za-z_][\w-]*")
 

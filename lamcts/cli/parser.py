@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, get_args, get_origin
 
 from lamcts import objectives
+from lamcts.argument_hints import OURS
 from lamcts.cli.console import complain
-from lamcts.foreign import OURS
 from lamcts.objectives.settings import Setting
 
 USER_MISTAKE = 2  # argparse's exit code

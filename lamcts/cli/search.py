@@ -126,7 +126,7 @@ def done_in(journal: Path, about: dict[str, Any], files: frozenset[str]) -> int:
     files: settings that are paths; a run resumes when such a file has moved.
     """
     from lamcts.journal import Journal
-    from lamcts.journal.place import inspect_header
+    from lamcts.journal.lock import inspect_header
 
     if not inspect_header(str(journal)):
         return 0

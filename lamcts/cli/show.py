@@ -17,8 +17,8 @@ from lamcts.cli.follow import follow
 from lamcts.cli.parser import Parser
 from lamcts.cli.results import tree_decided
 from lamcts.optimizer.placement import tree_share
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
-from lamcts.outcomes.standing import CHECKED, FAILED, PRUNED
 from lamcts.study.load import journal_in
 
 if TYPE_CHECKING:
@@ -60,17 +60,16 @@ def _about_run(record: "Recorded") -> list[list[str]]:
     if "objective" in about:
         rows.append(["objective", f"{about['objective']} {_settings(about)}".rstrip()])
     rows += _goals(record)
-    if "sampler" in known:
-        rows.append(["sampler", sampler_text(known["sampler"])])
+    rows.append(["sampler", sampler_text(record.sampler)])
     placements = {} if record.core is None else record.core.placements
     if tree_decided(placements):
         rows.append(["tree", tree_share(placements)])
     return rows + ([["seed", str(known["seed"])]] if "seed" in known else [])
 
 
-def sampler_text(recorded: Any) -> str:
+def sampler_text(recorded: str) -> str:
     """Return the name of a sampler and a line about it, from what a journal records of it."""
-    found = re.match(r"[A-Za-z_]\w*", str(recorded.get("name") if isinstance(recorded, dict) else recorded))
+    found = re.match(r"[A-Za-z_]\w*", recorded)
     classes = {cls: name for name, (_, cls, _) in samplers.REGISTRY.items()} | PORTFOLIO
     name = classes.get(found[0], found[0]) if found else "unknown"
     line = samplers.names().get(name)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.journal.table import Table, check_row, damaged, in_sequence, integers
+from lamcts.journal.table import JournalTable, check_row, damaged, in_sequence, integers
 from lamcts.optimizer.state import Delta
 from lamcts.types import Floats
 
-EVENTS = Table(
+EVENTS = JournalTable(
     "events",
     "n INTEGER PRIMARY KEY, kind TEXT NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, time REAL NOT NULL",
     "n",

@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from lamcts.errors import JournalError
-from lamcts.journal import format1
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import TABLES, put_meta
 
-FORMAT = 2  # raised with every change of the tables
-OLD = (1,)  # formats that can be read, and not gone on with
+FORMAT = 3  # raised with every change of the tables, or of what stands in them
 APPLICATION = 0x6C414D43  # "lAMC": bytes 68 to 71 of the file tell a journal from any other SQLite file
 BUSY_SECONDS = 5.0  # for which a statement waits for another process's lock: SQLite's own default in Python
 
@@ -101,7 +99,7 @@ def _checked(path: str, readonly: bool) -> sqlite3.Connection:
     _check_log(path)
     connection = _opened(path, readonly)
     try:
-        _check(connection, path, {FORMAT, *(OLD if readonly else ())})
+        _check(connection, path)
     except BaseException:
         connection.close()
         raise
@@ -126,26 +124,18 @@ def _opened(path: str, readonly: bool) -> sqlite3.Connection:
     return connection
 
 
-def format_of(connection: sqlite3.Connection) -> int:
-    """Return the number of the format that a file says it has."""
+def _check(connection: sqlite3.Connection, path: str) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
-
-
-def _check(connection: sqlite3.Connection, path: str, formats: set[int]) -> None:
-    version = format_of(connection)
     if version > FORMAT:
         raise JournalError(f"the journal {path} has format {version}, this lamcts reads up to {FORMAT}; update lamcts")
-    if version not in formats:
+    if version != FORMAT:
         raise JournalError(
-            f"the journal {path} has format {version}, this lamcts goes on with format {FORMAT} only; give another "
-            "path for a new run, and tell it the old one's rows: old = Journal.read(path), "
-            "opt.tell_points(old.points(space), old.values)"
+            f"the journal {path} has format {version}, from before the first release; this lamcts reads format "
+            f"{FORMAT} only: give another path for a new run"
         )
     # every row counts: a trigger may bear the name of a table
     found = Counter(connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall())
-    statements = format1.SCHEMA if version == 1 else {table.name: table.statement for table in TABLES}
-    expected = Counter(("table", name, sql) for name, sql in statements.items())
+    expected = Counter(("table", table.name, table.statement) for table in TABLES)
     if found != expected:
         names = sorted({str(name) for _, name, _ in (found - expected) + (expected - found)})
         raise damaged(path, f"expected the tables of format {version}, these differ: {', '.join(names)}")

@@ -5,22 +5,16 @@ from typing import Any
 import numpy as np
 
 from lamcts.errors import JournalError
+from lamcts.optimizer.settings import difference
 from lamcts.text import shortened
 
 
-def compare(path: str, theirs: dict[str, Any], ours: dict[str, Any], where: str = "") -> None:
-    """Raise JournalError naming the first field in which this run differs from the journal's."""
-    ours = plain(ours)
-    for name in {**theirs, **ours}:
-        old, new = theirs.get(name), ours.get(name)
-        if old == new:
-            continue
-        if isinstance(old, dict) and isinstance(new, dict):
-            compare(path, old, new, f"{where}{name}.")
+def compare(path: str, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+    """Raise JournalError naming the first setting in which this run differs from the journal's."""
+    if found := difference(theirs, plain(ours)):
         raise JournalError(
-            f"the journal {path} is of another run: "
-            f"{where}{name} is {shortened(repr(old))} there and {shortened(repr(new))} here; "
-            "run with the settings of the journal, or give another path"
+            f"the journal {path} is of another run: {found.name} is {shortened(found.theirs)} there and "
+            f"{shortened(found.ours)} here; run with the settings of the journal, or give another path"
         )
 
 

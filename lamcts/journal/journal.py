@@ -10,27 +10,35 @@ from importlib import metadata
 from typing import Any
 
 from lamcts.errors import JournalError
-from lamcts.journal import events, format1, tables
-from lamcts.journal.file import begin_writing, connect, create, explained, fill, format_of
+from lamcts.journal import events, tables
+from lamcts.journal.file import begin_writing, connect, create, explained, fill
 from lamcts.journal.fingerprint import compare, plain
-from lamcts.journal.on_the_way import Report, put_reports
-from lamcts.journal.place import MEMORY, Lock, inspect_header, named, resolved
+from lamcts.journal.intermediate_values import Report, put_reports
+from lamcts.journal.lock import MEMORY, Lock, inspect_header, named, resolved
 from lamcts.journal.recorded import Recorded, load
 from lamcts.journal.table import pack
 from lamcts.journal.tables import LEADERS, Check, widths_of
+from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Delta
 
 
 class Journal:
-    """An open journal. `write(delta)` writes what is new since `mark`; `recorded().state` is the whole of it.
+    """An open journal: `write(delta)` writes what is new since `mark`, `recorded().state` is the whole state.
 
-    with Journal.open("run.db", opt.fingerprint()) as journal:
-        if journal.started:
-            opt.restore(journal.recorded().state)
-        trials = opt.ask(4)
-        journal.write(opt.delta(journal.mark))       # before the evaluations start
-        opt.tell(trials, values)
-        journal.write(opt.delta(journal.mark))
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.journal import Journal
+    >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
+    >>> with Journal.open(":memory:", opt.fingerprint()) as journal:
+    ...     if journal.started:  # a run that goes on
+    ...         opt.restore(journal.recorded().state)
+    ...     trials = opt.ask(4)
+    ...     journal.write(opt.delta(journal.mark))  # before the evaluations start
+    ...     opt.tell(trials, [sum(trial.point) for trial in trials])
+    ...     journal.write(opt.delta(journal.mark))
+    ...     journal.recorded().n
+    4
     """
 
     def __init__(self, path: str, connection: sqlite3.Connection, lock: Lock | None) -> None:
@@ -39,7 +47,7 @@ class Journal:
         recorded = load(connection, path)
         self.mark = recorded.mark  # it knows no search until all were written once: since opening, or an error
         self._started = recorded.core is not None
-        self._sampler = str(recorded.fingerprint.get("sampler"))
+        self._sampler = shown(recorded.fingerprint.get("sampler"))
         self._recorded: Recorded | None = recorded  # kept until the first write, so that it need not be read again
         self._version = self._version_now()
 
@@ -92,7 +100,7 @@ class Journal:
         try:
             with explained(path):
                 connection.execute("BEGIN")  # one moment for all tables
-                return (format1.load if format_of(connection) == 1 else load)(connection, path)
+                return load(connection, path)
         finally:
             connection.close()
 

@@ -1,5 +1,6 @@
 """What a journal holds, read back and checked: values of the wrong kind or size are errors, never taken over."""
 
+import json
 import sqlite3
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,15 +11,17 @@ from numpy.typing import NDArray
 
 from lamcts.journal import tables
 from lamcts.journal.events import read_events
-from lamcts.journal.on_the_way import read_reports
+from lamcts.journal.intermediate_values import read_reports
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import Check
 from lamcts.observations import Columns
-from lamcts.optimizer.records import front_of
+from lamcts.optimizer.exact import exact_points
+from lamcts.optimizer.records import front_of, once
+from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
+from lamcts.outcomes.constrained_rank import constrained_rank, excess, feasible
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import excess, feasible, standing
 from lamcts.spaces.base import Space
 from lamcts.types import Floats, Rows
 
@@ -28,12 +31,11 @@ class Recorded:
     """A run as its journal has it. Rows are finished evaluations in order of arrival; losses: lower is better."""
 
     path: str
-    format: int
     fingerprint: dict[str, Any]  # space, maximize, sampler, tree, seed, ...
     about: dict[str, Any]  # what the run said of itself
     version: str  # of lamcts
     created: str  # ISO 8601
-    core: Core | None  # None: nothing was recorded yet, or an old format
+    core: Core | None  # None: nothing was recorded yet
     columns: Columns
     failures: dict[int, str]
     pending: list[Waiting]
@@ -47,6 +49,7 @@ class Recorded:
     floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
     reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there (nan: inf)
     lost: list[Waiting] = field(default_factory=list)  # pending trials without a point
+    exact: dict[int, Any] = field(default_factory=dict)  # row -> its point as told (JSON values), where decoding rounds
 
     @property
     def n(self) -> int:
@@ -58,6 +61,17 @@ class Recorded:
         return self.columns.x
 
     @property
+    def sampler(self) -> str:
+        """The sampler as the call that makes it, with the settings that differ from their defaults."""
+        return shown(self.fingerprint.get("sampler"))
+
+    @property
+    def tree(self) -> str | None:
+        """The settings of the tree as the call that makes them; None where the run has no tree."""
+        tree = self.fingerprint.get("tree")
+        return None if tree is None else shown(tree)
+
+    @property
     def goals(self) -> Goals:
         """The objectives and constraints of the run."""
         return Goals.from_signature(self.fingerprint, self.maximize)
@@ -65,7 +79,7 @@ class Recorded:
     @cached_property
     def y(self) -> Floats:
         """What rows are compared by, [n]: the losses where there is one and no constraint; nan for failures."""
-        return standing(self.columns.f, self.columns.g, self.columns.kind)
+        return constrained_rank(self.columns.f, self.columns.g, self.columns.kind)
 
     @property
     def seconds(self) -> Floats:
@@ -81,7 +95,7 @@ class Recorded:
 
     @property
     def maximize(self) -> bool:
-        return bool(self.fingerprint.get("maximize", self.fingerprint.get("maximise", False)))  # format 1 had an s
+        return bool(self.fingerprint.get("maximize", False))
 
     @property
     def values(self) -> Floats:
@@ -122,22 +136,20 @@ class Recorded:
         """The feasible evaluations that no other one dominates, with points as JSON values in the user's units."""
         points, goals, y = dict(self.leaders), self.goals, self.y
         rows = np.flatnonzero(self.feasible & (y == np.nanmin(y, initial=np.inf)))
-        return front_of(goals, self.columns, rows, [points.get(int(row)) for row in rows])
+        rows = once(rows, (json.dumps(points.get(row)) for row in rows.tolist()), self.columns.f[rows])
+        return front_of(goals, self.columns, rows, [points.get(row) for row in rows.tolist()])
 
     def points(self, space: Space) -> list[Any]:
-        """Return the points in the user's units; `space` is the run's."""
-        return [space.decode(x) for x in self.x]
+        """Return the points in the user's units, as they were told; `space` is the run's."""
+        told = exact_points(space, self.x, self.exact)
+        return [told[row] if row in told else space.decode(x) for row, x in enumerate(self.x)]
 
     @property
     def state(self) -> State:
         """What `Optimizer.restore` takes; RuntimeError where nothing was recorded yet."""
-        if self.format == 1:
-            raise RuntimeError(
-                "state: a journal of format 1 holds none that this lamcts takes; tell its rows to a new run"
-            )
         if self.core is None:
             raise RuntimeError("state: nothing was recorded in this journal yet; write a delta first")
-        parts = self.columns, self.failures, [*self.pending, *self.lost], self.searches, self.floors
+        parts = self.columns, self.failures, [*self.pending, *self.lost], self.searches, self.floors, self.exact
         return State(self.fingerprint, self.core, *parts)
 
     @property
@@ -151,14 +163,13 @@ class Recorded:
 def load(db: sqlite3.Connection, path: str) -> Recorded:
     """Read a whole journal of the present format; JournalError where anything is not as it was written."""
     meta = tables.read_meta(db, path)
-    columns, failures, floors = tables.read_rows(db, path, meta)
+    columns, failures, floors, exact = tables.read_rows(db, path, meta)
     times, asks, proposers = read_events(db, path, len(columns.x))
     core, pending = meta.get("core"), tables.read_pending(db, path)
     if core is None and (len(columns.x) or asks):
         raise damaged(path, "expected an entry core, got none beside rows and events")
     return Recorded(
         path=path,
-        format=2,
         fingerprint=meta["fingerprint"],
         about=meta["about"],
         version=meta["version"],
@@ -175,6 +186,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         memory=meta.get("memory"),
         proposers=proposers,
         floors=floors,
+        exact=exact,
         reports=read_reports(db, path),
         lost=[trial for trial in pending if not trial.possible],
     )

@@ -19,7 +19,7 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Table:
+class JournalTable:
     """columns: as SQL writes them, but for the last, `crc`; key: what follows it; by: the order of reading."""
 
     name: str

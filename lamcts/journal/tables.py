@@ -1,6 +1,6 @@
-"""The tables of format 2, each with what is written into it and how it is read back, side by side.
+"""The tables, each with what is written into it and how it is read back, side by side.
 
-What trials reported on their way stands in on_the_way.py.
+The intermediate values of trials are in intermediate_values.py.
 """
 
 import sqlite3
@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.journal.events import EVENTS, put_events
-from lamcts.journal.on_the_way import REPORTS, floors_in, note_of
+from lamcts.journal.intermediate_values import REPORTS, note_of, read_notes
 from lamcts.journal.table import (
-    Table,
+    JournalTable,
     check_row,
     damaged,
     in_cube,
@@ -25,8 +25,8 @@ from lamcts.journal.table import (
 )
 from lamcts.observations import Columns
 from lamcts.optimizer.state import Delta, SearchState, Waiting
+from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import FAILED, KINDS, OK
 from lamcts.spaces.values import brief
 from lamcts.types import Floats, Rows
 
@@ -41,7 +41,7 @@ def widths_of(fingerprint: dict[str, Any]) -> dict[str, int]:
 
 
 # What there is one of: fingerprint, core, about, version, created, widths, perhaps memory; JSON values ----------------
-META = Table("meta", "key TEXT PRIMARY KEY, value TEXT NOT NULL", "key", ") WITHOUT ROWID")
+META = JournalTable("meta", "key TEXT PRIMARY KEY, value TEXT NOT NULL", "key", ") WITHOUT ROWID")
 
 
 # of journals of every format
@@ -66,7 +66,7 @@ def check_meta(path: str, meta: dict[str, Any], kinds: dict[str, type]) -> None:
 
 
 # Finished evaluations in order of arrival; numbers: losses, constraints, seconds, x as float64 ----------------------
-ROWS = Table(
+ROWS = JournalTable(
     "rows",
     "row INTEGER PRIMARY KEY, trial INTEGER NOT NULL, source INTEGER NOT NULL, kind TEXT NOT NULL, "
     "numbers BLOB NOT NULL, message TEXT, note TEXT",
@@ -79,7 +79,7 @@ def put_rows(db: sqlite3.Connection, delta: Delta) -> None:
     ROWS.put(
         db,
         (
-            (row, int(trial), int(source), KINDS[kind], numbers, delta.failures.get(row), note_of(delta.floors, row))
+            (row, int(trial), int(source), KINDS[kind], numbers, delta.failures.get(row), note_of(delta, row))
             for row, trial, source, kind, numbers in zip(
                 range(first, first + len(c.x)), c.trial, c.source, c.kind, map(pack_numbers, _numbers(c)), strict=True
             )
@@ -93,8 +93,8 @@ def _numbers(columns: Columns) -> Floats:
 
 def read_rows(
     db: sqlite3.Connection, path: str, meta: dict[str, Any]
-) -> tuple[Columns, dict[int, str], dict[int, float]]:
-    """Return the rows, what went wrong in those that failed, and after which loss those rank that were pruned.
+) -> tuple[Columns, dict[int, str], dict[int, float], dict[int, Any]]:
+    """Return the rows, the messages of failed ones, after which loss pruned ones rank, and points as told.
 
     `meta` has the run's fingerprint and widths.
     """
@@ -108,7 +108,7 @@ def read_rows(
     columns = columns_of(path, [(row[1], row[2], row[4]) for row in found], **widths)
     columns = columns._replace(kind=_kinds(path, [row[3] for row in found], columns))
     failures = {row[0]: str(row[5]) for row in found if row[5] is not None}
-    return columns, failures, floors_in(path, [(row[0], row[3], row[6]) for row in found])
+    return columns, failures, *read_notes(path, [(row[0], row[3], row[6]) for row in found])
 
 
 def _kinds(path: str, words: list[str], columns: Columns) -> Rows:
@@ -132,7 +132,7 @@ def columns_of(path: str, rows: list[tuple[Any, Any, Any]], losses: int = 1, con
 
 
 # Trials that are out; x: float64 [d]; note: what the search that asked wants back ------------------------------------
-PENDING = Table(
+PENDING = JournalTable(
     "pending", "id INTEGER PRIMARY KEY, session INTEGER NOT NULL, note TEXT NOT NULL, x BLOB NOT NULL", "id"
 )
 
@@ -158,8 +158,8 @@ def read_pending(db: sqlite3.Connection, path: str) -> list[Waiting]:
 
 
 # Live searches, and their logs, an entry a row ----------------------------------------------------------------------
-SESSIONS = Table("sessions", "number INTEGER PRIMARY KEY, state TEXT NOT NULL", "number")
-LOG = Table(
+SESSIONS = JournalTable("sessions", "number INTEGER PRIMARY KEY, state TEXT NOT NULL", "number")
+LOG = JournalTable(
     "log", "session INTEGER, n INTEGER, entry TEXT NOT NULL", "session, n", ", PRIMARY KEY (session, n)) WITHOUT ROWID"
 )
 
@@ -194,7 +194,7 @@ def read_searches(db: sqlite3.Connection, path: str) -> dict[int, SearchState]:
 
 
 # Each improvement, its point as JSON in the user's units, for readers that lack the space ----------------------------
-LEADERS = Table("leaders", "row INTEGER PRIMARY KEY, point TEXT NOT NULL", "row")
+LEADERS = JournalTable("leaders", "row INTEGER PRIMARY KEY, point TEXT NOT NULL", "row")
 
 
 def read_leaders(db: sqlite3.Connection, path: str, n: int) -> list[tuple[int, Any]]:
@@ -205,7 +205,7 @@ def read_leaders(db: sqlite3.Connection, path: str, n: int) -> list[tuple[int, A
 
 
 # Re-evaluations of rows (noisy=True); numbers: loss, seconds ---------------------------------------------------------
-CHECKS = Table(
+CHECKS = JournalTable(
     "checks",
     "n INTEGER PRIMARY KEY, row INTEGER NOT NULL, repeat INTEGER NOT NULL, numbers BLOB NOT NULL, message TEXT",
     "n",

@@ -15,7 +15,7 @@ from lamcts.models.loss_units import UNITS, rank_correlation
 from lamcts.models.success import failed_rows
 from lamcts.models.warp import half_rank
 from lamcts.observations import Observations
-from lamcts.outcomes.standing import PRUNED
+from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Rows
 

@@ -18,9 +18,9 @@ from lamcts.models.hypervolume_gain import log_expected_hypervolume
 from lamcts.models.loss_units import UNITS, rank_correlation
 from lamcts.models.success import failed_rows
 from lamcts.models.warp import half_rank
+from lamcts.outcomes.constrained_rank import OK
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import Cells, cells_of
-from lamcts.outcomes.standing import OK
 from lamcts.types import Floats, Rows
 
 LEAST = 1e-300  # keeps quotients finite

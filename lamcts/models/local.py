@@ -16,7 +16,7 @@ from lamcts.models.gp import Hyper, Posterior
 from lamcts.models.groups import Groups
 from lamcts.models.scale import Scale
 from lamcts.observations import Observations
-from lamcts.outcomes.standing import PRUNED
+from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.types import Floats, Rows
 
 ROWS_EACH, LEAST_ROWS, MOST_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)

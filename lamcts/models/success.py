@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lamcts.models.gp import SIGNAL_SHAPE, Hyper, Posterior, factor, matern, profiled_signal
 from lamcts.observations import Observations
-from lamcts.outcomes.standing import FAILED, OK
+from lamcts.outcomes.constrained_rank import FAILED, OK
 from lamcts.types import Floats, Rows
 
 MOST_ROWS = 150  # the nearest ones: the time of the factors (untuned)

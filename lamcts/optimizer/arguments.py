@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from lamcts import samplers
-from lamcts.foreign import hint_stepwise
+from lamcts.argument_hints import hint_stepwise
+from lamcts.optimizer.settings import difference
 from lamcts.outcomes.goals import Goals
 from lamcts.rng import fresh_seed
 from lamcts.spaces.values import brief
 from lamcts.tree import LatentTree
+from lamcts.types import array_of
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str], function: str, foreign: bool = False) -> None:
@@ -30,19 +32,40 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str], function: str, fo
 
 
 def checked_space(space: Any) -> Any:
-    """Return `space` if it has what the protocol asks for."""
+    """Return the space of `space_of`; ValueError where it lacks a part of the protocol."""
+    space = space_of(space)
     needed = ("dim", "size", "encode", "decode", "snap", "spread", "sample")
     missing = [name for name in needed if not hasattr(space, name)]
     if missing:
         got = f"{type(space).__name__} without {missing[0]}"
-        if isinstance(space, Mapping):
-            got = "a dict; pass lamcts.Space(it)"
-        elif isinstance(space, (list, tuple)):
-            got = f"a {type(space).__name__}; of pairs make lamcts.Box([low, ...], [high, ...])"
         raise ValueError(f"space: expected a lamcts space such as Box(-5, 10, dim=20), got {got}")
     if getattr(space, "when", None):
         raise ValueError(f"space: expected no conditions on the whole of it, got {brief(space)}; put it into a Space")
     return space
+
+
+def space_of(space: Any) -> Any:
+    """Return a space: a Box of pairs [(low, high), ...] or SciPy's `Bounds`, a Space of a dict."""
+    if isinstance(space, Mapping):
+        from lamcts.spaces.product import Space
+
+        return Space(space)
+    if hasattr(space, "lb") and hasattr(space, "ub"):
+        low, high = np.atleast_1d(space.lb), np.atleast_1d(space.ub)
+    elif isinstance(space, (list, tuple, np.ndarray)):
+        try:
+            pairs = array_of(space).astype(float)
+        except Exception:  # whatever its items raise: they are no pairs of numbers
+            pairs = np.empty(0)
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
+            cure = "; a starting point is given by name: x0=..." if pairs.ndim == 1 and len(pairs) else ""
+            raise ValueError(f"space: expected a lamcts space or pairs [(low, high), ...], got {brief(space)}{cure}")
+        low, high = pairs.T
+    else:
+        return space
+    from lamcts.spaces.box import Box
+
+    return Box(low, high)
 
 
 def checked_seed(seed: int | None) -> int:
@@ -92,10 +115,9 @@ def checked_tree(tree: LatentTree | str | None, sampler: Any) -> LatentTree | No
 
 
 def check_fingerprint(theirs: dict[str, Any], ours: dict[str, Any]) -> None:
-    """Raise ValueError naming the first field in which a saved run differs from this one."""
-    for name in {**ours, **theirs}:
-        if theirs.get(name) != ours.get(name):
-            raise ValueError(
-                f"{name} differs from the saved run's: expected {theirs.get(name)!r}, got {ours.get(name)!r}; "
-                "use the settings of the saved run, or start a new one"
-            )
+    """Raise ValueError naming the first setting in which a saved run differs from this one."""
+    if found := difference(theirs, ours):
+        raise ValueError(
+            f"{found.name} differs from the saved run's: expected {found.theirs}, got {found.ours}; "
+            "use the settings of the saved run, or start a new one"
+        )

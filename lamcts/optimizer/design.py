@@ -1,11 +1,12 @@
 """The initial design: the points evaluated before anything has been learned."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from lamcts.observations import Observations
+from lamcts.optimizer.exact import exact
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.sobol import latin_hypercube, sobol
 from lamcts.rng import Purpose, stream
@@ -56,6 +57,7 @@ def centred(sampler: Any) -> bool:
 class Design:
     """A fixed list of `n` starting points: the `given` codes [d] first, then points that fill the space evenly.
 
+    points: the given points in the user's units, of which `exact` keeps those that decoding would round.
     centred: whether the sampler starts at the centre: for one objective without constraints it is first then, unless
         points are given.
     """
@@ -69,7 +71,13 @@ class Design:
         seed: int,
         goals: Goals | None = None,
         centred: bool = False,
+        points: Sequence[Any] = (),
     ) -> None:
+        self.exact = {  # code -> point
+            x.tobytes(): point
+            for x, told in zip(given, points, strict=bool(points))
+            if (point := exact(space, x, told)) is not None
+        }
         self.centred = centred and (goals is None or goals.plain)
         if not isinstance(kind, str) or kind not in DRAWS:
             raise ValueError(f"design: expected one of {', '.join(DRAWS)}, got {brief(kind)}")
@@ -125,23 +133,24 @@ class Design:
         return {"kind": self.kind, "n_init": self.n, "x0": [x.tolist() for x in self.given]}
 
 
-def encoded(space: Space, x0: Any) -> list[Floats]:
-    """Return the codes of `x0`: None, one point, or several are accepted, all with a key where the space has one."""
-    codes, identity = _codes(space, x0), identity_of(space)
+def encoded(space: Space, x0: Any) -> tuple[list[Floats], list[Any]]:
+    """Return the codes of `x0` and its points: None, one point or several, all with a key where the space has one."""
+    codes, points = _codes(space, x0)
+    identity = identity_of(space)
     for x in codes:
         if identity is not None and identity(x) is None:
             got = brief(space.decode(x))
             if hasattr(space, "holds"):
                 raise ValueError(f"x0: expected points that are valid, got {got}; leave it out, or look at the rule")
             raise ValueError(f"x0: expected points that have a key, got {got}, whose key is None; leave it out")
-    return codes
+    return codes, points
 
 
-def _codes(space: Space, x0: Any) -> list[Floats]:
+def _codes(space: Space, x0: Any) -> tuple[list[Floats], list[Any]]:
     if x0 is None:
-        return []
+        return [], []
     try:
-        return [space.encode(x0)]
+        return [space.encode(x0)], [x0]
     except ValueError as error:
         single = error
     try:
@@ -151,6 +160,6 @@ def _codes(space: Space, x0: Any) -> list[Floats]:
     if points is None:
         raise ValueError(f"x0: {single}") from None
     try:
-        return [space.encode(point) for point in points]
+        return [space.encode(point) for point in points], points
     except ValueError as error:
         raise ValueError(f"x0: expected one point or several; as one: {single}; as several: {error}") from None

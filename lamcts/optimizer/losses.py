@@ -1,14 +1,20 @@
-"""What a user's value means: the one place where it becomes a loss, and where a failure is recognised."""
+"""Told values as columns of losses, constraint excesses and kinds; the one place that recognises a failure."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from difflib import get_close_matches
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.errors import Pruned
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED
+from lamcts.outcomes.goals import VALUE, Goals
 from lamcts.text import safe_repr, safe_text
-from lamcts.types import array_of, number_of
+from lamcts.types import Floats, array_of, number_of
+
+# One value -----------------------------------------------------------------------------------------------------------
 
 
 def loss_of(value: Any, maximize: bool) -> tuple[float, str | None]:
@@ -29,12 +35,6 @@ def loss_of(value: Any, maximize: bool) -> tuple[float, str | None]:
     if not math.isfinite(number):
         return math.nan, f"the value is {number}"
     return -number if maximize else number, None
-
-
-def losses_of(values: Sequence[Any], maximize: bool) -> tuple[NDArray[np.float64], list[str | None]]:
-    """Return the losses [k] of some values, nan where the evaluation failed, and what went wrong there."""
-    pairs = [loss_of(value, maximize) for value in values]
-    return np.array([loss for loss, _ in pairs], float), [message for _, message in pairs]
 
 
 def seconds_of(values: Any, n: int) -> NDArray[np.float64]:
@@ -78,3 +78,156 @@ def many(things: Any, expected: str) -> list[Any]:
         return list(things)
     except TypeError:
         raise ValueError(f"{expected}, got {safe_repr(things):.60}; pass a list of them") from None
+
+
+# Values of any number of objectives and constraints -------------------------------------------------------------------
+
+
+class Taken(NamedTuple):
+    """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong where one failed.
+
+    floors: by place, the losses after which those rank that were pruned.
+    """
+
+    f: Floats
+    g: Floats
+    kind: Any
+    messages: list[str | None]
+    floors: dict[int, float]
+
+
+def taken(values: Sequence[Any], constraints: Sequence[Any], goals: Goals) -> Taken:
+    """Return k evaluations as columns; ValueError names what is missing, or too much, and what came."""
+    pruned = [i for i, value in enumerate(values) if isinstance(value, Pruned)]
+    found = _taken([None if i in {*pruned} else value for i, value in enumerate(values)], constraints, goals)
+    if not pruned:
+        return found
+    floors = {i: floor for i in pruned if (floor := _floor(values[i], goals)) is not None}
+    found.kind[pruned] = PRUNED
+    messages = [None if i in {*pruned} else message for i, message in enumerate(found.messages)]
+    return found._replace(messages=messages, floors=floors)
+
+
+def _floor(pruned: Pruned, goals: Goals) -> float | None:
+    """Return the loss after which a pruned trial ranks, None where that is unknown."""
+    if len(goals.objectives) > 1:
+        raise ValueError(f"values: expected no pruned trial with the objectives {', '.join(goals.names)}, got one")
+    loss, _ = loss_of(pruned.after, goals.objectives[0].maximize)
+    return loss if math.isfinite(loss) else None
+
+
+def _taken(values: Sequence[Any], constraints: Sequence[Any], goals: Goals) -> Taken:
+    if goals.plain:
+        pairs = [loss_of(_only(value, goals), goals.objectives[0].maximize) for value in values]
+        _refuse(constraints, goals)
+        f = np.array([loss for loss, _ in pairs], float).reshape(-1, 1)
+        messages = [message for _, message in pairs]
+        return Taken(f, np.empty((len(f), 0)), np.where(np.isfinite(f[:, 0]), OK, FAILED), messages, {})
+    rows = [_one(value, held, goals) for value, held in zip(values, constraints, strict=True)]
+    f = np.array([row[0] for row in rows]).reshape(len(rows), len(goals.objectives))
+    g = np.array([row[1] for row in rows]).reshape(len(rows), goals.columns)
+    return Taken(f, g, np.array([row[2] for row in rows], np.int64), [row[3] for row in rows], {})
+
+
+def _only(value: Any, goals: Goals) -> Any:
+    """Return the one value out of a dict of one."""
+    (name,) = goals.names
+    return value[name] if isinstance(value, Mapping) and set(value) == {name} else value
+
+
+def _refuse(constraints: Sequence[Any], goals: Goals) -> None:
+    given = [held for held in constraints if held is not None]
+    if given:
+        raise ValueError(
+            f"constraints: expected none, since this optimizer was given none, got {safe_repr(given[0]):.60}; "
+            "name them: Optimizer(space, constraints=['stress <= 250'])"
+        )
+
+
+def _one(value: Any, held: Any, goals: Goals) -> tuple[Floats, Floats, int, str | None]:
+    named = _quantities(held, goals)
+    if isinstance(value, BaseException):
+        return _failed(named, goals, loss_of(value, False)[1])
+    found = _named(value, goals, named) | named
+    f = [found.get(name) for name in goals.names]
+    if all(number is None for number in f):
+        g = goals.excesses(_numbers(found))
+        if np.isfinite(g).any():
+            return np.full(len(f), np.nan), g, CHECKED, None
+        return _failed(named, goals, "no value")
+    for name, number in zip(goals.names, f, strict=True):
+        if number is None:
+            raise ValueError(f"values: expected a number for each of {', '.join(goals.names)}, got none for {name!r}")
+        if not math.isfinite(number):
+            return _failed(found, goals, f"{name} is {number}")
+    numbers = _numbers(found)
+    return goals.losses(numbers), goals.excesses(numbers), OK, None
+
+
+def _failed(
+    found: Mapping[str, float | None], goals: Goals, message: str | None
+) -> tuple[Floats, Floats, int, str | None]:
+    return np.full(len(goals.names), np.nan), goals.excesses(_numbers(found)), FAILED, message
+
+
+def _numbers(found: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: math.nan if number is None else number for name, number in found.items()}
+
+
+def _named(value: Any, goals: Goals, besides: Container[str]) -> dict[str, float | None]:
+    """Return what was told as the value by name: a dict, one number, or numbers in order, but for those besides."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return _by_name(value, (*goals.names, *goals.quantities), "values")
+    rest = tuple(name for name in goals.quantities if name not in besides)
+    fits = len(_list(value)) == len(goals.names) + len(rest)
+    return _in_order(value, goals.names, rest if fits else goals.quantities, "values")
+
+
+def _quantities(held: Any, goals: Goals) -> dict[str, float | None]:
+    """Return what was told of the constraints by name."""
+    if held is None:
+        return {}
+    if isinstance(held, Mapping):
+        return _by_name(held, goals.quantities, "constraints")
+    return _in_order(held, goals.quantities, (), "constraints")
+
+
+def _by_name(given: Mapping[Any, Any], names: Sequence[str], what: str) -> dict[str, float | None]:
+    for name in given:
+        if name not in names:
+            near = get_close_matches(str(name), names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names) or 'none'}"
+            if VALUE in names and not near:  # nobody has named the objective
+                hint += f"; if it is the objective, say objectives=[{safe_repr(name):.60}]"
+            raise ValueError(f"{what}: unknown name {safe_repr(name):.60}; {hint}")
+    return {name: _number(number, name, what) for name, number in given.items()}
+
+
+def _in_order(given: Any, names: Sequence[str], more: Sequence[str], what: str) -> dict[str, float | None]:
+    """Return numbers in the order of `names`, or of `names` and `more`."""
+    numbers = _list(given)
+    if len(numbers) not in (len(names), len(names) + len(more)):
+        several = f" (or {len(names) + len(more)}, with {', '.join(more)})" if more else ""
+        raise ValueError(
+            f"{what}: expected {len(names)} numbers for {', '.join(names) or 'nothing'}{several}, got {len(numbers)}: "
+            f"{safe_repr(given):.60}"
+        )
+    return {name: _number(number, name, what) for name, number in zip((*names, *more), numbers, strict=False)}
+
+
+def _list(given: Any) -> list[Any]:
+    if hasattr(given, "__array__") and not isinstance(given, (list, tuple)):
+        array = array_of(given)
+        return list(array) if array.ndim else [array]
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else [given]
+
+
+def _number(number: Any, name: str, what: str) -> float | None:
+    if number is None:
+        return None
+    try:
+        return number_of(number)
+    except TypeError:
+        raise ValueError(f"{what}: expected a number for {name!r}, got {safe_repr(number):.60}") from None

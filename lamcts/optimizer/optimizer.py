@@ -1,27 +1,25 @@
 """The optimiser: ask for points, tell their values. START HERE: `ask`, `_search`, `tell` and `_take` are the loop."""
 
-import os
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
 from lamcts.errors import Exhausted
 from lamcts.observations import Observations
-from lamcts.optimizer import arguments, records, saved
+from lamcts.optimizer import arguments, records
 from lamcts.optimizer.design import Design, Kind, centred, encoded
+from lamcts.optimizer.persistence import Persistent
 from lamcts.optimizer.placement import REASONS, place
 from lamcts.optimizer.records import Best
 from lamcts.optimizer.sessions import LocalSearches
-from lamcts.optimizer.settings import PARTS, arguments_of, design_of, settings_of
-from lamcts.optimizer.state import FORMAT, Core, Delta, Mark, State, check_consistent
 from lamcts.optimizer.trials import Told, Trials
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.fill import draw_unseen, nothing_left
 from lamcts.regions.region import Region
-from lamcts.rng import Purpose, restore, save, stream
+from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler
-from lamcts.spaces.base import Space, identity_of
+from lamcts.spaces.base import identity_of
 from lamcts.threads import one_blas_thread
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
@@ -29,29 +27,57 @@ from lamcts.trial import Trial
 from lamcts.types import whole_number
 
 
-class Optimizer:
-    """Minimise (or maximize) a black box over `space` by learning where to look (LA-MCTS; Wang, Fonseca, Tian 2020).
+class Optimizer(Persistent):
+    """Minimise or maximise a black-box function by ask and tell.
 
-    space: the points to choose from, such as `Box(-5, 10, dim=20)`.
-    maximize: whether higher values are better (False).
-    sampler: the local search inside the region that the tree selects: a name or a `Sampler` ("auto": see
-        `samplers.default`; ours); paper: TuRBO-1.
-    tree: how the space is split: a `LatentTree`, or None ("auto": one; beside the default for reals it is but a map).
-    seed: one number governs every draw (None: a fresh one, kept in `self.seed`).
-    n_init: size of the initial design (None: 1, the centre, for `GpCma`; else 2 d as TuRBO, 10 to 100, of d parameters;
-        d + 2, 8 to 12, if half, or some of at most 20, are discrete; d + 1 under constraints; points); paper: 30.
-    design: its kind ("sobol"; or "lhs", "uniform"); untuned; paper: TuRBO's is "lhs".
-    x0: a point, or several, to evaluate first; they count in `n_init` (None; points of the space).
-    repeat: whether points may be proposed again, which is useful only under noise (False).
-    objectives: names, a dict of names and "min" or "max", or how many there are (None: one).
-    constraints: texts such as "stress <= 250" or "gap == 0 +- 1e-3", or how many numbers there are that have to be at
-        most 0 (None: none).
-    reference: a number for each objective, which the front's hypervolume is measured from and no search uses (None).
+    Parameters
+    ----------
+    space : Space, dict of parameters, or list of (low, high) pairs
+        The points to choose from.
+    maximize : bool, default False
+        Whether higher values are better.
+    sampler : str or Sampler, default "auto"
+        The search within the region that the tree selects. "auto" depends on the space, see `samplers.default`.
+        The paper uses TuRBO-1.
+    tree : LatentTree or "auto" or None, default "auto"
+        How the space is split; None uses no tree. With the default for reals the tree is a map only.
+    seed : int or None, default None
+        Determines every random draw. None draws a fresh seed, kept in `self.seed`.
+    n_init : int or None, default None
+        Number of points in the initial design. None is 1, the centre, for `GpCma`; else 2 d as in TuRBO, from 10 to
+        100, where d counts parameters. It is d + 2, from 8 to 12, if half of them are discrete, or some of at most
+        20; and d + 1 under constraints. The paper uses 30.
+    design : {"sobol", "lhs", "uniform"}, default "sobol"
+        Kind of the initial design; untuned. TuRBO uses "lhs".
+    x0 : point or list of points, default None
+        Points to evaluate first; they count in `n_init`.
+    repeat : bool, default False
+        Whether points may be proposed again, which is useful only under noise.
+    objectives : list of names, dict of names and "min" or "max", or int, default None
+        The objectives, by name or number. None is one objective.
+    constraints : list of texts or int, default None
+        Texts such as "stress <= 250" or "gap == 0 +- 1e-3", or the number of quantities that must be at most 0.
+    reference : list or dict of numbers, default None
+        The point from which hypervolumes are measured, a number for each objective. No search uses it.
+
+    Notes
+    -----
+    Latent action Monte Carlo tree search is due to Wang, Fonseca and Tian (2020).
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, seed=0)
+    >>> for _ in range(20):
+    ...     trials = opt.ask(2)
+    ...     opt.tell(trials, [sum(trial.point**2) for trial in trials])
+    >>> opt.best.value < 1
+    True
     """
 
     def __init__(
         self,
-        space: Space,
+        space: Any,
         *,
         maximize: bool = False,
         sampler: str | Sampler = "auto",
@@ -71,9 +97,11 @@ class Optimizer:
         self.goals = Goals.of(self.maximize, objectives, constraints, reference)
         self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
         self.seed = arguments.checked_seed(seed)
-        self.sampler = arguments.checked_sampler(sampler, space, self.goals)
+        self.sampler = arguments.checked_sampler(sampler, self.space, self.goals)
         self.tree = arguments.checked_tree(tree, self.sampler)
-        self.design = Design(space, design, n_init, encoded(space, x0), self.seed, self.goals, centred(self.sampler))
+        codes, points = encoded(self.space, x0)
+        first = centred(self.sampler)
+        self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
         self._begin()
 
     def _begin(self) -> None:
@@ -84,14 +112,30 @@ class Optimizer:
         self._designed = 0  # points of the design that were issued or skipped
         self._growth = self.tree.incremental(self.space, self.seen, self.seed) if self.tree else None
         self._searches = LocalSearches(self.sampler, self.seen, self.seed)
-        self._trials = Trials(self.space, self.seen, self.seed, self.goals)
+        self._trials = Trials(self.space, self.seen, self.seed, self.goals, self.design.exact)
         self._rng = stream(self.seed, Purpose.SELECT)
 
     # The loop -------------------------------------------------------------------------------------------------------
 
     @one_blas_thread()
     def ask(self, n: int = 1) -> list[Trial]:
-        """Return `n` new trials to evaluate, all distinct; fewer, then `Exhausted`, when a finite space runs out."""
+        """Return new trials to evaluate.
+
+        Parameters
+        ----------
+        n : int, default 1
+            Number of trials.
+
+        Returns
+        -------
+        list of Trial
+            `n` trials with distinct points, fewer where a finite space runs out.
+
+        Raises
+        ------
+        Exhausted
+            If no point of a finite space is left.
+        """
         n, trials = whole_number(n, "ask"), list[Trial]()
         while len(trials) < n:
             try:
@@ -120,15 +164,25 @@ class Optimizer:
     def tell(
         self, trials: Trial | Sequence[Trial], values: Any, seconds: Any = None, *, constraints: Any = None
     ) -> None:
-        """Take the values of some pending trials, in any order.
+        """Add the values of pending trials, in any order; nothing is added if anything is wrong.
 
-        A value of None, nan, infinity or an exception says that the evaluation failed (`Pruned`: that it was stopped);
-        a failed one may be told once more with a value. `seconds`: what each took. Nothing is taken in if anything is
-        wrong; a search that raises on its results is ended with a RuntimeWarning, and the results stay.
+        Parameters
+        ----------
+        trials : Trial or list of Trial
+            Trials that `ask` returned.
+        values : number, dict or list
+            A value for each trial. None, nan, an infinity or an exception is a failed evaluation, `Pruned` a stopped
+            one; a failed trial may be told once more with a value. With several objectives or constraints, a value is
+            a dict by name, or numbers in the order of the objectives.
+        seconds : number or list of numbers, default None
+            Duration of each evaluation.
+        constraints : dict or list, default None
+            Values of the constrained quantities. A value of None with them says that the point was checked, not run.
 
-        With several objectives or constraints a value is a dict by name, or numbers in the order of the objectives;
-        `constraints` the same of the quantities that constraints bound. A value of None beside them says that the
-        point was checked and not run.
+        Warns
+        -----
+        RuntimeWarning
+            If a search raises on its results. The search is ended, the results stay.
         """
         self._take(self._trials.told(trials, values, constraints, seconds))
 
@@ -139,6 +193,7 @@ class Optimizer:
         rows = self.seen.append(told.x, f, told.seconds, told.numbers, told.sources, g, kind)
         self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
         self.seen.floors |= {int(rows[i]): floor for i, floor in floors.items()}
+        self.seen.exact |= {int(row): point for row, point in zip(rows, told.points, strict=True) if point is not None}
         self._searches.tell(self._trials.settle(told, rows))
 
     # The same in other words ----------------------------------------------------------------------------------------
@@ -189,103 +244,6 @@ class Optimizer:
     def region(self) -> Region:
         """Return the region that the next `ask` searches, the initial design apart; a pure look."""
         return place(self._growth, Region(self.space, (), self.seen.good), self._searches, deepcopy(self._rng)).region
-
-    # State; `restore` and `delta` are what a journal works with ------------------------------------------------------
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
-        return {
-            "format": FORMAT,
-            "space": self.space.signature(),
-            "maximize": self.maximize,
-            "sampler": repr(self.sampler),
-            "tree": repr(self.tree),
-            "seed": self.seed,
-            "design": self.design.signature(),
-            "repeat": self.repeat,
-        } | self.goals.signature()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return everything that goes on bit for bit after a restart, as JSON values and plain arrays."""
-        return self._state().to_dict()
-
-    def _state(self) -> State:
-        parts = dict(self.failures), self._trials.state(), self._searches.states(), dict(self.seen.floors)
-        return State(self.fingerprint(), self._core(), self.seen.columns(), *parts)
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state of an optimizer of equal settings; only a fresh optimizer can.
-
-        ValueError for a state of other settings, or for anything else: the optimizer is as fresh as before then.
-        """
-        if isinstance(theirs := (state if isinstance(state, dict) else {}).get("fingerprint"), dict):
-            arguments.check_fingerprint(theirs, self.fingerprint())  # first: a space of another width has other columns
-        self.restore(State.of(state, self.space.dim, *self._widths))
-
-    def restore(self, state: State) -> None:
-        """Take over a state as `load_state_dict` does: what a journal has recorded."""
-        if len(self.seen) or self._trials.issued or self._designed:
-            raise RuntimeError("expected a fresh optimizer, this one was used; make a new one")
-        arguments.check_fingerprint(state.fingerprint, self.fingerprint())
-        check_consistent(state := state.widened(self.space.dim), self.design.n, REASONS)
-        try:
-            self._load(state)
-        except Exception as error:  # of a sampler of anybody's
-            self._begin()
-            what = f"{type(error).__name__}: {error}"
-            raise ValueError(f"state: expected what state_dict() returned, it cannot be taken over ({what})") from error
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write settings and state into one file; `Optimizer.load(path)` goes on from it. No pickle is in it."""
-        rest = {"maximize": self.maximize, "seed": self.seed, "repeat": self.repeat, "goals": self.goals.arguments()}
-        saved.write(path, settings_of(self.space, self.sampler, self.tree, self.design, **rest), self._state())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], **parts: Any) -> "Optimizer":
-        """Return the optimizer that `save` wrote; it goes on bit for bit.
-
-        parts: space, sampler, tree of that run, where `save` warns (own classes). ValueError for others, or no file.
-        """
-        arguments.refuse_unknown(parts, PARTS, "Optimizer.load")
-        settings, state = saved.read(path)
-        opt = cls(**arguments_of(settings, parts))
-        opt.design = design_of(settings, opt.space, opt.design.centred)
-        opt.load_state_dict(state)
-        return opt
-
-    def delta(self, since: Mark) -> Delta:
-        """Return what is new since a mark (`Mark()`: everything), and the mark to go on from. Nothing changes."""
-        new, pending = range(since.rows, len(self.seen)), frozenset(self._trials.pending)
-        until = Mark(len(self.seen), self._trials.issued, pending, self.seen.best, self._searches.mark())
-        return Delta(
-            since=since,
-            until=until,
-            columns=self.seen.columns(since.rows),
-            failures={row: self.failures[row] for row in new if row in self.failures},
-            issued=self._trials.state(besides=since.pending),
-            closed=sorted(since.pending - until.pending),
-            searches=self._searches.states(since),
-            ended=sorted(since.known.keys() - self._searches.live.keys()),
-            core=self._core(),
-            leaders=records.leaders(self.space, self.seen, since),
-            proposers=self._searches.named(new),
-            floors={row: self.seen.floors[row] for row in new if row in self.seen.floors},
-        )
-
-    def _core(self) -> Core:
-        counts = self._trials.issued, self._designed, save(self._rng), self._searches.next, [*self._searches.converged]
-        return Core(*counts, placements=dict(self.placements))
-
-    def _load(self, state: State) -> None:
-        core = state.core
-        self.seen.append(*state.columns)
-        self.failures |= state.failures
-        self.seen.floors |= state.floors
-        self.placements |= core.placements
-        self._designed, self._rng = int(core.designed), restore(core.rng)
-        self._trials.load(int(core.trials), state.out)
-        self._searches.next, self._searches.converged = int(core.searches), list(core.converged)
-        self._searches.load(state.searches, Region(self.space, (), self.seen.good), state.lost)
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """What was found, in the user's words: the best evaluation, and the front of several objectives."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -10,15 +10,27 @@ from lamcts.observations import Columns, Observations
 from lamcts.optimizer.state import Mark
 from lamcts.outcomes.front import Front, FrontPoint
 from lamcts.outcomes.goals import Goals
-from lamcts.spaces.base import Space
-from lamcts.types import Rows
+from lamcts.spaces.base import Space, identity_of
+from lamcts.types import Floats, Rows
 
 
 class Best(NamedTuple):
-    """The best evaluation so far, in the user's units and sign; `trial` is -1 for a point nobody asked for.
+    """The best evaluation so far, in the user's units and sign.
 
-    `constraints` says by name how far beyond its bound each is (at most 0: kept; nan: not measured), `violation` is the
-    sum of those that are broken (nan: of none is it known).
+    Attributes
+    ----------
+    point : point of the space
+        Where it was evaluated.
+    value : float
+        Its value.
+    trial : int
+        Number of its trial, -1 for an unsolicited point.
+    feasible : bool
+        Whether it satisfies all constraints.
+    violation : float
+        Sum of the violated excesses, nan if none is known.
+    constraints : mapping of str to float
+        Excess of each constraint over its bound: at most 0 if satisfied, nan if not measured.
     """
 
     point: Any
@@ -40,13 +52,24 @@ def best(space: Space, seen: Observations, goals: Goals) -> Best:
     kept = bool(seen.feasible[row])
     known = np.isfinite(seen.g[row])
     violation = float(np.maximum(seen.g[row][known], 0.0).sum()) if known.any() or kept else float("nan")
-    return Best(space.decode(seen.x[row]), value, int(seen.trial[row]), kept, violation, _excesses(seen, goals, row))
+    return Best(seen.point(row, space), value, int(seen.trial[row]), kept, violation, _excesses(seen, goals, row))
 
 
 def front(space: Space, seen: Observations, goals: Goals) -> Front:
-    """Return the feasible evaluations that no other one dominates."""
-    rows = seen.front
-    return front_of(goals, seen, rows, [space.decode(x) for x in seen.x[rows]])
+    """Return the feasible evaluations that no other one dominates, each point with equal values once."""
+    rows, identity = seen.front, identity_of(space)
+    x = seen.x[rows]
+    keys = [row.tobytes() if identity is None or (key := identity(row)) is None else key for row in x]
+    rows = once(rows, keys, seen.f[rows])
+    return front_of(goals, seen, rows, [seen.point(row, space) for row in rows.tolist()])
+
+
+def once(rows: Rows, keys: Iterable[Hashable], f: Floats) -> Rows:
+    """Return rows [k] without those that repeat the key of an earlier one and its values f [k, m]."""
+    first: dict[Hashable, int] = {}
+    for row, key, values in zip(rows.tolist(), keys, f, strict=True):
+        first.setdefault((key, values.tobytes()), row)
+    return np.array([*first.values()], np.int64)
 
 
 def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: list[Any]) -> Front:
@@ -75,4 +98,4 @@ def leaders(space: Space, seen: Observations, since: Mark) -> list[tuple[int, An
     rows = [] if best is None or best == since.best else [best]
     if seen.f.shape[1] > 1:
         rows = [int(row) for row in seen.front if row >= since.rows] or rows
-    return [(row, space.decode(seen.x[row])) for row in rows]
+    return [(row, seen.point(row, space)) for row in rows]

@@ -20,7 +20,7 @@ MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay 
 
 
 @dataclass
-class Search:
+class LiveSearch:
     """A live session, the first point that it proposed, and how often it has changed."""
 
     session: Session
@@ -28,7 +28,7 @@ class Search:
     revision: int = 0
 
 
-class Result(NamedTuple):
+class TrialResult(NamedTuple):
     """A row of `seen`, with the number of the search that asked for it and the note that it gave."""
 
     search: int
@@ -46,7 +46,7 @@ class LocalSearches:
     def __init__(self, sampler: Sampler, seen: Observations, seed: int) -> None:
         self.sampler, self.seed = fitting(sampler, seen), seed
         self.seen = seen if seen.plain else BoundedColumns(seen)
-        self.live: dict[int, Search] = {}
+        self.live: dict[int, LiveSearch] = {}
         self.converged: list[int] = []  # rows at which searches have converged
         self.proposers: dict[int, str] = {}  # row told here -> the part of its search that proposed it
         self.next = 0
@@ -139,26 +139,26 @@ class LocalSearches:
             self.end(max(self.live, key=lambda k: (self._loss(k), -k)))
         offered = region.rows[:0] if self.converged_inside(region) else region.rows
         rng = stream(self.seed, Purpose.SESSION, number)
-        self.live[number] = Search(self.sampler.start(replace(region, rows=offered), self.seen, rng))
+        self.live[number] = LiveSearch(self.sampler.start(replace(region, rows=offered), self.seen, rng))
         return self._move(number, region)
 
     def _move(self, number: int, region: Region) -> int:
         self.live[number].session.move(region)
         return number
 
-    def tell(self, results: Iterable[Result]) -> None:
+    def tell(self, results: Iterable[TrialResult]) -> None:
         """Hand results to the searches that asked, where they still live.
 
         One that raises is ended with a warning, once all others have theirs: what was evaluated is not lost for it.
         """
-        parts: dict[int, list[Result]] = {}
+        parts: dict[int, list[TrialResult]] = {}
         for result in results:
             if result.search in self.live:
                 parts.setdefault(result.search, []).append(result)
         broken = [error for number, own in parts.items() if (error := self._attempt(number, self._tell, own))]
         self._warn(broken)
 
-    def _tell(self, number: int, results: list[Result]) -> None:
+    def _tell(self, number: int, results: list[TrialResult]) -> None:
         search = self.live[number]
         if (proposer := getattr(search.session, "proposer", None)) is not None:
             self.proposers |= {result.row: proposer(result.note) for result in results}
@@ -227,7 +227,7 @@ class LocalSearches:
             if row is not None and not (isinstance(row, (int, np.integer)) and row in whole.rows):
                 raise ValueError(f"search {number}: expected an incumbent that is a row that succeeded, got {row!r}")
             self._restored.add(number)
-            self.live[number] = Search(session, None if saved.first is None else self._point(saved.first))
+            self.live[number] = LiveSearch(session, None if saved.first is None else self._point(saved.first))
         for trial in lost:
             self.forget(trial.session, trial.note)
 

@@ -1,14 +1,21 @@
-"""An optimizer's settings as JSON values, and back. Parts of somebody else's are named, and have to be given again."""
+"""The identity of frozen settings: class, version and the fields that differ from their defaults, as JSON values.
 
-from dataclasses import fields, is_dataclass
+    identity(Turbo(n_start=5))    # {"class": "Turbo", "n_start": 5}
+
+Two runs are the same if their identities are equal. A new setting at its default changes no identity. A class whose
+defaults or method have changed raises its attribute `version` (1 where it has none), which is part of the identity.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts.optimizer.design import Design
 from lamcts.samplers import REGISTRY
-from lamcts.spaces.serialization import from_json, to_json
+from lamcts.text import safe_repr
 
 # Classes of frozen settings, and where they are: a file may name these, and no others. Those of whole searches stand
 # above this part, which imports them only where a file has them.
@@ -28,65 +35,125 @@ MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
     "Ridge": "lamcts.searches.surrogate",
     "MetaDnn": "lamcts.neural.metadnn.meta_dnn",
 }
-PARTS = ("space", "sampler", "tree")
+CLASS, VERSION = "class", "version"  # entries of an identity that are no settings; no field can be called "class"
 
 
-def settings_of(space: Any, sampler: Any, tree: Any, design: Design, **rest: Any) -> dict[str, Any]:
-    """Return the settings; under "foreign" the text of those parts that no file can hold, which are None."""
-    given = {"space": space, "sampler": sampler, "tree": tree}
-    parts = {"space": to_json(space), "sampler": _or_none(sampler), "tree": _or_none(tree)}
-    foreign = {name: repr(part) for name, part in given.items() if part is not None and parts[name] is None}
-    return parts | rest | {"design": design.signature(), "foreign": foreign}
+# To JSON values and back ---------------------------------------------------------------------------------------------
 
 
-def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return what `Optimizer` takes but for the design, with the parts that are `given` in place of the file's.
-
-    ValueError where a part is neither given nor in the file.
-    """
-    missing = [name for name in settings["foreign"] if name not in given]
-    if missing:
-        what = f"{missing[0]}: {settings['foreign'][missing[0]]} is none that a file can hold"
-        raise ValueError(f"{what}; pass load(path, {missing[0]}=...)")
-    make = {"space": from_json, "sampler": from_plain, "tree": from_plain}
-    try:
-        parts = {name: given[name] if name in given else make[name](settings[name]) for name in PARTS}
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"expected settings that this lamcts knows, got those of another version ({error})") from None
-    goals: dict[str, Any] = settings.get("goals", {})
-    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals
-
-
-def design_of(settings: dict[str, Any], space: Any, centred: bool) -> Design:
-    """Return the initial design, its x0 code by code: decoded and encoded again it might lose a last bit."""
-    kind, n, x0 = (settings["design"][name] for name in ("kind", "n_init", "x0"))
-    return Design(space, kind, n, [np.array(x, float) for x in x0], settings["seed"], centred=centred)
-
-
-def plain(value: Any) -> Any:
-    """Return frozen settings of ours as JSON values; TypeError for anything that `from_plain` could not make again."""
-    if isinstance(value, tuple):
-        return [plain(item) for item in value]
-    if value is None or type(value) in (bool, int, float, str):
+def identity(value: Any) -> Any:
+    """Return settings as JSON values; of an object that is no dataclass its own repr, or else its name."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    name, module = type(value).__name__, type(value).__module__
-    if not is_dataclass(value) or name not in MODULES or not f"{module}.".startswith(f"{MODULES[name]}."):
-        raise TypeError(f"expected settings of lamcts, got {name}")
-    return {"class": name} | {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, (list, tuple)):
+        return [identity(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(name): identity(item) for name, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return _named(value) | {
+            field.name: identity(getattr(value, field.name)) for field in fields(value) if not _at_default(value, field)
+        }
+    if hasattr(value, "__qualname__"):  # a function or a class
+        return {CLASS: value.__qualname__}
+    own = getattr(type(value), "__repr__", None)
+    return _named(value) if own == object.__repr__ else re.sub(" at 0x[0-9a-fA-F]+", "", safe_repr(value))
 
 
-def from_plain(value: Any) -> Any:
-    """Return what `plain` made JSON values of; KeyError, TypeError or ValueError for anything else."""
+def _named(value: Any) -> dict[str, Any]:
+    version = getattr(type(value), VERSION, 1)
+    return {CLASS: type(value).__qualname__} | ({VERSION: version} if version != 1 else {})
+
+
+def _at_default(value: Any, field: "Field[Any]") -> bool:
+    """Return whether a field has its default, or says nothing of the settings: it is not compared, or not given."""
+    if not (field.init and field.compare):
+        return True
+    default = field.default if field.default_factory is MISSING else field.default_factory()
+    return default is not MISSING and identity(getattr(value, field.name)) == identity(default)
+
+
+def is_ours(value: Any) -> bool:
+    """Return whether `from_identity` can make these settings again: plain values and classes of MODULES alone."""
+    if isinstance(value, tuple):
+        return all(map(is_ours, value))
+    if value is None or type(value) in (bool, int, float, str):
+        return True
+    name, module = type(value).__name__, f"{type(value).__module__}."
+    ours = is_dataclass(value) and name in MODULES and module.startswith(f"{MODULES[name]}.")
+    return ours and all(is_ours(getattr(value, field.name)) for field in fields(value) if field.init)
+
+
+def from_identity(value: Any, known: Mapping[str, str] = MODULES) -> Any:
+    """Return the settings of an identity; KeyError, TypeError or ValueError for what is none of `known` classes."""
     if isinstance(value, list):
-        return tuple(from_plain(item) for item in value)
+        return tuple(from_identity(item, known) for item in value)
     if not isinstance(value, dict):
         return value
-    given = {name: from_plain(item) for name, item in value.items() if name != "class"}
-    return getattr(import_module(MODULES[value["class"]]), value["class"])(**given)
+    given = {name: from_identity(item, known) for name, item in value.items() if name not in (CLASS, VERSION)}
+    return getattr(import_module(known[value[CLASS]]), value[CLASS])(**given)
 
 
-def _or_none(value: Any) -> Any:
-    try:
-        return plain(value)
-    except TypeError:
+def shown(value: Any) -> str:
+    """Return an identity as the call that makes it, such as `Turbo(n_start=5)`."""
+    if isinstance(value, dict) and CLASS in value:
+        return f"{value[CLASS]}({', '.join(f'{k}={shown(v)}' for k, v in value.items() if k != CLASS)})"
+    if isinstance(value, list):
+        return f"({', '.join(map(shown, value))})"
+    return repr(value)
+
+
+# Comparison -----------------------------------------------------------------------------------------------------------
+
+
+class Difference(NamedTuple):
+    """Where two identities differ first, as `sampler.n_start`, and the two values as text."""
+
+    name: str
+    theirs: str
+    ours: str
+
+
+def difference(theirs: Any, ours: Any, name: str = "") -> Difference | None:
+    """Return the first difference of two identities, or of JSON values that hold some; None where they are equal."""
+    if isinstance(theirs, dict) and isinstance(ours, dict) and theirs.get(CLASS) == ours.get(CLASS):
+        for key in {**theirs, **ours}:
+            old, new = (given[key] if key in given else _missing(ours, key) for given in (theirs, ours))
+            if found := difference(old, new, f"{name}.{key}".lstrip(".")):
+                return found
         return None
+    if isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
+        pairs = [*enumerate(zip(theirs, ours, strict=True))]
+        each = next(filter(None, (difference(old, new, f"{name}[{i}]") for i, (old, new) in pairs)), None)
+        settings = any(isinstance(one, dict) for one in ours)
+        return each if each is None or settings else Difference(name, shown(theirs), shown(ours))
+    if theirs == ours or (theirs != theirs and ours != ours):  # nan is itself here
+        return None
+    return Difference(name, shown(theirs), shown(ours))
+
+
+class _Words(str):
+    """A text that is shown without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _missing(of: dict[str, Any], name: str) -> Any:
+    """Return what an entry stands for that an identity lacks: the default of the setting."""
+    if CLASS not in of:
+        return None
+    if name == VERSION:
+        return 1
+    try:
+        found = {field.name: field for field in fields(getattr(import_module(MODULES[of[CLASS]]), of[CLASS]))}
+    except (KeyError, AttributeError, ImportError):  # a class of a user's
+        return _Words("the default")
+    if name not in found:
+        return _Words("unknown")
+    default = found[name].default
+    factory = found[name].default_factory
+    return identity(factory() if factory is not MISSING else default)

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.observations import Columns
-from lamcts.outcomes.standing import FAILED, KINDS, OK, PRUNED
-from lamcts.spaces.values import brief
+from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, PRUNED
+from lamcts.spaces.values import brief, plain
 from lamcts.types import Floats
 
-FORMAT = 2  # raised with every change of what is saved
+FORMAT = 3  # raised with every change of what is saved
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class State:
     pending: list[Waiting]
     searches: dict[int, SearchState]
     floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
+    points: dict[int, Any] = field(default_factory=dict)  # row -> its point as told, where decoding rounds it
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values, and numpy arrays under "columns" and in the pending points."""
@@ -78,7 +79,15 @@ class State:
             "failures": {str(row): message for row, message in self.failures.items()},
             "pending": [dict(vars(trial)) for trial in self.pending],
             "searches": {str(number): dict(vars(search)) for number, search in self.searches.items()},
-        } | ({"floors": {str(row): floor for row, floor in self.floors.items()}} if self.floors else {})
+            "floors": {str(row): floor for row, floor in self.floors.items()},
+            "points": {str(row): plain(point) for row, point in self.points.items()},
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `to_dict` with lists in place of arrays."""
+        state = self.to_dict()
+        state["columns"] = {name: column.tolist() for name, column in state["columns"].items()}
+        return state | {"pending": [trial | {"x": trial["x"].tolist()} for trial in state["pending"]]}
 
     @classmethod
     def of(cls, state: Any, dim: int, losses: int = 1, constraints: int = 0) -> "State":
@@ -96,7 +105,8 @@ class State:
                 failures={int(row): str(message) for row, message in state["failures"].items()},
                 pending=[_waiting(trial, dim) for trial in state["pending"]],
                 searches={int(number): SearchState(**search) for number, search in state["searches"].items()},
-                floors={int(row): float(floor) for row, floor in state.get("floors", {}).items()},
+                floors={int(row): float(floor) for row, floor in state["floors"].items()},
+                points={int(row): point for row, point in state["points"].items()},
             )
         except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
             raise ValueError(
@@ -182,7 +192,8 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
     n, told = len(columns.x), set(columns.trial.tolist())
     out = [trial.id for trial in state.pending]
     x = np.vstack([columns.x, *(trial.x[None] for trial in state.out)])
-    rows, pruned = [*state.failures, *core.converged, *state.floors], columns.kind == PRUNED
+    rows = [*state.failures, *core.converged, *state.floors, *state.points]
+    pruned = columns.kind == PRUNED
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
         "losses and constraints below infinity": not (np.isinf(columns.f).any() or np.isinf(columns.g).any()),
@@ -238,3 +249,4 @@ class Delta:
     leaders: list[tuple[int, Any]]  # rows that are the best, or on the front, and were not, with their points
     proposers: dict[int, str]  # new rows -> the part of its search that proposed it, where it has parts
     floors: dict[int, float] = field(default_factory=dict)  # of the new rows
+    points: dict[int, Any] = field(default_factory=dict)  # of the new rows, as told

@@ -1,35 +1,40 @@
 """Trials: which are out, which were told as failed and may still be mended, and what may be told of them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import deepcopy
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lamcts.observations import Observations
-from lamcts.optimizer.losses import as_list, many, seconds_of
-from lamcts.optimizer.sessions import Result
-from lamcts.optimizer.several import Taken, taken
+from lamcts.optimizer.exact import exact
+from lamcts.optimizer.losses import Taken, as_list, many, seconds_of, taken
+from lamcts.optimizer.sessions import TrialResult
 from lamcts.optimizer.state import Waiting
+from lamcts.outcomes.constrained_rank import CHECKED, OK, PRUNED
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import CHECKED, OK, PRUNED
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import Space
 from lamcts.trial import Trial
 from lamcts.types import Floats, Rows
 
+NO_POINTS: Mapping[bytes, Any] = MappingProxyType({})
 FINAL = (OK, PRUNED)  # a trial that is of these kinds is told nothing more
 
 
 class Told(NamedTuple):
-    """Results, checked, and not yet taken in: points x [k, d], what came of them, seconds [k].
+    """Checked results that are not stored yet: codes x [k, d], outcomes, seconds [k].
 
-    `trials` [k] are the trials that they belong to; None for a point that nobody asked for.
+    `trials` [k]: the trials that they belong to, None for an unsolicited point. `points` [k]: the points as they were
+    told, None where decoding x gives the same.
     """
 
     trials: list[Trial | None]
     x: Floats
     outcome: Taken
     seconds: Floats
+    points: list[Any]
 
     @property
     def numbers(self) -> Rows:
@@ -43,10 +48,16 @@ class Told(NamedTuple):
 
 
 class Trials:
-    """The trials of a run by number. `seen` hears of those that are out."""
+    """The trials of a run by number; `seen` is told which are pending.
 
-    def __init__(self, space: Space, seen: Observations, seed: int, goals: Goals) -> None:
+    points: points to hand out as they were given, by the bytes of their codes.
+    """
+
+    def __init__(
+        self, space: Space, seen: Observations, seed: int, goals: Goals, points: Mapping[bytes, Any] = NO_POINTS
+    ) -> None:
         self._space, self._seen, self._seed, self._goals = space, seen, seed, goals
+        self._points = points
         self.pending: dict[int, Trial] = {}
         self.late: dict[int, Trial] = {}  # told as failed, or checked: a late worker may still bring a value
         self.issued = 0
@@ -60,10 +71,15 @@ class Trials:
         x = np.array(waiting.x, dtype=float) + 0.0
         x.flags.writeable = False
         seed = derive(self._seed, Purpose.EVALUATION, waiting.id)
-        trial = Trial(waiting.id, self._space.decode(x), x, seed, int(waiting.session), waiting.note)
+        point = self._exact(x) if x.tobytes() in self._points else self._space.decode(x)
+        trial = Trial(waiting.id, point, x, seed, int(waiting.session), waiting.note)
         self.pending[trial.id] = trial
         self._seen.expect(trial.id, x)
         return trial
+
+    def _exact(self, x: Floats) -> Any:
+        """Return a copy of the point that was given for a code [d], None where there is none."""
+        return deepcopy(self._points.get(x.tobytes()))
 
     def told(self, trials: Trial | Sequence[Trial], values: Any, constraints: Any, seconds: Any) -> Told:
         """Check everything that `tell` was given, and change nothing; ValueError says what is wrong."""
@@ -79,7 +95,8 @@ class Trials:
         for trial, kind, message in zip(own, outcome.kind, outcome.messages, strict=True):
             if trial.id in self.late and kind != OK and not self._was_checked(trial):
                 raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")
-        return Told([*own], self._matrix([trial.x for trial in own]), outcome, times)
+        points = [self._exact(trial.x) for trial in own]
+        return Told([*own], self._matrix([trial.x for trial in own]), outcome, times, points)
 
     def _was_checked(self, trial: Trial) -> bool:
         """Return whether only the constraints of a trial that was told are known: it may still be run, and fail."""
@@ -103,7 +120,8 @@ class Trials:
         here = (pending.get(code.tobytes()) for code in codes)
         trials = [same.pop() if same else None for same in here]  # the latest first
         x = [code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)]
-        return Told(trials, self._matrix(x), outcome, np.full(len(x), np.nan))
+        exact_points = [exact(self._space, code, point) for code, point in zip(x, points, strict=True)]
+        return Told(trials, self._matrix(x), outcome, np.full(len(x), np.nan), exact_points)
 
     def _code(self, trial: Trial) -> Floats:
         """Return the code of a trial's point; its own x may differ in the last bit, and its point is the user's."""
@@ -132,10 +150,10 @@ class Trials:
         rows = self._seen.x[self._seen.trial == trial.id]
         return bool(len(rows)) and not np.array_equal(rows[-1], trial.x)
 
-    def settle(self, told: Told, rows: Rows) -> list[Result]:
+    def settle(self, told: Told, rows: Rows) -> list[TrialResult]:
         """Close the told trials, and return what is to be handed to the searches that asked: first results only."""
         known = [(t, int(row), kind) for t, row, kind in zip(told.trials, rows, told.outcome.kind, strict=True) if t]
-        first = [Result(trial.session, trial.note, row) for trial, row, _ in known if trial.id in self.pending]
+        first = [TrialResult(trial.session, trial.note, row) for trial, row, _ in known if trial.id in self.pending]
         self.close([trial for trial, *_ in known if trial.id in self.pending])
         for trial, _, kind in known:
             if kind in FINAL:

@@ -19,11 +19,11 @@ from lamcts.journal import Journal
 from lamcts.journal.recorded import Recorded
 from lamcts.models.forest import Forest
 from lamcts.optimizer import Optimizer
+from lamcts.outcomes.constrained_rank import FAILED, OK, constrained_rank, excess, feasible
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.front import knee
 from lamcts.outcomes.goals import LARGEST, Goals
 from lamcts.outcomes.hypervolume import default_reference, hypervolume_so_far
-from lamcts.outcomes.standing import FAILED, OK, excess, feasible, standing
 from lamcts.spaces.named_parameters import NamedParameters
 from lamcts.study.load import journal_in
 from lamcts.study.result import History, Result
@@ -79,7 +79,7 @@ class Evaluations:
     @cached_property
     def loss(self) -> Floats:
         """The numbers by which evaluations are ranked, [n], lower is better; nan for failures."""
-        return standing(self.goals.signs * self.values, self.g, self.kind)
+        return constrained_rank(self.goals.signs * self.values, self.g, self.kind)
 
     @cached_property
     def losses(self) -> Floats:

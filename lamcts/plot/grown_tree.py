@@ -1,10 +1,9 @@
 """The tree of a run: taken from its optimizer, or grown again from its evaluations, settings and seed.
 
-A tree is a pure function of evaluations, settings and seed, so a journal need not hold it. A journal has the settings
-as text; only the classes of PARTS and plain values are taken from it, and nothing of it is executed.
+A tree is a pure function of evaluations, settings and seed, so a journal need not hold it. Of the settings in
+a journal only the classes of PARTS and plain values are taken.
 """
 
-import ast
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from lamcts.journal.recorded import Recorded
 from lamcts.observations import Observations
 from lamcts.optimizer import Optimizer
+from lamcts.optimizer.settings import from_identity
 from lamcts.plot.evaluations import SOURCES, Evaluations, evaluations_of, opened
 from lamcts.regions.region import Region
 from lamcts.spaces.base import Space
@@ -22,7 +22,7 @@ from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear, Node
 from lamcts.tree.select import upper_bound
 from lamcts.types import Floats
 
-PARTS = {made.__name__: made for made in (HoldOut, KMeansSvm, LatentTree, Linear)}
+PARTS = {made.__name__: made.__module__ for made in (HoldOut, KMeansSvm, LatentTree, Linear)}
 VALUE_NAMES = {"ranks": "rank", "raw": "mean", "hypervolume": "volume"}  # the value of a node, in one word
 
 
@@ -79,22 +79,13 @@ def _grown(settings: LatentTree | None, shown: Evaluations, seed: Any, pending: 
     return GrownTree(settings, settings.incremental(Box(0, 1, dim=dim), seen, seed).root(), shown, space)
 
 
-def _settings(words: Any) -> LatentTree | None:
-    """Return the settings that a text describes; None where it describes none, or unknown parts."""
+def _settings(known: Any) -> LatentTree | None:
+    """Return the settings of an identity; None where it has none, or unknown parts."""
     try:
-        settings = _value(ast.parse(str(words), mode="eval").body)
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        settings = from_identity(known, PARTS)
+    except (KeyError, ValueError, TypeError, RecursionError):
         return None
     return settings if isinstance(settings, LatentTree) else None
-
-
-def _value(node: ast.expr) -> Any:
-    """Return the value of an expression of PARTS and plain values; ValueError for any other."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PARTS and not node.args:
-        return PARTS[node.func.id](**{str(each.arg): _value(each.value) for each in node.keywords})
-    if isinstance(node, ast.Tuple):
-        return tuple(map(_value, node.elts))
-    return ast.literal_eval(node)
 
 
 def tree_used(run: Any) -> bool:

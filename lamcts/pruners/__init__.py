@@ -9,7 +9,7 @@ from inspect import signature
 from pkgutil import iter_modules
 from typing import Any
 
-from lamcts.foreign import hint_pruner
+from lamcts.argument_hints import hint_pruner
 from lamcts.pruners.curves import Curves
 from lamcts.pruners.extrapolation import Extrapolation
 from lamcts.pruners.halving import Halving, Hyperband

@@ -93,7 +93,7 @@ def draw_unseen(space: Space, seen: Observations, n: int, rng: np.random.Generat
         fresh = x[seen.unseen(x)][:n]
         fruitless += seen.keyed and draws >= MOST_AT_ONCE and len(fresh) == len(found)
         found, draws = fresh, min(2 * draws, MOST_AT_ONCE)
-    if len(found) < wanted and not seen.repeat and (left := seen.left(lambda: rows_of(space))) is not None:
+    if len(found) < wanted and not seen.repeat and (left := seen.remaining(lambda: rows_of(space))) is not None:
         return left[rng.permutation(len(left))[:n]]  # draws hardly ever meet what has few points of its kind
     return found
 
@@ -118,7 +118,7 @@ def _listed(space: Space, seen: Observations) -> Floats | None:
         return None
     if SCARCE * (space.size - seen.distinct) > space.size and not (seen.keyed and SCARCE * seen.distinct > space.size):
         return None
-    return seen.left(lambda: rows_of(space))
+    return seen.remaining(lambda: rows_of(space))
 
 
 class _Catch:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.outcomes.standing import OK, PRUNED
+from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.plot.canvas import FAINT
 from lamcts.plot.curves import EVALUATIONS, axis_label
 from lamcts.plot.evaluations import common_reference

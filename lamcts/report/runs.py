@@ -72,7 +72,7 @@ def by_search(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 
 def _name(group: Sequence[Run]) -> str:
-    """Return the name of a group of several seeds: its objective and its sampler."""
-    sampler = str(group[0].record.fingerprint.get("sampler", "")).partition("(")[0].lower()
-    tree = "" if group[0].record.fingerprint.get("tree") in (None, "None") else ", tree"
+    """Return what a group of several seeds is called: its objective and its sampler."""
+    sampler = group[0].record.sampler.partition("(")[0].lower()
+    tree = "" if group[0].record.tree is None else ", tree"
     return f"{shortened(group[0].title)} ({sampler}{tree})"

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
 from lamcts.outcomes.failures import by_kind
-from lamcts.outcomes.standing import CHECKED, FAILED, PRUNED
 from lamcts.report.html import HtmlTable, number
 from lamcts.report.progress import proposers
 from lamcts.report.runs import Run
@@ -35,8 +35,8 @@ def _overview(run: Run) -> dict[str, Any]:
     )
     if goals.constraints:
         said["constraints"] = ", ".join(map(str, goals.constraints))
-    for name in ("sampler", "tree", "seed"):
-        said[name] = str(record.fingerprint.get(name, UNKNOWN)).partition("(")[0]
+    said["sampler"], said["tree"] = (str(made).partition("(")[0] for made in (record.sampler, record.tree))
+    said["seed"] = str(record.fingerprint.get("seed", UNKNOWN))
     kind = record.columns.kind
     said["evaluations"], said["failed"] = run.n, int(np.count_nonzero(kind == FAILED))
     if pruned := int(np.count_nonzero(kind == PRUNED)):

@@ -1,6 +1,7 @@
 """Whole runs: `minimize`, `maximize` and `run` with budgets, stop rules, workers, a journal to resume from."""
 
+from lamcts.study.api import maximize, minimize, run
 from lamcts.study.load import load
-from lamcts.study.study import Study, maximize, minimize, run
+from lamcts.study.study import Study
 
 __all__ = ["Study", "load", "maximize", "minimize", "run"]

@@ -34,7 +34,7 @@ class CannotLoad(Exception):
     """A worker cannot load the function."""
 
 
-class Function(distributed.WorkerPlugin):
+class InstalledFunction(distributed.WorkerPlugin):
     """The function of a run, on each worker under a name."""
 
     def __init__(self, f: Callable[..., Any]) -> None:
@@ -81,7 +81,7 @@ class Cluster:
 
     def __init__(self, f: Any, client: Any, size: int | None = None, options: dict[str, Any] | None = None) -> None:
         self._client, self._size, self._options = client, size, {**(options or {}), "pure": False}
-        self._function, self._seeded = Function(f), takes_seed(f)
+        self._function, self._seeded = InstalledFunction(f), takes_seed(f)
         self._out: dict[str, tuple[int, Job, Any]] = {}  # by key: which it is in order of start, and its future
         self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()  # keys; filled by Dask's thread
         self._done: list[tuple[int, Job, Outcome]] = []  # a heap: of several that have ended, the one started first

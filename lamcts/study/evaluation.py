@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from lamcts.errors import Pruned
-from lamcts.study.bounded import Guarded
 from lamcts.study.reporting import Reporter
+from lamcts.study.scipy_constraints import Guarded
 from lamcts.text import safe_text
 from lamcts.types import array_of, number_of
 
 
 class Job(NamedTuple):
-    """One evaluation to do: what it is for, and the arguments. `memory`: for a `Learner` (learned.py), else None."""
+    """One evaluation to do: what it is for, and the arguments. `memory`: of a `StatefulObjective`, else None."""
 
     what: Any
     point: Any

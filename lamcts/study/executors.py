@@ -24,7 +24,7 @@ from lamcts.text import safe_text
 TRIES = 2  # a job whose worker died is tried once more: one that kills its worker twice is its own cause
 
 
-class Slot:
+class ExecutorSlot:
     """An executor, what it runs, and the suspects: jobs that were running when it broke."""
 
     def __init__(self, make: Callable[[], Executor], size: int) -> None:
@@ -44,7 +44,7 @@ class Pool:
     def __init__(self, f: Callable[..., Any], slots: list[tuple[Callable[[], Executor], int]]) -> None:
         self._call: Callable[..., Outcome] = evaluate
         self._fixed: tuple[Any, ...] = (f, takes_seed(f))  # its first arguments
-        self._slots = [Slot(make, size) for make, size in slots]
+        self._slots = [ExecutorSlot(make, size) for make, size in slots]
         self._order: dict[Future[Outcome], int] = {}
         self._started = 0
         self._deaths: dict[int, int] = {}  # id of a job -> workers that died on it
@@ -103,11 +103,11 @@ class Pool:
         """Look whether evaluations are late, and return after how many seconds to look again; None: never."""
         return None
 
-    def _late(self, slot: Slot, future: "Future[Outcome]") -> Outcome | None:
+    def _late(self, slot: ExecutorSlot, future: "Future[Outcome]") -> Outcome | None:
         """Return what a job comes to that was ended because it was late, and make its executor anew; else None."""
         return None
 
-    def _submit(self, slot: Slot, job: Job) -> None:
+    def _submit(self, slot: ExecutorSlot, job: Job) -> None:
         if slot.executor is None:
             slot.executor = slot.make()
         try:
@@ -127,7 +127,7 @@ class Pool:
         self._order[future] = self._started
         self._started += 1
 
-    def _lose(self, slot: Slot, future: "Future[Outcome]", death: BaseException) -> None:
+    def _lose(self, slot: ExecutorSlot, future: "Future[Outcome]", death: BaseException) -> None:
         """Make suspects of what an executor did not finish: this job alone, or all of them if the executor broke."""
         broke = isinstance(death, BrokenExecutor)
         for other in [f for f in slot.running if f is future or (broke and not _finished(f))]:
@@ -138,7 +138,7 @@ class Pool:
         if broke:
             self._remake(slot)
 
-    def _hopeless(self, slot: Slot, death: BaseException) -> tuple[Job, Outcome] | None:
+    def _hopeless(self, slot: ExecutorSlot, death: BaseException) -> tuple[Job, Outcome] | None:
         """Return the suspect on which workers died too often, as failed; it ran alone the last time."""
         for job in slot.suspects:
             if self._deaths.get(id(job), 0) >= TRIES:
@@ -148,10 +148,10 @@ class Pool:
                 return job, Outcome(None, (type(death).__name__, text), float("nan"))
         return None
 
-    def _remake(self, slot: Slot) -> None:
+    def _remake(self, slot: ExecutorSlot) -> None:
         slot.executor = slot.make()
 
-    def _drop(self, slot: Slot, future: "Future[Outcome]") -> None:
+    def _drop(self, slot: ExecutorSlot, future: "Future[Outcome]") -> None:
         del slot.running[future], self._order[future]
 
 
@@ -160,7 +160,7 @@ def _finished(future: "Future[Outcome]") -> bool:
     return future.done() and not future.cancelled() and not isinstance(future.exception(), BrokenExecutor)
 
 
-class Shared(Pool):
+class UserExecutor(Pool):
     """Evaluates on the user's executor, which is left open. `executor` may be a function that makes one."""
 
     def __init__(self, f: Callable[..., Any], executor: Any, workers: int | None) -> None:

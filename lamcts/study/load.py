@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lamcts.observations import Observations
+from lamcts.optimizer.exact import exact_points
 from lamcts.outcomes.goals import LARGEST, Goals
 from lamcts.spaces.serialization import from_signature
 from lamcts.study.result import Result
@@ -36,7 +37,7 @@ def load(path: str | os.PathLike[str], space: Any = None) -> Result:
 
 def result_of(record: "Recorded", space: Any) -> Result:
     """Return the result of a run that was read."""
-    run = _Run(record, space)
+    run = _RecordedRun(record, space)
     message = f"{record.n} evaluations, read from {record.path}"
     result = summarise(run, list(record.checks), record.asks, "loaded", message, record.reports)
     result.update(space=run.space, about=record.about)
@@ -47,7 +48,7 @@ def result_of(record: "Recorded", space: Any) -> Result:
 
 def journal_in(path: str | os.PathLike[str]) -> Path:
     """Return the journal of a folder, or the path itself; ValueError where it names nothing."""
-    from lamcts.journal.place import named
+    from lamcts.journal.lock import named
 
     file = Path(named(path))
     return file / JOURNAL if file.is_dir() else file
@@ -73,7 +74,7 @@ def space_of(record: "Recorded", given: Any = None) -> Any:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _RecordedRun:
     """A run as far as a result needs it."""
 
     record: "Recorded"
@@ -93,6 +94,7 @@ class _Run:
         seen = Observations(self.space.dim, True, None, len(self.goals.objectives), len(self.goals.constraints))
         if self.record.n:
             seen.append(*self.record.columns)
+            seen.exact |= exact_points(self.space, seen.x, self.record.exact)
         return seen
 
     @property
@@ -105,8 +107,8 @@ class _Run:
         return seed if isinstance(seed, int) else 0
 
     @property
-    def tree(self) -> Any:
-        return None if self.record.fingerprint.get("tree") in (None, "None") else self.record.fingerprint["tree"]
+    def tree(self) -> str | None:
+        return self.record.tree
 
     @property
     def placements(self) -> dict[str, int]:

@@ -1,16 +1,18 @@
 """The options of `minimize`, `maximize` and `run`, checked before anything starts."""
 
+import inspect
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TextIO, TypedDict
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypedDict, TypeVar
 
 import numpy as np
 
 from lamcts import pruners
-from lamcts.foreign import hint
+from lamcts.argument_hints import TIMEOUT, hint
 from lamcts.optimizer.arguments import checked_seed
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
@@ -24,9 +26,13 @@ if TYPE_CHECKING:
     from lamcts.study.result import Result
     from lamcts.tree import LatentTree
 
+P = ParamSpec("P")
+R = TypeVar("R")
+IN_ORDER = 2  # arguments that may be given without a name: the function and the space
 
-class Options(TypedDict, total=False):
-    """The same names as in `Settings`, for type checkers."""
+
+class RunOptions(TypedDict, total=False):
+    """The same names as in `RunSettings`, for type checkers."""
 
     seed: int | None
     sampler: "str | Sampler"
@@ -60,7 +66,7 @@ class Options(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """How a run goes.
 
     budget: evaluations in all, failed ones included.
@@ -70,11 +76,11 @@ class Settings:
         `constraints` come beside its own). With several columns the function returns a dict by name, in which other
         names are ignored, or numbers in order: the objectives, then what constraints bound. None for all objectives,
         beside the others, says that a point was checked and not run. `constraints` may also hold SciPy's: see
-        `lamcts.study.bounded`.
+        `lamcts.study.scipy_constraints`.
     valid: `valid(point)` says which points are worth proposing (None: all); the others cost no evaluation.
     check_first: call constraints that are functions before the function, and run it only where they are kept (False).
     known: results that are there already (None): [(point, value), ...], a CSV file or a `Result`, see
-        `lamcts.study.known`. They are told first, each once, and are no part of the budget.
+        `lamcts.study.prior_observations`. They are told first, each once, and are no part of the budget.
     fix: parameters that keep one value, by name, by number for arrays, 0 the first (None: none); points are whole all
         the same.
     vectorized: the function gets a list of `batch` points, with `seed` a list of seeds, and returns a list of values
@@ -143,7 +149,7 @@ class Settings:
     timeout: float | None = None
 
     @classmethod
-    def of(cls, budget: int, options: dict[str, Any]) -> "Settings":
+    def of(cls, budget: int, options: dict[str, Any]) -> "RunSettings":
         """Return checked settings; an unknown option is a TypeError naming the nearest known one."""
         known = [field.name for field in fields(cls)]
         for name in options:
@@ -210,7 +216,7 @@ class Settings:
         return self.budget - self.checks
 
 
-def without_sense(options: Options) -> Options:
+def without_sense(options: RunOptions) -> RunOptions:
     """Return the options; TypeError where `maximize` is among them, which is a function of its own."""
     for name in ("maximize", "maximise"):
         if name in options:
@@ -225,3 +231,44 @@ def _nearest(name: str, known: list[str]) -> str:
 
 def _number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+# The signature of `minimize`, `maximize` and `run` --------------------------------------------------------------------
+
+
+def with_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Return `function` with every option in its signature; it refuses argument names of other libraries.
+
+    The check comes before Python's own: a caller with `n_trials=100` should not read that `budget` is missing.
+    """
+
+    known = {each.name for each in fields(RunSettings)}
+
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        if len(args) > IN_ORDER:
+            raise TypeError(
+                f"{function.__name__}: expected the function and the space in order and options by name, got "
+                f"{len(args)} arguments in order; write minimize(f, space, budget=100, x0=...)"
+            )
+        for name in kwargs:
+            if name not in known and (cure := hint(name)) is not None:
+                more = f"; {TIMEOUT}" if "timeout" in kwargs else ""
+                raise TypeError(f"unknown option {name!r}; {cure}{more}")
+        return function(*args, **kwargs)
+
+    wrapper.__signature__ = _signature(function)  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _signature(function: Callable[..., object]) -> inspect.Signature:
+    """Return the signature of a function with the fields of `RunSettings` in place of its `**options`."""
+    own = inspect.signature(function)
+    kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    names = {each.name for each in kept}
+    more = [
+        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+        for each in fields(RunSettings)
+        if each.name not in names
+    ]
+    return own.replace(parameters=[*kept, *more])

@@ -5,17 +5,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lamcts.optimizer.arguments import space_of
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import Space
 from lamcts.spaces.fixed import fixed
 from lamcts.spaces.valid import Valid
 from lamcts.spaces.values import brief
-from lamcts.study.bounded import Guarded, Measure, sorted_out
-from lamcts.study.options import Settings
-from lamcts.types import array_of
+from lamcts.study.options import RunSettings
+from lamcts.study.scipy_constraints import ConstraintFunction, Guarded, constraints_by_kind
 
 
-class Problem(NamedTuple):
+class RunProblem(NamedTuple):
     """A function, the space of its points, and what is sought and bounded.
 
     `maximize`: of one objective, whether higher is better.
@@ -27,7 +27,7 @@ class Problem(NamedTuple):
     x0: Any
     name: str
     goals: Goals = Goals()
-    functions: tuple[Measure, ...] = ()
+    functions: tuple[ConstraintFunction, ...] = ()
     check_first: bool = False
 
     @property
@@ -40,8 +40,8 @@ def problem_of(
     f: Any,
     space: Any,
     maximize: bool | None,
-    settings: Settings,
-) -> Problem:
+    settings: RunSettings,
+) -> RunProblem:
     """Return the problem; what is left out (None) is taken from `f` where it is an `Objective`."""
     if not callable(f):
         raise ValueError(f"expected a function of a point, got {type(f).__name__}")
@@ -49,6 +49,10 @@ def problem_of(
     if x0 is None and (space is None or space is given) and settings.fix is None:  # it may not fit another space
         x0 = getattr(f, "x0", None)
     maximize = _sense(f, maximize)
+    if given is None and space is None:
+        raise ValueError(
+            "space: expected a space such as lamcts.Box(-5, 10, dim=20), got none, and the function has none"
+        )
     space = space_of(given if space is None else space)
     if settings.fix is not None:
         space = fixed(space, settings.fix)
@@ -58,7 +62,7 @@ def problem_of(
     _refuse_taken({each.name for each in held}, goals, len(held))
     if len(goals.objectives) == 1:
         maximize = goals.objectives[0].maximize
-    return Problem(f, space, maximize, x0, _name(f), goals, functions, settings.check_first)
+    return RunProblem(f, space, maximize, x0, _name(f), goals, functions, settings.check_first)
 
 
 def _sense(f: Any, maximize: bool | None) -> bool:
@@ -74,9 +78,9 @@ def _sense(f: Any, maximize: bool | None) -> bool:
     return maximize
 
 
-def _bounded(space: Any, x0: Any, settings: Settings) -> tuple[Any, tuple[Measure, ...], tuple[Any, ...]]:
+def _bounded(space: Any, x0: Any, settings: RunSettings) -> tuple[Any, tuple[ConstraintFunction, ...], tuple[Any, ...]]:
     """Return the space without what is never to be proposed, constraints that are functions, and those in words."""
-    bounded = sorted_out(settings.constraints)
+    bounded = constraints_by_kind(settings.constraints)
     rules: list[Any] = [*bounded.rules(space), *([] if settings.valid is None else [settings.valid])]
     space = Valid(space, rules, known=_points(space, x0)) if rules else space
     functions = bounded.measures(_start(space, x0)) if rules or bounded.functions else ()
@@ -85,7 +89,7 @@ def _bounded(space: Any, x0: Any, settings: Settings) -> tuple[Any, tuple[Measur
     return space, functions, bounded.words
 
 
-def goals_of(f: Any, maximize: bool, settings: Settings, constraints: Any) -> Goals:
+def goals_of(f: Any, maximize: bool, settings: RunSettings, constraints: Any) -> Goals:
     """Return what is sought and bounded: as given, else as `f` says; constraints are given beside those of `f`.
 
     A reference belongs to objectives: where others than its own are given, that of `f` says nothing.
@@ -147,30 +151,3 @@ def wanted(value: Any, goals: Goals, besides: Collection[str] = ()) -> Any:
 
 def _name(f: Any) -> str:
     return str(getattr(f, "name", None) or getattr(f, "__qualname__", None) or type(f).__name__)
-
-
-def space_of(space: Any) -> Any:
-    """Return a space; bounds as scipy takes them, [(low, high), ...] or `Bounds`, make a Box, a dict a Space."""
-    if space is None:
-        raise ValueError(
-            "space: expected a space such as lamcts.Box(-5, 10, dim=20), got none, and the function has none"
-        )
-    if isinstance(space, Mapping):
-        from lamcts.spaces.product import Space
-
-        return Space(space)
-    if hasattr(space, "lb") and hasattr(space, "ub"):
-        low, high = np.atleast_1d(space.lb), np.atleast_1d(space.ub)
-    elif isinstance(space, (list, tuple, np.ndarray)):
-        try:
-            pairs = array_of(space).astype(float)
-        except Exception:  # whatever its items raise: they are no pairs of numbers
-            pairs = np.empty(0)
-        if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
-            raise ValueError(f"space: expected a lamcts space or pairs [(low, high), ...], got {brief(space)}")
-        low, high = pairs.T
-    else:
-        return space
-    from lamcts.spaces.box import Box
-
-    return Box(low, high)

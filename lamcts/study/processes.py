@@ -3,18 +3,20 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import suppress
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
-from lamcts.study.executors import Pool, Slot
-from lamcts.study.limits import GRACE_SECONDS, POLL_SECONDS, Deadlines, punctual
-from lamcts.study.sendable import sendable
-from lamcts.study.spawned import Context, Process
+from lamcts.study.executors import ExecutorSlot, Pool
+from lamcts.study.spawned import SpawnedContext, SpawnedProcess
+from lamcts.study.timeouts import GRACE_SECONDS, POLL_SECONDS, Deadlines, punctual
+from lamcts.text import safe_text
 
 
 class Processes(Pool):
@@ -25,9 +27,9 @@ class Processes(Pool):
 
     def __init__(self, f: Callable[..., Any], n: int, timeout: float | None = None) -> None:
         self._deadlines = None if timeout is None else Deadlines(timeout)
-        self._f = sendable(f, f"workers={n}")
+        self._f = picklable(f, f"workers={n}")
         self._pids: dict[Executor, Future[int]] = {}  # known once the process has the function
-        self._contexts: dict[Executor, Context] = {}
+        self._contexts: dict[Executor, SpawnedContext] = {}
         super().__init__(f, [(self._make, 1)] * n)
         self._call, self._fixed = _evaluate_installed, (takes_seed(f),)  # f is there already
         self._checked = False
@@ -48,8 +50,8 @@ class Processes(Pool):
         executors = [slot.executor for slot in self._slots if slot.running and slot.executor is not None]
         busy = [process for executor in executors for process in self._contexts[executor].started]
         super().close()
-        _signal(busy, Process.terminate)
-        grace = threading.Timer(GRACE_SECONDS, _signal, (busy, Process.kill))
+        _signal(busy, SpawnedProcess.terminate)
+        grace = threading.Timer(GRACE_SECONDS, _signal, (busy, SpawnedProcess.kill))
         grace.start()
         for slot in self._slots:
             if slot.executor is not None:
@@ -66,7 +68,7 @@ class Processes(Pool):
                     self._deadlines.look(future, self._pids[slot.executor])
         return POLL_SECONDS
 
-    def _late(self, slot: Slot, future: "Future[Outcome]") -> Outcome | None:
+    def _late(self, slot: ExecutorSlot, future: "Future[Outcome]") -> Outcome | None:
         outcome = None if self._deadlines is None else self._deadlines.outcome(future)
         if outcome is not None:
             self._deaths.pop(id(slot.running[future]), None)
@@ -74,13 +76,13 @@ class Processes(Pool):
             self._remake(slot)
         return outcome
 
-    def _drop(self, slot: Slot, future: "Future[Outcome]") -> None:
+    def _drop(self, slot: ExecutorSlot, future: "Future[Outcome]") -> None:
         super()._drop(slot, future)
         if self._deadlines is not None:
             self._deadlines.forget(future)
 
     def _make(self) -> Executor:
-        context = Context()
+        context = SpawnedContext()
         executor = ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
         self._contexts[executor] = context
         if not self._checked:
@@ -89,13 +91,13 @@ class Processes(Pool):
         self._pids[executor] = executor.submit(_install, self._f)
         return executor
 
-    def _remake(self, slot: Slot) -> None:
+    def _remake(self, slot: ExecutorSlot) -> None:
         if slot.executor is not None:
             del self._pids[slot.executor], self._contexts[slot.executor]
         super()._remake(slot)
 
 
-def _signal(processes: list[Process], send: Callable[[Process], None]) -> None:
+def _signal(processes: list[SpawnedProcess], send: Callable[[SpawnedProcess], None]) -> None:
     for process in processes:
         with suppress(Exception):  # it has just ended
             send(process)
@@ -138,3 +140,49 @@ def _end_with_parent() -> None:
 
 def _evaluate_installed(seeded: bool, *arguments: Any) -> Outcome:
     return evaluate(_installed[0], seeded, *arguments)
+
+
+# Functions on their way to another process ----------------------------------------------------------------------------
+
+
+class PickledByValue:
+    """A function that cloudpickle has pickled; it unpickles to the function itself."""
+
+    def __init__(self, data: bytes, load: Callable[[bytes], Any]) -> None:
+        self._data, self._load = data, load
+
+    def __reduce__(self) -> Any:
+        return self._load, (self._data,)
+
+
+def picklable(f: Callable[..., Any], option: str) -> Any:
+    """Return what unpickles to `f` in a new process: `f` itself, or its code by cloudpickle.
+
+    Python pickles a function by its name, which a lambda does not have, nor a function of a notebook or a prompt:
+    `__main__` is no file there that another process could import. ValueError begins with `option`.
+    """
+    try:
+        data = bytes(ForkingPickler.dumps(f))
+        if b"__main__" not in data or _main_is_a_file():
+            return f
+        reason = "it was defined where no other process can import it from"
+    except Exception as error:
+        reason = safe_text(error)
+    try:
+        import cloudpickle
+
+        return PickledByValue(cloudpickle.dumps(f), cloudpickle.loads)
+    except ImportError:
+        cure = "define it at the top of a module, pip install 'lamcts[cloudpickle]'"
+    except Exception:
+        cure = "define it at the top of a module"
+    name = getattr(f, "__qualname__", type(f).__name__)
+    raise ValueError(
+        f"{option}: expected a function that can be sent to another process, got {name} ({reason}); {cure}, "
+        "or pass workers='threads', or executor=ThreadPoolExecutor(...), to use threads"
+    )
+
+
+def _main_is_a_file() -> bool:
+    main = sys.modules["__main__"]
+    return getattr(main, "__file__", None) is not None or getattr(main, "__spec__", None) is not None

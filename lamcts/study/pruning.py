@@ -5,13 +5,13 @@ import threading
 from typing import Any
 
 from lamcts.errors import Pruned
-from lamcts.journal.on_the_way import Report
+from lamcts.journal.intermediate_values import Report
 from lamcts.observations import Observations
+from lamcts.outcomes.constrained_rank import OK
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import OK
 from lamcts.pruners import Curves, make
 from lamcts.study.evaluation import Outcome, takes
-from lamcts.study.line import LOOPBACK, Near, address_towards
+from lamcts.study.report_channel import LOOPBACK, ReportServer, address_towards
 from lamcts.study.reporting import Reporter
 from lamcts.study.workers import client_of
 from lamcts.text import safe_repr, safe_text
@@ -28,7 +28,7 @@ class Pruning:
         self._refuse = SEVERAL.format(", ".join(goals.names)) if len(goals.objectives) > 1 else None
         self._wanted = takes(f, "trial")  # by the function
         self._broken: dict[int, tuple[int, Exception]] = {}  # by trial: the step at which the rule raised, and what
-        self._judge = None if self._pruner is None else Near(self.judge, _listening(executor))
+        self._judge = None if self._pruner is None else ReportServer(self.judge, _listening(executor))
         self._lock = threading.Lock()  # reports come from threads
         if self._pruner is not None and not reports(f):
             raise ValueError(

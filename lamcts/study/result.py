@@ -2,19 +2,22 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED, excess, feasible
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import CHECKED, FAILED, OK, PRUNED, excess, feasible
 from lamcts.spaces.base import Space
 from lamcts.study.export import dataframe_of, dict_of, html_of, rows_of
 from lamcts.types import Floats, Rows
 
+NO_POINTS: Mapping[int, Any] = MappingProxyType({})
 PLAIN = Goals()  # one objective, no constraint
 # of a result, where it is shown
 SHOWN = ("x", "fun", "feasible", "violation", "nfev", "nit", "pruned", "success", "status", "message", "tree", "front")
@@ -24,12 +27,32 @@ SHOWN = ("x", "fun", "feasible", "violation", "nfev", "nit", "pruned", "success"
 class Evaluation:
     """One finished evaluation, in the user's units and sign.
 
-    `value` is nan and `message` says why where it failed; with several objectives it is a dict by name. `best` is the
-    best value so far that keeps all constraints (nan before the first success), with several objectives how many
-    evaluations are on the front. `count` is the number of evaluations so far. `repeat` is 0 for a new point and j for
-    the j-th re-evaluation of one (noisy=True), whose `trial` is the number of the first.
-    `constraints` says by name how far beyond its bound each is (at most 0: kept; nan: not measured), `violation` is the
-    sum of those that are broken, `lead_violation` that of the best so far: 0 once one is feasible.
+    Attributes
+    ----------
+    trial : int
+        Number of the trial; a re-evaluation has that of the first.
+    point : point of the space
+        The evaluated point.
+    value : float or dict
+        Its value, nan if it failed; with several objectives, a dict by name.
+    seconds : float
+        Duration.
+    message : str or None
+        Why it failed; None if it did not.
+    best : float
+        The best feasible value so far, nan before the first; with several objectives, the size of the front.
+    count : int
+        Number of evaluations so far.
+    repeat : int
+        0 for a new point, j for the j-th re-evaluation of one (noisy=True).
+    feasible : bool
+        Whether all constraints are satisfied.
+    violation, lead_violation : float
+        Sum of the violated excesses, of this point and of the best so far.
+    constraints : mapping of str to float
+        Excess of each constraint over its bound: at most 0 if satisfied, nan if not measured.
+    pruned : bool
+        Whether the trial was stopped early, which is no failure.
     """
 
     trial: int
@@ -58,11 +81,10 @@ class Evaluation:
 
 
 class Points(Sequence[Any]):
-    """The points of a history, decoded when they are looked at."""
+    """The points of a history, decoded on access; `exact` has by row those that decoding would round."""
 
-    def __init__(self, space: Space, x: Floats) -> None:
-        self._x = x
-        self.space = space
+    def __init__(self, space: Space, x: Floats, exact: Mapping[int, Any] = NO_POINTS) -> None:
+        self.space, self._x, self._exact = space, x, exact
 
     def __len__(self) -> int:
         return len(self._x)
@@ -72,12 +94,14 @@ class Points(Sequence[Any]):
     @overload
     def __getitem__(self, index: slice) -> "Points": ...
     def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return Points(self.space, self._x[index])
-        return self.space.decode(self._x[index])
+        rows = range(len(self))[index]
+        if isinstance(rows, int):
+            return deepcopy(self._exact[rows]) if rows in self._exact else self.space.decode(self._x[rows])
+        exact = {i: self._exact[row] for i, row in enumerate(rows) if row in self._exact}
+        return Points(self.space, self._x[index], exact)
 
     def __iter__(self) -> Iterator[Any]:
-        return (self.space.decode(x) for x in self._x)
+        return (self[row] for row in range(len(self)))
 
     def __repr__(self) -> str:
         return f"<{len(self)} points>"
@@ -100,7 +124,7 @@ class History:
     maximize: bool
     goals: Goals = PLAIN
     excesses: Floats | None = None  # [n, c], None where there are no constraints
-    kinds: Rows | None = None  # [n] (outcomes/standing.py), None where a value is all there is to an evaluation
+    kinds: Rows | None = None  # [n] (outcomes/constrained_rank.py), None where a value is all there is to an evaluation
     curves: Mapping[int, Mapping[int, float]] = field(default_factory=dict)  # losses by trial and step, inf for nan
 
     @property
@@ -202,29 +226,43 @@ class Candidate:
 
 
 class Result(dict[str, Any]):
-    """What was found; `result.x` and `result["x"]` are the same.
+    """What a run has found; `result.x` and `result["x"]` are the same.
 
-    x: the best point, None if every evaluation failed. With constraints the best feasible one, and before there is
-        one the least infeasible; with several objectives the knee of the front, one compromise among many.
-    fun: its value in the user's sign (nan if none; with noisy=True the mean of its re-evaluations); with several
-        objectives a dict of its values.
-    front: with several objectives the evaluations that none is better than, a `Front`: points, values, hypervolume.
-    row: with constraints or several objectives, the row of the history that x was found in, None for none.
-    feasible, violation, constraints: with constraints or several objectives, of x: whether it keeps all constraints,
-        by how much it breaks them in sum, and by name.
-    nfev: evaluations done, those of earlier sessions on the same journal included.
-    nit: how often new points were asked for.
-    pruned: how many of them were stopped on their way (`pruner`, trial.report).
-    success: whether any evaluation succeeded and keeps all constraints (to use up the budget is the normal end of a
-        budgeted search, no failure).
-    status: why the run stopped, one word.
-    message: the same as a sentence.
-    tree: how often the tree chose where to search, "chose 3 of 120 batches" (the others looked across the whole space);
-        None without a tree.
-    history: a `History`.
-    candidates: with noisy=True the `Candidate`s, best first.
-    seed: the run's.
-    memory: where the objective is a `Learner`, what its evaluation of x was given.
+    Attributes
+    ----------
+    x : point of the space or None
+        The best point, None if every evaluation failed. With constraints, the best feasible point, or the least
+        infeasible one if none is feasible; with several objectives, the knee of the front.
+    fun : float or dict
+        The value of `x` in the user's sign, nan if there is none; with several objectives, a dict by name. With
+        noisy=True, the mean of its re-evaluations.
+    nfev : int
+        Number of evaluations, including those of earlier sessions on the same journal.
+    nit : int
+        Number of times that new points were asked for.
+    success : bool
+        Whether a feasible evaluation has succeeded. To use up the budget is the normal end of a run.
+    status, message : str
+        Why the run stopped, in one word and in a sentence.
+    history : History
+        All evaluations as columns.
+    seed : int
+        The seed of the run.
+    pruned : int
+        Number of pruned trials.
+    tree : str or None
+        How often the tree chose where to search, "chose 3 of 120 batches"; None without a tree.
+    front : Front
+        With several objectives, the evaluations that no other one dominates.
+    row : int or None
+        With constraints or several objectives, the row of `x` in the history.
+    feasible, violation, constraints
+        With constraints or several objectives: whether `x` satisfies all constraints, the sum of the violated
+        excesses, and the excess of each by name.
+    candidates : list of Candidate
+        With noisy=True, the re-evaluated points, best first.
+    memory : JSON value
+        With a `StatefulObjective`, the state that the evaluation of `x` was given.
     """
 
     def __getattr__(self, name: str) -> Any:

@@ -12,9 +12,10 @@ from lamcts.journal.recorded import Recorded
 from lamcts.journal.tables import Check
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.parameters import Parameters
-from lamcts.study.learned import Memory
-from lamcts.study.options import Settings
-from lamcts.study.problem import Problem
+from lamcts.study.options import RunSettings
+from lamcts.study.problem import RunProblem
+from lamcts.study.shared_state import SharedState
+from lamcts.study.source import source_hash
 
 if TYPE_CHECKING:
     from lamcts.journal import Journal
@@ -31,11 +32,11 @@ class Beginning:
     journal: "Journal | None" = None
     checks: list[Check] = field(default_factory=list)
     asks: int = 0
-    memory: Memory | None = None
+    memory: SharedState | None = None
     reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there
 
 
-def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
+def begin(problem: RunProblem, settings: RunSettings, stack: ExitStack) -> Beginning:
     """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal."""
     from lamcts.optimizer.optimizer import Optimizer
 
@@ -61,7 +62,7 @@ def begin(problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
         optimizer.design.limit(max(1, int(settings.budget * BLIND)))
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:
-        start.memory = Memory.of(problem.f)
+        start.memory = SharedState.of(problem.f)
     return start
 
 
@@ -83,7 +84,7 @@ def _words(goals: Goals) -> dict[str, Any]:
     return {"objectives": goals.names} if goals.plain else goals.arguments()
 
 
-def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack: ExitStack) -> Beginning:
+def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings, stack: ExitStack) -> Beginning:
     from lamcts.journal import Journal
 
     if not optimizer.sampler.resumable:
@@ -91,6 +92,8 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
             f"journal: the sampler {optimizer.sampler!r} cannot be resumed; take another, or leave out the journal"
         )
     about = {"objective": problem.name, "budget": int(settings.budget), **(settings.about or {})}
+    if "objective" not in (settings.about or {}) and (code := source_hash(problem.f)) is not None:
+        about["source"] = code
     if problem.goals.reference is not None:
         about["reference"] = list(problem.goals.reference)
     journal = stack.enter_context(Journal.open(settings.journal or "", _fingerprint(optimizer, problem), about))
@@ -105,25 +108,35 @@ def _resumed(optimizer: "Optimizer", problem: Problem, settings: Settings, stack
             f"the journal {journal.path} holds a state that cannot be taken over ({error}); "
             "go back to a copy of it, or start a new one elsewhere"
         ) from error
-    memory = Memory.of(problem.f)
+    memory = SharedState.of(problem.f)
     if memory is not None:
         memory.load(recorded.memory, journal.path)
-    _warn_of_another_name(problem, recorded, str(about["objective"]))
+    _warn_of_another_function(problem, recorded, about)
     return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory, recorded.reports)
 
 
-def _warn_of_another_name(problem: Problem, recorded: Recorded, ours: str) -> None:
-    """Warn where the journal has values of a function of another name, unless a fingerprint has told them apart."""
-    theirs = str(recorded.about.get("objective", ours))
-    if theirs != ours and not callable(getattr(problem.f, "fingerprint", None)):
-        text = (
-            f"the journal {recorded.path} holds values of {theirs!r}, this run is of {ours!r}, and goes on with them: "
-            "where they are not the same function under two names, give another journal"
-        )
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
+def _warn_of_another_function(problem: RunProblem, recorded: Recorded, about: dict[str, Any]) -> None:
+    """Warn if the journal has values of a function of another name or source code, unless fingerprints compare it."""
+    if callable(getattr(problem.f, "fingerprint", None)):
+        return
+    ours, theirs = str(about["objective"]), str(recorded.about.get("objective", about["objective"]))
+    text = ""
+    if theirs != ours:
+        text = f"values of {theirs!r}, this run is of {ours!r}, and goes on with them: where they are not the same "
+        text += "function under two names, give another journal"
+    elif recorded.n and _differ(recorded.about.get("source"), about.get("source")):
+        text = f"values of {ours!r} from before it was edited, and this run goes on with them: where the edit changes "
+        text += "values, give another journal"
+    if text:
+        warnings.warn(f"the journal {recorded.path} holds {text}", RuntimeWarning, stacklevel=2)
 
 
-def _fingerprint(optimizer: "Optimizer", problem: Problem) -> dict[str, Any]:
+def _differ(theirs: str | None, ours: str | None) -> bool:
+    """Return whether two hashes are known and differ."""
+    return None not in (theirs, ours) and theirs != ours
+
+
+def _fingerprint(optimizer: "Optimizer", problem: RunProblem) -> dict[str, Any]:
     """Return what a journal must share with this run; an objective that can tell itself apart has its say."""
     own = getattr(problem.f, "fingerprint", None)
     return {**optimizer.fingerprint(), **({"objective": own()} if callable(own) else {})}

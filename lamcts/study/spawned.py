@@ -12,7 +12,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
 if sys.platform == "win32":
-    Process = SpawnProcess
+    SpawnedProcess = SpawnProcess
 else:
     from multiprocessing.popen_spawn_posix import Popen
 
@@ -34,7 +34,7 @@ else:
             with suppress(BrokenPipeError):  # it has died: its sentinel says so
                 super()._launch(process)  # type: ignore[misc]
 
-    class Process(SpawnProcess):
+    class SpawnedProcess(SpawnProcess):
         """A process whose death at the start is noticed as any other, however long its start message is."""
 
         @staticmethod
@@ -42,13 +42,13 @@ else:
             return _Popen(process)
 
 
-class Context(SpawnContext):
+class SpawnedContext(SpawnContext):
     """Starts processes of this module, and keeps them in `started`."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.started: list[Process] = []
+        self.started: list[SpawnedProcess] = []
 
-    def Process(self, *arguments: Any, **words: Any) -> Process:  # type: ignore[override]
-        self.started.append(Process(*arguments, **words))
+    def Process(self, *arguments: Any, **words: Any) -> SpawnedProcess:  # type: ignore[override]
+        self.started.append(SpawnedProcess(*arguments, **words))
         return self.started[-1]

@@ -8,7 +8,7 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.outcomes.failures import kind_of
 from lamcts.outcomes.goals import Goals
-from lamcts.study.options import Settings
+from lamcts.study.options import RunSettings
 from lamcts.study.result import Evaluation
 
 INVALID = "invalid point"  # a function that raises it works
@@ -32,7 +32,7 @@ class Stopping:
     a resumed run stops where it should.
     """
 
-    def __init__(self, settings: Settings, goals: Goals) -> None:
+    def __init__(self, settings: RunSettings, goals: Goals) -> None:
         self._settings = settings
         self._target = None if settings.target is None else float(goals.signs[0]) * settings.target
         self._start = time.monotonic()

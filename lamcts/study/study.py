@@ -1,4 +1,4 @@
-"""A whole run: `minimize`, `maximize`, and `run`, which yields each evaluation. `Study._search` is the loop."""
+"""One run of an optimizer on a function. `Study._search` is the loop."""
 
 import warnings
 from collections import deque
@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from lamcts.errors import Exhausted
-from lamcts.journal.on_the_way import Report
+from lamcts.journal.intermediate_values import Report
 from lamcts.journal.tables import Check
-from lamcts.optimizer.several import taken
+from lamcts.optimizer.losses import taken
 from lamcts.rng import Purpose, derive
 from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers, required
-from lamcts.study.known import known_of, tell
-from lamcts.study.learned import Memory
-from lamcts.study.options import Options, Settings, without_sense
-from lamcts.study.problem import Problem, problem_of, wanted
+from lamcts.study.options import RunOptions, RunSettings
+from lamcts.study.prior_observations import prior_observations, tell
+from lamcts.study.problem import RunProblem, problem_of, wanted
 from lamcts.study.pruning import Pruning
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin, warn_of_small_budget
-from lamcts.study.signature import with_options
+from lamcts.study.shared_state import SharedState
 from lamcts.study.stopping import MESSAGES, Stopping
 from lamcts.study.summary import evaluated, evaluated_again, summarise
 from lamcts.study.workers import workers_of
@@ -32,46 +31,6 @@ from lamcts.trial import Trial
 if TYPE_CHECKING:
     from lamcts.journal import Journal
     from lamcts.optimizer.optimizer import Optimizer
-
-
-@with_options
-def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[Options]) -> Result:
-    """Minimise `f(point)` over `space` in `budget` evaluations, and return the best point found.
-
-    f: takes a point, in the units of `space`, and returns a number; also `seed=`, if it has a parameter of this name:
-        a number that depends on the run's seed and the trial alone, for its own noise. An exception, None, nan or
-        an infinity is a failed evaluation. An `Objective` brings its own space and x0. With `objectives` or
-        `constraints` it returns a dict of numbers by name, or numbers in their order.
-    space: a lamcts space, a dict of named parameters, or a list of (low, high) pairs.
-    options: seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds,
-        target, patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known, fix,
-        vectorized, give_up, pruner, timeout: see `lamcts.study.options.Settings`.
-
-    The same call with the same `journal` goes on where it was stopped; it ends as if it had never been, bit for bit,
-    with evaluations in order (no workers), equal library versions and an equal number of BLAS threads
-    (`OMP_NUM_THREADS`): another one changes the last bits. What the journal holds is not evaluated again: a function
-    of another name is a RuntimeWarning. Functions are known by name only: one lambda looks like another, and so does
-    a function whose body was changed. Ctrl-C returns what was found so far.
-    """
-    return Study(f, space, False, budget, **without_sense(options)).solve()
-
-
-@with_options
-def maximize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[Options]) -> Result:
-    """Maximise `f(point)` over `space`: as `minimize`, with `fun` and `target` in the sign of `f`."""
-    return Study(f, space, True, budget, **without_sense(options)).solve()
-
-
-@with_options
-def run(
-    f: Callable[..., Any], space: Any = None, *, budget: int, maximize: bool | None = None, **options: Unpack[Options]
-) -> Generator[Evaluation, None, Result]:
-    """Return a generator of finished evaluations, so that your own code sits in the `for`; it returns the `Result`.
-
-    `maximize`: None takes the sense of an `Objective`, and else minimises. To stop early, leave the loop. What was
-    yielded is in the journal already.
-    """
-    return Study(f, space, maximize, budget, **options).evaluations()
 
 
 FAILURES = 5  # in the same way from the first on, at least, before a bug is thought likely (untuned)
@@ -85,20 +44,20 @@ class Study:
     _stopping: Stopping
 
     def __init__(
-        self, f: Callable[..., Any], space: Any, maximize: bool | None, budget: int, **options: Unpack[Options]
+        self, f: Callable[..., Any], space: Any, maximize: bool | None, budget: int, **options: Unpack[RunOptions]
     ) -> None:
-        self.settings = Settings.of(budget, dict(options))
-        self.problem: Problem = problem_of(f, space, maximize, self.settings)
+        self.settings = RunSettings.of(budget, dict(options))
+        self.problem: RunProblem = problem_of(f, space, maximize, self.settings)
         self.settings.check_goals(self.problem.goals)
-        if self.settings.vectorized and Memory.of(f) is not None:
+        if self.settings.vectorized and SharedState.of(f) is not None:
             raise ValueError(f"vectorized: expected a function that learns nothing, got {self.problem.name}")
         if self.settings.vectorized and required(f, "trial"):
             raise ValueError(f"vectorized: expected a function without a parameter trial, got {self.problem.name}")
         self.pruning = Pruning(f, self.settings.pruner, self.problem.goals, self.settings.executor)
-        self.known = known_of(self.settings.known, self.problem)
+        self.known = prior_observations(self.settings.known, self.problem)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations
-        self.memory: Memory | None = None  # what evaluations have learned, where the objective is a learner
+        self.memory: SharedState | None = None  # what evaluations have learned, where the objective is a learner
         self._done = 0  # evaluations of new points
         self._asks = 0
         self._exhausted = ""
@@ -156,7 +115,7 @@ class Study:
         while True:
             while not stopped and todo and workers.free:
                 row, repeat = todo.popleft()
-                point = self.problem.space.decode(self.optimizer.seen.x[row])
+                point = self.optimizer.seen.point(row, self.problem.space)
                 seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
                 workers.start(Job((row, repeat), point, seed, self._known(), self.pruning.aside()))
             if not workers.running:

@@ -10,9 +10,9 @@ import numpy as np
 from lamcts.journal.tables import Check
 from lamcts.observations import Observations
 from lamcts.optimizer.placement import tree_share
+from lamcts.outcomes.constrained_rank import PRUNED, excess
 from lamcts.outcomes.front import Front, knee
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.standing import PRUNED, excess
 from lamcts.spaces.base import Space
 from lamcts.study import replicates
 from lamcts.study.result import Candidate, Evaluation, History, Points, Result
@@ -22,7 +22,7 @@ NOTHING: Curve = MappingProxyType({})
 SHOWN = 3  # broken constraints that a message names (by eye)
 
 
-class Run(Protocol):
+class RunState(Protocol):
     """What is known of a run: an `Optimizer`, or what its journal holds (load.py)."""
 
     @property
@@ -43,7 +43,9 @@ class Run(Protocol):
     def front(self) -> Front: ...
 
 
-def summarise(opt: Run, checks: list[Check], asks: int, status: str, message: str, curves: Curve = NOTHING) -> Result:
+def summarise(
+    opt: RunState, checks: list[Check], asks: int, status: str, message: str, curves: Curve = NOTHING
+) -> Result:
     """Return what was found so far; `curves`: what trials reported, losses by number and step.
 
     Nothing is copied: the columns of the history are views of `opt.seen`.
@@ -69,11 +71,11 @@ def summarise(opt: Run, checks: list[Check], asks: int, status: str, message: st
     return result
 
 
-def _history(opt: Run, curves: Curve) -> History:
+def _history(opt: RunState, curves: Curve) -> History:
     seen, goals = opt.seen, opt.goals
     values = goals.signs * seen.f  # [n, m]
     return History(
-        points=Points(opt.space, seen.x),
+        points=Points(opt.space, seen.x, seen.exact),
         x=seen.x,
         values=values if len(goals.objectives) > 1 else values[:, 0],
         seconds=seen.seconds,
@@ -87,10 +89,10 @@ def _history(opt: Run, curves: Curve) -> History:
     )
 
 
-def _found(opt: Run) -> dict[str, Any]:
+def _found(opt: RunState) -> dict[str, Any]:
     """Return x, fun and success, and where there are several columns what else there is to say of x."""
     row = _leader(opt)
-    point = None if row is None else opt.space.decode(opt.seen.x[row])
+    point = None if row is None else opt.seen.point(row, opt.space)
     fun = value_of(opt, row)
     if opt.goals.plain:
         return {"x": point, "fun": fun, "success": row is not None}
@@ -100,7 +102,7 @@ def _found(opt: Run) -> dict[str, Any]:
     return found | {"success": kept} | ({"front": opt.front} if len(opt.goals.objectives) > 1 else {})
 
 
-def _leader(opt: Run) -> int | None:
+def _leader(opt: RunState) -> int | None:
     """Return the row that stands for what was found: the best, or the knee of the front."""
     seen = opt.seen
     if seen.f.shape[1] == 1 or not len(rows := seen.front):
@@ -109,14 +111,14 @@ def _leader(opt: Run) -> int | None:
     return int(rows[knee(seen.f[rows])])
 
 
-def value_of(opt: Run, row: int | None) -> Any:
+def value_of(opt: RunState, row: int | None) -> Any:
     """Return what a row (None: no row) came to in the user's sign: a number, or a dict with several objectives."""
     goals = opt.goals
     values = np.full(len(goals.names), np.nan) if row is None else goals.signs * opt.seen.f[row]
     return float(values[0]) if len(values) == 1 else dict(zip(goals.names, map(float, values), strict=True))
 
 
-def _held(opt: Run, row: int | None) -> tuple[bool, float, dict[str, float]]:
+def _held(opt: RunState, row: int | None) -> tuple[bool, float, dict[str, float]]:
     """Return whether a row (None: no row) keeps all constraints, by how much it breaks them, and each by name."""
     if row is None:
         return False, math.nan, {}
@@ -125,7 +127,7 @@ def _held(opt: Run, row: int | None) -> tuple[bool, float, dict[str, float]]:
     return bool(seen.feasible[row]), float(excess(seen.g[[row]])[0]), constraints
 
 
-def _misses(opt: Run, found: dict[str, Any]) -> str:
+def _misses(opt: RunState, found: dict[str, Any]) -> str:
     """Return what the message has to add: that all failed, or that nothing is feasible."""
     n = len(opt.seen)
     if n and len(opt.failures) == n:
@@ -139,7 +141,7 @@ def _misses(opt: Run, found: dict[str, Any]) -> str:
     return f"; no feasible point was found{by}" + (f"; not measured there: {unknown}" if unknown else "")
 
 
-def evaluated(opt: Run, row: int, point: Any, count: int) -> Evaluation:
+def evaluated(opt: RunState, row: int, point: Any, count: int) -> Evaluation:
     """Return a row as an evaluation; `count` were done."""
     seen, best = opt.seen, opt.seen.best
     kept, violation, constraints = _held(opt, row)
@@ -161,14 +163,14 @@ def evaluated(opt: Run, row: int, point: Any, count: int) -> Evaluation:
     )
 
 
-def evaluated_again(opt: Run, check: Check, point: Any, count: int) -> Evaluation:
+def evaluated_again(opt: RunState, check: Check, point: Any, count: int) -> Evaluation:
     """Return a re-evaluation; `count` evaluations were done. There is one objective, and no constraint."""
     trial, best = int(opt.seen.trial[check.row]), value_of(opt, opt.seen.best)
     value, failed = float(opt.goals.signs[0]) * check.loss, check.message is not None
     return Evaluation(trial, point, value, check.seconds, check.message, best, count, check.repeat, not failed)
 
 
-def candidates(opt: Run, checks: list[Check]) -> list[Candidate]:
+def candidates(opt: RunState, checks: list[Check]) -> list[Candidate]:
     """Return the points that were re-evaluated, the best mean first."""
     sign = float(opt.goals.signs[0])
     found: list[tuple[float, Candidate]] = []
@@ -177,6 +179,6 @@ def candidates(opt: Run, checks: list[Check]) -> list[Candidate]:
         scaled = np.array(losses) / unit
         mean = unit * float(np.mean(scaled))
         error = unit * float(np.std(scaled, ddof=1) / math.sqrt(n)) if n > 1 else math.nan
-        point: Any = opt.space.decode(opt.seen.x[row])
+        point: Any = opt.seen.point(row, opt.space)
         found.append((mean, Candidate(point, sign * mean, error, n, sign * float(opt.seen.y[row]))))
     return [candidate for _, candidate in sorted(found, key=lambda pair: pair[0])]

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from lamcts.optimizer.losses import as_list
-from lamcts.study.bounded import Guarded
 from lamcts.study.evaluation import Job, Outcome, evaluate, plain_value, takes_seed
+from lamcts.study.scipy_constraints import Guarded
 
 
 class Vectorized:

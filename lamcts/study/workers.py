@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lamcts.argument_hints import TIMEOUT
 from lamcts.spaces.values import brief
 from lamcts.study.evaluation import Serial, Workers
 
@@ -40,15 +41,17 @@ def check_timeout(timeout: Any, workers: Any, executor: Any, vectorized: bool) -
     if timeout is None:
         return
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf"):
-        raise ValueError(f"timeout: expected a number above 0 or None, got {brief(timeout)}")
+        raise ValueError(f"timeout: expected a number above 0 or None, got {brief(timeout)}; {TIMEOUT}")
     if executor is not None or vectorized or workers == THREADS:
         what = "executor" if executor is not None else "vectorized" if vectorized else "workers='threads'"
         raise ValueError(
-            f"timeout: expected none beside {what}: nobody can end an evaluation there without others; "
-            "pass workers=n, whose processes can be ended"
+            f"timeout: expected none with {what}, where one evaluation cannot be ended without others; "
+            f"pass workers=n, whose processes can be ended; {TIMEOUT}"
         )
     if workers is None and not (hasattr(signal, "setitimer") and _in_main_thread()):
-        raise ValueError("timeout: expected workers=n beside it (1 is enough): only a process can be ended here")
+        raise ValueError(
+            f"timeout: expected workers=n with it (1 is enough), since only a process can be ended here; {TIMEOUT}"
+        )
 
 
 def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
@@ -63,21 +66,21 @@ def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
 
         return Cluster(f, client, None if settings.workers == ALL else n, getattr(settings.executor, "_kwargs", None))
     if settings.executor is not None:
-        from lamcts.study.executors import Shared
+        from lamcts.study.executors import UserExecutor
 
-        return Shared(f, settings.executor, None if settings.workers == ALL else n)
+        return UserExecutor(f, settings.executor, None if settings.workers == ALL else n)
     if settings.workers == THREADS:
-        from lamcts.study.executors import Shared
+        from lamcts.study.executors import UserExecutor
 
-        return Shared(f, partial(ThreadPoolExecutor, n), n)
+        return UserExecutor(f, partial(ThreadPoolExecutor, n), n)
     if n is not None and (n > 1 or settings.timeout is not None):
         from lamcts.study.processes import Processes
 
         return Processes(f, min(n, settings.budget), settings.timeout)
     if settings.timeout is not None:
-        from lamcts.study.limits import Limited
+        from lamcts.study.timeouts import TimeLimited
 
-        return Limited(f, settings.timeout)
+        return TimeLimited(f, settings.timeout)
     return Serial(f)
 
 

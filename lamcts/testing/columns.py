@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.observations import Observations
-from lamcts.outcomes.standing import CHECKED, FAILED, OK
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import Space
 from lamcts.testing.contract import expect

@@ -240,7 +240,7 @@ class IncrementalTree:
 
     def _fit(self, rows: Rows, path: tuple[int, ...]) -> Split | None:
         """Return the split of these rows [m], the first of a node in order of arrival."""
-        order = utility.ranks(self._seen.standing(rows))
+        order = utility.ranks(self._seen.constrained_rank(rows))
         rng = stream(self._seed, Purpose.TREE, len(rows), *path)
         some = thin(order, self._tree.splitter.max_rows, rng)  # before x is copied: it may be wide
         return self._tree.splitter.fit(self._seen.x[rows[some]], order[some], rng)

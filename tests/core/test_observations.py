@@ -154,7 +154,7 @@ def test_what_is_left_of_a_finite_space_follows_every_ask_tell_and_forget() -> N
         return every
 
     def left() -> set[bytes]:
-        found = seen.left(rows)
+        found = seen.remaining(rows)
         assert found is not None and found.shape[1] == 2
         return {row.tobytes() for row in found}
 
@@ -166,7 +166,7 @@ def test_what_is_left_of_a_finite_space_follows_every_ask_tell_and_forget() -> N
     seen.close([0])
     assert left() == {row.tobytes() for row in every[3:]}
     assert len(listed) == 1
-    assert Observations(2).left(lambda: None) is None
+    assert Observations(2).remaining(lambda: None) is None
 
 
 def parity(x: Floats) -> bytes | None:
@@ -204,10 +204,10 @@ def test_a_key_is_known_until_the_last_of_its_points_is_closed() -> None:
 def test_a_point_that_is_given_back_stands_where_it_stood_among_those_left() -> None:
     every = np.arange(4.0)[:, None] / 4
     seen = Observations(1)
-    assert seen.left(lambda: every) is not None
+    assert seen.remaining(lambda: every) is not None
     seen.expect(0, every[1])
     seen.close([0])
-    found = seen.left(lambda: every)
+    found = seen.remaining(lambda: every)
     assert found is not None
     assert found.tolist() == every.tolist()  # as in one that was read from a file
 
@@ -216,7 +216,7 @@ def test_of_what_is_left_there_is_one_point_a_key() -> None:
     seen = Observations(1, identity=parity)
 
     def left() -> list[int]:
-        found = seen.left(lambda: GRID)
+        found = seen.remaining(lambda: GRID)
         assert found is not None
         return sorted(int(x[0] * 16) % 4 for x in found)
 

@@ -10,7 +10,7 @@ import pytest
 
 import lamcts
 from lamcts.journal import Journal
-from lamcts.outcomes.standing import CHECKED, FAILED
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED
 
 SPACE = lamcts.Space({"a": lamcts.Float(0, 1), "b": lamcts.Choice(["x", "y"])})
 GOALS: dict[str, dict[str, Any]] = {

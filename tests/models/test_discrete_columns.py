@@ -9,7 +9,7 @@ from lamcts.models.discrete_columns import ColumnsSurrogate, DiscreteColumns, le
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.models.loss_units import plain
 from lamcts.observations import Observations
-from lamcts.outcomes.standing import CHECKED, FAILED, OK
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
 from lamcts.spaces.parameters import Parameters
 
 MIXED = lamcts.Space(

@@ -13,7 +13,7 @@ from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, hyper_of
 from lamcts.models.warp import half_rank
 from lamcts.observations import Observations
-from lamcts.outcomes.standing import PRUNED
+from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.spaces import Choice, Float, Int, Space
 from lamcts.spaces.parameters import Parameters

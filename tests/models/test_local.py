@@ -11,7 +11,7 @@ from lamcts.models.gp import Posterior
 from lamcts.models.local import LocalModel, ModelBudget, ModelState
 from lamcts.models.scale import Scale
 from lamcts.observations import Observations
-from lamcts.outcomes.standing import PRUNED
+from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.samplers.parts.record import from_json, to_json
 
 SMALL = ModelBudget(rows=40, fit_rows=20, iterations=5)

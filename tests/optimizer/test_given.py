@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.study.options import Settings
+from lamcts.study.options import RunSettings
 
 BOX = lamcts.Box(0, 1, dim=2)
 TABLE = lamcts.Finite(np.array([[0.0, 1.0], [1.0, 0.0]]))
@@ -137,7 +137,7 @@ def test_no_start_at_all_is_none():
 @pytest.mark.parametrize("name", ["batch", "workers", "patience", "seconds", "target", "noisy"])
 def test_wrong_options_are_refused_whatever_they_are(name):
     with pytest.raises(ValueError, match=f"{name}: expected"):
-        Settings.of(5, {name: Broken()})
+        RunSettings.of(5, {name: Broken()})
 
 
 LEVELLED = pytest.mark.xfail(reason="GpCma takes losses beyond 1e300 for equal")

@@ -82,7 +82,7 @@ def test_a_state_of_other_settings_is_refused_by_name():
     state = lamcts.Optimizer(SPACES["box"](), seed=2).state_dict()
     with pytest.raises(ValueError, match="seed differs"):
         lamcts.Optimizer(SPACES["box"](), seed=3).load_state_dict(state)
-    with pytest.raises(ValueError, match="space differs"):
+    with pytest.raises(ValueError, match=r"space\.kind differs"):
         lamcts.Optimizer(SPACES["mixed"](), seed=2).load_state_dict(state)
     used = lamcts.Optimizer(SPACES["box"](), seed=2)
     used.ask()
@@ -359,3 +359,25 @@ def test_while_a_search_roams_the_tree_is_not_asked_and_once_it_has_converged_it
 def test_an_argument_that_is_not_there_is_refused_with_the_nearest(name, hint):
     with pytest.raises(TypeError, match=f"Optimizer: unknown argument '{name}'; {hint}"):
         lamcts.Optimizer(SPACES["box"](), **{name: True})
+
+
+@pytest.mark.parametrize(
+    "space",
+    [[(-1, 2), (0, 5)], np.array([[-1.0, 2.0], [0.0, 5.0]]), {"a": lamcts.Float(-1, 2), "b": lamcts.Int(0, 5)}],
+    ids=["pairs", "array", "dict"],
+)
+def test_the_space_may_be_what_minimize_takes(space):
+    opt = lamcts.Optimizer(space, seed=0, x0=[0.5, 3.0] if not isinstance(space, dict) else {"a": 0.5, "b": 3})
+    made = lamcts.Space(space) if isinstance(space, dict) else lamcts.Box([-1, 0], [2, 5])
+    assert opt.space.signature() == made.signature()
+    first, *others = opt.ask(3)
+    assert np.allclose(list(first.point.values() if isinstance(space, dict) else first.point), [0.5, 3])
+    opt.tell([first, *others], [0.0, 1.0, 2.0])
+    assert opt.best.trial == first.id
+
+
+def test_a_starting_point_in_place_of_the_space_is_answered():
+    with pytest.raises(ValueError, match=r"space: expected .* pairs .*; a starting point is given by name: x0="):
+        lamcts.Optimizer([0.5, 0.5])
+    with pytest.raises(ValueError, match=r"space: expected a lamcts space such as Box.*, got NoneType"):
+        lamcts.Optimizer(None)

@@ -9,7 +9,7 @@ import pytest
 import lamcts
 from lamcts.observations import Observations
 from lamcts.optimizer.placement import place
-from lamcts.optimizer.sessions import MOST_LIVE, LocalSearches, Result
+from lamcts.optimizer.sessions import MOST_LIVE, LocalSearches, TrialResult
 from lamcts.optimizer.state import Mark, SearchState
 from lamcts.regions.region import Region, Step
 from lamcts.samplers.base import Proposal
@@ -97,7 +97,7 @@ def ask(searches, region, n):
 
 
 def tell(searches, number, note, row):
-    searches.tell([Result(number, note, row)])
+    searches.tell([TrialResult(number, note, row)])
 
 
 def test_a_session_is_found_by_its_incumbent_when_the_region_changes(seen):
@@ -163,7 +163,7 @@ def test_a_search_that_raises_on_its_results_is_ended_once_the_others_have_their
     for at, good in ((0.5, True), (0.5, False)):
         ask(searches, region(seen, at, good), 1)
     searches.live[0].session.seen = None  # its tell fails
-    results = [Result(0, None, note(seen, 0.2, 5.0, 0)), Result(1, None, note(seen, 0.8, 1.0, 1))]
+    results = [TrialResult(0, None, note(seen, 0.2, 5.0, 0)), TrialResult(1, None, note(seen, 0.8, 1.0, 1))]
     with pytest.warns(RuntimeWarning, match="failed and is given up"):
         searches.tell(results)
     assert list(searches.live) == [1]

@@ -25,7 +25,7 @@ def made(evaluations: int = 0, **settings: Any) -> Optimizer:
 
 def changed(state: dict[str, Any], *path: Any, to: Any = KeyError) -> dict[str, Any]:
     """Return a state in which the entry at `path` is another, or missing."""
-    state = json.loads(json.dumps(state, default=lambda a: a.tolist()))
+    state = json.loads(json.dumps(state))
     inside: Any = state
     for key in path[:-1]:
         inside = inside[key]
@@ -209,5 +209,5 @@ class Whimsical(Uniform):
 
 def test_what_a_state_of_ones_own_sampler_means_by_its_entries_is_its_own_affair() -> None:
     opt, twin = made(12, sampler=Whimsical()), made(sampler=Whimsical())
-    twin.load_state_dict(json.loads(json.dumps(opt.state_dict(), default=lambda a: a.tolist())))
+    twin.load_state_dict(json.loads(json.dumps(opt.state_dict())))
     assert np.array_equal(opt.ask()[0].x, twin.ask()[0].x)

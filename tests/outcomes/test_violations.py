@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 from lamcts.observations import Observations
-from lamcts.outcomes.standing import CHECKED, FAILED, OK, feasible, standing
-from lamcts.outcomes.violations import MANY, ViolationRanks, violation
+from lamcts.outcomes.constrained_rank import (
+    CHECKED,
+    FAILED,
+    MANY,
+    OK,
+    ViolationRanks,
+    constrained_rank,
+    feasible,
+    violation,
+)
 
 
 def made(rng, n, m, c):
@@ -44,5 +52,5 @@ def test_what_observations_keep_is_what_all_rows_come_to(m, c):
         f, g, kind = made(rng, k, m, c)
         none = np.zeros(k, np.int64)
         seen.append(rng.random((k, 2)), f, np.zeros(k), none, none, g, kind)
-        assert np.array_equal(seen.y, standing(seen.f, seen.g, seen.kind), equal_nan=True)
+        assert np.array_equal(seen.y, constrained_rank(seen.f, seen.g, seen.kind), equal_nan=True)
         assert np.array_equal(seen.feasible, feasible(seen.g, seen.kind))

@@ -42,8 +42,3 @@ def test_times_without_end_and_values_at_the_ends_of_the_floats_are_shown(record
     odd = replace(record, columns=record.columns._replace(f=f, seconds=np.full(len(f), seconds)))
     html = page([Run("run", odd)])
     assert "NaN" not in html.partition("</head>")[2] and "Infinity" not in html.partition("</head>")[2]
-
-
-def test_old_formats_are_shown_without_what_they_do_not_hold(record):
-    html = page([Run("run", replace(record, format=1, core=None))])
-    assert "<h3>Tree</h3>" not in html and "<h3>Slices</h3>" in html

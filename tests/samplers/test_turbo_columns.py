@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from lamcts.observations import Observations
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
 from lamcts.outcomes.hypervolume import hypervolume
-from lamcts.outcomes.standing import CHECKED, FAILED, OK
 from lamcts.regions.region import Region
 from lamcts.samplers.parts import turbo_columns
 from lamcts.samplers.parts.aims import Nearest, Volume

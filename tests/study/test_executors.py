@@ -18,7 +18,7 @@ from stroll import Stroll
 from lamcts.journal import Journal
 from lamcts.study import minimize, run
 from lamcts.study.evaluation import Job
-from lamcts.study.executors import Shared
+from lamcts.study.executors import UserExecutor
 from lamcts.study.processes import Processes
 from lamcts.study.result import Result
 
@@ -285,7 +285,7 @@ def test_an_executor_whose_jobs_are_no_futures_is_refused() -> None:
 
 
 def test_results_are_handed_out_in_the_order_in_which_jobs_started() -> None:
-    pool = Shared(sphere, Instant(), 4)
+    pool = UserExecutor(sphere, Instant(), 4)
     for i in range(4):
         pool.start(Job(i, np.zeros(2), 0))
     assert pool.free == 0 and pool.running == 4

@@ -1,12 +1,10 @@
 """A result comes back from its journal, and goes to tables, JSON and notebooks."""
 
 import csv
-import gzip
 import io
 import json
 import math
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,11 +156,3 @@ def test_a_run_may_say_anything_of_itself(reference: Any, tmp_path: Any) -> None
     found = lamcts.load(tmp_path / "run.db")
     assert len(found.front) == 2 and (found.front.reference or {}).keys() == {"a", "b"}
     json.dumps(found.to_dict(), allow_nan=False)
-
-
-def test_a_journal_of_format_1_is_loaded_and_a_new_run_knows_it(tmp_path: Any) -> None:
-    kept = Path(__file__).parent.parent / "journal" / "format1.journal.gz"
-    (tmp_path / "old.db").write_bytes(gzip.decompress(kept.read_bytes()))
-    old = lamcts.load(tmp_path / "old.db")
-    new = lamcts.maximize(lambda p: 0.0, old.space, budget=2, known=old, journal=tmp_path / "new.db", **OPTIONS)
-    assert (len(old.history), old.nfev, new.nfev, new.fun) == (27, 30, 2, np.nanmax(old.history.values))

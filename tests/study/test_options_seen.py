@@ -1,4 +1,4 @@
-"""Options show themselves to tools, and words of other libraries are answered by ours."""
+"""RunOptions show themselves to tools, and words of other libraries are answered by ours."""
 
 import inspect
 from dataclasses import fields
@@ -7,22 +7,22 @@ from typing import Any
 import pytest
 
 import lamcts
-from lamcts.foreign import OTHERWISE, OURS, RENAMED
-from lamcts.study.options import Options, Settings
+from lamcts.argument_hints import OTHERWISE, OURS, RENAMED
+from lamcts.study.options import RunOptions, RunSettings
 
 
 @pytest.mark.parametrize("function", [lamcts.minimize, lamcts.maximize, lamcts.run], ids=lambda f: f.__name__)
 def test_every_option_is_in_the_signature_with_its_default(function: Any) -> None:
     shown = inspect.signature(function).parameters
     assert list(shown)[:3] == ["f", "space", "budget"] and shown["budget"].default is inspect.Parameter.empty
-    for field in fields(Settings)[1:]:
+    for field in fields(RunSettings)[1:]:
         assert (shown[field.name].kind, shown[field.name].default) == (inspect.Parameter.KEYWORD_ONLY, field.default)
     assert ("maximize" in shown) == (function is lamcts.run) and "options" not in shown
     assert "n_init" in str(inspect.signature(function))  # what `help` and a prompt show
 
 
 def test_what_type_checkers_are_told_is_what_there_is() -> None:
-    assert [*Options.__annotations__] == [field.name for field in fields(Settings)][1:]
+    assert [*RunOptions.__annotations__] == [field.name for field in fields(RunSettings)][1:]
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,8 @@ def test_what_type_checkers_are_told_is_what_there_is() -> None:
         ("n_trials", "called 'budget'"),
         ("n_jobs", "called 'workers'"),
         ("rng", "called 'seed'"),
+        ("polish", "for gradients call scipy.optimize.minimize"),
+        ("catch", "any exception is a failed evaluation; give_up="),
         ("direction", "lamcts.minimize or lamcts.maximize"),
     ],
 )
@@ -46,5 +48,20 @@ def test_a_word_of_another_library_is_answered_by_ours(word: str, answer: str, m
 
 
 def test_the_table_answers_only_what_is_no_option_and_by_what_is_one() -> None:
-    known = {field.name for field in fields(Settings)}
+    known = {field.name for field in fields(RunSettings)}
     assert set(RENAMED) <= known and not known & {*OURS, *OTHERWISE} and not {*OURS} & {*OTHERWISE}
+
+
+def test_the_timeout_of_a_study_of_optuna_is_told_from_ours() -> None:
+    for call in (lamcts.minimize, lamcts.maximize, lamcts.run):
+        with pytest.raises(TypeError, match=r"'n_trials'; here it is called 'budget'; timeout= .*; seconds= "):
+            call(lambda x: 0.0, [(0, 1)], n_trials=7, timeout=600)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match=r"timeout: expected a number above 0.*; seconds= limits the whole run"):
+        lamcts.minimize(lambda x: 0.0, [(0, 1)], budget=5, timeout=0)
+
+
+def test_a_starting_point_or_a_budget_in_order_is_answered() -> None:
+    with pytest.raises(ValueError, match=r"expected .* got \[0.5, 0.5\]; a starting point is given by name: x0="):
+        lamcts.minimize(lambda x: 0.0, [0.5, 0.5], budget=5)
+    with pytest.raises(TypeError, match=r"maximize: expected the function and the space in order.*x0=\.\.\."):
+        lamcts.maximize(lambda x: 0.0, [(0, 1)], [0.5], budget=5)  # type: ignore[misc]

@@ -15,7 +15,7 @@ from evaluations import descent, sphere
 import lamcts
 from lamcts import pruners
 from lamcts.journal import Journal
-from lamcts.outcomes.standing import OK, PRUNED
+from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.pruners import Curves
 from lamcts.study.reporting import Reporter
 from lamcts.study.result import Result

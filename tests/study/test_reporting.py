@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.study import line
-from lamcts.study.line import Far, Near
+from lamcts.study import report_channel
+from lamcts.study.report_channel import ReportClient, ReportServer
 from lamcts.study.reporting import Reporter
 
 
@@ -74,7 +74,7 @@ def near() -> Any:
             raise ZeroDivisionError("a pruner of anybody's")
         return bool(report[2] > 1)
 
-    made = Near(judge)
+    made = ReportServer(judge)
     yield made, heard
     made.end()
 
@@ -123,7 +123,7 @@ def hung_up(connection: socket.socket) -> bool:
 def test_a_silent_connection_without_the_key_is_hung_up_on_and_a_silent_worker_is_not(
     near: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line, "STRANGER_SECONDS", 0.2)
+    monkeypatch.setattr(report_channel, "STRANGER_SECONDS", 0.2)
     made, _ = near
     far, (_, (host, port, key)) = pickle.loads(pickle.dumps(made)), made.__reduce__()
     assert far(3, 0, 1.5, True)
@@ -141,7 +141,7 @@ def test_a_silent_connection_without_the_key_is_hung_up_on_and_a_silent_worker_i
 def test_of_many_silent_connections_the_oldest_make_room_for_workers(
     near: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line, "STRANGERS", 3)
+    monkeypatch.setattr(report_channel, "STRANGERS", 3)
     made, _ = near
     _, (host, port, _) = made.__reduce__()
     with ExitStack() as stack:
@@ -152,13 +152,13 @@ def test_of_many_silent_connections_the_oldest_make_room_for_workers(
 
 
 def test_workers_that_come_all_at_once_are_all_answered(near: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line, "ANSWER_SECONDS", 5.0)
-    monkeypatch.setattr(line, "TRIES", 1)
+    monkeypatch.setattr(report_channel, "ANSWER_SECONDS", 5.0)
+    monkeypatch.setattr(report_channel, "TRIES", 1)
     _, (host, port, key) = near[0].__reduce__()
     together = threading.Barrier(200)
 
     def report(number: int) -> bool:
-        with closing(Far(host, port, key)) as far:
+        with closing(ReportClient(host, port, key)) as far:
             together.wait()
             return far(number, 0, 1.5, True)
 
@@ -169,19 +169,19 @@ def test_workers_that_come_all_at_once_are_all_answered(near: Any, monkeypatch: 
 def test_a_run_that_cannot_be_reached_does_not_speak_for_the_next_one_at_its_port(
     near: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line, "_unreachable", set())
+    monkeypatch.setattr(report_channel, "_unreachable", set())
     _, (host, port, key) = near[0].__reduce__()
     with pytest.warns(RuntimeWarning, match="no trial is stopped"):
-        assert not Far(host, port, "the key of an earlier run")(0, 0, 5.0, True)
-    with closing(Far(host, port, key)) as far:
+        assert not ReportClient(host, port, "the key of an earlier run")(0, 0, 5.0, True)
+    with closing(ReportClient(host, port, key)) as far:
         assert far(0, 0, 5.0, True)
 
 
 def test_where_nobody_answers_no_trial_is_stopped_and_that_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line, "_unreachable", set())
+    monkeypatch.setattr(report_channel, "_unreachable", set())
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    far = Far("127.0.0.1", port, "key")
+    far = ReportClient("127.0.0.1", port, "key")
     with pytest.warns(RuntimeWarning, match="no trial is stopped"):
         assert not far(0, 0, 5.0, True)
     with warnings.catch_warnings():
@@ -193,4 +193,4 @@ def test_where_nobody_answers_no_trial_is_stopped_and_that_is_said_once(monkeypa
     "url", ["inproc://10.0.0.1/7/1", "tcp://127.0.0.1:8786", "tls://localhost:8786", "", "unix:///tmp/socket"]
 )
 def test_nobody_outside_is_listened_to_where_the_scheduler_is_on_this_machine(url: str) -> None:
-    assert line.address_towards(url) == "127.0.0.1"
+    assert report_channel.address_towards(url) == "127.0.0.1"

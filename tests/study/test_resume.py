@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from lamcts.journal import Journal
 from lamcts.objectives import make
 from lamcts.study import minimize, run
 from lamcts.study.result import Result
+from lamcts.study.source import source_hash
 
 BOUNDS = [(-1.0, 1.0)] * 3
 PROGRAM = Path(__file__).with_name("journalled_run.py")
@@ -114,8 +117,9 @@ def test_a_finished_run_called_again_evaluates_nothing(tmp_path: Path) -> None:
     def never(point: np.ndarray) -> float:
         raise AssertionError("nothing is left to evaluate")
 
-    never.__qualname__ = sphere.__qualname__  # for all that the journal knows, it is the same function
-    assert_same_result(minimize(never, BOUNDS, **options), first)
+    never.__qualname__ = sphere.__qualname__
+    with pytest.warns(RuntimeWarning, match="from before it was edited"):
+        assert_same_result(minimize(never, BOUNDS, **options), first)
 
 
 def test_a_function_of_another_name_is_warned_of_with_both_names(tmp_path: Path) -> None:
@@ -128,6 +132,47 @@ def test_a_function_of_another_name_is_warned_of_with_both_names(tmp_path: Path)
         minimize(other, BOUNDS, budget=4, **options)
     assert minimize(sphere, BOUNDS, budget=5, **options).nfev == 5  # the same name: no warning, which were an error
     assert minimize(other, BOUNDS, budget=6, about={"objective": "sphere"}, **options).nfev == 6
+
+
+EDITS = {
+    "the same": ("def f(x):\n    return float(x[0])\n", False),
+    "a comment and a docstring": ('def f(x):\n    """New."""\n    return  float(x[0])  # new\n', False),
+    "another body": ("def f(x):\n    return 2 * float(x[0])\n", True),
+}
+
+
+@pytest.mark.parametrize(("text", "warned"), EDITS.values(), ids=EDITS)
+def test_an_edited_function_is_warned_of(tmp_path: Path, text: str, warned: bool) -> None:
+    def read(text: str, file: Path) -> Any:
+        file.write_text(text)
+        made: dict[str, Any] = {}
+        exec(compile(text, file, "exec"), made)
+        return made["f"]
+
+    options: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "journal": tmp_path / "run.db"}
+    minimize(read(EDITS["the same"][0], tmp_path / "first.py"), BOUNDS, budget=3, **options)
+    again = read(text, tmp_path / "second.py")
+    words = r"holds values of 'f' from before it was edited, and this run goes on with them.*another journal"
+    with pytest.warns(RuntimeWarning, match=words) if warned else nullcontext():
+        assert minimize(again, BOUNDS, budget=4, **options).nfev == 4
+
+
+def test_what_has_no_source_or_no_name_is_not_compared(tmp_path: Path) -> None:
+    made: dict[str, Any] = {}
+    exec("def f(x):\n    return 1.0", made)
+    for i, (f, g) in enumerate(
+        [(lambda x: 1.0, lambda x: 2.0), (partial(sphere), partial(sphere)), (made["f"], made["f"]), (Plain(), Plain())]
+    ):
+        options: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "journal": tmp_path / f"{i}.db"}
+        minimize(f, BOUNDS, budget=3, **options)
+        assert "source" not in Journal.read(tmp_path / f"{i}.db").about
+        assert minimize(g, BOUNDS, budget=4, **options).nfev == 4
+    assert source_hash(Plain().__call__) is not None and source_hash(sphere) != source_hash(Plain.__call__)
+
+
+class Plain:
+    def __call__(self, point: np.ndarray) -> float:
+        return 1.0
 
 
 def test_an_objective_that_tells_itself_apart_may_change_its_name(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from stroll import Stroll
 from lamcts.spaces.box import Box
 from lamcts.spaces.discrete import Choice
 from lamcts.study import Study, maximize, minimize, run
-from lamcts.study.options import Options, Settings
+from lamcts.study.options import RunOptions, RunSettings
 from lamcts.study.result import Result
 from lamcts.tree import LatentTree
 
@@ -300,7 +300,7 @@ def test_where_the_search_has_used_the_budget_nothing_is_evaluated_again(tmp_pat
     assert more.nfev == 21 and sum(c.repeats for c in more.candidates) == 1
 
 
-# Options --------------------------------------------------------------------------------------------------------------
+# Options -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_a_missing_function_or_space_is_named() -> None:
 
 
 def test_the_options_for_type_checkers_are_the_settings() -> None:
-    assert {*Options.__annotations__, "budget"} == set(Settings.__dataclass_fields__)
+    assert {*RunOptions.__annotations__, "budget"} == set(RunSettings.__dataclass_fields__)
 
 
 def test_the_other_spelling_of_maximize_is_refused_with_the_cure() -> None:

@@ -12,7 +12,7 @@ from evaluations import lingering, sleeping, sphere
 from stroll import Stroll
 
 import lamcts
-from lamcts.study import limits
+from lamcts.study import timeouts
 from lamcts.study.reporting import Reporter
 
 BOX = lamcts.Box(-1, 1, dim=2)
@@ -20,7 +20,7 @@ OPTIONS: dict[str, Any] = {"budget": 12, "seed": 0, "sampler": Stroll(), "tree":
 
 
 def test_a_late_evaluation_ends_with_its_process_and_no_other_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "GRACE_SECONDS", 0.2)  # they do not hear SIGTERM
+    monkeypatch.setattr(timeouts, "GRACE_SECONDS", 0.2)  # they do not hear SIGTERM
     x0 = [[-0.9, 0.1], [0.2, 0.3]]
     result = lamcts.minimize(sleeping, BOX, timeout=0.3, workers=2, x0=x0, n_init=2, **{**OPTIONS, "budget": 3})
     late = np.array([point[0] < -0.4 for point in result.history.points])
@@ -48,7 +48,7 @@ def test_in_this_process_a_late_evaluation_is_interrupted_although_it_catches_ex
 def test_in_this_process_an_evaluation_that_catches_the_interruption_is_late_all_the_same(
     monkeypatch: pytest.MonkeyPatch, caught: int
 ) -> None:
-    monkeypatch.setattr(limits, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(timeouts, "GRACE_SECONDS", 0.05)
     seconds: list[float] = []
 
     def retrying(point: np.ndarray) -> float:
@@ -93,9 +93,9 @@ def test_after_an_evaluation_the_alarm_of_the_user_is_set_again() -> None:
     [
         ({"timeout": 0}, "timeout: expected a number above 0"),
         ({"timeout": "3"}, "timeout: expected a number above 0"),
-        ({"timeout": 3, "workers": "threads"}, "timeout: expected none beside workers='threads'"),
-        ({"timeout": 3, "executor": ThreadPoolExecutor}, "timeout: expected none beside executor"),
-        ({"timeout": 3, "vectorized": True}, "timeout: expected none beside vectorized"),
+        ({"timeout": 3, "workers": "threads"}, "timeout: expected none with workers='threads'"),
+        ({"timeout": 3, "executor": ThreadPoolExecutor}, "timeout: expected none with executor"),
+        ({"timeout": 3, "vectorized": True}, "timeout: expected none with vectorized"),
     ],
 )
 def test_a_time_out_that_nobody_could_keep_is_refused(options: dict[str, Any], says: str) -> None:

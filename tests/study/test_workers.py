@@ -12,8 +12,7 @@ from stroll import Stroll
 
 import lamcts
 from lamcts.study import workers
-from lamcts.study.processes import Processes
-from lamcts.study.sendable import sendable
+from lamcts.study.processes import Processes, picklable
 
 BOX = lamcts.Box(-1, 1, dim=2)
 OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "progress": False}
@@ -96,9 +95,9 @@ def test_without_cloudpickle_a_lambda_is_refused_with_ways_out(monkeypatch: pyte
         ValueError, match=r"workers=2: expected a function that can be sent .*lamcts\[cloudpickle\].*workers='threads'"
     ):
         lamcts.minimize(lambda p: 0.0, BOX, budget=4, workers=2, **OPTIONS)
-    assert sendable(sphere, "workers=2") is sphere
+    assert picklable(sphere, "workers=2") is sphere
 
 
 def test_what_a_file_has_goes_by_name() -> None:
     f = partial(sphere)
-    assert sendable(f, "workers=2") is f
+    assert picklable(f, "workers=2") is f

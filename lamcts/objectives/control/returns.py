@@ -85,7 +85,7 @@ class MeanReturn:
             "moments": digest(moments.mean, moments.std) if isinstance(moments, Moments) else moments,
         }
 
-    # What a study carries from evaluation to evaluation (lamcts.study.learned) ----------------------------------------
+    # What a study carries from evaluation to evaluation (lamcts.study.shared_state) -----------------------------------
 
     @property
     def memory(self) -> dict[str, Any] | None:

@@ -140,7 +140,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         if self.progress.prices and np.isfinite(self.seen.f[row, 0]):
             merit = merits(self.seen, rows, self.progress.prices)
         else:
-            merit = self.seen.standing(rows)
+            merit = self.seen.constrained_rank(rows)
         merit = np.where(np.isfinite(merit), merit, np.inf)
         gains = np.where(merit < merit[0], merit[0] - np.where(np.isfinite(merit), merit, 0.0), 0.0)
         return int(rows[np.argmin(merit)]), gains[1:]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lamcts.observations import Observations
-from lamcts.outcomes.standing import feasible, placed
+from lamcts.outcomes.constrained_rank import feasible, rankable
 from lamcts.samplers.parts.bounded_columns import bounded
 from lamcts.types import Floats, Rows
 
@@ -38,7 +38,7 @@ class Scale:
         far = weighted.max(1) + SUM_SHARE * weighted.sum(1)
         over = np.maximum(np.where(np.isnan(g), UNKNOWN, excess), 0.0).sum(1)
         number = np.where(feasible(g, kind), far / (1 + np.abs(far)), 2 + over / (1 + over))
-        return np.where(placed(g, kind), number, np.nan)
+        return np.where(rankable(g, kind), number, np.nan)
 
 
 def scale_of(seen: Observations, weights: Floats) -> Scale:
@@ -78,5 +78,5 @@ class OneNumber(Observations):
             self._number = np.concatenate([self._number, new])
         return self._number
 
-    def standing(self, rows: Rows) -> Floats:
+    def constrained_rank(self, rows: Rows) -> Floats:
         return self.y[rows]

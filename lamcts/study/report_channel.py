@@ -1,12 +1,12 @@
-"""The line between evaluations in other processes and the run: a report goes there, a verdict comes back.
+"""Socket channel from workers to the run: intermediate reports in, pruning decisions out.
 
-A socket, one text line each way: the key and JSON, and JSON. Whoever reports must know the key, which travels with the
-trial alone: nothing is read of a line without it. Where the run cannot be reached, as from another machine, trials are
-not stopped: their reports arrive with their results. Only where a Dask cluster has workers on other machines can those
-reach the run, at the address that leads to its scheduler; the key is then seen on that network, which is to be trusted.
+One text line each way: the key and a report as JSON, and the decision as JSON. The key travels with the trial alone;
+nothing is read from a connection that does not send it. A worker that cannot reach the run, such as one on another
+machine, is never pruned, and its reports arrive with its result. Workers of a Dask cluster reach the run at the address
+that leads to its scheduler; the key is visible on that network, which has to be trusted.
 
-Not `multiprocessing.connection`: its listener asks for the key in the thread that accepts, without a time-out, where
-one silent connection holds up all others, and its client waits minutes for an address behind a firewall.
+Not `multiprocessing.connection`: `Listener.accept` checks the key in the thread that accepts, without a time-out: one
+silent connection blocks all others; `Client` has no time-out to connect and waits minutes for a firewalled address.
 """
 
 import json
@@ -38,15 +38,15 @@ STRANGERS = 32  # connections without the key at a time, of the 1,024 descriptor
 _unreachable: set[str] = set()  # keys of runs that did not answer this process
 
 
-class Near:
-    """The judge in the process of the run; where it is sent to another process, it arrives as a `Far`.
+class ReportServer:
+    """The pruning decisions in the process of the run; pickled, it becomes a `ReportClient`.
 
-    host: an address of this machine: there it listens, and nowhere else.
+    host: the address of this machine to listen at.
     """
 
     def __init__(self, judge: Judge, host: str = LOOPBACK) -> None:
         self._judge, self._host = judge, host
-        self._server: _Server | None = None
+        self._server: _SocketServer | None = None
         self._lock = threading.Lock()  # executors send from threads of their own
 
     def __call__(self, number: int, step: int, value: float, first: bool) -> bool:
@@ -55,19 +55,19 @@ class Near:
     def __reduce__(self) -> Any:
         with self._lock:
             if self._server is None:
-                self._server = _Server(self._judge, self._host)
-        return Far, (self._host, self._server.server_address[1], self._server.key)
+                self._server = _SocketServer(self._judge, self._host)
+        return ReportClient, (self._host, self._server.server_address[1], self._server.key)
 
     def end(self) -> None:
-        """Answer nobody any more."""
+        """Stop answering."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
 
 
-class Far:
-    """The judge in another process."""
+class ReportClient:
+    """The pruning decisions in a worker process."""
 
     def __init__(self, host: str, port: int, key: str) -> None:
         self._host, self._port, self._key = host, port, key
@@ -93,7 +93,7 @@ class Far:
             self._line = None
 
     def _answer(self, text: bytes) -> dict[str, Any] | None:
-        """Return what the run answers; None where it does not."""
+        """Return the answer of the run; None if there is none."""
         for _ in range(TRIES):
             try:
                 if self._line is None:
@@ -127,7 +127,7 @@ def address_towards(url: str) -> str:
         return str(line.getsockname()[0])
 
 
-class _Server(socketserver.ThreadingTCPServer):
+class _SocketServer(socketserver.ThreadingTCPServer):
     """Answers reports until it is shut down, in a thread for each connection.
 
     strangers: connections that have not shown the key yet, the oldest first, and since when they have been there. The
@@ -141,7 +141,7 @@ class _Server(socketserver.ThreadingTCPServer):
     def __init__(self, judge: Judge, host: str) -> None:
         self.judge, self.key = judge, token_hex(32)
         self.strangers: dict[Any, float] = {}
-        super().__init__((host, 0), _Answers)
+        super().__init__((host, 0), _Handler)
         threading.Thread(target=self.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -161,8 +161,8 @@ class _Server(socketserver.ThreadingTCPServer):
         super().shutdown_request(request)
 
 
-class _Answers(socketserver.StreamRequestHandler):
-    server: _Server
+class _Handler(socketserver.StreamRequestHandler):
+    server: _SocketServer
 
     def handle(self) -> None:
         with suppress(OSError):  # the worker has gone

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lamcts.optimizer import Optimizer, saved
+from lamcts.optimizer import Optimizer, saving
 from lamcts.spaces import Box
 
 SPACE = Box(-1, 1, dim=2)
@@ -52,8 +52,8 @@ def test_an_array_that_belongs_to_no_state_is_not_read(tmp_path: Path) -> None:
 def test_a_column_or_text_that_unpacks_to_much_more_than_the_file_is_refused_unread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved, "FREE", 1_000_000)
-    monkeypatch.setattr(saved, "FREE_TEXT", 100_000)
+    monkeypatch.setattr(saving, "FREE", 1_000_000)
+    monkeypatch.setattr(saving, "FREE_TEXT", 100_000)
     monkeypatch.setattr(np.lib.format, "read_array", lambda *_, **__: pytest.fail("read"))
     for members in ({"column x": array(np.zeros((500_000, 2)))}, {"text": array(np.zeros(900_000, np.uint8))}):
         with pytest.raises(ValueError, match=r"bytes once unpacked, got \d+"):
@@ -116,12 +116,12 @@ def test_a_pending_trial_of_no_number_is_refused(name: str, number: Any) -> None
         Optimizer(SPACE, seed=0, sampler="uniform", n_init=4).load_state_dict(state)
 
 
-def test_a_space_of_ours_is_saved_without_a_warning_and_columns_may_be_lists(tmp_path: Path) -> None:
+def test_a_space_of_ours_is_saved_without_a_warning_and_a_state_may_have_arrays(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         busy().save(tmp_path / "run")
     state = busy().state_dict()
-    state["columns"] = {name: column.tolist() for name, column in state["columns"].items()}
+    state["columns"] = {name: np.array(column) for name, column in state["columns"].items()}
     opt = Optimizer(SPACE, seed=0, sampler="uniform", n_init=4)
     opt.load_state_dict(state)
     assert opt.ask()[0].x.tolist() == Optimizer.load(tmp_path / "run").ask()[0].x.tolist()

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import lamcts
-from lamcts.foreign import OTHERWISE, OURS, RENAMED, STEPWISE, hint_stepwise
+from lamcts.argument_hints import OTHERWISE, OURS, RENAMED, STEPWISE, hint_stepwise
 
 SPACE = lamcts.Box(0, 1, dim=2)
 KNOWN = [*inspect.signature(lamcts.Optimizer).parameters]
@@ -20,9 +20,12 @@ KNOWN = [*inspect.signature(lamcts.Optimizer).parameters]
         ("n_trials", "budget= belongs to a whole run"),
         ("budget", "budget= belongs to a whole run"),
         ("n_jobs", "workers= belongs to a whole run"),
-        ("bounds", r"the first argument: Optimizer\(lamcts.Box"),
+        ("bounds", r"the first argument, and bounds are one: Optimizer\(\[\(low"),
         ("direction", "say maximize=True"),
         ("batch_size", r"opt.ask\(4\)"),
+        ("polish", "for gradients call scipy.optimize.minimize"),
+        ("catch", "tell exceptions as values"),
+        ("timeout", "leave it when the time is over"),
         ("sampeler", "did you mean 'sampler'"),
     ],
 )
@@ -35,7 +38,7 @@ def test_every_foreign_word_has_an_answer_that_names_what_is_there():
     for word in (*OURS, *RENAMED):
         if word not in KNOWN:
             assert hint_stepwise(word, KNOWN), word
-    assert not {*STEPWISE} & {*KNOWN} and {*STEPWISE} <= {*RENAMED, *OTHERWISE, "noisy"}
+    assert not {*STEPWISE} & {*KNOWN} and {*STEPWISE} <= {*RENAMED, *OTHERWISE, "noisy", "timeout"}
 
 
 def test_what_is_loaded_has_its_seed_already_and_is_told_what_may_be_given(tmp_path):

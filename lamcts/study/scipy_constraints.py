@@ -1,4 +1,4 @@
-"""Constraints as SciPy takes them, beside those in words.
+"""SciPy constraints, along with those in words.
 
     constraints=[NonlinearConstraint(stress, 0, 250), {"type": "ineq", "fun": margin}, "mass <= 3"]
 
@@ -27,7 +27,7 @@ KEYS = {"type", "fun", "args", "jac"}  # of a dict; a gradient is of no use here
 
 
 @dataclass(frozen=True)
-class Measure:
+class ConstraintFunction:
     """A function of a point whose numbers are bounded: their names, None for one that is not, and by what."""
 
     fun: Any
@@ -52,7 +52,7 @@ class Guarded:
     """A function with constraints that are functions: they are called before it."""
 
     f: Any
-    measures: tuple[Measure, ...]
+    measures: tuple[ConstraintFunction, ...]
     check_first: bool
 
     def measure(self, point: Any) -> tuple[dict[str, float], bool]:
@@ -66,7 +66,7 @@ class Guarded:
         return found, run
 
 
-class Bounded(NamedTuple):
+class ConstraintsByKind(NamedTuple):
     """Constraints by kind: in words, linear ones, and functions, as they were given."""
 
     words: tuple[Any, ...] = ()
@@ -78,15 +78,15 @@ class Bounded(NamedTuple):
         point = space.decode(space.sample(1, np.random.default_rng(0))[0]) if self.linear else None
         return [_rule(given, point) for given in self.linear]
 
-    def measures(self, point: Any) -> tuple[Measure, ...]:
+    def measures(self, point: Any) -> tuple[ConstraintFunction, ...]:
         """Return the functions; where nothing else says how many numbers one returns, it is called at `point`."""
         return tuple(_measure(f"c{i + 1}", given, point) for i, given in enumerate(self.functions))
 
 
-def sorted_out(given: Any) -> Bounded:
+def constraints_by_kind(given: Any) -> ConstraintsByKind:
     """Return constraints by kind. A number of them stays one."""
     if given is None:
-        return Bounded()
+        return ConstraintsByKind()
     if isinstance(given, (str, Mapping, int, np.integer, Constraint)) or hasattr(given, "lb"):
         given = [given]
     if not isinstance(given, Iterable):
@@ -95,7 +95,7 @@ def sorted_out(given: Any) -> Bounded:
     functions = [item for item in items if isinstance(item, Mapping) or (hasattr(item, "fun") and hasattr(item, "lb"))]
     linear = [item for item in items if hasattr(item, "lb") and not hasattr(item, "fun")]
     words = [item for item in items if not any(item is other for other in (*functions, *linear))]
-    return Bounded(tuple(words), tuple(linear), tuple(functions))
+    return ConstraintsByKind(tuple(words), tuple(linear), tuple(functions))
 
 
 def _rule(given: Any, point: Any) -> Within:
@@ -115,7 +115,7 @@ def _rule(given: Any, point: Any) -> Within:
     return Within(tuple(map(tuple, matrix.tolist())), tuple(low.tolist()), tuple(high.tolist()))
 
 
-def _measure(name: str, given: Any, point: Any) -> Measure:
+def _measure(name: str, given: Any, point: Any) -> ConstraintFunction:
     low, high = _ends(given)
     if isinstance(given, Mapping):
         fun, args, first = given["fun"], tuple(given.get("args", ())), False
@@ -128,7 +128,7 @@ def _measure(name: str, given: Any, point: Any) -> Measure:
     labels = [f"{name}[{i}]" for i in range(len(low))] if shape else [name]
     held = [_bounds(label, *ends) for label, *ends in zip(labels, low.tolist(), high.tolist(), strict=True)]
     names = tuple(label if bounds else None for label, bounds in zip(labels, held, strict=True))
-    return Measure(fun, args, names, tuple(each for bounds in held for each in bounds), first)
+    return ConstraintFunction(fun, args, names, tuple(each for bounds in held for each in bounds), first)
 
 
 def _ends(given: Any) -> tuple[Floats, Floats]:

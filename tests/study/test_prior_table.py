@@ -1,4 +1,4 @@
-"""Known results from a CSV file: what may stand in it, and how mistakes in it are told."""
+"""PriorObservation results from a CSV file: what may stand in it, and how mistakes in it are told."""
 
 import io
 from pathlib import Path

@@ -19,7 +19,8 @@ from lamcts import samplers
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.neural.metadnn import MetaDnn
 from lamcts.optimizer import Optimizer
-from lamcts.optimizer.settings import arguments_of, from_plain, plain, settings_of
+from lamcts.optimizer.saving import arguments_of, settings_of
+from lamcts.optimizer.settings import from_identity, identity, is_ours
 from lamcts.samplers import Auto, Coordinate, Exchange, GpBo, Quadratic, Turbo, Uniform
 from lamcts.searches import alphax, lanas
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
@@ -99,7 +100,7 @@ def test_a_space_that_a_file_cannot_hold_is_not_described() -> None:
     ids=repr,
 )
 def test_settings_of_ours_come_back_equal(settings: Any) -> None:
-    assert repr(from_plain(plain(settings))) == repr(settings)
+    assert is_ours(settings) and repr(from_identity(identity(settings))) == repr(settings)
 
 
 @pytest.mark.parametrize(("name", "settings"), [("cma", {"popsize": 8}), ("nevergrad", {"name": "OnePlusOne"})])
@@ -107,7 +108,7 @@ def test_settings_over_a_library_come_back_equal(name: str, settings: dict[str, 
     if find_spec(name) is None:
         pytest.skip(f"needs the package {name}")
     made = getattr(samplers, name.capitalize())(**settings)
-    assert repr(from_plain(plain(made))) == repr(made)
+    assert is_ours(made) and repr(from_identity(identity(made))) == repr(made)
 
 
 @pytest.mark.parametrize("space", [MIXED, SPACES[0], SPACES[4]], ids=repr)

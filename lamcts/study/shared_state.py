@@ -1,8 +1,7 @@
-"""What evaluations teach each other: kept beside the search, merged in the order of tells, journalled with them.
+"""State that evaluations share, such as the statistics of visited states in ARS; it is kept in the journal.
 
-An objective whose evaluations learn something that later ones use, such as the statistics of the states that policies
-visit (ARS), is a `Learner`. It keeps nothing itself: each evaluation is given what was learned before it started and
-returns what it has seen, so that evaluations may run anywhere and a run that was stopped goes on with the same.
+A `StatefulObjective` keeps nothing itself. Each evaluation gets the state from before it started and returns a note of
+what it has seen; notes are merged in the order of tells. So evaluations may run anywhere, and a run resumes exactly.
 """
 
 from dataclasses import dataclass
@@ -11,37 +10,37 @@ from typing import Any, Protocol
 from lamcts.errors import JournalError
 
 
-class Learner(Protocol):
-    """An objective that learns. Memories and notes are JSON values, never changed in place."""
+class StatefulObjective(Protocol):
+    """An objective whose evaluations share a state. Memories and notes are JSON values, never changed in place."""
 
     @property
     def memory(self) -> Any:
-        """What the first evaluation is given; None: this one does not learn after all."""
+        """The state before the first evaluation; None: this objective shares none."""
 
     def recall(self, point: Any, *, seed: int, memory: Any) -> tuple[float, Any]:
-        """Return the value at `point` by the light of `memory`, and a note of what was seen."""
+        """Return the value at `point` given `memory`, and a note of what was seen."""
 
     def learn(self, memory: Any, note: Any) -> Any:
         """Return `memory` with `note` merged in."""
 
 
 @dataclass
-class Memory:
-    """What was learned so far (`now`), and what the best evaluation was given (`best`)."""
+class SharedState:
+    """The state after all evaluations so far (`now`), and the state that the best evaluation was given (`best`)."""
 
-    learner: Learner
+    learner: StatefulObjective
     now: Any
     best: Any = None
 
     @classmethod
-    def of(cls, f: Any) -> "Memory | None":
-        """Return the memory before the first evaluation of `f`, or None where `f` is no learner."""
+    def of(cls, f: Any) -> "SharedState | None":
+        """Return the state before the first evaluation of `f`; None if `f` is no `StatefulObjective`."""
         if not all(hasattr(f, name) for name in ("memory", "recall", "learn")) or f.memory is None:
             return None
         return cls(f, f.memory)
 
     def told(self, note: Any, given: Any, leads: bool) -> None:
-        """Take in the note of an evaluation that was `given` a memory; `leads`: it is the best so far."""
+        """Merge the note of an evaluation that was `given` a memory; `leads`: it is the best so far."""
         if leads:
             self.best = given
         if note is not None:  # None: it failed
@@ -51,7 +50,7 @@ class Memory:
         return {"now": self.now, "best": self.best}
 
     def load(self, state: Any, path: str) -> None:
-        """Go on from what a journal holds."""
+        """Take over the state that a journal holds."""
         if not isinstance(state, dict) or set(state) != {"now", "best"} or state["now"] is None:
             raise JournalError(
                 f"expected the journal {path} to hold what evaluations have learned, got none: "

@@ -1,7 +1,7 @@
-"""Words of other libraries where one of ours was meant: what to say to who types them.
+"""Hints for argument names of other libraries.
 
-Ours first, then what others call it; a word that has no counterpart has a sentence instead. An `Optimizer` has only
-some of the words: those of a whole run are answered by where they belong.
+RENAMED maps our names to theirs; OTHERWISE has a sentence for names without a counterpart. An `Optimizer` takes only
+some of our names: STEPWISE and WHOLE answer the others.
 """
 
 from collections.abc import Collection
@@ -39,17 +39,23 @@ OTHERWISE = {
     "jac": "no gradient is used: leave it out, or call SciPy's L-BFGS-B, which is the better choice where there is one",
     "options": "give them by name: minimize(f, space, budget=100, seed=0)",
     "popsize": "there is no population: leave it out; batch= says how many points are asked for at a time",
+    "polish": "leave it out: the search refines its best point; for gradients call scipy.optimize.minimize(f, x0)",
+    "catch": "leave it out: any exception is a failed evaluation; give_up= ends a run whose first evaluations all fail",
 }
+TIMEOUT = "timeout= limits one evaluation here; seconds= limits the whole run, as Optuna's timeout= does"
 STEPWISE = {
     **dict.fromkeys(
         ("bounds", "dimensions", "search_space"),
-        "the space is the first argument: Optimizer(lamcts.Box([low, ...], [high, ...]))",
+        "the space is the first argument, and bounds are one: Optimizer([(low, high), ...])",
     ),
     "direction": "say maximize=True, or leave it out to minimize",
     "directions": OTHERWISE["directions"],
     "integrality": "say it in the space: Optimizer(lamcts.Space([lamcts.Int(1, 8), ...]))",
     "method": "name a sampler: sampler='turbo'",
     "popsize": "there is no population: leave it out; ask(n) says how many points are asked for at a time",
+    "polish": OTHERWISE["polish"].replace("result.x", "opt.best.point"),
+    "catch": "leave it out, and tell exceptions as values: they are failed evaluations",
+    "timeout": "the loop is yours: leave it when the time is over; lamcts.minimize(..., seconds=600) does so",
     "batch": "say it where points are asked for: opt.ask(4)",
     "noisy": "give repeat=True, and points may be proposed again; lamcts.minimize(..., noisy=True) also takes means",
     "known": "tell them: opt.tell_points(points, values)",
@@ -67,14 +73,14 @@ WHOLE = "{} belongs to a whole run, lamcts.minimize(f, space, ...); here the loo
 
 
 def hint(name: str) -> str | None:
-    """Return what to say to somebody who typed another library's word; None where it is none that is known."""
+    """Return the hint for an argument name of another library; None for an unknown name."""
     if name in OURS:
         return f"here it is called {OURS[name]!r}"
     return OTHERWISE.get(name)
 
 
 def hint_pruner(pruner: Any) -> str | None:
-    """Return what to say to who gives a rule of Optuna's, or one made from it; None where it is not from there."""
+    """Return the hint for a pruner of Optuna's, or a class derived from one; None for any other object."""
     kind = pruner if isinstance(pruner, type) else type(pruner)
     theirs = next((each for each in kind.__mro__ if each.__module__.partition(".")[0] == "optuna"), None)
     if theirs is None:
@@ -83,7 +89,7 @@ def hint_pruner(pruner: Any) -> str | None:
 
 
 def hint_stepwise(name: str, known: Collection[str]) -> str | None:
-    """Return the same to who makes an `Optimizer`, which knows some words; whole runs' own are foreign to it too."""
+    """Return the hint for an argument that `Optimizer` lacks, options of whole runs included; None if unknown."""
     ours = OURS.get(name, name)
     if ours in known:
         return f"here it is called {ours!r}"

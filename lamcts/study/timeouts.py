@@ -52,7 +52,7 @@ class _TimeUp(BaseException):
     """No Exception, since functions catch those."""
 
 
-class Limited(Serial):
+class TimeLimited(Serial):
     """Evaluates in this process, in the main thread, and interrupts what takes longer than some seconds."""
 
     def __init__(self, f: Callable[..., Any], seconds: float) -> None:

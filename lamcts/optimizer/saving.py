@@ -1,6 +1,7 @@
-"""An optimizer in one file: its settings and its state, as arrays and JSON in a zip (numpy's `.npz`). No pickle.
+"""`Optimizer.save` and `load`: settings and state in one file, arrays and JSON in a zip (numpy's `.npz`). No pickle.
 
-The state is held against the settings by its fingerprint, and every byte of the file by the checksums of the zip.
+Parts that no file can hold, such as a sampler of the user's own, are named there and have to be given again. The
+fingerprint in the state is compared with the settings, and the checksums of the zip protect every byte.
 """
 
 import json
@@ -8,6 +9,7 @@ import math
 import os
 import warnings
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,14 +17,61 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.observations import Columns
+from lamcts.optimizer.design import Design
+from lamcts.optimizer.settings import from_identity, identity, is_ours
 from lamcts.optimizer.state import State
+from lamcts.spaces.serialization import from_json, to_json
+from lamcts.spaces.values import plain
 
+PARTS = ("space", "sampler", "tree")
 MAGIC = "lamcts optimizer"
 COLUMN = "column "  # what the names of the arrays of rows begin with
 NAMES = ("text", "pending", *(f"{COLUMN}{name}" for name in ("y", *Columns._fields)))
 RATIO = 100  # of bytes unpacked to bytes of the file: more is refused (untuned: equal numbers reach 1,000)
 FREE = 2**30  # bytes unpacked, up to which any ratio is taken (untuned: 1e6 rows of 100 coordinates)
 FREE_TEXT = 2**26  # the same of the text, which takes up to 30 times as much in memory (untuned)
+
+
+# Settings ------------------------------------------------------------------------------------------------------------
+
+
+def settings_of(space: Any, sampler: Any, tree: Any, design: Design, **rest: Any) -> dict[str, Any]:
+    """Return the settings; under "foreign" the text of those parts that no file can hold, which are None."""
+    given = {"space": space, "sampler": sampler, "tree": tree}
+    parts = {"space": to_json(space)} | {
+        name: identity(given[name]) if is_ours(given[name]) else None for name in ("sampler", "tree")
+    }
+    foreign = {name: repr(part) for name, part in given.items() if part is not None and parts[name] is None}
+    points = [plain(design.exact.get(x.tobytes())) for x in design.given]
+    return parts | rest | {"design": design.signature(), "points": points, "foreign": foreign}
+
+
+def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return what `Optimizer` takes but for the design, with the parts that are `given` in place of the file's.
+
+    ValueError where a part is neither given nor in the file.
+    """
+    missing = [name for name in settings["foreign"] if name not in given]
+    if missing:
+        what = f"{missing[0]}: {settings['foreign'][missing[0]]} is none that a file can hold"
+        raise ValueError(f"{what}; pass load(path, {missing[0]}=...)")
+    make: dict[str, Callable[[Any], Any]] = {"space": from_json, "sampler": from_identity, "tree": from_identity}
+    try:
+        parts = {name: given[name] if name in given else make[name](settings[name]) for name in PARTS}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"expected settings that this lamcts knows, got those of another version ({error})") from None
+    goals: dict[str, Any] = settings.get("goals", {})
+    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals
+
+
+def design_of(settings: dict[str, Any], space: Any, centred: bool) -> Design:
+    """Return the initial design, its x0 code by code: decoded and encoded again it might lose a last bit."""
+    kind, n, x0 = (settings["design"][name] for name in ("kind", "n_init", "x0"))
+    codes = [np.array(x, float) for x in x0]
+    return Design(space, kind, n, codes, settings["seed"], centred=centred, points=settings["points"])
+
+
+# The file ------------------------------------------------------------------------------------------------------------
 
 
 def write(path: str | os.PathLike[str], settings: dict[str, Any], state: State) -> None:

@@ -1,4 +1,4 @@
-"""Known results as a table: a CSV file with a line of names, or the rows of a `Result`.
+"""PriorObservation results as a table: a CSV file with a line of names, or the rows of a `Result`.
 
 A column for each parameter (x1, x2, ... where points are arrays or tuples), each objective (`value` where there is one)
 and each quantity that is bounded, by its name; or how far beyond its bound it is, by the words of the constraint. That
@@ -31,7 +31,7 @@ SEPARATORS = ",;\t"  # of a file: the one that its first line has most of
 WORDS = {"true": True, "false": False}
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """A row of a table: where it stands, its cells by column, and whether they are text that has to be read."""
 
     where: str
@@ -48,7 +48,7 @@ class Parsed(NamedTuple):
     quantities: dict[str, float]
 
 
-def rows_of_file(path: "str | os.PathLike[str]") -> list[Row]:
+def rows_of_file(path: "str | os.PathLike[str]") -> list[TableRow]:
     """Return the rows of a CSV file; ValueError names the line where something is wrong with it."""
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
@@ -65,7 +65,7 @@ def rows_of_file(path: "str | os.PathLike[str]") -> list[Row]:
         raise ValueError(f"known: {path}, line {reader.line_num}: {error}") from None
 
 
-def _rows(reader: Any, path: str) -> Iterator[Row]:
+def _rows(reader: Any, path: str) -> Iterator[TableRow]:
     names: list[str] = []
     for cells in reader:
         where = f"{path}, line {reader.line_num}"
@@ -79,12 +79,12 @@ def _rows(reader: Any, path: str) -> Iterator[Row]:
         elif len(cells) != len(names):
             raise ValueError(f"known: {where}: expected {len(names)} cells, one a column, got {len(cells)}")
         else:
-            yield Row(where, dict(zip(names, cells, strict=True)))
+            yield TableRow(where, dict(zip(names, cells, strict=True)))
     if not names:
         raise ValueError(f"known: expected a line of names in {path}, got an empty file")
 
 
-def parsed(rows: Sequence[Row], space: Any, goals: Goals, measured: Sequence[str] = ()) -> list[Parsed]:
+def parsed(rows: Sequence[TableRow], space: Any, goals: Goals, measured: Sequence[str] = ()) -> list[Parsed]:
     """Return rows as points and values; ValueError names the place and the column.
 
     measured: quantities that somebody else knows, where no column has them.
@@ -117,7 +117,7 @@ def members_of(space: Any) -> dict[str, Any]:
     return {name: None for name, _ in parts}
 
 
-def _renamed(rows: Sequence[Row], names: Sequence[str]) -> Sequence[Row]:
+def _renamed(rows: Sequence[TableRow], names: Sequence[str]) -> Sequence[TableRow]:
     """Return rows whose columns have their names without the blanks that somebody typed round them."""
     meant = {name.strip(): name for name in names}
     there = [*rows[0].cells]
@@ -138,7 +138,7 @@ def _sample(space: Any) -> Any:
     return space.decode(space.sample(1, np.random.default_rng(0))[0])
 
 
-def _check_columns(row: Row, members: Mapping[str, Any], goals: Goals, measured: Sequence[str]) -> None:
+def _check_columns(row: TableRow, members: Mapping[str, Any], goals: Goals, measured: Sequence[str]) -> None:
     texts = [str(held) for held in goals.constraints]
     known = {held.name for held, text in zip(goals.constraints, texts, strict=True) if text in row.cells}
     always = [own for own, member in members.values() if not getattr(member, "when", None)]
@@ -153,7 +153,7 @@ def _check_columns(row: Row, members: Mapping[str, Any], goals: Goals, measured:
 MISSING = object()  # the cell of a parameter that a point does not have
 
 
-def _point(row: Row, members: Mapping[str, tuple[str, Any]], named: bool) -> Any:
+def _point(row: TableRow, members: Mapping[str, tuple[str, Any]], named: bool) -> Any:
     """Return the point of a row; a parameter by name whose cell is empty is left out, unless that is an option."""
     found = {name: _read(row, own, member) for name, (own, member) in members.items()}
     if named:
@@ -164,7 +164,7 @@ def _point(row: Row, members: Mapping[str, tuple[str, Any]], named: bool) -> Any
     return found["point"] if [*found] == ["point"] else [*found.values()]
 
 
-def _read(row: Row, own: str, member: Any) -> Any:
+def _read(row: TableRow, own: str, member: Any) -> Any:
     """Return what a cell says: of its readings the first that the parameter takes."""
     if not row.text:
         return row.cells.get(own, MISSING)
@@ -209,7 +209,7 @@ def _readings(cell: str) -> Iterator[Any]:
     yield cell.strip()
 
 
-def _values(row: Row, goals: Goals) -> tuple[dict[str, Any] | None, dict[str, float]]:
+def _values(row: TableRow, goals: Goals) -> tuple[dict[str, Any] | None, dict[str, float]]:
     values = {name: _number(row, name) for name in goals.names}
     quantities = {name: number for name in goals.quantities if (number := _number(row, name)) is not None}
     for held in goals.constraints:
@@ -226,7 +226,7 @@ def _quantity(held: Constraint, over: float) -> float:
     return held.bound - over if held.relation == ">=" else held.bound + held.tolerance + over
 
 
-def _number(row: Row, name: str) -> float | None:
+def _number(row: TableRow, name: str) -> float | None:
     """Return the number of a cell, None where it is empty or there is none."""
     cell = row.cells.get(name, "")
     if cell is None or (isinstance(cell, str) and not cell.strip()):

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from lamcts.outcomes.standing import CHECKED, FAILED, OK, standing
-from lamcts.outcomes.violations import violation
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, constrained_rank, violation
 
 
 def made(seed, n=40, m=2, c=3, whole=True):
@@ -45,7 +44,7 @@ def brute(f, g, kind):
 def test_the_standing_is_that_of_a_plain_loop(m, whole):
     for seed in range(20):
         f, g, kind = made(seed, m=m, whole=whole)
-        y, keys = standing(f, g, kind), brute(f, g, kind)
+        y, keys = constrained_rank(f, g, kind), brute(f, g, kind)
         assert np.isnan(y).tolist() == [key is None for key in keys]
         rows = [i for i in range(len(y)) if keys[i] is not None]
         places = {key: place for place, key in enumerate(sorted({keys[i] for i in rows}))}
@@ -54,13 +53,15 @@ def test_the_standing_is_that_of_a_plain_loop(m, whole):
 
 def test_one_objective_without_constraints_stands_by_its_loss():
     f = np.array([[3.0], [np.nan], [-1.5], [3.0]])
-    assert np.array_equal(standing(f, np.empty((4, 0)), np.array([OK, FAILED, OK, OK])), f[:, 0], equal_nan=True)
+    assert np.array_equal(
+        constrained_rank(f, np.empty((4, 0)), np.array([OK, FAILED, OK, OK])), f[:, 0], equal_nan=True
+    )
 
 
 @pytest.mark.parametrize("change", [lambda f: 4.0 * f + 1.0, lambda f: f**3, lambda f: f[:, ::-1]])
 def test_increasing_maps_and_another_order_of_the_objectives_change_nothing(change):
     f, g, kind = made(1, whole=False)
-    assert np.array_equal(standing(change(f), g, kind), standing(f, g, kind), equal_nan=True)
+    assert np.array_equal(constrained_rank(change(f), g, kind), constrained_rank(f, g, kind), equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -68,20 +69,22 @@ def test_increasing_maps_and_another_order_of_the_objectives_change_nothing(chan
 )
 def test_maps_that_keep_zero_another_order_and_a_constraint_that_always_holds_change_nothing(change):
     f, g, kind = made(2, whole=False)
-    assert np.array_equal(standing(f, change(g), kind), standing(f, g, kind), equal_nan=True)
+    assert np.array_equal(constrained_rank(f, change(g), kind), constrained_rank(f, g, kind), equal_nan=True)
 
 
 def test_an_objective_given_twice_changes_nothing():
     f, g, kind = made(3)
-    assert np.array_equal(standing(np.c_[f, f[:, :1]], g, kind), standing(f, g, kind), equal_nan=True)
+    assert np.array_equal(constrained_rank(np.c_[f, f[:, :1]], g, kind), constrained_rank(f, g, kind), equal_nan=True)
 
 
 def test_a_constraint_that_was_not_measured_counts_as_its_worst_violation():
     g = np.array([[1.0], [np.nan], [5.0], [-1.0]])
     assert violation(g).tolist() == [1.0, 3.0, 2.0, 0.0]
-    assert standing(np.zeros((4, 1)), g, np.full(4, OK)).tolist() == [1.0, 3.0, 2.0, 0.0]
+    assert constrained_rank(np.zeros((4, 1)), g, np.full(4, OK)).tolist() == [1.0, 3.0, 2.0, 0.0]
 
 
 def test_a_check_that_found_nothing_wrong_has_no_standing_and_one_that_did_has():
     g, kind = np.array([[-1.0], [1.0], [2.0]]), np.array([CHECKED, CHECKED, OK])
-    assert np.array_equal(standing(np.array([[np.nan], [np.nan], [0.0]]), g, kind), [np.nan, 0.0, 1.0], equal_nan=True)
+    assert np.array_equal(
+        constrained_rank(np.array([[np.nan], [np.nan], [0.0]]), g, kind), [np.nan, 0.0, 1.0], equal_nan=True
+    )

@@ -8,7 +8,7 @@ import pytest
 
 import lamcts
 from lamcts.journal import Journal
-from lamcts.outcomes.standing import CHECKED, FAILED, OK
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
 from tests.extras import samplers
 
 BOX = lamcts.Box(0, 1, dim=3)
@@ -211,3 +211,17 @@ def test_with_one_objective_and_no_constraint_a_dict_of_it_is_taken_too():
     opt = made()
     opt.tell(opt.ask(), [{"value": 2.5}])
     assert opt.best[1:] == (2.5, 0, True, 0.0, {})
+
+
+def test_an_equal_point_with_equal_values_is_on_the_front_once() -> None:
+    space = lamcts.Keyed(
+        lamcts.Space({"n": lamcts.Int(0, 3), "unused": lamcts.Int(0, 9)}), lambda point: point["n"], name="n"
+    )
+    opt = lamcts.Optimizer(space, seed=0, objectives=2, repeat=True)
+    opt.tell_point({"n": 1, "unused": 4}, [1.0, 2.0])
+    opt.tell_point({"n": 1, "unused": 5}, [1.0, 2.0])
+    opt.tell_point({"n": 1, "unused": 5}, [2.0, 1.0])
+    opt.tell_point({"n": 2, "unused": 5}, [1.0, 2.0])
+    found = [(each.point["n"], each.point["unused"], *each.values.values()) for each in opt.front]
+    assert sorted(found) == [(1, 4, 1.0, 2.0), (1, 5, 2.0, 1.0), (2, 5, 1.0, 2.0)]
+    assert len(opt.seen.front) == 4

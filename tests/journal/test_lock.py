@@ -13,7 +13,7 @@ from test_journal import busy, fresh
 
 from lamcts.errors import JournalError
 from lamcts.journal import Journal, begun_with
-from lamcts.journal.place import inspect_header
+from lamcts.journal.lock import inspect_header
 from lamcts.journal.table import checksum
 
 

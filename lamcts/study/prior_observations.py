@@ -3,12 +3,12 @@
     minimize(f, space, budget=50, known=[({"lr": 0.1}, 0.32), ({"lr": 0.01}, 0.25)])
 
 They are pairs of a point and what the function returns there (None or nan: it failed), or triples with the quantities
-that constraints bound; the path of a CSV file (known_table.py); or a `Result`, but for what was pruned. A run that goes
+that constraints bound; the path of a CSV file (prior_table.py); or a `Result`, but for what was pruned. A run that goes
 on from its journal tells those not in it yet: the same call again tells none twice, and with more of them the run goes
-on with all; what a journal has stays there. Known results take the place of points of the initial design.
+on with all; what a journal has stays there. PriorObservation results take the place of points of the initial design.
 
-With `fix=`, results with other values of the fixed parameters are left out, with a warning. A known point is stored as
-coordinates in [0, 1], so a number may come back with other last digits: 0.1 as 0.09999999999999998.
+With `fix=`, results with other values of the fixed parameters are left out, with a warning. A known point comes back as
+it was told, to the last bit.
 """
 
 import os
@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lamcts.optimizer.several import taken
+from lamcts.optimizer.losses import taken
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.fixed import OtherValue
 from lamcts.spaces.values import brief
-from lamcts.study.bounded import Measure
-from lamcts.study.known_table import Row, parsed, rows_of_file
-from lamcts.study.problem import Problem, wanted
+from lamcts.study.prior_table import TableRow, parsed, rows_of_file
+from lamcts.study.problem import RunProblem, wanted
+from lamcts.study.scipy_constraints import ConstraintFunction
 from lamcts.text import safe_text
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ PRUNED = re.compile(r"pruned( at step \d+)?")  # what a row of a table says of i
 Key = tuple[bytes, tuple[float | None, ...]]
 
 
-class Known(NamedTuple):
+class PriorObservation(NamedTuple):
     """A result: its point, what the function returned there, what constraints bound, and where it was given."""
 
     point: Any
@@ -44,7 +44,7 @@ class Known(NamedTuple):
     where: str
 
 
-def known_of(given: Any, problem: Problem) -> list[Known]:
+def prior_observations(given: Any, problem: RunProblem) -> list[PriorObservation]:
     """Return the known results, checked; ValueError says which of them does not fit, and why."""
     if given is None:
         return []
@@ -55,7 +55,7 @@ def known_of(given: Any, problem: Problem) -> list[Known]:
     return found
 
 
-def _left_free(known: list[Known], problem: Problem) -> list[Known]:
+def _left_free(known: list[PriorObservation], problem: RunProblem) -> list[PriorObservation]:
     """Return the results with the values that are fixed; RuntimeWarning where others are left out."""
     kept, said = [], ""
     for one in known:
@@ -73,24 +73,27 @@ def _left_free(known: list[Known], problem: Problem) -> list[Known]:
     return kept
 
 
-def _read(given: Any, problem: Problem) -> list[Known]:
+def _read(given: Any, problem: RunProblem) -> list[PriorObservation]:
     names = [name for each in problem.functions for name in each.names if name is not None]
     if isinstance(given, (str, os.PathLike)):
         rows = rows_of_file(given)
     elif isinstance(given, Mapping) and hasattr(given, "rows"):
-        rows = [Row(f"row {i + 1}", row, text=False) for i, row in enumerate(given.rows())]
+        rows = [TableRow(f"row {i + 1}", row, text=False) for i, row in enumerate(given.rows())]
     else:
         return _pairs(given, problem)
     rows = [row for row in rows if not PRUNED.fullmatch(str(row.cells.get("message") or ""))]  # they have no value
     found = parsed(rows, problem.space, problem.goals, names)
-    return [Known(one.point, _value(one.value, problem.goals), one.quantities or None, one.where) for one in found]
+    return [
+        PriorObservation(one.point, _value(one.value, problem.goals), one.quantities or None, one.where)
+        for one in found
+    ]
 
 
 def _value(values: dict[str, Any] | None, goals: Goals) -> Any:
     return values[goals.names[0]] if values is not None and goals.plain else values
 
 
-def _pairs(given: Any, problem: Problem) -> list[Known]:
+def _pairs(given: Any, problem: RunProblem) -> list[PriorObservation]:
     expected = "known: expected pairs of a point and its value, a CSV file or a Result"
     if not isinstance(given, Iterable) or isinstance(given, (Mapping, bytes)):
         raise ValueError(f"{expected}, got {brief(given)}")
@@ -101,11 +104,11 @@ def _pairs(given: Any, problem: Problem) -> list[Known]:
         point, value, *rest = item
         constraints = rest[0] if rest else None
         names = constraints if isinstance(constraints, Mapping) else ()
-        found.append(Known(point, wanted(value, problem.goals, [*names]), constraints, f"number {i}"))
+        found.append(PriorObservation(point, wanted(value, problem.goals, [*names]), constraints, f"number {i}"))
     return found
 
 
-def _measured(one: Known, problem: Problem) -> Known:
+def _measured(one: PriorObservation, problem: RunProblem) -> PriorObservation:
     """Return a result with what its constraints that are functions say, where nobody has told it."""
     if not problem.functions or not isinstance(one.constraints, (Mapping, type(None))):
         return one
@@ -117,7 +120,7 @@ def _measured(one: Known, problem: Problem) -> Known:
     return one._replace(constraints=found | dict(one.constraints or {}))
 
 
-def _called(measure: Measure, one: Known) -> dict[str, float]:
+def _called(measure: ConstraintFunction, one: PriorObservation) -> dict[str, float]:
     try:
         return measure(one.point)
     except Exception as error:
@@ -127,14 +130,14 @@ def _called(measure: Measure, one: Known) -> dict[str, float]:
         ) from error
 
 
-def _checked(one: Known, check: Callable[[Known], Any]) -> None:
+def _checked(one: PriorObservation, check: Callable[[PriorObservation], Any]) -> None:
     try:
         check(one)
     except ValueError as error:
         raise ValueError(f"known: {one.where}: {error}") from None
 
 
-def tell(known: list[Known], opt: "Optimizer") -> int:
+def tell(known: list[PriorObservation], opt: "Optimizer") -> int:
     """Tell an optimizer those results that it has not seen, all at once, and return how many they are."""
     new = untold(known, opt)
     if new:
@@ -142,7 +145,7 @@ def tell(known: list[Known], opt: "Optimizer") -> int:
     return len(new)
 
 
-def untold(known: list[Known], opt: "Optimizer") -> list[Known]:
+def untold(known: list[PriorObservation], opt: "Optimizer") -> list[PriorObservation]:
     """Return the results that are not among the rows of an optimizer; of equal ones as many as it lacks."""
     if not known or not len(opt.seen):
         return known

@@ -1,0 +1,64 @@
+"""Intermediate values of trials, and the notes of rows: the censoring bound of a pruned one, a point as told."""
+
+import math
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
+
+from lamcts.journal.fingerprint import plain
+from lamcts.journal.table import JournalTable, damaged, pack, unpack
+from lamcts.optimizer.state import Delta
+
+# Losses by trial and step, inf for a reported nan ---------------------------------------------------------------------
+REPORTS = JournalTable(
+    "reports",
+    "trial INTEGER, step INTEGER, value REAL NOT NULL",
+    "trial, step",
+    ", PRIMARY KEY (trial, step)) WITHOUT ROWID",
+)
+Report = tuple[int, int, float]
+
+
+def put_reports(db: sqlite3.Connection, reports: Iterable[Report]) -> None:
+    REPORTS.put(db, ((trial, step, value + 0.0) for trial, step, value in reports))  # a real column has no -0.0
+
+
+def read_reports(db: sqlite3.Connection, path: str) -> dict[int, dict[int, float]]:
+    """Return the losses by trial and step."""
+    found: dict[int, dict[int, float]] = {}
+    for trial, step, loss in REPORTS.read(db, path):
+        if not (isinstance(trial, int) and isinstance(step, int) and isinstance(loss, float) and loss > -math.inf):
+            raise damaged(path, f"reports: expected a loss at a step of a trial, got {loss!r}")
+        found.setdefault(trial, {})[step] = loss
+    return found
+
+
+def note_of(delta: Delta, row: int) -> str | None:
+    """Return the note of a row: after which loss it ranks if it was pruned, and its point if decoding rounds it."""
+    note: dict[str, Any] = {"floor": delta.floors[row]} if row in delta.floors else {}
+    if row in delta.points:
+        note["point"] = plain(delta.points[row])
+    return pack(note, "a note") if note else None
+
+
+def read_notes(path: str, notes: Iterable[tuple[int, str, str | None]]) -> tuple[dict[int, float], dict[int, Any]]:
+    """Return the losses after which pruned rows rank and the points as told, of (row, kind, note) of each."""
+    floors: dict[int, float] = {}
+    points: dict[int, Any] = {}
+    for row, kind, text in notes:
+        if text is None:
+            continue
+        note: Any = unpack(text, path, "a note")
+        if not isinstance(note, dict) or not {*note} <= {"floor", "point"}:
+            raise damaged(path, f"rows: number {row} has a note of unknown entries")
+        if "floor" in note:
+            floors[row] = _floor(path, row, kind, note["floor"])
+        if "point" in note:
+            points[row] = note["point"]
+    return floors, points
+
+
+def _floor(path: str, row: int, kind: str, floor: Any) -> float:
+    if kind != "pruned" or not isinstance(floor, (int, float)) or not math.isfinite(floor):
+        raise damaged(path, f"rows: number {row} has a note that is none of a pruned row")
+    return float(floor)

@@ -1,0 +1,56 @@
+"""Points as they were told, to the last bit.
+
+Rows are stored as coordinates in [0, 1], so a float may decode to one of its neighbours: 0.1 to 0.09999999999999998.
+Where that happens, the told point is stored beside the row.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lamcts.spaces.base import Space
+from lamcts.types import Floats, array_of, number_of
+
+NEAR = 1e-9  # by which the code of a stored point may differ from its row: rounding is below, another point beyond
+
+
+def exact(space: Space, x: Floats, told: Any) -> Any:
+    """Return the point of x [d] with the floats of `told`; None where decoding gives them, or `told` is elsewhere."""
+    decoded = space.decode(x)
+    try:
+        point = _with_floats(decoded, told)
+        if _equal(point, decoded) or np.abs(space.encode(point) - x).max(initial=0.0) > NEAR:
+            return None
+    except (ValueError, TypeError, KeyError):  # of another form, such as a name for an option
+        return None
+    return point
+
+
+def exact_points(space: Space, x: Floats, told: Mapping[int, Any]) -> dict[int, Any]:
+    """Return stored points by row, in the types of the space; x [n, d] are all rows. JSON values will do."""
+    found = {row: exact(space, x[row], point) for row, point in told.items() if 0 <= row < len(x)}
+    return {row: point for row, point in found.items() if point is not None}
+
+
+def _with_floats(decoded: Any, told: Any) -> Any:
+    """Return `decoded` with its floats replaced by those of `told`, which has the same form."""
+    if isinstance(decoded, np.ndarray):
+        given = array_of(told)
+        return given.astype(float) if decoded.dtype.kind == "f" and given.shape == decoded.shape else decoded
+    if isinstance(decoded, Mapping):
+        return {name: _with_floats(value, told[name]) for name, value in decoded.items()}
+    if isinstance(decoded, (list, tuple)):
+        return type(decoded)(_with_floats(value, each) for value, each in zip(decoded, told, strict=True))
+    return number_of(told) if type(decoded) is float else decoded
+
+
+def _equal(point: Any, other: Any) -> bool:
+    """Return whether two points of one form are equal."""
+    if isinstance(point, np.ndarray):
+        return np.array_equal(point, other)
+    if isinstance(point, Mapping):
+        return all(_equal(value, other[name]) for name, value in point.items())
+    if isinstance(point, (list, tuple)):
+        return all(map(_equal, point, other))
+    return bool(point == other)

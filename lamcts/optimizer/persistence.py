@@ -1,0 +1,148 @@
+"""What an optimizer can save and take over: fingerprint, state, files, and deltas for a journal."""
+
+import os
+from typing import Any, Self
+
+import numpy as np
+
+from lamcts.observations import Observations
+from lamcts.optimizer import arguments, records, saving
+from lamcts.optimizer.design import Design
+from lamcts.optimizer.exact import exact_points
+from lamcts.optimizer.placement import REASONS
+from lamcts.optimizer.sessions import LocalSearches
+from lamcts.optimizer.settings import identity
+from lamcts.optimizer.state import FORMAT, Core, Delta, Mark, State, check_consistent
+from lamcts.optimizer.trials import Trials
+from lamcts.outcomes.goals import Goals
+from lamcts.regions.region import Region
+from lamcts.rng import restore, save
+from lamcts.samplers.base import Sampler
+from lamcts.spaces.base import Space
+from lamcts.tree import LatentTree
+
+
+class Persistent:
+    """The part of `Optimizer` that reads and writes its state. The loop is in `optimizer.py`."""
+
+    space: Space
+    maximize: bool
+    repeat: bool
+    goals: Goals
+    seed: int
+    sampler: Sampler
+    tree: LatentTree | None
+    design: Design
+    seen: Observations
+    failures: dict[int, str]
+    placements: dict[str, int]
+    _widths: tuple[int, int]
+    _designed: int
+    _searches: LocalSearches
+    _trials: Trials
+    _rng: np.random.Generator
+
+    def _begin(self) -> None:
+        """Forget everything but the settings."""
+        raise NotImplementedError
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        return {
+            "format": FORMAT,
+            "space": self.space.signature(),
+            "maximize": self.maximize,
+            "sampler": identity(self.sampler),
+            "tree": identity(self.tree),
+            "seed": self.seed,
+            "design": self.design.signature(),
+            "repeat": self.repeat,
+        } | self.goals.signature()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state as JSON values; an optimizer that takes it over goes on bit for bit.
+
+        `json.dumps` writes it and `json.loads` reads it. nan stands for an unknown number, which `json` writes as NaN.
+        """
+        return self._state().to_json()
+
+    def _state(self) -> State:
+        parts = dict(self.failures), self._trials.state(), self._searches.states(), dict(self.seen.floors)
+        return State(self.fingerprint(), self._core(), self.seen.columns(), *parts, dict(self.seen.exact))
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over a state of an optimizer of equal settings; only a fresh optimizer can.
+
+        ValueError for a state of other settings, or for anything else: the optimizer is as fresh as before then.
+        """
+        if isinstance(theirs := (state if isinstance(state, dict) else {}).get("fingerprint"), dict):
+            arguments.check_fingerprint(theirs, self.fingerprint())  # first: a space of another width has other columns
+        self.restore(State.of(state, self.space.dim, *self._widths))
+
+    def restore(self, state: State) -> None:
+        """Take over a state as `load_state_dict` does: what a journal has recorded."""
+        if len(self.seen) or self._trials.issued or self._designed:
+            raise RuntimeError("expected a fresh optimizer, this one was used; make a new one")
+        arguments.check_fingerprint(state.fingerprint, self.fingerprint())
+        check_consistent(state := state.widened(self.space.dim), self.design.n, REASONS)
+        try:
+            self._load(state)
+        except Exception as error:  # of a sampler of anybody's
+            self._begin()
+            what = f"{type(error).__name__}: {error}"
+            raise ValueError(f"state: expected what state_dict() returned, it cannot be taken over ({what})") from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write settings and state into one file; `Optimizer.load(path)` goes on from it. No pickle is in it."""
+        rest = {"maximize": self.maximize, "seed": self.seed, "repeat": self.repeat, "goals": self.goals.arguments()}
+        saving.write(path, saving.settings_of(self.space, self.sampler, self.tree, self.design, **rest), self._state())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **parts: Any) -> Self:
+        """Return the optimizer that `save` wrote; it goes on bit for bit.
+
+        parts: space, sampler, tree of that run, where `save` warns (own classes). ValueError for others, or no file.
+        """
+        arguments.refuse_unknown(parts, saving.PARTS, "Optimizer.load")
+        settings, state = saving.read(path)
+        opt = cls(**saving.arguments_of(settings, parts))
+        opt.design = saving.design_of(settings, opt.space, opt.design.centred)
+        opt._begin()
+        opt.load_state_dict(state)
+        return opt
+
+    def delta(self, since: Mark) -> Delta:
+        """Return what is new since a mark (`Mark()`: everything), and the mark to go on from. Nothing changes."""
+        new, pending = range(since.rows, len(self.seen)), frozenset(self._trials.pending)
+        until = Mark(len(self.seen), self._trials.issued, pending, self.seen.best, self._searches.mark())
+        return Delta(
+            since=since,
+            until=until,
+            columns=self.seen.columns(since.rows),
+            failures={row: self.failures[row] for row in new if row in self.failures},
+            issued=self._trials.state(besides=since.pending),
+            closed=sorted(since.pending - until.pending),
+            searches=self._searches.states(since),
+            ended=sorted(since.known.keys() - self._searches.live.keys()),
+            core=self._core(),
+            leaders=records.leaders(self.space, self.seen, since),
+            proposers=self._searches.named(new),
+            floors={row: self.seen.floors[row] for row in new if row in self.seen.floors},
+            points={row: self.seen.exact[row] for row in new if row in self.seen.exact},
+        )
+
+    def _core(self) -> Core:
+        counts = self._trials.issued, self._designed, save(self._rng), self._searches.next, [*self._searches.converged]
+        return Core(*counts, placements=dict(self.placements))
+
+    def _load(self, state: State) -> None:
+        core = state.core
+        self.seen.append(*state.columns)
+        self.failures |= state.failures
+        self.seen.floors |= state.floors
+        self.seen.exact |= exact_points(self.space, self.seen.x, state.points)
+        self.placements |= core.placements
+        self._designed, self._rng = int(core.designed), restore(core.rng)
+        self._trials.load(int(core.trials), state.out)
+        self._searches.next, self._searches.converged = int(core.searches), list(core.converged)
+        self._searches.load(state.searches, Region(self.space, (), self.seen.good), state.lost)

@@ -1,0 +1,98 @@
+"""`minimize`, `maximize`, and `run`, which yields each evaluation. The loop is `Study._search` in `study.py`."""
+
+from collections.abc import Callable, Generator
+from typing import Any, Unpack
+
+from lamcts.study.options import RunOptions, with_options, without_sense
+from lamcts.study.result import Evaluation, Result
+from lamcts.study.study import Study
+
+
+@with_options
+def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
+    """Minimise `f(point)` over `space` in `budget` evaluations.
+
+    Parameters
+    ----------
+    f : callable
+        Takes a point and returns a number; with several objectives or constraints, a dict of numbers by name or
+        numbers in order. An exception, None, nan or an infinity is a failed evaluation. If `f` has a parameter `seed`,
+        it gets a number for its own noise, which depends on the run's seed and the trial alone. An `Objective` brings
+        its own space and x0.
+    space : Space, dict of parameters, or list of (low, high) pairs
+        The points to choose from.
+    budget : int
+        Number of evaluations.
+    **options
+        seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds, target,
+        patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known, fix,
+        vectorized, give_up, pruner, timeout: see `lamcts.study.options.RunSettings`.
+
+    Returns
+    -------
+    Result
+        The best point `x`, its value `fun`, and the history. Ctrl-C returns what was found so far.
+
+    Notes
+    -----
+    The same call with the same `journal` goes on where it was stopped. It ends as if it had never been, bit for bit,
+    with evaluations in order (no workers), equal library versions and an equal number of BLAS threads
+    (`OMP_NUM_THREADS`). What the journal holds is not evaluated again. A function of another name, or one that was
+    edited since, is a RuntimeWarning. Lambdas are not told apart, nor are functions that differ only in what they call.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> result = lamcts.minimize(lambda x: ((x - 1) ** 2).sum(), [(-5, 10)] * 3, budget=40, seed=0)
+    >>> result.nfev, result.fun < 0.1
+    (40, True)
+    """
+    return Study(f, space, False, budget, **without_sense(options)).solve()
+
+
+@with_options
+def maximize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
+    """Maximise `f(point)` over `space`: as `minimize`, with `fun` and `target` in the sign of `f`.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> lamcts.maximize(lambda p: p["a"] * p["b"], {"a": lamcts.Int(0, 3), "b": lamcts.Bool()}, budget=8, seed=0).fun
+    3.0
+    """
+    return Study(f, space, True, budget, **without_sense(options)).solve()
+
+
+@with_options
+def run(
+    f: Callable[..., Any],
+    space: Any = None,
+    *,
+    budget: int,
+    maximize: bool | None = None,
+    **options: Unpack[RunOptions],
+) -> Generator[Evaluation, None, Result]:
+    """Return a generator of finished evaluations, which returns the `Result`: the loop body is yours.
+
+    Parameters
+    ----------
+    f, space, budget, **options
+        As in `minimize`.
+    maximize : bool or None, default None
+        Whether higher values are better. None takes the sense of an `Objective`, and else minimises.
+
+    Yields
+    ------
+    Evaluation
+        Each evaluation as it ends; it is in the journal already. To stop early, leave the loop.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> for evaluation in lamcts.run(lambda x: x[0] ** 2, [(-1, 1)], budget=50, seed=0):
+    ...     if evaluation.best < 1e-2:
+    ...         break
+    >>> evaluation.count < 50
+    True
+    """
+    return Study(f, space, maximize, budget, **options).evaluations()
