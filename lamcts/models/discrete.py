@@ -11,9 +11,8 @@ import numpy as np
 from lamcts.models.acquisition import log_expected_improvement, slopes
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
-from lamcts.models.loss_units import UNITS, rank_correlation
+from lamcts.models.output_transforms import UNITS, half_rank, rank_correlation
 from lamcts.models.success import failed_rows
-from lamcts.models.warp import half_rank
 from lamcts.observations import Observations
 from lamcts.outcomes.standing import PRUNED
 from lamcts.spaces.parameters import Mask, Parameters

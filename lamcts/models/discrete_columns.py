@@ -15,9 +15,8 @@ from lamcts.models.discrete import LEAST_VALID, DiscreteModel
 from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import hyper_of
 from lamcts.models.hypervolume_gain import log_expected_hypervolume
-from lamcts.models.loss_units import UNITS, rank_correlation
+from lamcts.models.output_transforms import UNITS, half_rank, rank_correlation
 from lamcts.models.success import failed_rows
-from lamcts.models.warp import half_rank
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import Cells, cells_of
 from lamcts.outcomes.standing import OK

@@ -15,7 +15,7 @@ import numpy as np
 
 from lamcts.models.gp import factor, matern, profiled_signal
 from lamcts.models.options import Options
-from lamcts.models.orders import features, widths
+from lamcts.models.permutation_features import features, widths
 from lamcts.spaces.base import distance
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Rows

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from lamcts import samplers
 from lamcts.optimizer.design import Design
-from lamcts.samplers import REGISTRY
 from lamcts.spaces.described import built, described
 
 # Classes of frozen settings, and where they are: a file may name these, and no others. Those of whole searches stand
 # above this part, which imports them only where a file has them.
-MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
-    "Auto": "lamcts.samplers.auto",
+MODULES = {
     "LatentTree": "lamcts.tree.grow",
     "KMeansSvm": "lamcts.tree.splits",
     "Linear": "lamcts.tree.linear",
@@ -70,7 +69,7 @@ def plain(value: Any) -> Any:
     if value is None or type(value) in (bool, int, float, str):
         return value
     name, module = type(value).__name__, type(value).__module__
-    if not is_dataclass(value) or name not in MODULES or not f"{module}.".startswith(f"{MODULES[name]}."):
+    if not is_dataclass(value) or not f"{module}.".startswith(f"{_modules().get(name)}."):
         raise TypeError(f"expected settings of lamcts, got {name}")
     return {"class": name} | {field.name: plain(getattr(value, field.name)) for field in fields(value)}
 
@@ -82,7 +81,11 @@ def from_plain(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     given = {name: from_plain(item) for name, item in value.items() if name != "class"}
-    return getattr(import_module(MODULES[value["class"]]), value["class"])(**given)
+    return getattr(import_module(_modules()[value["class"]]), value["class"])(**given)
+
+
+def _modules() -> dict[str, str]:
+    return {cls.__name__: cls.__module__ for cls in samplers.classes().values()} | MODULES
 
 
 def _or_none(value: Any) -> Any:

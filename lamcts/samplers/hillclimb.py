@@ -11,6 +11,7 @@ from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.offspring import breed
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, is_long
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows, whole_number
@@ -19,6 +20,7 @@ LEAST_PATIENCE = 20  # evaluations without gain before a search among real numbe
 TWICE = 2.0  # parameters that a point differs in while the results of all neighbours are awaited
 
 
+@register("hillclimb", "first-improvement local search, one parameter at a time")
 @dataclass(frozen=True)
 class HillClimb(LocalSampler):
     """The unseen neighbours of the best point, in random order; the first that is better takes its place.

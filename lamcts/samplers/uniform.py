@@ -12,10 +12,12 @@ from lamcts.regions.sobol import SobolSequence
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.registry import register
 
 ROUNDS = 8  # draws of the sequence before a discrete space is searched by the region draw instead (untuned)
 
 
+@register("uniform", "scrambled Sobol draws inside the region")
 @dataclass(frozen=True)
 class Uniform(LocalSampler):
     """Draw evenly: a scrambled Sobol sequence over the whole space; inside a tree, draws of the region. No settings.

@@ -7,7 +7,7 @@ import lamcts
 from lamcts.models.discrete import DiscreteModelState
 from lamcts.models.discrete_columns import ColumnsSurrogate, DiscreteColumns, least_gain
 from lamcts.models.hamming_fit import HammingPrior
-from lamcts.models.loss_units import plain
+from lamcts.models.output_transforms import plain
 from lamcts.observations import Observations
 from lamcts.outcomes.standing import CHECKED, FAILED, OK
 from lamcts.spaces.parameters import Parameters
@@ -112,7 +112,7 @@ def test_before_anything_is_feasible_the_chance_of_it_is_the_worth():
 
 @pytest.mark.parametrize("goals", [{"objectives": 2, "constraints": 1}, {"constraints": 1}], ids=str)
 def test_where_checks_alone_are_known_the_search_looks_for_what_is_kept(goals):
-    opt = lamcts.Optimizer(LETTERS, seed=1, sampler="exchange", **goals)
+    opt = lamcts.Optimizer(LETTERS, seed=1, sampler="mixed_gp", **goals)
     for _ in range(15):
         trials = opt.ask(2)
         none = (None,) * goals.get("objectives", 1)
@@ -145,7 +145,7 @@ def test_a_constraint_that_was_never_broken_changes_nothing():
 @pytest.mark.parametrize(
     "settings", [{"objectives": 2}, {"constraints": 1}, {"objectives": 2, "constraints": 1}], ids=str
 )
-@pytest.mark.parametrize("sampler", ["exchange", "mutate", "hillclimb", "auto"])
+@pytest.mark.parametrize("sampler", ["mixed_gp", "mutate", "hillclimb", "auto"])
 def test_searches_over_discrete_parameters_go_on_bit_for_bit_and_beat_chance(sampler, settings):
     def value(point):
         a = sum((ord(point[f"c{i}"]) - 97 - i % 4) ** 2 for i in range(4))
@@ -169,7 +169,7 @@ def test_searches_over_discrete_parameters_go_on_bit_for_bit_and_beat_chance(sam
     [step(chance) for _ in range(5)]
     if len(opt.goals.names) == 1:
         assert opt.best.feasible and opt.best.value <= chance.best.value
-    elif sampler in ("exchange", "auto"):
+    elif sampler in ("mixed_gp", "auto"):
         assert opt.front.hypervolume([12, 12]) > chance.front.hypervolume([12, 12])
 
 

@@ -11,7 +11,7 @@ from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.discrete import LEAST_VALID, REFIT, DiscreteModel, DiscreteModelState, Surrogate
 from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, hyper_of
-from lamcts.models.warp import half_rank
+from lamcts.models.output_transforms import half_rank
 from lamcts.observations import Observations
 from lamcts.outcomes.standing import PRUNED
 from lamcts.samplers.parts.record import from_json, to_json

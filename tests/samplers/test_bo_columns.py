@@ -13,8 +13,8 @@ from lamcts.models.gp import Hyper, Posterior
 from lamcts.models.groups import Groups
 from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.samplers.bo import GpBo
-from lamcts.samplers.parts.bo_columns import ColumnsOutlook
-from lamcts.samplers.scalarised import fitting
+from lamcts.samplers.bo.acquisition import ColumnsOutlook
+from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces import Choice, Int, Product
 
 BRIEF = GpBo(candidates=100, local_search_rounds=5)
@@ -26,7 +26,7 @@ def run(formula: Callable[[np.ndarray], Rows], **kwargs: Any) -> Run:
 
 
 def test_the_search_looks_at_the_columns_itself() -> None:
-    assert fitting(BRIEF, run(wedge).seen) is BRIEF
+    assert adapt_to_goals(BRIEF, run(wedge).seen) is BRIEF
 
 
 def test_it_finds_the_edge_of_the_constraints_in_a_few_evaluations() -> None:

@@ -10,7 +10,9 @@ import pytest
 from lamcts import Box, Optimizer
 from lamcts.models.success import failed_rows
 from lamcts.samplers import GpBo, Quadratic, Turbo, quadratic
-from lamcts.samplers.parts import bo_session, turbo_columns, turbo_session
+from lamcts.samplers.bo import session as bo_session
+from lamcts.samplers.turbo import columns as turbo_columns
+from lamcts.samplers.turbo import session as turbo_session
 from lamcts.testing.search import Search, bowl
 from lamcts.types import Floats
 

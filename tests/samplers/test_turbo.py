@@ -6,9 +6,9 @@ import pytest
 from lamcts.models.fit import Prior
 from lamcts.models.local import ModelBudget
 from lamcts.regions.region import Step
-from lamcts.samplers.parts import turbo_session
 from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.turbo import Turbo
+from lamcts.samplers.turbo import session as turbo_session
 from lamcts.spaces import Bool, Box, Choice, Space
 from lamcts.testing.samplers import Slope
 from lamcts.testing.search import Search, bowl

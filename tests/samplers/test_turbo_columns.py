@@ -11,12 +11,12 @@ from lamcts.observations import Observations
 from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.outcomes.standing import CHECKED, FAILED, OK
 from lamcts.regions.region import Region
-from lamcts.samplers.parts import turbo_columns
-from lamcts.samplers.parts.aims import Nearest, Volume
-from lamcts.samplers.parts.column_draws import picked
-from lamcts.samplers.parts.turbo_columns import ColumnsSession
-from lamcts.samplers.scalarised import Scalarised, fitting
+from lamcts.samplers.parts.scalarisation import Nearest, Volume
+from lamcts.samplers.scalarised import Scalarised, adapt_to_goals
 from lamcts.samplers.turbo import Turbo
+from lamcts.samplers.turbo import columns as turbo_columns
+from lamcts.samplers.turbo.acquisition import picked
+from lamcts.samplers.turbo.columns import ColumnsSession
 from lamcts.spaces import Box, Choice, Product, Space
 from lamcts.types import Floats
 
@@ -91,7 +91,7 @@ def many(x: Floats) -> Rows:
 
 
 def test_turbo_looks_at_the_columns_itself() -> None:
-    assert fitting(BRIEF, Run(wedge).seen) is BRIEF
+    assert adapt_to_goals(BRIEF, Run(wedge).seen) is BRIEF
 
 
 def test_it_ends_nearer_under_constraints_than_by_one_number() -> None:

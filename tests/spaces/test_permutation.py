@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import lamcts
 from lamcts.cli.parameters import member_of
-from lamcts.models.orders import features, widths
+from lamcts.models.permutation_features import features, widths
 from lamcts.spaces import Bool, Choice, Float, Int, Keyed, Permutation, Space
 from lamcts.spaces.base import distance
 from lamcts.spaces.described import built, described

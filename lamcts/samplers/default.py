@@ -1,0 +1,58 @@
+"""The composition of `sampler="auto"`: which method suits which space. The one file that imports several samplers."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lamcts.outcomes.goals import Goals
+    from lamcts.samplers.base import Sampler
+    from lamcts.samplers.portfolio import Portfolio
+    from lamcts.spaces.base import Space
+
+LEAD = 100  # evaluations for which the mixed GP proposes alone, of partly discrete spaces (benchmarks/README.md, models
+# to tune)
+
+
+def default(space: "Space", goals: "Goals | None" = None) -> "Sampler":
+    """Return the sampler that `sampler="auto"` selects.
+
+    `GpCma` for real parameters and one objective without constraints; `MixedGp` where half of the parameters or more
+    are discrete; else the `Portfolio`.
+
+    Parameters
+    ----------
+    space : Space
+        The parameters.
+    goals : Goals, default None
+        Objectives and constraints. None: one objective without constraints.
+
+    Returns
+    -------
+    Sampler
+        Frozen settings.
+    """
+    from lamcts.samplers.gp_cma import GpCma
+    from lamcts.samplers.mixed_gp import MixedGp
+    from lamcts.spaces.parameters import Parameters
+
+    if Parameters(space).mostly_discrete:
+        return MixedGp()
+    plain = goals is None or goals.plain
+    return GpCma() if plain and space.continuous.all() else portfolio(space)
+
+
+def portfolio(space: "Space") -> "Portfolio":
+    """Return a portfolio of the methods that suit the parameters of a space."""
+    from lamcts.samplers.coordinate import Coordinate
+    from lamcts.samplers.mixed_gp import MixedGp
+    from lamcts.samplers.portfolio import Portfolio
+    from lamcts.samplers.quadratic import Quadratic
+    from lamcts.samplers.turbo import Turbo
+    from lamcts.spaces.parameters import Parameters
+
+    # The quadratic search descends, the trust region crosses ripples: with half of its draws descending, Rastrigin and
+    # Rosenbrock, rotated, ended higher (seeds 0 to 9, benchmarks/README.md). 2^-7 is that of arXiv 1910.01739.
+    base = Turbo(length_min=2**-7, descent_share=1.0)
+    arms: list[Sampler] = [base, Quadratic(), Coordinate()]
+    if space.continuous.all():
+        return Portfolio(tuple(arms))
+    return Portfolio((*arms, MixedGp()), lead=LEAD if Parameters(space).partly_discrete else 0)
