@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.acquisition import log_expected_improvement
+from lamcts.models.acquisition import log_expected_hypervolume, log_expected_improvement
 from lamcts.models.discrete import LEAST_VALID, DiscreteModel
 from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import hyper_of
-from lamcts.models.hypervolume_gain import log_expected_hypervolume
 from lamcts.models.output_transforms import UNITS, half_rank, rank_correlation
 from lamcts.models.success import failed_rows
 from lamcts.outcomes.dominance import non_dominated

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.gp import factor, matern, profiled_signal
+from lamcts.models.gp import factor, profiled_signal
+from lamcts.models.kernel import fall, matern
 from lamcts.models.options import Options
 from lamcts.models.permutation_features import features, widths
 from lamcts.spaces.base import distance
@@ -189,8 +190,7 @@ class HammingPosterior:
         cross = shared * matern(own, here)
         white = self.whiten(np.asfortranarray(cross))
         solved = dtrsm(1.0, self.root, white, lower=1, trans_a=1)  # [n, m]
-        root = np.sqrt(5.0) * distance(own, here)
-        bend = shared * (5.0 / 3.0) * (1.0 + root) * np.exp(-root)
+        bend = shared * fall(np.sqrt(5.0) * distance(own, here))
 
         def along(weights: Floats) -> Floats:
             part: Floats = (here * weights.sum(0)[:, None] - weights.T @ own) / lengths

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from lamcts.models.gp import Hyper, Posterior
-from lamcts.models.groups import Groups
-from lamcts.models.hypervolume_gain import expected_hypervolume
+from lamcts.models.acquisition import expected_hypervolume
+from lamcts.models.gp import GaussianProcess, Hyper
+from lamcts.models.multi_output import MultiOutput
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.samplers.parts.scalarisation import Volume
+from lamcts.samplers.parts.scalarisation import Hypervolume
 from lamcts.samplers.turbo.acquisition import ExpectedVolume
 
 X = np.random.default_rng(0).random((30, 3))
@@ -16,20 +16,20 @@ AT = np.random.default_rng(1).random((6, 3))
 HYPERS = [Hyper(np.array([0.5, 0.9, 0.6]), 1e-2), Hyper(np.full(3, 0.7), 1e-3), Hyper(np.full(3, 0.4), 1e-3)]
 
 
-def processes(m: int, c: int) -> tuple[Groups, Volume]:
+def processes(m: int, c: int) -> tuple[MultiOutput, Hypervolume]:
     ends = np.linspace(0.2, 0.8, m)
     z = np.column_stack([*(np.linalg.norm(X - end, axis=1) for end in ends), *(X[:, j] - 0.6 for j in range(c))])
     front = z[:, :m][non_dominated(z[:, :m])][::2]  # of some rows, so that much is left to gain
-    return Groups(X, z, m, HYPERS), Volume(front, 0.1)
+    return MultiOutput(X, z, m, HYPERS), Hypervolume(front, 0.1)
 
 
 def test_means_and_variances_are_those_of_each_process_alone() -> None:
     groups, _ = processes(2, 1)
     mean, variance, *_ = groups.slopes(AT)
     for j, hyper in enumerate(HYPERS):
-        alone = Posterior(X, groups.z[:, j], hyper).moments(AT)
-        np.testing.assert_allclose(mean[:, j], alone[0], atol=1e-9)
-        np.testing.assert_allclose(variance[:, j], alone[1], atol=1e-9)
+        alone = GaussianProcess(X, groups.z[:, [j]], hyper).moments(AT)
+        np.testing.assert_allclose(mean[:, [j]], alone[0], atol=1e-9)
+        np.testing.assert_allclose(variance[:, [j]], alone[1], atol=1e-9)
 
 
 @pytest.mark.parametrize("m", [2, 3])
@@ -53,5 +53,5 @@ def test_the_worth_rises_as_its_slope_says(m: int, c: int) -> None:
 
 def test_a_point_that_can_add_nothing_is_worth_nothing_and_has_no_slope() -> None:
     groups, volume = processes(2, 0)
-    value, slope = ExpectedVolume(groups, Volume(volume.front - 1e3, 0.1)).slope(AT)
+    value, slope = ExpectedVolume(groups, Hypervolume(volume.front - 1e3, 0.1)).slope(AT)
     assert np.isinf(value).all() and (value > 0).all() and not slope.any()

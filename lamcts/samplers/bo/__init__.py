@@ -9,8 +9,7 @@ from lamcts.models.fit import Prior
 from lamcts.models.local import ModelBudget
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
-from lamcts.samplers.bo.acquisition import BoColumnsProgress, BoColumnsSession
-from lamcts.samplers.bo.session import BoProgress, BoSession, OneColumnSession
+from lamcts.samplers.bo.session import BoProgress, BoSession
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.registry import register
 from lamcts.types import whole_number
@@ -28,7 +27,7 @@ class GpBo(LocalSampler):
 
     With constraints it is improvement times the chance that all are kept (Schonlau et al. 1998), and until a row keeps
     them by how much less is broken; with up to four objectives the expected hypervolume improvement, exactly; with more
-    the improvement along random weights (Knowles 2006). Processes: models/groups.py.
+    the improvement along random weights (Knowles 2006). Processes: models/multi_output.py.
 
     n_start: results to begin with, those that the region has among them (None: d + 1, at most 50; results); untuned.
     candidates: points looked at for each proposal, half of them anywhere in the region, half near the incumbent, or
@@ -53,7 +52,5 @@ class GpBo(LocalSampler):
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> BoSession:
         n_start = min(seen.dim + 1, MOST_START) if self.n_start is None else self.n_start
-        begin = rng, seen.best_row(region.rows), max(0, n_start - len(region.rows))
-        if seen.plain:
-            return OneColumnSession(self, region, seen, BoProgress(*begin))
-        return BoColumnsSession(self, region, seen, BoColumnsProgress(*begin))
+        missing = max(0, n_start - len(region.rows))
+        return BoSession(self, region, seen, BoProgress(rng, seen.best_row(region.rows), missing))

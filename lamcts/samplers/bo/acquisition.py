@@ -1,93 +1,54 @@
-"""What points are worth to `GpBo` where rows have several columns: what they add, times that they are feasible.
+"""The acquisition of `GpBo`: the expected gain of a point, times the chance that it is feasible.
 
 Letters: k points, n rows of the model, m losses, q columns: the losses and the constraints that count; d coordinates.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.acquisition import log_expected_improvement
-from lamcts.models.groups import Groups
-from lamcts.models.hypervolume_gain import log_expected_hypervolume
-from lamcts.models.local_columns import ColumnsState, LocalColumns
-from lamcts.observations import Observations
+from lamcts.models.acquisition import log_expected_hypervolume, log_expected_improvement
+from lamcts.models.multi_output import MultiOutput
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import cells_of
-from lamcts.regions.region import Region
-from lamcts.samplers.bo.session import BoProgress, BoSession, Outlook
-from lamcts.samplers.parts.scalarisation import MOST_FRONT, MOST_LOSSES, Nearest, reference_of
-from lamcts.types import Floats, Rows
-
-if TYPE_CHECKING:
-    from lamcts.samplers.bo import GpBo
+from lamcts.samplers.parts.scalarisation import MOST_FRONT, MOST_LOSSES, Chebyshev, reference_of
+from lamcts.types import Floats
 
 Worth = Callable[[Floats, Floats], Floats]  # of losses by means and standard deviations [k, m], [k]
 LEAST = 1e-300  # variance that keeps quotients finite
-CENTRES = 4  # rows of a front that candidates lie near, drawn anew for each point (untuned)
 DRAWS = 64  # of losses at each point, where nothing is known in closed form (untuned)
 FAR = -30.0  # below it the logarithm of softplus is its argument but for 1e-13
 SOFT = 1e-2  # of a standard deviation: by so much improvements are smoothed, so that none is flat (untuned)
 
 
-@dataclass
-class BoColumnsProgress(BoProgress):
-    model: ColumnsState = field(default_factory=ColumnsState)
-
-
-class BoColumnsSession(BoSession):
-    """A search that models all columns."""
-
-    progress: BoColumnsProgress
-
-    def __init__(self, settings: "GpBo", region: Region, seen: Observations, progress: BoColumnsProgress) -> None:
-        super().__init__(settings, region, seen, progress)
-        self.model = LocalColumns(seen, settings.prior, settings.model_budget, progress.model)
-
-    def _outlook(self, centre: Floats) -> Outlook:
-        groups, rows = self.model.update(centre), self.model.rows
-        others = np.setdiff1d(self.seen.front, rows)
-        return ColumnsOutlook(groups, self.seen.feasible[rows], self.model.units.lost(self.seen.f[others]))
-
-    def _centres(self, usual: Floats) -> Floats:
-        """Return the incumbent; of several losses some rows of the front."""
-        front = self.seen.front
-        front = front[self.region.contains(self.seen.x[front])]
-        if self.seen.f.shape[1] == 1 or not len(front):
-            return usual[None]
-        chosen: Rows = self.progress.rng.permutation(front)[:CENTRES]
-        return self.seen.x[chosen]
-
-
 @dataclass(frozen=True, eq=False)
-class ColumnsOutlook:
+class Outlook:
     """The processes of all columns, which of their rows are feasible or believed to be [n], and losses [p, m] of the
     front that are not among these rows.
     """
 
-    groups: Groups
+    model: MultiOutput
     kept: NDArray[np.bool_]
     others: Floats
 
     @property
     def lengths(self) -> Floats:
-        return self.groups.lengths
+        return self.model.lengths
 
-    def believing(self, x: Floats) -> "ColumnsOutlook":
-        groups = self.groups.believing(x)
-        kept = (groups.z[-len(x) :, groups.losses :] <= 0).all(1)
-        return ColumnsOutlook(groups, np.append(self.kept, kept), self.others)
+    def believing(self, x: Floats) -> "Outlook":
+        model = self.model.believing(x)
+        kept = (model.z[-len(x) :, model.losses :] <= 0).all(1)
+        return Outlook(model, np.append(self.kept, kept), self.others)
 
     def loss(self, rng: np.random.Generator) -> Callable[[Floats], Floats]:
-        m, fitted = self.groups.losses, self.groups.fitted()
+        m, fitted = self.model.losses, self.model.fitted()
         f = np.vstack([fitted[self.kept, :m], self.others])
         worth = _feasibly(f, m, rng) if len(f) else _towards(fitted[:, m:], m, rng)
 
         def loss(x: Floats) -> Floats:
-            mean, variance = self.groups.moments(x)  # [k, q]
+            mean, variance = self.model.moments(x)  # [k, q]
             return -worth(mean, np.sqrt(np.maximum(variance, LEAST)))
 
         return loss
@@ -131,7 +92,7 @@ def _by_volume(front: Floats) -> Worth:
 
 def _by_weights(front: Floats, rng: np.random.Generator) -> Worth:
     """Return the logarithm of the expected improvement along random weights."""
-    aim = Nearest.beside(front, rng.dirichlet(np.ones(front.shape[1])))
+    aim = Chebyshev.of_front(front, rng.dirichlet(np.ones(front.shape[1])))
     return _by_draws(aim.of, float(aim.of(front).min()), front.shape[1], rng)
 
 

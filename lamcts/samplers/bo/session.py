@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.models.acquisition import log_expected_improvement
-from lamcts.models.gp import Posterior
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.success import Success, success_near
 from lamcts.observations import Observations
@@ -15,11 +13,12 @@ from lamcts.regions.fill import fill
 from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal
+from lamcts.samplers.bo.acquisition import Outlook
 from lamcts.samplers.parts.batch import Batch, centre
 from lamcts.samplers.parts.feasibility_penalty import BEYOND
 from lamcts.samplers.parts.perturb import box, candidates, local_search
 from lamcts.samplers.parts.session import LocalSession, Progress
-from lamcts.types import Floats
+from lamcts.types import Floats, Rows
 
 if TYPE_CHECKING:
     from lamcts.samplers.bo import GpBo
@@ -27,21 +26,8 @@ if TYPE_CHECKING:
 SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes round the incumbent in which candidates lie, besides the region (untuned)
 STARTS = 4  # candidates that are polished (untuned)
 POLISHED = 0.5  # share of the parameters that a move of polishing changes, on average (untuned)
+CENTRES = 4  # rows of a front that candidates lie near, drawn anew for each point (untuned)
 PENDING = 200  # most pending points that are believed, the latest: bounds the factor (untuned)
-
-
-class Outlook(Protocol):
-    """What is known of all points, those that are out for evaluation among them."""
-
-    @property
-    def lengths(self) -> Floats:
-        """What boxes are shaped like, [d]."""
-
-    def believing(self, x: Floats) -> "Outlook":
-        """Return the same as if the points `x` [k, d] had come out as expected."""
-
-    def loss(self, rng: np.random.Generator) -> Callable[[Floats], Floats]:
-        """Return what maps points [k, d] to how little they are worth trying, [k]."""
 
 
 @dataclass
@@ -51,7 +37,11 @@ class BoProgress(Progress):
 
 
 class BoSession(LocalSession["GpBo", BoProgress]):
-    """A search; what is modelled, and what a point is worth, is said by those built on it."""
+    """A search that models all columns: losses first, then the constraints that some row breaks."""
+
+    def __init__(self, settings: "GpBo", region: Region, seen: Observations, progress: BoProgress) -> None:
+        super().__init__(settings, region, seen, progress)
+        self.model = LocalModel(seen, settings.prior, settings.model_budget, progress.model)
 
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)
@@ -86,11 +76,20 @@ class BoSession(LocalSession["GpBo", BoProgress]):
 
     def _outlook(self, centre: Floats) -> Outlook:
         """Return the model up to date with what is seen, right near `centre` [d]."""
-        raise NotImplementedError
+        model, rows = self.model.update(centre), self.model.rows
+        others = np.setdiff1d(self.seen.front, rows)
+        return Outlook(model, self.seen.feasible[rows], self.model.units.lost(self.seen.f[others]))
 
     def _centres(self, usual: Floats) -> Floats:
-        """Return round which points to look, [p, d]."""
-        return usual[None]
+        """Return the incumbent; of several losses some rows of the front, [p, d]."""
+        if self.seen.f.shape[1] == 1:
+            return usual[None]
+        front = self.seen.front
+        front = front[self.region.contains(self.seen.x[front])]
+        if not len(front):
+            return usual[None]
+        chosen: Rows = self.progress.rng.permutation(front)[:CENTRES]
+        return self.seen.x[chosen]
 
     def _draws(self) -> Floats:
         """Return points of the whole region, snapped."""
@@ -119,37 +118,3 @@ class BoSession(LocalSession["GpBo", BoProgress]):
             self.region, x[order], each, low, high, perturb_dims, self.settings.local_search_rounds, self.progress.rng
         )
         return np.vstack([better[[each(better).argmin()]], x[order[:1]]])
-
-
-@dataclass(frozen=True, eq=False)
-class OneColumn:
-    """The outlook of one process: expected improvement."""
-
-    posterior: Posterior
-
-    @property
-    def lengths(self) -> Floats:
-        return self.posterior.hyper.lengths
-
-    def believing(self, x: Floats) -> "OneColumn":
-        return OneColumn(self.posterior.believing(x))
-
-    def loss(self, rng: np.random.Generator) -> Callable[[Floats], Floats]:
-        best = float(self.posterior.fitted().min())  # what is believed counts: a batch looks for more than its first
-
-        def loss(x: Floats) -> Floats:
-            mean, variance = self.posterior.moments(x)
-            return -log_expected_improvement(mean, np.sqrt(variance), best)
-
-        return loss
-
-
-class OneColumnSession(BoSession):
-    """A search that models the loss."""
-
-    def __init__(self, settings: "GpBo", region: Region, seen: Observations, progress: BoProgress) -> None:
-        super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, settings.prior, settings.model_budget, progress.model)
-
-    def _outlook(self, centre: Floats) -> OneColumn:
-        return OneColumn(self.model.update(centre))

@@ -1,4 +1,4 @@
-"""How searches keep away from where evaluations are likely to fail, as `models/success.py` foretells it.
+"""Penalties where evaluations are likely to fail, by the chances of success of `models/success.py`.
 
 Letters: m points, k draws, q columns, d coordinates.
 """
@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.groups import GroupPaths
-from lamcts.models.paths import Paths, Singles
+from lamcts.models.multi_output import MultiOutputPaths
+from lamcts.models.posterior_paths import Singles
 from lamcts.models.quadratic_posterior import Slope
 from lamcts.models.success import WORTH, Success
 from lamcts.spaces.base import Space
@@ -20,31 +20,10 @@ PRICE = 10.0  # of likely failure on the way down, in usual differences of losse
 HALVINGS = 4  # of a step that is likely to fail, before it is tried all the same (untuned)
 
 
-class SafePaths:
-    """The draws of a loss that are `paths`, but beyond all others where success is too unlikely."""
-
-    def __init__(self, paths: Paths, success: Success) -> None:
-        self._paths, self._success = paths, success
-
-    def __call__(self, x: Floats) -> Singles:
-        """Return the draws at `x` [m, d], [m, k]."""
-        draws, short = self._paths(x), self._success.shortfall(x)
-        draws[short > 0] = (BEYOND + short[short > 0])[:, None]
-        return draws
-
-    def slope(self, x: Floats) -> tuple[Singles, Singles]:
-        """Return the priced draw i and its gradient at the point `x[i]` of `x` [k, d], [k] and [k, d]."""
-        value, gradient = self._paths.slope(x)
-        short, way = self._success.slope(x)
-        value += PRICE * short
-        gradient += PRICE * way
-        return value, gradient
-
-
-class SafeGroupPaths:
+class PenalisedPaths:
     """The draws of columns that are `paths`, and one column more: a constraint broken where success is too unlikely."""
 
-    def __init__(self, paths: GroupPaths, success: Success) -> None:
+    def __init__(self, paths: MultiOutputPaths, success: Success) -> None:
         self._paths, self._success = paths, success
 
     def __call__(self, x: Floats) -> NDArray[np.float32]:
@@ -53,7 +32,7 @@ class SafeGroupPaths:
         return np.concatenate([draws, np.broadcast_to(short[:, None, None], (*draws.shape[:2], 1))], axis=2)
 
     def slopes(self, x: Floats) -> tuple[Singles, Singles]:
-        """Return draw i of all columns and their gradients at the point `x[i]` of `x` [k, d]: see `GroupPaths`."""
+        """Return draw i of all columns and their gradients at the point `x[i]` of `x` [k, d]."""
         values, gradients = self._paths.slopes(x)
         short, way = (own.astype(np.float32) for own in self._success.slope(x))
         return np.column_stack([values, short]), np.concatenate([gradients, way[:, None]], axis=1)
@@ -62,7 +41,7 @@ class SafeGroupPaths:
 Slopes = Callable[[Floats], tuple[Floats, Floats]]  # of a loss: of points [k, d] its values [k] and slopes [k, d]
 
 
-def safely(slopes: Slopes, success: Success | None) -> Slopes:
+def penalised(slopes: Slopes, success: Success | None) -> Slopes:
     """Return the same loss with the price of likely failure added."""
     if success is None:
         return slopes
@@ -74,7 +53,7 @@ def safely(slopes: Slopes, success: Success | None) -> Slopes:
     return added
 
 
-def priced(success: Success, centre: Floats, half: float) -> Slope:
+def step_penalty(success: Success, centre: Floats, half: float) -> Slope:
     """Return what a step [d] of `half` from `centre` [d] costs where it is likely to fail, and the slope of that."""
 
     def price(s: Floats) -> tuple[float, Floats]:

@@ -21,7 +21,7 @@ LEAST_RANGE = 0.1  # of a front, to weigh by: a lone row has none (untuned)
 SUM_SHARE = 0.05  # of the weighted sum beside the weighted maximum: Knowles (ParEGO, 2006)
 
 
-class Aim(Protocol):
+class Scalarisation(Protocol):
     """What one draw is looked at for: lower is better."""
 
     def of(self, f: Floats) -> Floats:
@@ -31,7 +31,7 @@ class Aim(Protocol):
         """Return a number that falls where the value does, at losses `f` [m], and its slope [m]."""
 
 
-class Least:
+class Single:
     """One loss."""
 
     def of(self, f: Floats) -> Floats:
@@ -42,14 +42,14 @@ class Least:
 
 
 @dataclass(frozen=True, eq=False)
-class Nearest:
+class Chebyshev:
     """The augmented weighted Chebyshev distance from the best of each loss (Knowles 2006): `low`, `scale` [m]."""
 
     low: Floats
     scale: Floats
 
     @classmethod
-    def beside(cls, front: Floats, weights: Floats) -> "Nearest":
+    def of_front(cls, front: Floats, weights: Floats) -> "Chebyshev":
         """Return the aim of weights [m], in units of the range of a front [p, m]."""
         low = front.min(0)
         return cls(low, weights / np.maximum(front.max(0) - low, LEAST_RANGE))
@@ -66,7 +66,7 @@ class Nearest:
         return float(self.of(f[None])[0]), way
 
 
-class Volume:
+class Hypervolume:
     """The volume that a point adds to a front [p, m]: of three losses or more, to some rows of it."""
 
     def __init__(self, front: Floats, margin: float = MARGIN) -> None:
@@ -97,9 +97,9 @@ class Volume:
             self._cells = cells_of(self._some, self.reference)
         return self._cells
 
-    def grown(self, f: Floats) -> "Volume":
+    def grown(self, f: Floats) -> "Hypervolume":
         """Return the aim once a point [m] is taken; of three losses or more the cells stay, as they are dear."""
-        return Volume(np.vstack([self.front, f])) if len(f) == 2 else self
+        return Hypervolume(np.vstack([self.front, f])) if len(f) == 2 else self
 
 
 def reference_of(front: Floats, margin: float = MARGIN) -> Floats:

@@ -21,7 +21,7 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Session, Several
 from lamcts.samplers.parts.batch import Batch, centre, distances
-from lamcts.samplers.parts.feasibility_penalty import priced, shortened
+from lamcts.samplers.parts.feasibility_penalty import shortened, step_penalty
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.samplers.quadratic.constrained import ConstrainedProgress, ConstrainedSession
@@ -125,7 +125,7 @@ class _QuadraticSession(DescentSession[_Progress]):
         low, high = self._sides(centre)
         model = self._model(centre, self._half)
         success = success_near(self.seen, centre)
-        price = None if success is None else priced(success, centre, self._half)
+        price = None if success is None else step_penalty(success, centre, self._half)
         led, tip = self._mean_is_due(), np.inf
         if led:
             self.progress.mean_at = len(self.seen)

@@ -13,8 +13,7 @@ from lamcts.samplers.base import Scope
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.samplers.registry import register
-from lamcts.samplers.turbo.columns import ColumnsProgress, ColumnsSession
-from lamcts.samplers.turbo.session import BoxSession, TurboProgress, TurboSession
+from lamcts.samplers.turbo.session import TurboProgress, TurboSession
 from lamcts.types import whole_number
 
 MOST_START = 100  # as the largest initial design (optimizer/design.py)
@@ -33,7 +32,7 @@ class Turbo(LocalSampler):
     With constraints one model of the loss and of all excesses is drawn from (SCBO, Eriksson and Poloczek 2021, arXiv
     2002.08526): among candidates drawn feasible the best, else the one least broken. With several objectives a draw is
     worth the volume that it adds to the front, and the box stands round rows of the front in turn
-    (parts/turbo_columns.py); with two, some points are those that are expected to add most (parts/expected.py).
+    (turbo/front.py); with two, some points are those that are expected to add most (turbo/acquisition.py).
 
     length: the box's at first (0.8; share of the cube); paper: the same.
     length_min: the search has converged when the box is below it (2^-10; share of the cube); tuned: at 2^-7 it gave up
@@ -92,12 +91,10 @@ class Turbo(LocalSampler):
         if not 0 <= self.descent_share <= 1:
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> BoxSession:
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> TurboSession:
         usual = 2 * seen.dim if seen.plain or seen.f.shape[1] > 1 else seen.dim + 1  # as `optimizer.design`
         n_start = min(usual, MOST_START) if self.n_start is None else self.n_start
         rows = region.rows
         missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
-        begin = rng, seen.best_row(rows), TrustRegionState(self.length, start=missing)
-        if seen.plain:
-            return TurboSession(self, region, seen, TurboProgress(*begin))
-        return ColumnsSession(self, region, seen, ColumnsProgress(*begin))
+        progress = TurboProgress(rng, seen.best_row(rows), TrustRegionState(self.length, start=missing))
+        return TurboSession(self, region, seen, progress)

@@ -1,4 +1,7 @@
-"""Which candidate each draw of several columns leads to, and the slope down which it goes on from there.
+"""The acquisition of `Turbo`: the candidate that each posterior draw leads to, and the expected gain in hypervolume.
+
+The gain is exact for two losses (Yang, Emmerich, Deutz and Bäck 2019, eq. 15), times the chance that constraints are
+kept, and climbed along its slope (Daulton et al. 2020, arXiv 2006.05078).
 
 Letters: c candidates, k draws, m losses, q columns: the losses and the constraints that count; d coordinates.
 """
@@ -8,32 +11,40 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.groups import Groups
-from lamcts.models.paths import Singles
-from lamcts.samplers.parts.scalarisation import MOST_LOSSES, Aim, Least, Nearest, Volume
+from lamcts.models.multi_output import MultiOutput
+from lamcts.models.posterior_paths import Singles
+from lamcts.samplers.parts.scalarisation import MOST_LOSSES, Chebyshev, Hypervolume, Scalarisation, Single
 from lamcts.types import Floats
 
 BEYOND = 1e6  # by what a draw that breaks constraints is worse than any that keeps them: losses here are near 1
 PENALTY = 10.0  # of a broken constraint on the way down, in standard deviations of the loss for one of it (untuned)
 WEIGHTED = 0.25  # share of draws that follow random weights, where volumes can be taken (untuned)
+# Of the expected gain:
+ROOT_2PI = math.sqrt(2.0 * math.pi)  # of the normal density
+LEAST = 1e-150  # variance or gain that stands for none: quotients by it stay doubles
+MOST_Z = 1e8  # deviations at which an improvement is the difference to the last bit
+LEAST_Z = -40.0  # below it a chance is no double any more
 
 
 class Picks(NamedTuple):
     """Rows of the candidates, one a draw, and what each draw aims at, [k]; `losses`: how many columns are losses."""
 
     rows: list[int]
-    aims: list[Aim]
+    aims: list[Scalarisation]
     losses: int
 
     def slope(self, values: Singles, gradient: Singles) -> tuple[Floats, Floats]:
         """Return the penalised values [k] of draws [k, q], and their slopes [k, d]; `gradient` [k, q, d]."""
-        value, way = np.empty(len(values)), np.empty((len(values), gradient.shape[2]))
+        m, f = self.losses, values.astype(float)
+        over = np.maximum(f[:, m:], 0.0)
+        value: Floats = PENALTY * over.sum(1)
+        way: Floats = PENALTY * np.einsum("kc,kcd->kd", over > 0, gradient[:, m:])
+        if m == 1:
+            return value + f[:, 0], way + gradient[:, 0]
         for i, aim in enumerate(self.aims):
-            f, m = values[i].astype(float), self.losses
-            broken = f[m:] > 0
-            value[i], slope = aim.slope(f[:m])
-            value[i] += PENALTY * f[m:][broken].sum()
-            way[i] = slope @ gradient[i, :m] + PENALTY * gradient[i, m:][broken].sum(0)
+            least, slope = aim.slope(f[i, :m])
+            value[i] += least
+            way[i] += slope @ gradient[i, :m]
         return value, way
 
 
@@ -44,8 +55,8 @@ def picked(draws: Floats, m: int, front: Floats, rng: np.random.Generator) -> Pi
     front: the losses [p, m] of the rows that none dominates; p may be 0.
     """
     rows: list[int] = []
-    aims: list[Aim] = []
-    volume = Volume(front) if 1 < m <= MOST_LOSSES and len(front) else None
+    aims: list[Scalarisation] = []
+    volume = Hypervolume(front) if 1 < m <= MOST_LOSSES and len(front) else None
     for i in range(draws.shape[1]):
         f, over = draws[:, i, :m], np.maximum(draws[:, i, m:], 0.0).sum(1)
         over[rows] = np.inf
@@ -59,36 +70,30 @@ def picked(draws: Floats, m: int, front: Floats, rng: np.random.Generator) -> Pi
 
 
 def _aimed(
-    f: Floats, over: Floats, front: Floats, volume: Volume | None, rng: np.random.Generator
-) -> tuple[Aim, Floats]:
+    f: Floats, over: Floats, front: Floats, volume: Hypervolume | None, rng: np.random.Generator
+) -> tuple[Scalarisation, Floats]:
     """Return what a draw [c, m] aims at, and the values of the candidates [c]; `over` [c] by how much it is broken."""
     if f.shape[1] == 1:
-        return Least(), Least().of(f).copy()
+        return Single(), Single().of(f).copy()
     weights, weighted = rng.dirichlet(np.ones(f.shape[1])), rng.random() < WEIGHTED
     if volume is not None and not weighted:
         value = volume.of(f)
         if (value[over == 0] < 0).any():
             return volume, value
-    aim = Nearest.beside(front if len(front) else f, weights)
+    aim = Chebyshev.of_front(front if len(front) else f, weights)
     return aim, aim.of(f)
 
 
-ROOT_2PI = math.sqrt(2.0 * math.pi)  # of the normal density
-LEAST = 1e-150  # variance or gain that stands for none: quotients by it stay doubles
-MOST_Z = 1e8  # deviations at which an improvement is the difference to the last bit
-LEAST_Z = -40.0  # below it a chance is no double any more
-
-
 class ExpectedVolume:
-    """The worth of points under the processes `groups`, over the front of a volume, which has a row or more."""
+    """The worth of points under the processes `model`, over the front of a volume, which has a row or more."""
 
-    def __init__(self, groups: Groups, volume: Volume) -> None:
-        self._groups = groups
+    def __init__(self, model: MultiOutput, volume: Hypervolume) -> None:
+        self._model = model
         self._lower, self._upper = volume.cells
 
     def slope(self, x: Floats) -> tuple[Floats, Floats]:
         """Return minus the logarithm of what points [k, d] are worth, [k], and its slopes [k, d]."""
-        mean, variance, by_mean, by_variance = self._groups.slopes(x)
+        mean, variance, by_mean, by_variance = self._model.slopes(x)
         sd = np.sqrt(np.maximum(variance, LEAST))
         value, way, widening = self._worth(mean, sd)
         gradient = np.einsum("kq,kqd->kd", way, by_mean)
@@ -99,7 +104,7 @@ class ExpectedVolume:
         """Return the logarithm [k] and its slopes along means and deviations [k, q]."""
         from scipy.special import log_ndtr
 
-        m = self._groups.losses
+        m = self._model.losses
         z = np.clip(-mean[:, m:] / sd[:, m:], -MOST_Z, MOST_Z)
         log = log_ndtr(z)
         steep = np.exp(-z * z / 2 - log) / ROOT_2PI / sd[:, m:]  # of the chance that a constraint is kept

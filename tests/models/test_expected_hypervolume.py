@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lamcts.models.hypervolume_gain import expected_hypervolume, log_expected_hypervolume
+from lamcts.models.acquisition import expected_hypervolume, log_expected_hypervolume
 from lamcts.outcomes.hypervolume import cells_of, default_reference, improvement
 
 
