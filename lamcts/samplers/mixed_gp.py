@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from lamcts.models.discrete import DiscreteModel, DiscreteModelState, Surrogate
-from lamcts.models.discrete_columns import ColumnsSurrogate, DiscreteColumns
+from lamcts.models.discrete import DiscreteModel, DiscreteModelState
+from lamcts.models.discrete_surrogate import DiscreteSurrogate
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
@@ -36,7 +36,6 @@ SHRINK = 1.5  # of the trust region, and its growth at a gain (untuned; Casmopol
 LOOKS = 64  # candidates at a time that are looked up among the points that are known (untuned)
 PENDING = 200  # most pending points that are believed, the latest: bounds the factor, as in bo.py (untuned)
 PRIOR = HammingPrior()
-AnySurrogate = Surrogate | ColumnsSurrogate
 
 
 @register("mixed_gp", "Gaussian process over categories, integers and reals, with local search over single changes")
@@ -83,8 +82,7 @@ class _MixedGpSession(LocalSession[MixedGp, _Progress]):
     def __init__(self, settings: MixedGp, region: Region, seen: Observations, progress: _Progress) -> None:
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
-        model = DiscreteModel if seen.plain else DiscreteColumns
-        self.model = model(seen, self.parameters, settings.prior, progress.model)
+        self.model = DiscreteModel(seen, self.parameters, settings.prior, progress.model)
 
     @property
     def scope(self) -> Scope:
@@ -146,7 +144,7 @@ class _MixedGpSession(LocalSession[MixedGp, _Progress]):
         near: Mask = (differ & parameters.units & ~parameters.continuous).sum(1) <= self.progress.radius
         return near
 
-    def _propose(self, batch: Batch, surrogate: AnySurrogate) -> None:
+    def _propose(self, batch: Batch, surrogate: DiscreteSurrogate) -> None:
         """Take the best candidate of the surrogate that believes in all points that are out, one after the other."""
         out = np.vstack([self.seen.pending_x()[-PENDING:], batch.x])
         known = self.parameters.codes(self.seen.x[self._best(KNOWN)])
@@ -237,7 +235,7 @@ class _Looked:
     """The codes that a search for the best candidate has looked at, and what they are worth: -inf if not `within`."""
 
     def __init__(
-        self, surrogate: AnySurrogate, model: DiscreteModel, within: Callable[[Floats], Mask], share: float = 0.0
+        self, surrogate: DiscreteSurrogate, model: DiscreteModel, within: Callable[[Floats], Mask], share: float = 0.0
     ) -> None:
         self.surrogate, self._model, self._within, self._share = surrogate, model, within, share
         self.z: list[Floats] = []
@@ -250,7 +248,7 @@ class _Looked:
         if within.any():
             inputs = self._model.coding(z[within])
             value[within] = self.surrogate.value(inputs)
-            if self._share and isinstance(self.surrogate, Surrogate):
+            if self._share:
                 value[within] = np.where(self.surrogate.same(inputs, self._share), -np.inf, value[within])
         self.z.append(z)
         self._values.append(value)
