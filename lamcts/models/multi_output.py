@@ -5,9 +5,13 @@ no say, and its likelihood, without noise, outweighs all else. Fifty constraints
 Letters: n rows in the model, m rows asked about, q columns, k draws.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.models.gp import GaussianProcess, Hyper
+from lamcts.models.kernel import Real
 from lamcts.models.posterior_paths import TELLING, PosteriorPaths, Singles
 from lamcts.types import Floats
 
@@ -33,29 +37,29 @@ class MultiOutput:
     @property
     def z(self) -> Floats:
         """The columns, unknown entries completed, [n, q]."""
-        return np.hstack([part.z for part in self.parts])
+        return joined([part.z for part in self.parts])
 
     @property
     def lengths(self) -> Floats:
         """Length scales of all groups together, [d]: those that shape a box."""
         if len(self.parts) == 1 and self.z.shape[1] == 1:
-            return self.parts[0].hyper.lengths
+            return self.parts[0].hyper.lengths  # of a lone loss as they are (tuned so)
         logs = [np.log(np.minimum(part.hyper.lengths, LONGEST)) for part in self.parts]
         result: Floats = np.exp(np.mean(logs, axis=0))
         return result
 
     def expect(self, x: Floats) -> Floats:
         """Return the posterior means at `x` [m, d], [m, q]."""
-        return np.hstack([part.expect(x) for part in self.parts])
+        return joined([part.expect(x) for part in self.parts])
 
     def moments(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the posterior means and variances, without noise, at `x` [m, d], both [m, q]."""
         means, variances = zip(*(part.moments(x) for part in self.parts), strict=True)
-        return np.hstack(means), np.hstack(variances)
+        return joined(means), joined(variances)
 
     def fitted(self) -> Floats:
         """Return the posterior means at the model's own rows, [n, q]."""
-        return np.hstack([part.fitted() for part in self.parts])
+        return joined([part.fitted() for part in self.parts])
 
     def believing(self, x: Floats) -> "MultiOutput":
         """Return the processes as if the columns at `x` [k, d] had come out at their expectation."""
@@ -64,7 +68,7 @@ class MultiOutput:
     def slopes(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return means and variances at `x` [k, d], [k, q] each, and their slopes, [k, q, d] each."""
         of_parts = zip(*(part.slopes(x) for part in self.parts), strict=True)
-        mean, variance, way, widening = (np.concatenate(own, axis=1) for own in of_parts)
+        mean, variance, way, widening = (joined(own) for own in of_parts)
         return mean, variance, way, widening
 
     def extended(self, x: Floats, z: Floats) -> "MultiOutput":
@@ -80,6 +84,11 @@ class MultiOutput:
         new.losses, new.hypers, new.x, new.kind = self.losses, self.hypers, np.concatenate([self.x, x]), self.kind
         new.parts = parts
         return new
+
+
+def joined(columns: Sequence[NDArray[Real]], axis: int = 1) -> NDArray[Real]:
+    """Return arrays of columns side by side; a lone one as it is."""
+    return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=axis)
 
 
 def grouped(z: Floats, losses: int) -> list[Floats]:
@@ -103,9 +112,9 @@ class MultiOutputPaths:
 
     def __call__(self, x: Floats) -> Singles:
         """Return the draws at `x` [m, d], [m, k, q]."""
-        return np.concatenate([part(x) for part in self.parts], axis=2)
+        return joined([part(x) for part in self.parts], axis=2)
 
     def slopes(self, x: Floats) -> tuple[Singles, Singles]:
         """Return draw i of all columns and their gradients at the point `x[i]` of `x` [k, d], [k, q] and [k, q, d]."""
         values, gradients = zip(*(part.slopes(x) for part in self.parts), strict=True)
-        return np.concatenate(values, axis=1), np.concatenate(gradients, axis=1)
+        return joined(values), joined(gradients)

@@ -126,7 +126,7 @@ def test_moments_of_columns_are_those_that_each_would_have_alone() -> None:
         assert np.allclose(mean[:, [j]], own[0]) and np.allclose(variance[:, [j]], own[1])
         assert np.allclose(both.fitted()[:, [j]], alone.fitted())
         believed = alone.believing(at[:2]).moments(at)
-        assert np.allclose([own[:, j] for own in both.believing(at[:2]).moments(at)], believed)
+        assert np.allclose([own[:, [j]] for own in both.believing(at[:2]).moments(at)], believed)
 
 
 def test_before_anything_is_feasible_a_point_is_worth_what_it_breaks_less() -> None:

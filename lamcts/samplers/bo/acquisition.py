@@ -58,10 +58,15 @@ def _feasibly(f: Floats, m: int, rng: np.random.Generator) -> Worth:
     """Return the logarithm of what losses add to feasible ones, `f` [p, m], times the chance that all is kept."""
     from scipy.special import log_ndtr
 
-    front = f[non_dominated(f)]
-    added = _below(float(front.min())) if m == 1 else _by_volume(front) if m <= MOST_LOSSES else _by_weights(front, rng)
+    if m == 1:
+        added = _below(float(f.min()))
+    else:
+        front = f[non_dominated(f)]
+        added = _by_volume(front) if m <= MOST_LOSSES else _by_weights(front, rng)
 
     def worth(mean: Floats, sd: Floats) -> Floats:
+        if mean.shape[1] == m:
+            return added(mean, sd)
         kept: Floats = log_ndtr(-mean[:, m:] / sd[:, m:]).sum(1)
         return kept + added(mean[:, :m], sd[:, :m])
 

@@ -181,7 +181,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
             parts.append(self._round(at, *box(at, model.lengths, length), m, perturb_dims))
             if self.losses > 1:
                 parts.append(self._round(at, zero, one, int(FAR * m), 1.0))
-        ground = Ground(*map(np.vstack, zip(*parts, strict=True)))
+        ground = parts[0] if len(parts) == 1 else Ground(*map(np.vstack, zip(*parts, strict=True)))
         if self.region.space.continuous.all():
             return ground
         fresh = self.seen.unseen(np.vstack([batch.x, ground.x]))[len(batch.x) :]
