@@ -42,7 +42,6 @@ TRIED: dict[str, dict[str, tuple[float, ...]]] = {  # d = 20: the default has 46
         "length": (0.5, 1.0),
         "success_tolerance": (1, 4),
         "failure_tolerance": (3, 12),
-        "temperature": (0.5, 2.0),
     },
     "coordinate": {"patience": (60, 240)},
 }

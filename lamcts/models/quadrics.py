@@ -75,14 +75,14 @@ class QuadricPosteriors:
         """Return the posterior means."""
         return self._quadrics(self._weights, np.zeros(len(self.steps[0])))
 
-    def draw(self, rng: np.random.Generator, temperature: float) -> Quadrics:
+    def draw(self, rng: np.random.Generator) -> Quadrics:
         """Return the means with slopes and errors drawn as in `QuadraticPosterior.draw`.
 
         All columns share one draw, each in its own size: so nothing depends on their number or order.
         """
         n, d = self.steps.shape
-        slope: Floats = temperature * rng.standard_normal((d,))
-        error: Floats = temperature * rng.standard_normal((n,))
+        slope: Floats = rng.standard_normal((d,))
+        error: Floats = rng.standard_normal((n,))
         weights = np.zeros_like(self._weights)
         size = np.sqrt(self._squares)
         for j, place in enumerate(self.places):

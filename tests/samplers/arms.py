@@ -8,7 +8,7 @@ from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Box
 from lamcts.testing.search import Search
 
-FAST = Turbo(candidates=100)
+FAST = Turbo()
 AUTO = Portfolio((FAST, Quadratic()))
 # soon converged
 BRIEF = Portfolio(

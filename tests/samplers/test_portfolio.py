@@ -266,9 +266,7 @@ def test_losses_times_a_power_of_two_give_the_same_points(power: int) -> None:
 
 @pytest.mark.parametrize("shift, factor", [(1e3, 1.0), (-7.0, 3.7), (0.0, 1e12)])
 def test_an_affine_change_of_losses_hardly_moves_the_proposals(shift: float, factor: float) -> None:
-    fixed = Portfolio(
-        (Turbo(candidates=100, model_budget=ModelBudget(iterations=0)), Quadratic())
-    )  # Turbo's hyper-parameters stay
+    fixed = Portfolio((Turbo(model_budget=ModelBudget(iterations=0)), Quadratic()))  # Turbo's hyper-parameters stay
     plain = Search(fixed, CUBE, seed=0, loss=rough)
     other = Search(fixed, CUBE, seed=0, loss=lambda x: factor * rough(x) + shift)
     assert np.abs(plain.go(6, 4) - other.go(6, 4)).max() < 1e-6

@@ -12,7 +12,7 @@ from lamcts.spaces import Box
 from lamcts.types import Floats
 
 CUBE = Box(0.0, 1.0, dim=3)
-AUTO = Portfolio((Turbo(candidates=100), Quadratic(), Coordinate()))
+AUTO = Portfolio((Turbo(), Quadratic(), Coordinate()))
 
 
 def asked(sampler: Portfolio, excess: float, losses: int = 1) -> set[int]:

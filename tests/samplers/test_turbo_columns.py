@@ -21,7 +21,7 @@ from lamcts.spaces import Box, Choice, Product, Space
 from lamcts.types import Floats
 
 Rows = tuple[Floats, Floats]  # losses [k, m], excesses [k, c]
-BRIEF = Turbo(candidates=200)
+BRIEF = Turbo()
 
 
 class Run:

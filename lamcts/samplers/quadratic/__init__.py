@@ -25,7 +25,7 @@ from lamcts.samplers.parts.feasibility_penalty import shortened, step_penalty
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.samplers.quadratic.constrained import ConstrainedProgress, ConstrainedSession
-from lamcts.samplers.quadratic.descent import TRIES, DescentProgress, DescentSession
+from lamcts.samplers.quadratic.descent import LENGTH_MAX, TRIES, DescentProgress, DescentSession
 from lamcts.samplers.registry import register
 from lamcts.types import Floats, Rows, whole_number
 
@@ -57,7 +57,6 @@ class Quadratic(LocalSampler):
         model is the trend of all rows; untuned.
     length_min: the search has converged when the side is below it (1e-9; share of the cube); tuned: so that the end of
         a descent, which is superlinear, is reached.
-    length_max: side of the box at most (2.0; share of the cube); more would be the same box.
     success_tolerance: batches in a row that improve before the side doubles (2; batches); tuned: 1 was no better.
     failure_tolerance: evaluations of one box in a row that do not before it halves (6; evaluations), half of them where
         there are constraints; tuned: more was no better, and d / 3 better on rover, worse in 100 dimensions.
@@ -65,24 +64,19 @@ class Quadratic(LocalSampler):
         and at least 10 d, but at most 500; rows): those within twice the box, those within eight times where they tell
         the near ones better, all where they lie on one polynomial, and 2 d + 1 at least; tuned: with 10 d it never saw
         the whole curvature; paper: NEWUOA keeps 2 d + 1 rows, as Powell advises.
-    temperature: of the draws (1.0; times the posterior's own deviations); untuned.
     """
 
     several: ClassVar[Several] = "constraints"
     length: float = 2.0
     length_min: float = 1e-9
-    length_max: float = 2.0
     success_tolerance: int = 2
     failure_tolerance: int = 6
     rows: int | None = None
-    temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        check_sides("Quadratic", self.length_min, self.length, self.length_max)
+        check_sides("Quadratic", self.length_min, self.length, LENGTH_MAX)
         for name in ("success_tolerance", "failure_tolerance", "rows"):
             whole_number(getattr(self, name), f"Quadratic: {name}", optional=name == "rows")
-        if not self.temperature >= 0:
-            raise ValueError(f"Quadratic: expected a temperature of at least 0, got {self.temperature!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
         best, box = seen.best_row(region.rows), TrustRegionState(self.length)
@@ -151,7 +145,7 @@ class _QuadraticSession(DescentSession[_Progress]):
     ) -> Floats:
         if model is None:
             return np.asarray(low + self.progress.rng.random(len(low)) * (high - low))
-        quadric = model.mean() if mean else model.draw(self.progress.rng, self.settings.temperature)
+        quadric = model.mean() if mean else model.draw(self.progress.rng)
         return quadric.lowest(low, high, price)
 
     def _model(self, centre: Floats, half: float) -> QuadraticPosterior | None:

@@ -86,7 +86,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
     def _step(self, model: BoundedModel, mean: bool) -> tuple[Floats, Fall]:
         """Return a step and the fall that it is to bring, of the models' mean or of a draw of them."""
         own = model.posteriors
-        models = own.mean() if mean else own.draw(self.progress.rng, self.settings.temperature)
+        models = own.mean() if mean else own.draw(self.progress.rng)
         sides, prices = self._sides(self._x()), np.array(self.progress.prices)[model.used]
         found = np.zeros(len(sides[0])), -1.0
         for scale in SCALES:

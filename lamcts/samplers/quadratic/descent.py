@@ -12,6 +12,7 @@ from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats
 
+LENGTH_MAX = 2.0  # side of the box at most, as a share of the cube: more would be the same box
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
 
 
@@ -23,13 +24,9 @@ class Settings(Protocol):
     @property
     def length_min(self) -> float: ...
     @property
-    def length_max(self) -> float: ...
-    @property
     def success_tolerance(self) -> int: ...
     @property
     def failure_tolerance(self) -> int: ...
-    @property
-    def temperature(self) -> float: ...
     def most_rows(self, d: int, within: int) -> int: ...
 
 
@@ -79,7 +76,7 @@ class DescentSession(LocalSession[Settings, P]):
         return points
 
     def _resize(self, failure_tolerance: int) -> None:
-        self.progress.box.resize(self.settings.success_tolerance, failure_tolerance, self.settings.length_max)
+        self.progress.box.resize(self.settings.success_tolerance, failure_tolerance, LENGTH_MAX)
 
     def _moved(self, way: float) -> None:
         """Take note that the centre moves to a row of another search, `way` off along some parameter."""

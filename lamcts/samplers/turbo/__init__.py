@@ -45,13 +45,8 @@ class Turbo(LocalSampler):
     n_start: results to begin with, those that the region has among them (None: 2 d, of one loss under constraints
         d + 1, at most 100; results); the most is untuned; paper: 2 d, drawn anew at every start, where a region of the
         tree that has rows begins from these.
-    candidates: points of the box at which the posterior draws are looked at (None: 1000, or 500 where less than five
-        points are asked for; points, uniform); untuned; paper: min(100 d, 5000), of a Sobol sequence.
-    perturb_dims: parameters that a candidate moves, on average (10; parameters, d if fewer); untuned; paper: 20.
-    descent: steps down the slope of a draw from its best candidate, along the parameters that this one moves (8;
-        steps); untuned; paper: none, the candidate is the point.
-    descent_share: of the draws, how many make these steps, while the others stay at the candidate (0.5; share); tuned:
-        all of them exploit the model too much, none is far slower on Ackley; paper: none.
+    descent_share: of the draws, how many are followed down their slope from the best candidate, while the others stay
+        at it (0.5; share); tuned: all of them exploit the model too much, none is far slower on Ackley; paper: none.
     scope: where it looks once it has found its place ("space"; of three). "space": across the whole space; the tree
         then says where it begins and, when it has converged, where it begins again. "incumbent", as in the thesis 5.3:
         it stays in the tree's region round the incumbent. "selected": the tree selects its region, and so which search
@@ -69,9 +64,6 @@ class Turbo(LocalSampler):
     success_tolerance: int = 3
     failure_tolerance: int | None = None
     n_start: int | None = None
-    candidates: int | None = None
-    perturb_dims: float = 10.0
-    descent: int = 8
     descent_share: float = 0.5
     scope: Scope = "space"
     prior: Prior = PRIOR
@@ -80,14 +72,10 @@ class Turbo(LocalSampler):
     def __post_init__(self) -> None:
         check_sides("Turbo", self.length_min, self.length, self.length_max)
         whole_number(self.success_tolerance, "Turbo: success_tolerance")
-        for name in ("failure_tolerance", "n_start", "candidates"):
+        for name in ("failure_tolerance", "n_start"):
             whole_number(getattr(self, name), f"Turbo: {name}", optional=True)
         if self.scope not in get_args(Scope):
             raise ValueError(f"Turbo: expected a scope of {', '.join(get_args(Scope))}, got {self.scope!r}")
-        if not self.perturb_dims > 0 or self.descent < 0:
-            raise ValueError(
-                f"Turbo: expected perturb_dims > 0 and descent >= 0, got {self.perturb_dims!r} and {self.descent!r}"
-            )
         if not 0 <= self.descent_share <= 1:
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
 

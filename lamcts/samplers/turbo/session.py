@@ -34,7 +34,10 @@ IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 
 BEST_ROWS = 4  # or d of them, if more: the best rows of which the spread is taken (untuned)
 ADOPTION = 1e-2  # of the distance to the model's median row: the box moves to another search's row for more (untuned)
 ROUNDS = 3  # boxes tried, each twice as wide, before the rest of a batch is drawn from the whole region (untuned)
-FEW_POINTS, FEW_CANDIDATES, CANDIDATES = 5, 500, 1000  # asked for less than the first, the second will do (untuned)
+FEW_POINTS, FEW_CANDIDATES, CANDIDATES = 5, 500, 1000  # points of the box at which draws are looked at; asked for less
+# than the first, the second will do (untuned; arXiv 1910.01739: min(100 d, 5000), of a Sobol sequence)
+PERTURB_DIMS = 10.0  # parameters that a candidate moves, on average (untuned; arXiv 1910.01739: 20)
+DESCENT = 8  # steps down the slope of a draw, along the parameters that its candidate moves (untuned; the paper: none)
 LEAST_FAILURES = 4  # arXiv 1910.01739: 4 / q batches of q points
 FAR = 0.3  # candidates that move one parameter or two anywhere, for each of the box: without them the ends of a front
 # stayed unknown (ZDT1: 115.9 with none, 120.2 with them, of 120.67; seeds 0 and 1)
@@ -104,7 +107,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
             self.progress.box.reopen(self.settings.length)
         model = self.model.with_pruned(self.model.update(centre), centre)
         front, centres = self._front(), self._centres(centre)
-        length, perturb_dims = self.progress.box.length, self.settings.perturb_dims
+        length, perturb_dims = self.progress.box.length, PERTURB_DIMS
         for _ in range(ROUNDS):
             ground = self._ground(batch, model, centres, length, perturb_dims)
             if len(ground.x):
@@ -128,7 +131,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         def slope(x: Floats) -> tuple[Floats, Floats]:
             return picks.slope(*paths.slopes(x))
 
-        batch.take(gradient_descent(self.region, best, slope, low, high, free, self.settings.descent))
+        batch.take(gradient_descent(self.region, best, slope, low, high, free, DESCENT))
         batch.take(best)
 
     def _descending(self, first: int, k: int) -> NDArray[np.bool_]:
@@ -173,7 +176,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
 
     def _ground(self, batch: Batch, model: MultiOutput, centres: Floats, length: float, perturb_dims: float) -> Ground:
         """Return candidates round all centres; of several losses, some that move little, but anywhere."""
-        usual = self.settings.candidates or (FEW_CANDIDATES if batch.missing < FEW_POINTS else CANDIDATES)
+        usual = FEW_CANDIDATES if batch.missing < FEW_POINTS else CANDIDATES
         m = usual // min(len(centres), SHARED)
         zero, one = np.zeros(self.seen.dim), np.ones(self.seen.dim)
         parts = []
