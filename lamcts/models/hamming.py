@@ -15,7 +15,7 @@ import numpy as np
 
 from lamcts.models.gp import factor, profiled_signal
 from lamcts.models.kernel import fall, matern
-from lamcts.models.options import Options
+from lamcts.models.option_columns import OptionColumns
 from lamcts.models.permutation_features import features, widths
 from lamcts.spaces.base import distance
 from lamcts.spaces.parameters import Mask, Parameters
@@ -106,7 +106,7 @@ class Overlap:
 
     def __init__(self, inputs: Inputs, size: int) -> None:
         self._inputs, self._kinds = inputs, size - inputs.orders.shape[1]
-        self._options = Options(inputs.options, self._kinds)
+        self._options = OptionColumns(inputs.options, self._kinds)
 
     def __call__(self, others: Inputs, columns: Floats) -> Floats:
         """Return `exp(-sum_c w_c [a_c != b_c])` [n, m]; `columns` [w + v] holds the weight of each option or column.

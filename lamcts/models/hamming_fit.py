@@ -87,11 +87,11 @@ def fit(
 ) -> Floats:
     """Return the theta [c + q + 1] of least loss found from `start` (None: the medians of the prior).
 
-    `iterations` bounds the steps of L-BFGS. `y` [n] are losses in standard units. shared: see `Loss`.
+    `iterations` bounds the steps of L-BFGS. `y` [n] are losses in standard units. shared: see `HammingLoss`.
     """
     from scipy.optimize import minimize
 
-    loss = Loss(inputs, y, owner, prior, shared)
+    loss = HammingLoss(inputs, y, owner, prior, shared)
     low, high = loss.centre - FARTHEST * loss.reach, loss.centre + FARTHEST * loss.reach
     options: Any = {"maxiter": iterations, "maxfun": EVALUATIONS * iterations}
     lbfgs: Any = minimize  # its stubs know no bounds of exactly our type
@@ -106,7 +106,7 @@ def hyper_of(theta: Floats, categories: int) -> HammingHyper:
     return HammingHyper(values[:categories], values[categories:-1], float(values[-1]))
 
 
-class Loss:
+class HammingLoss:
     """The negative log posterior of theta = (log weights, log lengths, log noise) [c + q + 1], with its gradient.
 
     Mean and signal are profiled out, as in `fit.Loss`. With W as there, and K the kernel, the derivative along a weight

@@ -50,21 +50,21 @@ class Cma(LocalSampler):
             raise ValueError(f"tolx, tolfun: expected numbers of at least 0, got {self.tolx!r}, {self.tolfun!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CmaSession":
-        return _CmaSession(self, region, seen, _Progress(rng, seen.best_row(region.rows)))
+        return _CmaSession(self, region, seen, CmaProgress(rng, seen.best_row(region.rows)))
 
 
 @dataclass
-class _Progress(Progress):
+class CmaProgress(Progress):
     waiting: list[int] = field(default_factory=list)  # results since the last generation was closed
 
 
-class _CmaSession(LocalSession[Cma, _Progress]):
+class _CmaSession(LocalSession[Cma, CmaProgress]):
     """The log holds the start (mean and step) and then the rows of each closed generation.
 
     The distribution depends on these alone, never on the draws, so that replaying them restores it exactly.
     """
 
-    def __init__(self, settings: Cma, region: Region, seen: Observations, progress: _Progress) -> None:
+    def __init__(self, settings: Cma, region: Region, seen: Observations, progress: CmaProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self.done = False
         self._run: CmaRun | None = None

@@ -18,17 +18,8 @@ def default(space: "Space", goals: "Goals | None" = None) -> "Sampler":
     `GpCma` for real parameters and one objective without constraints; `MixedGp` where half of the parameters or more
     are discrete; else the `Portfolio`.
 
-    Parameters
-    ----------
-    space : Space
-        The parameters.
-    goals : Goals, default None
-        Objectives and constraints. None: one objective without constraints.
-
-    Returns
-    -------
-    Sampler
-        Frozen settings.
+    space: the parameters.
+    goals: objectives and constraints (None: one objective without constraints).
     """
     from lamcts.samplers.gp_cma import GpCma
     from lamcts.samplers.mixed_gp import MixedGp

@@ -66,20 +66,20 @@ class MixedGp(LocalSampler):
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_MixedGpSession":
         n_start = min(max(Parameters(region.space).count + 2, FEWEST_START), MOST_START)
         n_start = n_start if self.n_start is None else self.n_start
-        progress = _Progress(rng, seen.best_row(region.rows), start=max(0, n_start - len(region.rows)))
+        progress = MixedGpProgress(rng, seen.best_row(region.rows), start=max(0, n_start - len(region.rows)))
         return _MixedGpSession(self, region, seen, progress)
 
 
 @dataclass
-class _Progress(Progress):
+class MixedGpProgress(Progress):
     start: int  # points still to draw before the model is asked
     radius: float | None = None  # most discrete parameters in which a proposal differs from the incumbent; None: any
     idle: int = 0  # results in a row without a gain at this radius
     model: DiscreteModelState = field(default_factory=DiscreteModelState)
 
 
-class _MixedGpSession(LocalSession[MixedGp, _Progress]):
-    def __init__(self, settings: MixedGp, region: Region, seen: Observations, progress: _Progress) -> None:
+class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
+    def __init__(self, settings: MixedGp, region: Region, seen: Observations, progress: MixedGpProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
         self.model = DiscreteModel(seen, self.parameters, settings.prior, progress.model)

@@ -59,24 +59,11 @@ def names() -> dict[str, str]:
 def make(name: str, space: "Space", goals: "Goals | None" = None) -> "Sampler":
     """Return the sampler of a name, with settings that suit a space.
 
-    Parameters
-    ----------
-    name : str
-        One of `names()`; `nevergrad:OnePlusOne` names one of Nevergrad's optimisers.
-    space : Space
-        The parameters.
-    goals : Goals, default None
-        Objectives and constraints, for `auto`. None: one objective without constraints.
+    ValueError if no sampler has that name.
 
-    Returns
-    -------
-    Sampler
-        Frozen settings.
-
-    Raises
-    ------
-    ValueError
-        If no sampler has that name.
+    name: one of `names()`; `nevergrad:OnePlusOne` names one of Nevergrad's optimisers.
+    space: the parameters.
+    goals: objectives and constraints, for `auto` (None: one objective without constraints).
     """
     if name == AUTO:
         from lamcts.samplers.default import default

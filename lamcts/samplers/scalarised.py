@@ -1,4 +1,8 @@
-"""A search that knows one number, where there are several columns: every search has weights of its own."""
+"""A fixed scalarisation of objectives and constraints, for samplers that handle one loss.
+
+Every session has weights of its own. What a session models or replays must not change under it, as the constrained rank
+of a row does when others come: so weights and units are fixed when the session starts.
+"""
 
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar

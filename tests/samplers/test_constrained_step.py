@@ -1,15 +1,15 @@
 import numpy as np
 
-from lamcts.models.quadrics import Quadrics
+from lamcts.models.joint_quadratic import JointQuadratics
 from lamcts.samplers.quadratic.constrained_step import ConstrainedStep
 from lamcts.types import Floats
 
 LOW, HIGH = np.full(2, -1.0), np.full(2, 1.0)
 
 
-def quadrics(level: list[float], gradients: list[list[float]], bowls: list[float]) -> Quadrics:
+def quadrics(level: list[float], gradients: list[list[float]], bowls: list[float]) -> JointQuadratics:
     k = len(level)
-    return Quadrics(
+    return JointQuadratics(
         np.array(level),
         np.array(gradients),
         np.zeros((1, 2)),
@@ -19,7 +19,7 @@ def quadrics(level: list[float], gradients: list[list[float]], bowls: list[float
     )
 
 
-def step(models: Quadrics, margin: float = 0.0, low: Floats = LOW, high: Floats = HIGH) -> Floats:
+def step(models: JointQuadratics, margin: float = 0.0, low: Floats = LOW, high: Floats = HIGH) -> Floats:
     return ConstrainedStep(models, np.full(len(models.level) - 1, margin), low, high).solve()
 
 

@@ -1,7 +1,7 @@
 """One parameter at a time, and what was learnt of several together: the quick way where parameters hardly interact.
 
 A coordinate search whose line search is Bayesian and global: each parameter's effect is a Gaussian process of one
-variable (models/main_effects.py), the next probe has the largest expected improvement over all values of all
+variable (models/additive_model.py), the next probe has the largest expected improvement over all values of all
 parameters, and improvements of several parameters are tried together in one point, fewer of them after a failure:
 the pattern move of Hooke and Jeeves (1961, "Direct search" solution of numerical and statistical problems), made of
 what the effects expect in place of the last steps. Parameters of any kind take part: to change one option is a move
@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.main_effects import MainEffects, Out
+from lamcts.models.additive_model import AdditiveModel, Out
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.coordinate.axis_models import NONE, AxisModels
+from lamcts.samplers.coordinate.line_search import NONE, LineSearch
 from lamcts.samplers.parts.batch import Batch, bisect_into
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
@@ -60,12 +60,12 @@ class Coordinate(LocalSampler):
         whole_number(self.patience, "Coordinate: patience", optional=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CoordinateSession":
-        progress = _Progress(rng, seen.best_row(region.rows), most=len(region.space.blocks))
+        progress = CoordinateProgress(rng, seen.best_row(region.rows), most=len(region.space.blocks))
         return _CoordinateSession(self, region, seen, progress)
 
 
 @dataclass
-class _Progress(Progress):
+class CoordinateProgress(Progress):
     most: int  # moves to try together
     wait: int = 1  # probes until then
     fails: int = 0  # failures in a row of moves together
@@ -74,16 +74,16 @@ class _Progress(Progress):
     out: list[list[Any]] = field(default_factory=list)  # moves without a result yet
 
 
-class _CoordinateSession(LocalSession[Coordinate, _Progress]):
+class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
     """Its log: [row, the row that it differs from, in which parameter] of each probe."""
 
-    def __init__(self, settings: Coordinate, region: Region, seen: Observations, progress: _Progress) -> None:
+    def __init__(self, settings: Coordinate, region: Region, seen: Observations, progress: CoordinateProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self._blocks = region.space.blocks
         p = len(self._blocks)
         self._patience = PATIENCE + PATIENCE_EACH * p if settings.patience is None else settings.patience
-        self._effects = MainEffects([block.stop - block.start for block in self._blocks])
-        self._axes = AxisModels(region.space, self._effects)
+        self._effects = AdditiveModel([block.stop - block.start for block in self._blocks])
+        self._axes = LineSearch(region.space, self._effects)
         self._unit: int | None = None  # losses are counted in 2^unit
         self._largest = 1.0  # rise so far, in that unit (at least 1): what a failure counts as
 

@@ -84,7 +84,7 @@ class Portfolio(LocalSampler):
         ]
         k = len(arms)
         incumbent = seen.best_row([arm.incumbent for arm in arms if arm.incumbent is not None])
-        progress = _Progress(rng, incumbent, len(seen), [0] * k, [0] * k, AllocationState.of(k))
+        progress = PortfolioProgress(rng, incumbent, len(seen), [0] * k, [0] * k, AllocationState.of(k))
         return _PortfolioSession(self, region, seen, progress, arms)
 
 
@@ -98,18 +98,18 @@ def _shares(settings: Portfolio, k: int, seen: Observations, state: AllocationSt
 
 
 @dataclass
-class _Progress(Progress):
+class PortfolioProgress(Progress):
     known: int  # rows seen when it last looked for better ones from elsewhere
     starts: list[int]  # times that each arm was started again
     idle: list[int]  # results of all arms since each last gained
     allocation: AllocationState
 
 
-class _PortfolioSession(LocalSession[Portfolio, _Progress]):
+class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
     """A point's note is [arm, which start of it, the arm's own note]; a log entry is the same of the arm's log."""
 
     def __init__(
-        self, settings: Portfolio, region: Region, seen: Observations, progress: _Progress, arms: list[Session]
+        self, settings: Portfolio, region: Region, seen: Observations, progress: PortfolioProgress, arms: list[Session]
     ) -> None:
         super().__init__(settings, region, seen, progress)
         self.arms = arms
@@ -117,7 +117,7 @@ class _PortfolioSession(LocalSession[Portfolio, _Progress]):
         self._logged = [len(arm.log) for arm in arms]  # entries of each arm's log that stand in ours
 
     def restored(self, state: dict[str, Any], log: list[Any]) -> "_PortfolioSession":
-        progress = from_json(_Progress, state)
+        progress = from_json(PortfolioProgress, state)
         logs: list[list[Any]] = [[] for _ in self.arms]
         for a, start, entry in log:
             if start == progress.starts[a]:

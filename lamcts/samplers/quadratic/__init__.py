@@ -81,7 +81,7 @@ class Quadratic(LocalSampler):
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
         best, box = seen.best_row(region.rows), TrustRegionState(self.length)
         if seen.plain or seen.f.shape[1] > 1:
-            return _QuadraticSession(self, region, seen, _Progress(rng, best, box, rng.spawn(1)[0]))
+            return _QuadraticSession(self, region, seen, QuadraticProgress(rng, best, box, rng.spawn(1)[0]))
         if best is None:  # nothing known, or what is has been searched: the models' one optimum is not to be it again
             box.length *= AGAIN
         since = len(seen) if best is None else 0
@@ -94,14 +94,14 @@ class Quadratic(LocalSampler):
 
 
 @dataclass
-class _Progress(DescentProgress):
+class QuadraticProgress(DescentProgress):
     cones: np.random.Generator  # of fits to squared losses: without a cone every point is what it is without them
     places: list[Place | None] = field(default_factory=lambda: [None] * len(REACHES))  # where fits to the rows start
     cone: Place | None = None  # the same for squared losses
     mean_at: int | None = None  # rows seen when the model's mean was last followed
 
 
-class _QuadraticSession(DescentSession[_Progress]):
+class _QuadraticSession(DescentSession[QuadraticProgress]):
     def ask(self, n: int) -> Proposal:
         batch, led, tip = Batch(self.region, self.seen, n), False, np.inf
         if (middle := centre(self.region, self.seen, self.incumbent)) is not None:

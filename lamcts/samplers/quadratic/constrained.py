@@ -14,7 +14,7 @@ import numpy as np
 from lamcts.models.quadratic_posterior import Place
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.batch import Batch, centre, distances
-from lamcts.samplers.quadratic.constrained_model import BoundedModel, broken, merits
+from lamcts.samplers.quadratic.constrained_model import ConstrainedModel, broken, merits
 from lamcts.samplers.quadratic.descent import TRIES, DescentProgress, DescentSession
 from lamcts.types import Floats, Rows
 
@@ -72,7 +72,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
             return []
         return self._take_steps(batch, model)
 
-    def _take_steps(self, batch: Batch, model: BoundedModel) -> list[Fall]:
+    def _take_steps(self, batch: Batch, model: ConstrainedModel) -> list[Fall]:
         mean, falls = self.progress.box.failures % 2 == 0, list[Fall]()  # else the mean's step from here was tried
         for _ in range(TRIES):
             tried = [self._step(model, mean and i == 0) for i in range(batch.missing)]
@@ -83,7 +83,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
                 break
         return falls
 
-    def _step(self, model: BoundedModel, mean: bool) -> tuple[Floats, Fall]:
+    def _step(self, model: ConstrainedModel, mean: bool) -> tuple[Floats, Fall]:
         """Return a step and the fall that it is to bring, of the models' mean or of a draw of them."""
         own = model.posteriors
         models = own.mean() if mean else own.draw(self.progress.rng)
@@ -100,14 +100,14 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
     def _x(self) -> Floats:
         return np.asarray(self.seen.x[self.progress.centre])
 
-    def _model(self) -> BoundedModel | None:
+    def _model(self) -> ConstrainedModel | None:
         """Return the models round the centre, None where no row lies beside it."""
         row = self.progress.centre
         rows, squares = self._rows(self._half)
         if row is None or not len(rows) or not squares.max() > 0:
             return None
         self.progress.places = self.progress.places or [None] * (1 + self.seen.g.shape[1])
-        return BoundedModel(self.seen, row, rows, self._half, self.progress.places, self.progress.rng)
+        return ConstrainedModel(self.seen, row, rows, self._half, self.progress.places, self.progress.rng)
 
     def _rows(self, half: float) -> tuple[Rows, Floats]:
         """Return the rows of the models, the nearest first, and their squared distances."""
@@ -118,7 +118,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         nearest = np.argsort(squares, kind="stable")[:n]
         return good[nearest], squares[nearest]
 
-    def _reprice(self, model: BoundedModel) -> None:
+    def _reprice(self, model: ConstrainedModel) -> None:
         prices = np.zeros(self.seen.g.shape[1])
         prices[model.used] = model.prices(*self._sides(self._x()))
         self.progress.prices = prices.tolist()

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lamcts.models.joint_quadratic import JointQuadraticPosteriors, JointQuadratics
 from lamcts.models.quadratic_posterior import Place
-from lamcts.models.quadrics import QuadricPosteriors, Quadrics
 from lamcts.models.scale import Scale
 from lamcts.observations import Observations
 from lamcts.samplers.quadratic.constrained_step import ConstrainedStep
@@ -24,7 +24,7 @@ def broken(seen: Observations) -> Rows:
     return np.flatnonzero((seen.g[seen.good] > 0).any(0))
 
 
-class BoundedModel:
+class ConstrainedModel:
     """Models in steps of `half` from `row` of the loss and of the constraints `used` [c], each in a unit of its own.
 
     `places` are those of the loss and of all constraints; the models' own go back into them.
@@ -48,11 +48,11 @@ class BoundedModel:
         self.units = np.array([unit, *(constraints[i][1] for i in order)])  # [1 + c]
         columns = np.array([loss, *(constraints[i][0] for i in order)])
         own = [0, *(1 + self.used)]
-        self.posteriors = QuadricPosteriors(steps, columns, [places[i] for i in own], rng)
+        self.posteriors = JointQuadraticPosteriors(steps, columns, [places[i] for i in own], rng)
         for i, place in zip(own, self.posteriors.places, strict=True):
             places[i] = place
 
-    def step(self, models: Quadrics, low: Floats, high: Floats) -> Floats:
+    def step(self, models: JointQuadratics, low: Floats, high: Floats) -> Floats:
         """Return the lowest step [d] of one draw of the models that keeps the constraints by a margin."""
         none = np.zeros(len(self.used))
         first = ConstrainedStep(models, none, low, high).solve()
@@ -66,7 +66,7 @@ class BoundedModel:
             slopes = problem.slopes * self.units
             return np.asarray(np.clip(price * slopes[0] / slopes[1:], 0.0, MOST))
 
-    def fall(self, models: Quadrics, step: Floats, prices: Floats) -> float:
+    def fall(self, models: JointQuadratics, step: Floats, prices: Floats) -> float:
         """Return by how much the merit is to fall with a step [d]; 0 where it is not finite."""
         here, there = models.at(np.zeros(len(step))), models.at(step)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -101,7 +101,7 @@ def _losses(f: Floats, here: float, steps: Floats, rng: np.random.Generator) -> 
     losses = np.zeros(len(f))
     losses[known] = scale.down(tame) - scale.down(np.array([here]))
     if not known.all():
-        mean = QuadricPosteriors(steps[known], losses[None, known], [None], rng).mean()
+        mean = JointQuadraticPosteriors(steps[known], losses[None, known], [None], rng).mean()
         losses[~known] = [mean.at(step)[0] for step in steps[~known]]
     return losses, _unit(scale)
 

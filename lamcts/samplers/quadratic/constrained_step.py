@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.quadrics import Quadrics
+from lamcts.models.joint_quadratic import JointQuadratics
 from lamcts.types import Floats
 
 TINY = 1e-300  # keeps quotients by it finite
@@ -28,7 +28,7 @@ class ConstrainedStep:
     `low <= 0 <= high` [d]; coordinates where both are 0 stay 0. Inside, each model has a unit of its own, its slope.
     """
 
-    def __init__(self, models: Quadrics, margins: Floats, low: Floats, high: Floats) -> None:
+    def __init__(self, models: JointQuadratics, margins: Floats, low: Floats, high: Floats) -> None:
         self._models, self._low, self._high = models, low, high
         self._free: NDArray[np.bool_] = high > low
         steepness = np.linalg.norm(models.gradients[:, self._free], axis=1)

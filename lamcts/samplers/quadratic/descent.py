@@ -1,7 +1,7 @@
 """What the sessions of `Quadratic` share, with and without constraints: a box that steps of a model are taken in."""
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -12,22 +12,11 @@ from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats
 
+if TYPE_CHECKING:
+    pass
+
 LENGTH_MAX = 2.0  # side of the box at most, as a share of the cube: more would be the same box
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
-
-
-class Settings(Protocol):
-    """Those of `lamcts.samplers.quadratic.Quadratic` that its sessions take."""
-
-    @property
-    def length(self) -> float: ...
-    @property
-    def length_min(self) -> float: ...
-    @property
-    def success_tolerance(self) -> int: ...
-    @property
-    def failure_tolerance(self) -> int: ...
-    def most_rows(self, d: int, within: int) -> int: ...
 
 
 @dataclass
@@ -38,7 +27,7 @@ class DescentProgress(Progress):
 P = TypeVar("P", bound=DescentProgress)
 
 
-class DescentSession(LocalSession[Settings, P]):
+class DescentSession(LocalSession["Quadratic", P]):
     """A box of `progress.box` round a centre; what is modelled, and what is a success, is said by those built on it."""
 
     @property

@@ -3,9 +3,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from lamcts.models.main_effects import MainEffects
+from lamcts.models.additive_model import AdditiveModel
 from lamcts.observations import Floats
-from lamcts.samplers.coordinate.axis_models import EVEN, NONE, SURE, AxisModels, Out
+from lamcts.samplers.coordinate.line_search import EVEN, NONE, SURE, LineSearch, Out
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.spaces.base import Space as AnySpace
 
@@ -22,10 +22,10 @@ MANY = Space(
 )
 
 
-def learnt(space: AnySpace, counts: dict[int, int], seed: int = 0) -> MainEffects:
+def learnt(space: AnySpace, counts: dict[int, int], seed: int = 0) -> AdditiveModel:
     """Return effects that were told `counts` differences of some parameters."""
     rng = np.random.default_rng(seed)
-    effects = MainEffects([block.stop - block.start for block in space.blocks])
+    effects = AdditiveModel([block.stop - block.start for block in space.blocks])
     for parameter, count in counts.items():
         for end, start in zip(space.sample(count, rng), space.sample(count, rng), strict=True):
             block = space.blocks[parameter]
@@ -50,7 +50,7 @@ def nothing(rows: Floats) -> np.ndarray:
 @pytest.mark.parametrize("parameter", range(len(MANY.blocks)))
 @pytest.mark.parametrize("seed", range(3))
 def test_candidates_are_valid_values_other_than_the_present_one(parameter: int, seed: int) -> None:
-    lines, x, block = AxisModels(MANY, learnt(MANY, {})), point(MANY, seed), MANY.blocks[parameter]
+    lines, x, block = LineSearch(MANY, learnt(MANY, {})), point(MANY, seed), MANY.blocks[parameter]
     to = lines.line(parameter, x, []).to
     rows = np.repeat(x[None], len(to), axis=0)
     rows[:, block] = to
@@ -66,7 +66,7 @@ def test_candidates_are_valid_values_other_than_the_present_one(parameter: int, 
 def test_a_discrete_parameter_of_few_values_has_all_the_others_as_candidates(
     parameter: int, values: set[object]
 ) -> None:
-    lines, x = AxisModels(MANY, learnt(MANY, {})), point(MANY)
+    lines, x = LineSearch(MANY, learnt(MANY, {})), point(MANY)
     name, block = list(MANY.decode(x))[parameter], MANY.blocks[parameter]
     found = []
     for value in lines.line(parameter, x, []).to:
@@ -79,7 +79,7 @@ def test_a_discrete_parameter_of_few_values_has_all_the_others_as_candidates(
 @pytest.mark.parametrize("space", [Int(0, 10**6), Int(1, 10**6, log=True)], ids=["even", "log"])
 def test_a_wide_whole_number_is_tried_over_its_range_and_next_to_where_it_is(space: Int) -> None:
     present = 5003
-    to = np.sort(AxisModels(space, learnt(space, {})).line(0, space.encode(present), []).to[:, 0])
+    to = np.sort(LineSearch(space, learnt(space, {})).line(0, space.encode(present), []).to[:, 0])
     tried = np.array([space.decode(row) for row in to[:, None]])
     assert np.diff(to).max() < 2 / EVEN + (0.06 if space.log else 0.0)  # low logarithms are far apart
     assert np.abs(tried - present).min() < 20
@@ -89,20 +89,20 @@ def test_a_wide_whole_number_is_tried_over_its_range_and_next_to_where_it_is(spa
 def test_a_float_is_tried_over_its_range_and_near_and_elsewhere_after_every_difference() -> None:
     space = Box(0.0, 1.0, dim=2)
     x = np.array([0.25, 0.0])
-    first, second = (AxisModels(space, learnt(space, {0: n})).line(0, x, []).to[:, 0] for n in (1, 2))
+    first, second = (LineSearch(space, learnt(space, {0: n})).line(0, x, []).to[:, 0] for n in (1, 2))
     for to in (first, second):
         assert np.diff(np.sort([0.0, *to, 1.0])).max() < 1.6 / EVEN
         assert np.all((to >= 0) & (to <= 1))
         assert 1e-6 < np.abs(to - 0.25).min() < 1e-4
     assert len(set(first) & set(second)) < len(first) / 2
-    edge = AxisModels(space, learnt(space, {})).line(1, x, []).to[:, 0]
+    edge = LineSearch(space, learnt(space, {})).line(1, x, []).to[:, 0]
     assert np.all((edge > 0) & (edge <= 1))  # at the edge the near ones on one side fall together with the point
 
 
 def test_what_is_kept_is_what_a_fresh_object_says_whatever_changes() -> None:
     rng = np.random.default_rng(0)
     effects = learnt(MANY, {0: 3, 1: 3, 4: 2})
-    kept, x, out = AxisModels(MANY, effects), point(MANY), list[tuple[Floats, Floats]]()
+    kept, x, out = LineSearch(MANY, effects), point(MANY), list[tuple[Floats, Floats]]()
     parameters = range(len(MANY.blocks))
     for step in range(60):
         what, parameter = step % 4, int(rng.integers(len(MANY.blocks)))
@@ -117,7 +117,7 @@ def test_what_is_kept_is_what_a_fresh_object_says_whatever_changes() -> None:
             out = [[(end, start)], [(end, 0.5 * start) for end, start in out], []][step // 4 % 3]
         for same in parameters:
             mine = [pair for pair in out if len(pair[0]) == MANY.blocks[same].stop - MANY.blocks[same].start]
-            fresh = AxisModels(MANY, effects)
+            fresh = LineSearch(MANY, effects)
             assert all(map(np.array_equal, kept.line(same, x, mine), fresh.line(same, x, mine)))
             one, other = kept.best(same, x, mine, everything), fresh.best(same, x, mine, everything)
             assert one.gain == other.gain
@@ -125,7 +125,7 @@ def test_what_is_kept_is_what_a_fresh_object_says_whatever_changes() -> None:
 
 
 def test_a_line_is_kept_while_nothing_changes() -> None:
-    lines, x = AxisModels(MANY, learnt(MANY, {0: 3})), point(MANY)
+    lines, x = LineSearch(MANY, learnt(MANY, {0: 3})), point(MANY)
     assert lines.line(0, x, []) is lines.line(0, x.copy(), [])
     out: Out = [(np.array([0.2]), np.array([0.3]))]
     assert lines.line(0, x, out) is not lines.line(0, x, [])
@@ -135,7 +135,7 @@ def test_a_line_is_kept_while_nothing_changes() -> None:
 def test_the_best_has_the_largest_integral_of_expected_improvement(parameter: int) -> None:
     effects = learnt(MANY, {0: 4, 1: 3, 2: 5, 4: 2})
     effects.sizes = 0.3 * effects.sizes
-    lines, x = AxisModels(MANY, effects), point(MANY)
+    lines, x = LineSearch(MANY, effects), point(MANY)
     line = lines.line(parameter, x, [])
     found = lines.best(parameter, x, [], everything)
 
@@ -154,11 +154,11 @@ def test_the_best_has_the_largest_integral_of_expected_improvement(parameter: in
 
 def test_the_surest_improvement_is_the_lowest_rise_plus_its_deviation_and_none_where_none_is_sure() -> None:
     space = Box(0.0, 1.0, dim=2)
-    effects = MainEffects([1, 1])
+    effects = AdditiveModel([1, 1])
     for t in np.linspace(0, 1, 12):
         effects.add(0, np.array([t]), np.array([0.9]), (t - 0.3) ** 2 - 0.36)
     effects.fit()
-    lines, x = AxisModels(space, effects), np.array([0.9, 0.5])
+    lines, x = LineSearch(space, effects), np.array([0.9, 0.5])
     line, found = lines.line(0, x, []), lines.surest(0, x, [])
     assert found is not None
     i = int(np.argmin(line.rise + SURE * line.spread * effects.sizes[0]))
@@ -171,7 +171,7 @@ def test_the_surest_improvement_is_the_lowest_rise_plus_its_deviation_and_none_w
 
 
 def test_a_discrete_parameter_without_a_usable_value_has_no_gain_and_a_float_is_not_asked_for() -> None:
-    lines, x = AxisModels(MANY, learnt(MANY, {})), point(MANY)
+    lines, x = LineSearch(MANY, learnt(MANY, {})), point(MANY)
     gains = [lines.best(parameter, x, [], nothing).gain for parameter in range(len(MANY.blocks))]
     assert gains[0] > 0
     assert gains[1:] == [NONE] * 6
@@ -185,7 +185,7 @@ def test_a_discrete_parameter_without_a_usable_value_has_no_gain_and_a_float_is_
 def test_a_table_of_points_yields_points_of_the_table() -> None:
     space = Finite(np.random.default_rng(0).random((12, 3)))
     x = space.x[0]
-    to = AxisModels(space, learnt(space, {0: 4})).line(0, x, []).to
+    to = LineSearch(space, learnt(space, {0: 4})).line(0, x, []).to
     assert len(to)
     assert all((row == space.x).all(1).any() for row in to)
     assert not (to == x).all(1).any()

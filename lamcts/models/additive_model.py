@@ -116,7 +116,7 @@ class Profile:
         return _Factored(end, start, trend, lapack.dpotrf(kernel, lower=1)[0])
 
 
-class MainEffects:
+class AdditiveModel:
     """The effects of all parameters, of `widths` [p] coordinates, under common hyper-parameters."""
 
     def __init__(self, widths: list[int]) -> None:

@@ -15,7 +15,7 @@ from lamcts.types import Floats, Rows
 DENSE = 512  # options of all categories, up to which products are dense (untuned: either is quick there)
 
 
-class Options:
+class OptionColumns:
     """Options of the model's rows [n, c], each as its number among the `count` options of all categories."""
 
     def __init__(self, rows: Rows, count: int) -> None:

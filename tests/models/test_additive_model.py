@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, multivariate_t
 
-from lamcts.models.main_effects import (
+from lamcts.models.additive_model import (
     GRID,
     LENGTHS,
     LINE,
@@ -13,7 +13,7 @@ from lamcts.models.main_effects import (
     PARABOLA,
     PRIOR_WEIGHT,
     SIZES,
-    MainEffects,
+    AdditiveModel,
     Profile,
 )
 from lamcts.observations import Floats
@@ -62,8 +62,8 @@ def profile(given: list[Difference]) -> Profile:
     return result
 
 
-def effects(*given: list[Difference], factor: float = 1.0) -> MainEffects:
-    result = MainEffects([1] * len(given))
+def effects(*given: list[Difference], factor: float = 1.0) -> AdditiveModel:
+    result = AdditiveModel([1] * len(given))
     for parameter, own in enumerate(given):
         for end, start, rise in own:
             result.add(parameter, end, start, factor * rise)
@@ -134,7 +134,7 @@ def test_the_place_is_where_the_student_t_evidence_of_all_parameters_is_largest(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An inverse gamma amplitude of PRIOR_WEIGHT differences makes a normal a Student-t of as many degrees."""
-    monkeypatch.setattr("lamcts.models.main_effects.WINSOR_CAP", np.inf)
+    monkeypatch.setattr("lamcts.models.additive_model.WINSOR_CAP", np.inf)
     rng = np.random.default_rng(seed)
     given = []
     for amplitude in (0.01, 0.1, 1.0, 3.0, 30.0):
@@ -218,7 +218,7 @@ def test_a_fit_now_and_then_ends_where_one_fit_ends() -> None:
 
 
 def test_a_fit_to_nothing_changes_nothing() -> None:
-    model = MainEffects([1, 2])
+    model = AdditiveModel([1, 2])
     before = model.place
     model.fit()
     assert model.place == before

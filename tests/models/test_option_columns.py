@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hamming_cases import some_hyper
 
-from lamcts.models import options
+from lamcts.models import option_columns as options
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
-from lamcts.models.hamming_fit import HammingPrior, Loss
-from lamcts.models.options import Options
+from lamcts.models.hamming_fit import HammingLoss, HammingPrior
+from lamcts.models.option_columns import OptionColumns
 from lamcts.spaces import Choice, Float, Permutation, Space
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
@@ -22,7 +22,7 @@ def results(space: Space) -> list[Floats]:
     parameters, rng = Parameters(space), np.random.default_rng(0)
     coding, z, y = Coding(parameters), parameters.draw(50, rng), rng.standard_normal(30)
     process = HammingPosterior(coding(z[:30]), y, some_hyper(coding), coding.owner)
-    loss = Loss(coding(z[:30]), y, coding.owner, HammingPrior())
+    loss = HammingLoss(coding(z[:30]), y, coding.owner, HammingPrior())
     value, gradient = loss(loss.centre + 0.3)
     believing = process.believing(coding(z[30:33]))
     return [process.root, *process.moments(coding(z[25:])), *believing.moments(coding(z[25:])), gradient + value]
@@ -50,7 +50,7 @@ def test_what_a_process_holds_does_not_grow_with_the_number_of_options() -> None
         parameters = Parameters(Space([words(count), words(count)]))
         inputs: Inputs = Coding(parameters)(np.random.default_rng(0).integers(0, count, (20, 2)).astype(float))
         sizes.add(sum(own.nbytes for own in inputs))
-        held = Options(inputs.options, 2 * count + 2)._ones(inputs.options)
+        held = OptionColumns(inputs.options, 2 * count + 2)._ones(inputs.options)
         assert held.nnz == 40
         assert held.shape[1] <= 40
     assert len(sizes) == 1

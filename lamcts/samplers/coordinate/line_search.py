@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.acquisition import expected_improvement
-from lamcts.models.main_effects import MainEffects, Out
+from lamcts.models.additive_model import AdditiveModel, Out
 from lamcts.spaces.base import Space
 from lamcts.types import Floats
 
@@ -38,10 +38,10 @@ class Found(NamedTuple):
     value: Floats
 
 
-class AxisModels:
+class LineSearch:
     """Expected improvements along parameters, kept until something that they rest on changes."""
 
-    def __init__(self, space: Space, effects: MainEffects) -> None:
+    def __init__(self, space: Space, effects: AdditiveModel) -> None:
         self._space, self._effects = space, effects
         self._blocks = space.blocks
         self._values: dict[int, Floats] = {}  # discrete parameter -> its values [m, w], as far as they are tried
