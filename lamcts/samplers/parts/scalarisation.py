@@ -1,4 +1,4 @@
-"""What a draw of several losses is worth: the volume it adds to a front, or how near it comes along a random weight.
+"""Scalarisations of losses: the hypervolume that a point adds to a front, and the Chebyshev distance along a weight.
 
 Losses are in standard units, in which all rows of the model have standard deviation 1; so nothing here depends on a
 unit, nor on the user's reference. Letters: m losses, k points, p rows of the front, b cells.
@@ -22,7 +22,7 @@ SUM_SHARE = 0.05  # of the weighted sum beside the weighted maximum: Knowles (Pa
 
 
 class Scalarisation(Protocol):
-    """What one draw is looked at for: lower is better."""
+    """One number for several losses: lower is better."""
 
     def of(self, f: Floats) -> Floats:
         """Return the values of losses `f` [k, m], [k]."""

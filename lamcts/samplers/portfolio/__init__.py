@@ -19,13 +19,12 @@ from lamcts.samplers.base import Proposal, Sampler, Scope, Session
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
-from lamcts.samplers.portfolio.bandit import AdaptiveAllocation, AllocationState, gains
+from lamcts.samplers.portfolio.bandit import GOOD, AdaptiveAllocation, AllocationState, gains
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.base import Space
 from lamcts.types import Floats, Rows
 
-GOOD = 0.25  # share of rows that are better than the one that gains are measured by (untuned)
 MOST = float(np.finfo(float).max)  # differences of losses near it overflow
 LEAST = float(np.finfo(float).tiny)  # a gain is not nothing, however small
 BASE, BASE_OF_FEW = 0.5, 0.8  # least shares of the base with several losses, and in few dimensions (BraninCurrin: log10
@@ -40,12 +39,12 @@ ROUNDS = 3  # times that points are asked for in place of those that two methods
 class Portfolio(LocalSampler):
     """Shares each batch among `arms`, searches round one incumbent, by what each lately gained.
 
-    The method is ours, the rule of its shares Thierens' (`parts/bandit.py`). "Tuned": on seeds 0 to 9, as
+    The method is ours, the rule of its shares Thierens' (`bandit.py`). "Tuned": on seeds 0 to 9, as
     benchmarks/README.md tells.
 
     arms: the first is the base: it proposes alone until it has found its place (so it must be a search that does, as
-        Turbo), and when it has converged and no other gains any more, the search ends. An arm that has a method
-        `recenter(row)` goes on from a better row that another arm has found.
+        Turbo), and when it has converged and no other gains any more, the search ends. `recenter` tells an
+        arm of a better row that another arm has found.
     least: what every arm keeps, whatever it gained lately (0.07; share of the points); tuned: lower than for two arms.
     base: the same of the base (0.15; share of the points); tuned: more cost digits on Ackley and Rosenbrock.
         With several objectives it keeps 0.5 at least, in up to five dimensions 0.8, and the others fit in beside it.

@@ -84,7 +84,7 @@ class AdaptiveAllocation:
 
 
 MARGIN = 0.1  # of the front's range, between its worst and the reference that gains are measured from (untuned)
-GOOD = 0.25  # share of rows that are better than the one that gains are measured by, as in auto.py (untuned)
+GOOD = 0.25  # share of rows that are better than the one that gains are measured by (untuned)
 
 
 def gains(seen: Observations, before: int | None, told: list[list[int]]) -> Floats:

@@ -27,10 +27,10 @@ LEAST_Z = -40.0  # below it a chance is no double any more
 
 
 class Picks(NamedTuple):
-    """Rows of the candidates, one a draw, and what each draw aims at, [k]; `losses`: how many columns are losses."""
+    """Rows of the candidates, one a draw, and the scalarisation of each, [k]; `losses`: how many columns are losses."""
 
     rows: list[int]
-    aims: list[Scalarisation]
+    scalarisations: list[Scalarisation]
     losses: int
 
     def slope(self, values: Singles, gradient: Singles) -> tuple[Floats, Floats]:
@@ -41,7 +41,7 @@ class Picks(NamedTuple):
         way: Floats = PENALTY * np.einsum("kc,kcd->kd", over > 0, gradient[:, m:])
         if m == 1:
             return value + f[:, 0], way + gradient[:, 0]
-        for i, aim in enumerate(self.aims):
+        for i, aim in enumerate(self.scalarisations):
             least, slope = aim.slope(f[i, :m])
             value[i] += least
             way[i] += slope @ gradient[i, :m]
@@ -55,7 +55,7 @@ def picked(draws: Floats, m: int, front: Floats, rng: np.random.Generator) -> Pi
     front: the losses [p, m] of the rows that none dominates; p may be 0.
     """
     rows: list[int] = []
-    aims: list[Scalarisation] = []
+    scalarisations: list[Scalarisation] = []
     volume = Hypervolume(front) if 1 < m <= MOST_LOSSES and len(front) else None
     for i in range(draws.shape[1]):
         f, over = draws[:, i, :m], np.maximum(draws[:, i, m:], 0.0).sum(1)
@@ -63,10 +63,10 @@ def picked(draws: Floats, m: int, front: Floats, rng: np.random.Generator) -> Pi
         aim, value = _aimed(f, over, front, volume, rng)
         value[over > 0] = BEYOND + over[over > 0]
         rows.append(int(value.argmin()))
-        aims.append(aim)
+        scalarisations.append(aim)
         if volume is not None and over[rows[-1]] == 0:
             volume = volume.grown(f[rows[-1]])
-    return Picks(rows, aims, m)
+    return Picks(rows, scalarisations, m)
 
 
 def _aimed(
