@@ -3,10 +3,10 @@
 from typing import Any
 
 from lamcts.samplers.base import Proposal, Sampler, Session
-from lamcts.samplers.default import default
+from lamcts.samplers.default import default, make
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
-from lamcts.samplers.registry import AUTO, classes, make, names, register
+from lamcts.samplers.registry import AUTO, classes, names, register
 
 __all__ = ["AUTO", "classes", "default", "make", "names", "register"]
 __all__ += ["Batch", "LocalSampler", "LocalSession", "Progress", "Proposal", "Sampler", "Session"]  # to write one with

@@ -1,6 +1,9 @@
-"""The composition of `sampler="auto"`: which method suits which space. The one file that imports several samplers."""
+"""Samplers by name, and which one suits which space: the one file that imports several samplers."""
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
+
+from lamcts.samplers.registry import AUTO, find, names
 
 if TYPE_CHECKING:
     from lamcts.outcomes.goals import Goals
@@ -8,8 +11,32 @@ if TYPE_CHECKING:
     from lamcts.samplers.portfolio import Portfolio
     from lamcts.spaces.base import Space
 
+PORTFOLIO = "portfolio"
 LEAD = 100  # evaluations for which the mixed GP proposes alone, of partly discrete spaces (benchmarks/README.md, models
 # to tune)
+
+
+def make(name: str, space: "Space", goals: "Goals | None" = None) -> "Sampler":
+    """Return the sampler of a name, with settings that suit a space.
+
+    ValueError if no sampler has that name.
+
+    name: one of `names()`; `nevergrad:OnePlusOne` names one of Nevergrad's optimisers.
+    space: the parameters.
+    goals: objectives and constraints, for `auto` (None: one objective without constraints).
+    """
+    if name == AUTO:
+        return default(space, goals)
+    if name == PORTFOLIO:
+        return portfolio(space)
+    kind, _, detail = name.partition(":")
+    cls = None if kind == PORTFOLIO else find(kind)
+    made = None if cls is None else cls.suited(space, detail)
+    if made is None:
+        near = get_close_matches(name, [*names()], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"sampler: expected one of {', '.join(names())}, got {name!r}{hint}")
+    return made
 
 
 def default(space: "Space", goals: "Goals | None" = None) -> "Sampler":

@@ -1,17 +1,13 @@
 """Samplers by name: each registers itself in its own file or folder, which loads when it is first asked for."""
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from lamcts.outcomes.goals import Goals
-    from lamcts.samplers.base import Sampler
     from lamcts.samplers.parts.session import LocalSampler
-    from lamcts.spaces.base import Space
 
 S = TypeVar("S", bound="type[LocalSampler]")
 
@@ -54,26 +50,3 @@ def classes() -> "dict[str, type[LocalSampler]]":
 def names() -> dict[str, str]:
     """Return the name of every sampler, with a description of one line."""
     return {AUTO: AUTO_LINE} | {name: _lines[name] for name in classes()}
-
-
-def make(name: str, space: "Space", goals: "Goals | None" = None) -> "Sampler":
-    """Return the sampler of a name, with settings that suit a space.
-
-    ValueError if no sampler has that name.
-
-    name: one of `names()`; `nevergrad:OnePlusOne` names one of Nevergrad's optimisers.
-    space: the parameters.
-    goals: objectives and constraints, for `auto` (None: one objective without constraints).
-    """
-    if name == AUTO:
-        from lamcts.samplers.default import default
-
-        return default(space, goals)
-    kind, _, detail = name.partition(":")
-    cls = find(kind)
-    made = None if cls is None else cls.suited(space, detail)
-    if made is None:
-        near = get_close_matches(name, [*names()], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"sampler: expected one of {', '.join(names())}, got {name!r}{hint}")
-    return made

@@ -22,7 +22,6 @@ from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.samplers.portfolio.bandit import GOOD, AdaptiveAllocation, AllocationState, gains
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
-from lamcts.spaces.base import Space
 from lamcts.types import Floats, Rows
 
 MOST = float(np.finfo(float).max)  # differences of losses near it overflow
@@ -69,12 +68,6 @@ class Portfolio(LocalSampler):
             )
         if not self.memory > 0:
             raise ValueError(f"Portfolio: expected a memory above 0, got {self.memory!r}")
-
-    @classmethod
-    def suited(cls, space: Space, detail: str) -> "Portfolio | None":
-        from lamcts.samplers.default import portfolio
-
-        return None if detail else portfolio(space)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_PortfolioSession":
         own = rng.spawn(len(self.arms))

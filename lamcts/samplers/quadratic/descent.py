@@ -13,7 +13,7 @@ from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
-    pass
+    from lamcts.samplers.quadratic import Quadratic
 
 LENGTH_MAX = 2.0  # side of the box at most, as a share of the cube: more would be the same box
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
@@ -29,6 +29,8 @@ P = TypeVar("P", bound=DescentProgress)
 
 class DescentSession(LocalSession["Quadratic", P]):
     """A box of `progress.box` round a centre; what is modelled, and what is a success, is said by those built on it."""
+
+    settings: "Quadratic"
 
     @property
     def scope(self) -> Scope:
