@@ -7,7 +7,7 @@ plain and turned, moved by the run's seed. Tuning seeds alone: no row of a table
 results/tuning.csv. The table compares the log10 of the final regret with the default's, problem by problem and seed by
 seed, of the rows that were asked for; below 0 the alternative is better.
 
-Cut so that it stays within half an hour of one core (22 choices, 10 problems, 2.3 s a run): three seeds, half the
+Cut so that it stays within half an hour of one core (20 choices, 10 problems, 2.3 s a run): three seeds, half the
 budget of the tables, no d = 100, no rover and push, no one by one. Seeds 3 and 4 are there for the four alternatives
 with the lowest medians on the first three, as a look at fresh pairs. Left out as well: `base` below 0.07, since
 Portfolio refuses a base below `least`; twice the rows, since the default's 462 are hardly passed in 500
