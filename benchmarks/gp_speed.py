@@ -21,7 +21,7 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from lamcts.models import torch_gp
 from lamcts.models.fit import Prior, fit
-from lamcts.models.gp import Posterior
+from lamcts.models.gp import GaussianProcess
 from lamcts.models.scale import Scale
 
 STEPS, POINTS = 20, 500
@@ -49,7 +49,7 @@ def measure(n: int, d: int, repeats: int) -> Row:
     rng = np.random.default_rng(0)
     x, points = rng.random((n, d)), rng.random((POINTS, d))
     y = np.sin(4 * x[:, : d // 4]).sum(1) + 0.05 * rng.standard_normal(n)
-    z = Scale.of(y).down(y)
+    z = Scale.of(y).down(y)[:, None]
     prior = Prior()
     start = prior.mode(d)
     best = {"ours": np.inf, "gpytorch": np.inf}
@@ -72,12 +72,12 @@ def measure(n: int, d: int, repeats: int) -> Row:
 
 def _ours(x: Floats, z: Floats, start: Any, prior: Prior, points: Floats) -> tuple[Floats, ...]:
     fitted, _ = fit(x, z, start, prior, STEPS)
-    return Posterior(x, z, fitted).moments(points)
+    return GaussianProcess(x, z, fitted).moments(points)
 
 
 def _gpytorch(x: Floats, z: Floats, start: Any, prior: Prior, points: Floats) -> tuple[Floats, ...]:
     fitted, _ = torch_gp.fit(x, z, start, prior, STEPS)
-    return torch_gp.TorchPosterior(x, z, fitted).moments(points)
+    return torch_gp.TorchProcess(x, z, fitted).moments(points)
 
 
 ROUTES = {"ours": _ours, "gpytorch": _gpytorch}

@@ -76,7 +76,7 @@ def measured(times: int) -> dict[str, Numbers]:
 
 def sampler_files() -> dict[str, list[Path]]:
     """Return the files that count as samplers: those of the registry and of the default, and all of their folder."""
-    modules = {module for module, *_ in samplers.REGISTRY.values()} | {samplers.Auto.__module__}
+    modules = {cls.__module__ for cls in samplers.classes().values()}
     files = [Path(str(import_module(module).__file__)) for module in sorted(modules)]
     named = [path for file in files for path in (_inside(file.parent) if file.name == "__init__.py" else [file])]
     return {"samplers": named, "samplers with shared parts": _inside(Path(str(samplers.__file__)).parent)}

@@ -32,7 +32,7 @@ from benchmarks.harness.versions import versions
 from benchmarks.peers import native
 from lamcts import objectives
 from lamcts.neural.metadnn import MetaDnn
-from lamcts.samplers import Exchange
+from lamcts.samplers import MixedGp
 from lamcts.searches import lanas
 from lamcts.searches.alphax import Ridge
 from lamcts.spaces import Canonical
@@ -64,7 +64,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "meta-DNN, no tree": lanas.published(model=DNN) | {"tree": None},
     "lanas as its code": lanas.published(**CODE),
     "lanas as its code, bayes linear": lanas.published(**CODE, model=Ridge()),
-    "lamcts, exchanges in the leaf": {"sampler": Exchange(scope="selected")},
+    "lamcts, exchanges in the leaf": {"sampler": MixedGp(scope="selected")},
 }
 HEIGHTS, SELECTS = (4, 6, 8), (20, 50, 100)  # of fig. 4.6 (a), whose own are in a picture alone
 GRID = {(h, s): f"lanas, height {h}, selects {s}" for h in HEIGHTS for s in SELECTS}

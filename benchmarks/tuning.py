@@ -7,11 +7,12 @@ plain and turned, moved by the run's seed. Tuning seeds alone: no row of a table
 results/tuning.csv. The table compares the log10 of the final regret with the default's, problem by problem and seed by
 seed, of the rows that were asked for; below 0 the alternative is better.
 
-Cut so that it stays within half an hour of one core (22 choices, 10 problems, 2.3 s a run): three seeds, half the
+Cut so that it stays within half an hour of one core (20 choices, 10 problems, 2.3 s a run): three seeds, half the
 budget of the tables, no d = 100, no rover and push, no one by one. Seeds 3 and 4 are there for the four alternatives
-with the lowest medians on the first three, as a look at fresh pairs. Left out as well: `base` below 0.07, since Auto
-refuses a base below `least`; twice the rows, since the default's 462 are hardly passed in 500 evaluations; what is no
-setting (SHARPNESS, LITTLE and PRIOR of the bandit, NEAR, FAR and MEAN_EVERY of Quadratic, LATELY of Coordinate).
+with the lowest medians on the first three, as a look at fresh pairs. Left out as well: `base` below 0.07, since
+Portfolio refuses a base below `least`; twice the rows, since the default's 462 are hardly passed in 500
+evaluations; what is no setting (SHARPNESS, LITTLE and PRIOR of the bandit, NEAR, FAR and MEAN_EVERY of Quadratic,
+LATELY of Coordinate).
 """
 
 from dataclasses import replace
@@ -30,7 +31,7 @@ from benchmarks.harness.versions import OURS, commit, versions
 from benchmarks.peers import ours
 from benchmarks.tables.markdown import markdown
 from lamcts import Box
-from lamcts.samplers import Auto, make
+from lamcts.samplers import Portfolio, make
 
 DEFAULT = "default"
 ARMS = ("turbo", "quadratic", "coordinate")  # as the portfolio has them, the base first
@@ -41,7 +42,6 @@ TRIED: dict[str, dict[str, tuple[float, ...]]] = {  # d = 20: the default has 46
         "length": (0.5, 1.0),
         "success_tolerance": (1, 4),
         "failure_tolerance": (3, 12),
-        "temperature": (0.5, 2.0),
     },
     "coordinate": {"patience": (60, 240)},
 }
@@ -84,10 +84,10 @@ def main() -> None:
 
 
 @cache
-def samplers() -> dict[str, Auto]:
+def samplers() -> dict[str, Portfolio]:
     """Return the default and what differs from it in one thing, by name."""
     default = make("portfolio", Box(0, 1, dim=1))
-    assert isinstance(default, Auto) and len(default.arms) == len(ARMS)
+    assert isinstance(default, Portfolio) and len(default.arms) == len(ARMS)
     found = {DEFAULT: default}
     for part, settings in TRIED.items():
         for name, values in settings.items():
@@ -98,7 +98,7 @@ def samplers() -> dict[str, Auto]:
     return found
 
 
-def _with(default: Auto, part: str, settings: dict[str, Any]) -> Auto:
+def _with(default: Portfolio, part: str, settings: dict[str, Any]) -> Portfolio:
     """Return the default with other settings of a part: "auto" or the name of an arm."""
     if part == "auto":
         return replace(default, **settings)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from lamcts.samplers import REGISTRY
+from lamcts.samplers import classes
 
 PACKAGE = Path(__file__).parent.parent / "lamcts"
 HEAVY = "threadpoolctl "
@@ -63,7 +63,7 @@ NEVER = {  # although the layers would allow it
 }
 ONLY_BASE = ("nas", "costs", "graphs", "neural")  # of the objectives they see the protocol, lamcts.objectives.base
 PUBLIC = ("searches", "integrations")  # they use the names that users have: of lamcts, and of its folders
-SAMPLERS = {module for module, _, _ in REGISTRY.values()}
+SAMPLERS = {cls.__module__ for cls in classes().values()}
 TORCH = ("torch", "gpytorch", "linear_operator")  # gigabytes: an extra, which the core never needs
 MAY_LOAD_TORCH = ("neural", "models.torch_gp")
 
@@ -112,7 +112,7 @@ def offence(module: str, imported: str) -> str | None:
     if mine in ONLY_BASE and theirs == "objectives" and not imported.startswith("lamcts.objectives.base."):
         return "of the objectives only lamcts.objectives.base"
     others = {one for one in SAMPLERS if not f"lamcts.{module}.".startswith(f"{one}.")}  # a sampler may be a folder
-    if mine == "samplers" and module != "samplers.registry" and any(f"{imported}.".startswith(f"{s}.") for s in others):
+    if mine == "samplers" and module != "samplers.default" and any(f"{imported}.".startswith(f"{s}.") for s in others):
         return "samplers never import each other"
     return None
 
@@ -146,8 +146,8 @@ def test_the_import_rules_catch_what_they_forbid() -> None:
     assert offence("tree.grow", "lamcts.Optimizer")
     assert offence("tree.grow", ".node.Node")
     assert offence("brand_new", "lamcts.errors.LamctsError")
-    assert offence("samplers.registry", "lamcts.samplers.turbo.Turbo") is None
-    assert offence("samplers.auto", "lamcts.samplers.turbo.Turbo")
+    assert offence("samplers.default", "lamcts.samplers.turbo.Turbo") is None
+    assert offence("samplers.portfolio", "lamcts.samplers.turbo.Turbo")
     assert offence("samplers.turbo", "lamcts.samplers.base.Session") is None
     assert offence("cli", "lamcts.objectives.make") is None
     assert offence("tree.grow", "lamcts.models.gp.Posterior")

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from benchmarks.harness.search import Search
 from lamcts import LatentTree
-from lamcts.samplers import REGISTRY as SAMPLERS
 from lamcts.samplers import Turbo
+from lamcts.samplers import names as samplers
 
 Run = Callable[[Search], None]
 
@@ -81,7 +81,7 @@ def find(name: str) -> Peer:
     if name == PAPER:
         return _ours("LA-MCTS as published", sampler=Turbo(scope="incumbent"), tree=LatentTree.paper())
     ours = OURS.fullmatch(name)
-    if ours and ours["sampler"].partition(":")[0] in (*SAMPLERS, "auto", "portfolio"):
+    if ours and ours["sampler"].partition(":")[0] in samplers():
         tree = LatentTree() if ours["tree"] == "tree" else None
         return _ours("one of our samplers", sampler=ours["sampler"], tree=tree)
     near = difflib.get_close_matches(name, all_names(), n=3)
@@ -98,7 +98,7 @@ def all_names() -> list[str]:
         *PEERS,
         FENCED,
         PAPER,
-        *(f"lamcts {sampler}, {tree}" for sampler in SAMPLERS for tree in ("tree", "no tree")),
+        *(f"lamcts {sampler}, {tree}" for sampler in samplers() if sampler != "auto" for tree in ("tree", "no tree")),
     ]
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MOST_FAILURES = 8  # messages that are printed (by eye)
 MOST_SHOWN = 24  # coordinates of a point that are printed (by eye)
-PORTFOLIO = {"Auto": "portfolio"}  # class of a sampler without a row of its own in the registry -> its name
 
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:
@@ -70,7 +69,7 @@ def _about_run(record: "Recorded") -> list[list[str]]:
 def sampler_text(recorded: str) -> str:
     """Return the name of a sampler and a line about it, from what a journal records of it."""
     found = re.match(r"[A-Za-z_]\w*", recorded)
-    classes = {cls: name for name, (_, cls, _) in samplers.REGISTRY.items()} | PORTFOLIO
+    classes = {cls.__name__: name for name, cls in samplers.classes().items()}
     name = classes.get(found[0], found[0]) if found else "unknown"
     line = samplers.names().get(name)
     return name if line is None else f"{name}: {line}"

@@ -1,91 +1,50 @@
-"""The process that follows a search over discrete parameters: which rows it holds, when it is fitted again.
+"""The processes that follow a search over discrete parameters: which rows they hold, when they are fitted again.
 
-Letters: n rows in the model, m rows asked about, p parameters.
+Letters: n rows in a model, k objectives.
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.acquisition import log_expected_improvement, slopes
+from lamcts.models.discrete_surrogate import DiscreteSurrogate, least_gain, left
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
-from lamcts.models.loss_units import UNITS, rank_correlation
+from lamcts.models.output_transforms import UNITS, half_rank, rank_correlation
 from lamcts.models.success import failed_rows
-from lamcts.models.warp import half_rank
 from lamcts.observations import Observations
-from lamcts.outcomes.constrained_rank import PRUNED
-from lamcts.spaces.parameters import Mask, Parameters
+from lamcts.outcomes.constrained_rank import OK, PRUNED
+from lamcts.outcomes.dominance import non_dominated
+from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
 
 MOST_ROWS = 500  # in the model: a factor of 500 takes some 10 ms (untuned)
-# the best of these rows, to which the hyper-parameters are fitted: a fit with 500 takes seconds (untuned)
-FIT_ROWS = 250
+FIT_ROWS = 250  # the best of these rows, to which the hyper-parameters are fitted: of 500 it takes seconds (untuned)
 REFIT = ((40, 2), (120, 5), (FIT_ROWS, 10), (10**9, 25))  # rows up to which a refit is due after so many new (untuned)
 ITERATIONS = 15  # steps of L-BFGS in a fit (untuned)
-LEAST_VARIANCE = 1e-12  # where slopes are taken: at a row of the model they have none (untuned)
-LEVEL = (
-    0.02  # rank correlation by which the warp must be ahead before orders are modelled in it (tuned: without, two of
-)
-# ten tours took 170 and 208 evaluations, which took 120 and 71 in plain units)
-LEAST_VALID = 0.02  # chance of being valid, where the model says less: no point is written off for good (untuned)
+LEVEL = 0.02  # rank correlation by which the warp must be ahead before orders are modelled in it (tuned: without, two
+# of ten tours took 170 and 208 evaluations, which took 120 and 71 in plain units)
+SHARED = 1.5  # deviations of a factor that all weights of an objective share: costs are sums over parameters (tuned)
+MARGIN = 0.1  # beyond the worst losses, in the units of the processes, so that they gain too (untuned)
+FLAT = 1e-9  # spread of a constraint below which all rows break it alike, but for rounding
 
 
 @dataclass
 class DiscreteModelState:
-    """What the model's future depends on, besides the rows."""
+    """What the model's future depends on, besides the rows.
 
-    theta: list[float] = field(default_factory=list)  # hyper-parameters of the losses; empty: none were fitted
-    valid: list[float] = field(default_factory=list)  # those of what fails
+    columns: hyper-parameters of k objectives, of the constraints, and of the objectives in other units; empty: none
+    were fitted.
+    """
+
+    columns: list[list[float]] = field(default_factory=list)
+    valid: list[float] = field(default_factory=list)  # hyper-parameters of what fails
     fitted: int = 0  # rows seen at the last fit
-    columns: list[list[float]] = field(default_factory=list)  # those of each column, where there are several
     units: list[int] = field(default_factory=list)  # which units each objective is in: of several, or of orders
 
 
-class Surrogate(NamedTuple):
-    """What a point is worth: the process of the losses, that of what fails (None: nothing has), the best loss."""
-
-    losses: HammingPosterior
-    valid: HammingPosterior | None
-    best: float
-
-    def value(self, inputs: Inputs) -> Floats:
-        """Return the log expected improvement, and the log of the chance of being valid added, [m]."""
-        mean, variance = self.losses.moments(inputs)
-        value = log_expected_improvement(mean, np.sqrt(variance), self.best)
-        if self.valid is not None:
-            value += np.log(np.clip(self.valid.moments(inputs)[0], LEAST_VALID, 1.0))
-        return value
-
-    def slope(self, inputs: Inputs) -> tuple[Floats, Floats]:
-        """Return the negative of `value` [m], and its slope along the numbers [m, q]."""
-        mean, variance, by_mean, by_variance = self.losses.slopes(inputs)
-        sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
-        per_mean, per_sd = slopes(mean, sd, self.best)
-        gradient = per_mean[:, None] * by_mean + (per_sd / (2.0 * sd))[:, None] * by_variance
-        value = log_expected_improvement(mean, sd, self.best)
-        if self.valid is not None:
-            chance, _, by_chance, _ = self.valid.slopes(inputs)
-            sloped = (chance > LEAST_VALID) & (chance < 1.0)
-            chance = np.clip(chance, LEAST_VALID, 1.0)
-            value += np.log(chance)
-            gradient += (sloped / chance)[:, None] * by_chance
-        return -value, -gradient
-
-    def same(self, inputs: Inputs, share: float) -> Mask:
-        """Return which rows are all but known, [m]: they differ from one by less than a share of all that counts."""
-        alike: Mask = -np.log(self.losses.likeness(inputs)) < share * float(self.losses.hyper.weights.sum())
-        return alike
-
-    def believing(self, inputs: Inputs) -> "Surrogate":
-        """Return the same with some points out for evaluation, as if they had come out as expected."""
-        losses = self.losses.believing(inputs)
-        return Surrogate(losses, self.valid, min(self.best, float(losses.y[-len(inputs) :].min())))
-
-
 class DiscreteModel:
-    """The process over the rows of `seen`, or over the 500 nearest to the best one, where there are more.
+    """Processes of all columns, each over the rows that have it, or over the 500 nearest to the best one.
 
     What it returns depends on `state` and `seen` alone, bit for bit: it is made anew for every ask.
     """
@@ -99,21 +58,29 @@ class DiscreteModel:
             self._of_losses = self._of_losses.of_orders()
         self.coding = Coding(parameters)
 
-    def update(self, centre: int) -> Surrogate:
-        """Return the process up to date with `seen`; `centre` is the row near which it must be right."""
-        seen = self._seen
-        good = self._chosen(seen.good, centre)
+    def update(self, centre: int) -> DiscreteSurrogate:
+        """Return the processes up to date with `seen`; `centre` is the row near which they must be right."""
+        seen, due, state = self._seen, self._due(), self.state
+        m, c = seen.f.shape[1], seen.g.shape[1]
+        state.columns += [[] for _ in range(2 * m + c - len(state.columns))]  # objectives in both units
+        state.units += [0] * (m - len(state.units))
+        whole = self._chosen(np.flatnonzero(seen.kind == OK), centre)
+        objectives = [self._objective(j, whole, due) for j in range(m) if len(whole)]
+        constraints = [self._constraint(m + j, seen.g[:, j], centre, due) for j in range(c)]
+        # one loss is taken without the noise that its process sees in it; a front is made of what was seen
+        known = np.array([own.fitted() if m == 1 else own.y for own in objectives]).reshape(m, -1).T  # [n, k]
+        front, worst = known[seen.feasible[whole]], known.max(0, initial=-np.inf)
         failed = self._chosen(failed_rows(seen), centre)
-        inputs, due = self._inputs(good), self._due()
-        losses = self._in_best_units(inputs, seen.y[good], due)
-        best = float(losses.fitted().min())
-        losses = self._beside_pruned(losses, good, centre)
-        valid = self._validity(inputs, failed, due) if len(failed) else None
+        valid = self._validity(self._inputs(whole), failed, due) if len(failed) else None
         if due:
-            self.state.fitted = len(seen)
-        return Surrogate(losses, valid, best)
+            state.fitted = len(seen)
+        least = np.array([least_gain(column) if m > 1 else 0.0 for column in known.T])
+        front, reference = front[non_dominated(front)], worst + MARGIN
+        broken = [process for process in constraints if process is not None]
+        objectives[:1] = [self._with_pruned(own, whole, centre) for own in objectives[:1]]
+        return DiscreteSurrogate(objectives, broken, valid, front, reference, least, left(front - least, reference))
 
-    def _beside_pruned(self, losses: HammingPosterior, good: Rows, centre: int) -> HammingPosterior:
+    def _with_pruned(self, losses: HammingPosterior, good: Rows, centre: int) -> HammingPosterior:
         """Return the process with pruned rows at what it expects there, but no better than what they rank after.
 
         It was fitted without them. Left out altogether, points beside them are proposed again and again: three seeds of
@@ -130,29 +97,40 @@ class DiscreteModel:
         y = np.concatenate([losses.y, np.maximum(losses.moments(inputs)[0], least)])
         return HammingPosterior(losses.inputs.joined(inputs), y, losses.hyper, self.coding.owner)
 
-    def _in_best_units(self, inputs: Inputs, y: Floats, due: bool) -> HammingPosterior:
-        """Return the process of losses `y` [n]; of orders in the units that best tell that of rows left out.
+    def _objective(self, j: int, rows: Rows, due: bool) -> HammingPosterior:
+        """Return the process of one objective; of several, or of orders, in the units that best tell rows left out.
 
         What a tour costs is a sum over its pairs, which a warp hides; others have losses far apart, which it helps.
+        Half of a front is where an objective is bad: what `half_rank` hides of accuracies it must not hide of costs.
         """
-        if not self._parameters.permutations:
-            return self._in_units(inputs, half_rank(y), due, 0)
-        self.state.units += [0] * (1 - len(self.state.units))
+        y, m = self._seen.f[rows, j], self._seen.f.shape[1]
+        if m == 1 and not self._parameters.permutations:
+            return self._process(j, rows, half_rank(y), due)
+        slots = (j, m + self._seen.g.shape[1] + j)  # hyper-parameters in either
+        shared, ahead = (0.0, LEVEL) if m == 1 else (SHARED, 0.0)
         if due:
-            made = [self._in_units(inputs, units(y), due, u) for u, units in enumerate(UNITS)]
-            agreement = [rank_correlation(process.left_out(), y) for process in made]
-            self.state.units[0] = int(agreement[1] > agreement[0] - LEVEL)
-            return made[self.state.units[0]]
-        return self._in_units(inputs, UNITS[self.state.units[0]](y), due, self.state.units[0])
+            made = [self._process(slots[u], rows, units(y), due, shared) for u, units in enumerate(UNITS)]
+            warped, plain = (rank_correlation(process.left_out(), y) for process in made)
+            self.state.units[j] = int(plain > warped - ahead)
+            return made[self.state.units[j]]
+        chosen = self.state.units[j]
+        return self._process(slots[chosen], rows, UNITS[chosen](y), due, shared)
 
-    def _in_units(self, inputs: Inputs, y: Floats, due: bool, u: int) -> HammingPosterior:
-        """Return the process of losses in units number `u`, fitted anew where that is due."""
-        if due and u == 0:
-            self.state.theta = self._fit(inputs, y, self.state.theta)
-        elif due:
-            before = self.state.columns[0] if self.state.columns else []
-            self.state.columns = [self._fit(inputs, y, before)]
-        theta = np.array(self.state.columns[0] if u else self.state.theta)
+    def _constraint(self, column: int, g: Floats, centre: int, due: bool) -> HammingPosterior | None:
+        """Return the process of one constraint, of the signed logarithm of its excess in usual units: 0 stays 0."""
+        rows = self._chosen(np.flatnonzero(np.isfinite(g)), centre)
+        if not (g[rows] > 0).any():
+            return None  # never broken: as if it were not there
+        unit = float(np.median(np.abs(g[rows])))
+        bent = np.sign(g[rows]) * np.log1p(np.abs(g[rows]) / (unit if unit > 0 else 1.0))
+        spread = float(bent.std())
+        return self._process(column, rows, bent / (spread if spread > FLAT else 1.0), due)
+
+    def _process(self, column: int, rows: Rows, y: Floats, due: bool, shared: float = 0.0) -> HammingPosterior:
+        inputs = self._inputs(rows)
+        if due or not self.state.columns[column]:
+            self.state.columns[column] = self._fit(inputs, y, self.state.columns[column], shared=shared)
+        theta = np.array(self.state.columns[column])
         return HammingPosterior(inputs, y, hyper_of(theta, self.coding.categories), self.coding.owner)
 
     def _validity(self, good: Inputs, failed: Rows, due: bool) -> HammingPosterior:
@@ -168,7 +146,7 @@ class DiscreteModel:
     def _due(self) -> bool:
         n = len(self._seen)
         every = next(step for most, step in REFIT if n < most)
-        return not self.state.theta or n - self.state.fitted >= every
+        return not any(self.state.columns) or n - self.state.fitted >= every
 
     def _fit(
         self, inputs: Inputs, y: Floats, start: list[float], spread: bool = False, shared: float = 0.0

@@ -1,19 +1,22 @@
-"""The exact Gaussian process that the samplers share: Matern 5/2, one length scale a coordinate, constant mean.
+"""The exact Gaussian process that the samplers share: Matern 5/2, one length scale a coordinate, constant means.
 
-Letters: n rows in the model, m rows asked about, d coordinates.
+It has q >= 1 columns over the same rows, a loss and its constraints say: one kernel and one Cholesky factor, and a
+right-hand side a column, with a mean and a signal of its own.
+Letters: n rows in the model, m rows asked about, d coordinates, q columns.
 """
 
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lamcts.models.kernel import fall, matern, squares
 from lamcts.types import Floats
 
-Real = TypeVar("Real", np.float32, np.float64)
-
 JITTERS = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 1e-1)  # on the diagonal, until Cholesky succeeds: times the signal (untuned)
+SIGNAL_SHAPE, SIGNAL_RATE = 2.0, 1.0  # inverse-gamma prior of the signal in standard units: mean 1, 4 rows' worth
+P = TypeVar("P", bound="GaussianProcess")
+Number = TypeVar("Number", float, Floats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,54 +27,57 @@ class Hyper:
     noise: float
 
 
-def matern(a: NDArray[Real], b: NDArray[Real]) -> NDArray[Real]:
-    """Return the Matern 5/2 correlations [n, m] of rows `a` [n, d] and `b` [m, d], both divided by the length scales.
+class GaussianProcess:
+    """The process given rows `x` [n, d] and columns `z` [n, q] in standard units; nan where a column is not known.
 
-    With `R = sqrt(5) |a - b|`: `(1 + R + R^2 / 3) exp(-R)` (Rasmussen and Williams 2006, eq. 4.17). Keeps the
-    precision of its arguments.
-    """
-    five = a.dtype.type(5)
-    square = a @ (b.T * -(five + five))  # [n, m]
-    square += five * np.einsum("ij,ij->i", a, a)[:, None]
-    square += five * np.einsum("ij,ij->i", b, b)[None, :]
-    np.maximum(square, 0, out=square)  # rounding may leave -1e-16 for equal rows
-    root = np.sqrt(square)
-    square *= a.dtype.type(1 / 3)
-    square += root
-    square += 1
-    np.negative(root, out=root)
-    np.exp(root, out=root)
-    square *= root
-    return square
-
-
-class Posterior:
-    """The process given rows `x` [n, d] and losses `z` [n] in standard units.
-
-    Covariance of two observations: `signal (matern + noise [same row])`. `signal` and `mean` are those of the most
-    likely process under `hyper` (profiled; `SIGNAL_RATE` and `SIGNAL_SHAPE` keep the signal from 0 on constant
-    losses) unless they are given.
+    Covariance of two observations of a column: `signal (matern + noise [same row])`. Its `signal` and `mean` [q] are
+    the most likely ones under `hyper` (profiled; SIGNAL_RATE and SIGNAL_SHAPE keep the signal of constants from 0).
     """
 
-    def __init__(
-        self, x: Floats, z: Floats, hyper: Hyper, *, signal: float | None = None, mean: float | None = None
-    ) -> None:
-        self.x, self.z, self.hyper = x, z, hyper
+    def __init__(self, x: Floats, z: Floats, hyper: Hyper) -> None:
+        self.x, self.hyper = x, hyper
         self.middle = x.mean(0)  # [d]; distances are taken about it, so that far-off rows lose no digits
-        self.scaled = (x - self.middle) / hyper.lengths  # [n, d]
-        self.root = factor(matern(self.scaled, self.scaled), hyper.noise)  # [n, n], lower
-        self._given = signal, mean
-        self._profile()
+        self.scaled = self._scale(x)  # [n, d]
+        self._factorise()
+        self._condition(z)
 
-    def _profile(self) -> None:
-        n = len(self.z)
-        ones = self.whiten(np.ones((n, 1)))[:, 0]
-        white = self.whiten(self.z[:, None])[:, 0]
-        signal, mean = self._given
-        self.mean = float(ones @ white / (ones @ ones)) if mean is None else mean
-        white = white - self.mean * ones
-        self.signal = profiled_signal(float(white @ white), n) if signal is None else signal
-        self.weights = self.unwhiten(white[:, None])[:, 0]  # [n], K^-1 (z - mean)
+    def _scale(self, x: Floats) -> Floats:
+        scaled: Floats = (x - self.middle) / self.hyper.lengths
+        return scaled
+
+    def _factorise(self) -> None:
+        self.root = factor(matern(self.scaled, self.scaled), self.hyper.noise)  # [n, n], lower
+
+    def _condition(self, z: Floats) -> None:
+        """Take the columns of the rows, with the most likely mean and signal of each."""
+        self.z = self._completed(z)
+        n = len(z)
+        white = self.whiten(np.column_stack([self.z, np.ones(n)]))
+        white, ones = white[:, :-1], white[:, -1]
+        self.mean: Floats = ones @ white / (ones @ ones)  # [q]
+        white = white - np.outer(ones, self.mean)
+        self.signal: Floats = profiled_signal(np.einsum("nq,nq->q", white, white), n)  # [q]
+        self.weights = self.unwhiten(white)  # [n, q], K^-1 (z - mean)
+
+    def _completed(self, z: Floats) -> Floats:
+        """Return `z` with unknown entries at what the known rows of their column predict.
+
+        With `Q = K^-1` that is `-Q_uu^-1 Q_uk z_k` for unknown rows u and known rows k, about a mean of 0.
+        """
+        unknown = np.isnan(z)
+        if not unknown.any():
+            return z
+        z = np.where(unknown, 0.0, z)
+        some = np.flatnonzero(unknown.any(1))
+        unit = np.zeros((len(z), len(some)))
+        unit[some, np.arange(len(some))] = 1.0
+        white = self.whiten(unit)  # [n, u]
+        inverse = white.T @ white  # Q of the rows that lack a column
+        pull = white.T @ self.whiten(z)  # [u, q], Q z there
+        for j in np.flatnonzero(unknown.any(0)):
+            lacking = np.flatnonzero(unknown[some, j])
+            z[some[lacking], j] = -np.linalg.solve(inverse[np.ix_(lacking, lacking)], pull[lacking, j])
+        return z
 
     def whiten(self, b: Floats) -> Floats:
         """With `K = L L^T`, return `v` [n, k] such that `L v = b`."""
@@ -89,64 +95,69 @@ class Posterior:
 
     def cross(self, x: Floats) -> Floats:
         """Return the correlations [m, n] of `x` [m, d] with the rows of the model."""
-        return matern((x - self.middle) / self.hyper.lengths, self.scaled)
+        return matern(self._scale(x), self.scaled)
 
     def expect(self, x: Floats) -> Floats:
-        """Return the posterior mean at `x` [m, d], [m]."""
-        return self.mean + self.cross(x) @ self.weights
+        """Return the posterior means at `x` [m, d], [m, q]."""
+        result: Floats = self.mean + self.cross(x) @ self.weights
+        return result
 
     def moments(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the posterior mean and variance of the noise-free loss at `x` [m, d], both [m]."""
+        """Return the posterior means and variances, without noise, at `x` [m, d], both [m, q]."""
         cross = self.cross(x)
         white = self.whiten(cross.T)  # [n, m]
-        variance = self.signal * (1.0 - np.einsum("ij,ij->j", white, white))
-        return self.mean + cross @ self.weights, np.maximum(variance, 0.0)
+        share = np.maximum(1.0 - np.einsum("ij,ij->j", white, white), 0.0)
+        return self.mean + cross @ self.weights, np.outer(share, self.signal)
 
-    def joint(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the posterior mean [m] and covariance [m, m] of the noise-free losses at `x` [m, d]."""
-        cross = self.cross(x)
-        white = self.whiten(cross.T)  # [n, m]
-        scaled = (x - self.middle) / self.hyper.lengths
-        return self.mean + cross @ self.weights, self.signal * (matern(scaled, scaled) - white.T @ white)
+    def slopes(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return means and variances without noise at `x` [k, d], [k, q] each, and their slopes, [k, q, d] each."""
+        scaled, cross = self._scale(x), self.cross(x)  # [k, d], [k, n]
+        white = self.whiten(cross.T)  # [n, k]
+        left = np.maximum(1.0 - np.einsum("nk,nk->k", white, white), 0.0)
+        weights = np.broadcast_to(self.weights.T, (len(x), *self.weights.T.shape))
+        both = np.concatenate([weights, self.unwhiten(white).T[:, None]], axis=1)  # [k, q + 1, n]
+        pull = fall(np.sqrt(squares(scaled, self.scaled)))[:, None] * both
+        way = (pull @ self.scaled - pull.sum(2)[:, :, None] * scaled[:, None]) / self.hyper.lengths
+        variance, widening = left[:, None] * self.signal, -2 * way[:, -1:] * self.signal[:, None]
+        return self.mean + cross @ self.weights, variance, way[:, :-1], widening
 
     def fitted(self) -> Floats:
-        """Return the posterior mean at the model's own rows, [n]: their losses less the noise it sees in them."""
-        return self.z - self.hyper.noise * self.weights
+        """Return the posterior means at the model's own rows, [n, q]: their columns less the noise seen in them."""
+        result: Floats = self.z - self.hyper.noise * self.weights
+        return result
 
-    def believing(self, x: Floats) -> "Posterior":
-        """Return the posterior as if the losses at `x` [k, d] had come out at their expectation (kriging believer)."""
-        new = self.extended(x, np.concatenate([self.z, self.expect(x)]))
-        new._given = self.signal, self.mean  # the believed losses are no evidence about these
-        new._profile()
+    def believing(self: P, x: Floats) -> P:
+        """Return the process as if the columns at `x` [k, d] had come out at their expectation (kriging believer)."""
+        new = self._grown(x)
+        new.z, new.mean, new.signal = np.vstack([self.z, self.expect(x)]), self.mean, self.signal
+        new.weights = new.unwhiten(new.whiten(new.z - new.mean))
         return new
 
-    def extended(self, x: Floats, z: Floats) -> "Posterior":
-        """Return the posterior with further rows `x` [k, d]; `z` [n + k] are the losses of all rows, old and new.
+    def extended(self: P, x: Floats, z: Floats) -> P:
+        """Return the process with further rows `x` [k, d]; `z` [n + k, q] are the columns of all rows, old and new."""
+        new = self._grown(x)
+        new._condition(z)
+        return new
 
-        The root grows by k rows, it is not made anew.
+    def _grown(self: P, x: Floats) -> P:
+        """Return a process of more rows, without columns yet; the root grows by k rows.
 
         With `K' = [[K, B^T], [B, C]]` the root of K' is `[[L, 0], [V^T, S]]`, `L V = B^T`, `S S^T = C - V^T V`.
         """
-        n, k = len(self.z), len(x)
+        n, k = len(self.x), len(x)
         cross = self.whiten(self.cross(x).T)  # [n, k]
-        scaled = (x - self.middle) / self.hyper.lengths
-        corner = matern(scaled, scaled) - cross.T @ cross
-        new = Posterior.__new__(Posterior)
+        scaled = self._scale(x)
+        new = type(self).__new__(type(self))
         new.root = np.zeros((n + k, n + k), order="F")
         new.root[:n, :n] = self.root
         new.root[n:, :n] = cross.T
-        new.root[n:, n:] = factor(corner, self.hyper.noise)
-        new.x, new.z = np.concatenate([self.x, x]), z
-        new.hyper, new.middle, new._given = self.hyper, self.middle, self._given
+        new.root[n:, n:] = factor(matern(scaled, scaled) - cross.T @ cross, self.hyper.noise)
+        new.x, new.hyper, new.middle = np.concatenate([self.x, x]), self.hyper, self.middle
         new.scaled = np.concatenate([self.scaled, scaled])
-        new._profile()
         return new
 
 
-SIGNAL_SHAPE, SIGNAL_RATE = 2.0, 1.0  # inverse-gamma prior of the signal in standard units: mean 1, 4 rows' worth
-
-
-def profiled_signal(square: float, n: int) -> float:
+def profiled_signal(square: Number, n: int) -> Number:
     """Return the most likely signal variance, `square` being `(z - mean)^T K^-1 (z - mean)` over `n` rows."""
     return (square / 2 + SIGNAL_RATE) / (n / 2 + SIGNAL_SHAPE + 1)
 

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.gp import factor, matern, profiled_signal
-from lamcts.models.options import Options
-from lamcts.models.orders import features, widths
+from lamcts.models.gp import factor, profiled_signal
+from lamcts.models.kernel import fall, matern
+from lamcts.models.option_columns import OptionColumns
+from lamcts.models.permutation_features import features, widths
 from lamcts.spaces.base import distance
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Rows
@@ -105,7 +106,7 @@ class Overlap:
 
     def __init__(self, inputs: Inputs, size: int) -> None:
         self._inputs, self._kinds = inputs, size - inputs.orders.shape[1]
-        self._options = Options(inputs.options, self._kinds)
+        self._options = OptionColumns(inputs.options, self._kinds)
 
     def __call__(self, others: Inputs, columns: Floats) -> Floats:
         """Return `exp(-sum_c w_c [a_c != b_c])` [n, m]; `columns` [w + v] holds the weight of each option or column.
@@ -189,8 +190,7 @@ class HammingPosterior:
         cross = shared * matern(own, here)
         white = self.whiten(np.asfortranarray(cross))
         solved = dtrsm(1.0, self.root, white, lower=1, trans_a=1)  # [n, m]
-        root = np.sqrt(5.0) * distance(own, here)
-        bend = shared * (5.0 / 3.0) * (1.0 + root) * np.exp(-root)
+        bend = shared * fall(np.sqrt(5.0) * distance(own, here))
 
         def along(weights: Floats) -> Floats:
             part: Floats = (here * weights.sum(0)[:, None] - weights.T @ own) / lengths

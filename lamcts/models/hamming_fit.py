@@ -12,6 +12,7 @@ import numpy as np
 from lamcts.models.fit import EVALUATIONS, NO_FACTOR
 from lamcts.models.gp import SIGNAL_SHAPE, profiled_signal
 from lamcts.models.hamming import HammingHyper, Inputs, Overlap
+from lamcts.models.kernel import correlation, fall, squares
 from lamcts.types import Floats, Rows
 
 ORDER_SPREAD, ORDER_NOISE = 3.0, 0.01  # times those of categories, where there are orders (tuned: of five tours of 12
@@ -86,11 +87,11 @@ def fit(
 ) -> Floats:
     """Return the theta [c + q + 1] of least loss found from `start` (None: the medians of the prior).
 
-    `iterations` bounds the steps of L-BFGS. `y` [n] are losses in standard units. shared: see `Loss`.
+    `iterations` bounds the steps of L-BFGS. `y` [n] are losses in standard units. shared: see `HammingLoss`.
     """
     from scipy.optimize import minimize
 
-    loss = Loss(inputs, y, owner, prior, shared)
+    loss = HammingLoss(inputs, y, owner, prior, shared)
     low, high = loss.centre - FARTHEST * loss.reach, loss.centre + FARTHEST * loss.reach
     options: Any = {"maxiter": iterations, "maxfun": EVALUATIONS * iterations}
     lbfgs: Any = minimize  # its stubs know no bounds of exactly our type
@@ -105,7 +106,7 @@ def hyper_of(theta: Floats, categories: int) -> HammingHyper:
     return HammingHyper(values[:categories], values[categories:-1], float(values[-1]))
 
 
-class Loss:
+class HammingLoss:
     """The negative log posterior of theta = (log weights, log lengths, log noise) [c + q + 1], with its gradient.
 
     Mean and signal are profiled out, as in `fit.Loss`. With W as there, and K the kernel, the derivative along a weight
@@ -165,12 +166,9 @@ class Loss:
         if not self.numbers.shape[1]:
             return kernel, np.empty((0, 0))
         scaled = self.numbers * np.exp(-theta[self.categories : -1])
-        square = np.square(scaled).sum(1)
-        five = np.maximum(5.0 * (square[:, None] + square - 2.0 * scaled @ scaled.T), 0.0)
-        root = np.sqrt(five)
-        kernel *= np.exp(-root)
-        slope = kernel * (1.0 + root) * (5.0 / 3.0)
-        kernel *= 1.0 + root + five / 3.0
+        square = squares(scaled, scaled)
+        slope = kernel * fall(np.sqrt(square))
+        kernel *= correlation(square)
         return kernel, slope
 
     def _by_weights(self, both: Floats, theta: Floats) -> Floats:

@@ -6,15 +6,14 @@ Letters: n rows in the model, d coordinates.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, TypeVar
 
 import numpy as np
 
 from lamcts.errors import MissingExtra
 from lamcts.models.fit import Prior, fit
-from lamcts.models.gp import Hyper, Posterior
-from lamcts.models.groups import Groups
-from lamcts.models.scale import Scale
+from lamcts.models.gp import GaussianProcess, Hyper
+from lamcts.models.multi_output import MultiOutput, grouped
+from lamcts.models.scale import ColumnUnits
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.types import Floats, Rows
@@ -25,8 +24,8 @@ FIT_ROWS_EACH, LEAST_FIT_ROWS, MOST_FIT_ROWS = 5, 256, 500  # the same of the ro
 KEPT = 3 / 4  # of the most rows, when the rows are chosen anew: the rest is room for results to come (untuned)
 REFIT_ROWS = 25  # new rows after which a refit is always due (untuned)
 MOST_PRUNED = 200  # rows beside those of the model (untuned)
+FITTED = 8  # constraints that hyper-parameters are fitted to, those that most rows break: the time of a fit (untuned)
 SHORT, SHORT_NOISE = 8.0, 1e-3  # a start at which ripples are shape, not noise (untuned)
-P = TypeVar("P", Posterior, Groups)
 Fit = Callable[..., tuple[Hyper, float]]
 CHUNK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimensions 16 MB
 
@@ -70,15 +69,16 @@ class ModelBudget:
 class ModelState:
     """What a local model's future depends on, besides the rows: JSON values once its hyper-parameters are."""
 
-    hyper: Hyper | None = None
+    hyper: Hyper | None = None  # of the first group of columns
+    more: list[Hyper] = field(default_factory=list)  # of the others
     fits: int = 0
     known: int = 0  # successful rows in `seen` that were looked at
     reach: float | None = None  # distance, in length scales, of the farthest row that was chosen; None if all were
     chunks: list[list[int]] = field(default_factory=list)  # rows in the model: those chosen, then each addition
 
 
-class LocalRows(Generic[P]):
-    """A process over the rows of `seen` nearest to a centre, kept up to date with little work.
+class LocalModel:
+    """Processes of all columns over the rows of `seen` nearest to a centre, kept up to date with little work.
 
     What it returns depends on `state` and `seen` alone, bit for bit: new rows come in as chunks, by rank-k growth
     of the Cholesky factor, and a model made of the same state grows through the same chunks.
@@ -93,11 +93,12 @@ class LocalRows(Generic[P]):
     ) -> None:
         self._seen, self._prior, self._budget = seen, prior, model_budget
         self.state = ModelState() if state is None else state
-        self._posterior: P | None = None
+        self._model: MultiOutput | None = None
+        self._fit, self._kind = _route(model_budget.device)
         self._most, self._most_fitted = model_budget.limits(seen.dim)
 
-    def update(self, centre: Floats) -> P:
-        """Return the process up to date with `seen`, which holds at least one success; `centre` [d] says where."""
+    def update(self, centre: Floats) -> MultiOutput:
+        """Return the processes up to date with `seen`, which holds at least one success; `centre` [d] says where."""
         good, state = self._seen.good, self.state
         new = self._near(centre, good[state.known :])
         state.known = len(good)
@@ -109,11 +110,11 @@ class LocalRows(Generic[P]):
             self._refit()
         elif len(new):
             state.chunks.append(new.tolist())
-            if self._posterior is not None:
-                self._posterior = self._grown(self._posterior, len(state.chunks) - 1)
-        if self._posterior is None:
-            self._posterior = self._rebuilt()
-        return self._posterior
+            if self._model is not None:
+                self._model = self._grown(self._model, len(state.chunks) - 1)
+        if self._model is None:
+            self._model = self._rebuilt()
+        return self._model
 
     @property
     def rows(self) -> Rows:
@@ -127,7 +128,7 @@ class LocalRows(Generic[P]):
             far = self._distances(centre, good)
             near = np.argpartition(far, limit - 1)[:limit]
             self.state.reach, good = float(far[near].max()), good[np.sort(near)]
-        self.state.chunks, self._posterior = [good.tolist()], None
+        self.state.chunks, self._model = [good.tolist()], None
 
     def _near(self, centre: Floats, rows: Rows) -> Rows:
         if self.state.reach is None or not len(rows):
@@ -143,96 +144,87 @@ class LocalRows(Generic[P]):
             far[i : i + CHUNK] = np.einsum("ij,ij->i", gap, gap)
         return far
 
+    @property
+    def units(self) -> ColumnUnits:
+        """The units of the rows in the model."""
+        return ColumnUnits.of(self._seen.f[self.rows], self._seen.g[self.rows])
+
     def _refit(self) -> None:
         """Fit the hyper-parameters to the best rows: it is near them that the next points will lie."""
-        rows = self.rows
+        rows, state, m = self.rows, self.state, self._seen.f.shape[1]
         if len(rows) > self._most_fitted:
             order = np.argsort(self._seen.y[rows], kind="stable")
             rows = rows[np.sort(order[: self._most_fitted])]
         x, z = self._seen.x[rows], self._standard(rows)
-        self._fit(x, z, self.state.fits % self._budget.afresh == 0)
-        self.state.fits += 1
+        parts = grouped(np.hstack([z[:, :m], _most_broken(z[:, m:])]), m)
+        warm = [state.hyper, *state.more, *[None] * len(parts)]
+        state.hyper, *state.more = (self._fitted(x, own, warm[i]) for i, own in enumerate(parts))
+        state.fits += 1
 
-    def _fitted(self, x: Floats, z: Floats, warm: Hyper | None, afresh: bool, fit: Fit) -> Hyper:
-        """Return the best hyper-parameters found from those before, if any, and `afresh` from two places more."""
+    def _fitted(self, x: Floats, z: Floats, warm: Hyper | None) -> Hyper:
+        """Return the best hyper-parameters found from those before, if any, and now and then from two places more."""
         starts = [] if warm is None else [warm]
-        if afresh or warm is None:
+        if self.state.fits % self._budget.afresh == 0 or warm is None:
             mode = self._prior.mode(x.shape[1])
             starts += [mode, Hyper(mode.lengths / SHORT, SHORT_NOISE)]
-        fitted = [fit(x, z, start, self._prior, self._budget.iterations) for start in starts]
+        fitted = [self._fit(x, z, start, self._prior, self._budget.iterations) for start in starts]
         return min(fitted, key=lambda pair: pair[1])[0]
 
-    def _rebuilt(self) -> P:
+    def _rebuilt(self) -> MultiOutput:
         assert self.state.hyper is not None
         rows = np.array(self.state.chunks[0], np.int64)
-        posterior = self._made(self._seen.x[rows], self._standard(rows), self.state.hyper)
+        hypers = [self.state.hyper, *self.state.more]
+        posterior = MultiOutput(self._seen.x[rows], self._standard(rows), self._seen.f.shape[1], hypers, self._kind)
         for i in range(1, len(self.state.chunks)):
             posterior = self._grown(posterior, i)
         return posterior
 
-    def _grown(self, posterior: P, i: int) -> P:
+    def _grown(self, posterior: MultiOutput, i: int) -> MultiOutput:
         """Return the process of chunks 0 to `i - 1` with chunk `i` added."""
         rows = np.array([row for chunk in self.state.chunks[: i + 1] for row in chunk], np.int64)
         return posterior.extended(self._seen.x[self.state.chunks[i]], self._standard(rows))
 
     def _standard(self, rows: Rows) -> Floats:
-        """Return what is modelled of rows in the standard units of those rows, one number a row or more."""
-        raise NotImplementedError
+        """Return the columns of rows in the standard units of those rows, [n, q]."""
+        f, g = self._seen.f[rows], self._seen.g[rows]
+        return ColumnUnits.of(f, g).down(f, g)
 
-    def _fit(self, x: Floats, z: Floats, afresh: bool) -> None:
-        """Fit the hyper-parameters of the state to rows."""
-        raise NotImplementedError
+    def with_pruned(self, model: MultiOutput, centre: Floats) -> MultiOutput:
+        """Return the processes, in use until the next update, with the pruned rows nearest to `centre` [d].
 
-    def _made(self, x: Floats, z: Floats, hyper: Hyper) -> P:
-        """Return the process of rows."""
-        raise NotImplementedError
-
-
-class LocalModel(LocalRows[Posterior]):
-    """The process of one column."""
-
-    def __init__(
-        self, seen: Observations, prior: Prior, model_budget: ModelBudget, state: ModelState | None = None
-    ) -> None:
-        super().__init__(seen, prior, model_budget, state)
-        self._route = _route(model_budget.device)
-
-    def beside_pruned(self, posterior: Posterior, centre: Floats) -> Posterior:
-        """Return the process, in use until the next update, with the pruned rows nearest to `centre` [d].
-
-        They stand at what it expects there, but no better than what they rank after. It was fitted without them.
+        Their loss is what is expected there, but no better than the bound that they rank after; constraints are not
+        known. The processes were fitted without them.
         """
         seen, rows = self._seen, np.flatnonzero(self._seen.kind == PRUNED)
         if not len(rows):
-            return posterior
+            return model
         rows = rows[np.argsort(self._distances(centre, rows), kind="stable")[:MOST_PRUNED]]
         floors = np.array([seen.floors.get(row, np.nan) for row in rows.tolist()])
-        y, x = seen.y[self.rows], seen.x[rows]
-        least = np.where(np.isnan(floors), -np.inf, Scale.of(y).down(np.nan_to_num(floors)))
-        z = np.maximum(posterior.expect(x), least)
-        return posterior.extended(x, np.concatenate([self._standard(self.rows), z]))
-
-    def _fit(self, x: Floats, z: Floats, afresh: bool) -> None:
-        self.state.hyper = self._fitted(x, z, self.state.hyper, afresh, self._route[0])
-
-    def _made(self, x: Floats, z: Floats, hyper: Hyper) -> Posterior:
-        return self._route[1](x, z, hyper)
-
-    def _standard(self, rows: Rows) -> Floats:
-        y = self._seen.y[rows]
-        return Scale.of(y).down(y)
+        least = np.where(np.isnan(floors), -np.inf, self.units.losses[0].down(np.nan_to_num(floors)))
+        old = self._standard(self.rows)
+        z = np.full((len(rows), old.shape[1]), np.nan)
+        z[:, 0] = np.maximum(model.expect(seen.x[rows])[:, 0], least)
+        return model.extended(seen.x[rows], np.vstack([old, z]))
 
 
-def _route(device: str | None) -> tuple[Fit, Callable[..., Posterior]]:
-    """Return how hyper-parameters are fitted and how a posterior is made.
+def _most_broken(z: Floats) -> Floats:
+    """Return some of the constraints [n, c], chosen whatever their order."""
+    if z.shape[1] <= FITTED:
+        return z
+    order = np.lexsort((np.nansum(z, axis=0), -np.count_nonzero(z > 0, axis=0)))
+    return z[:, np.sort(order[:FITTED])]
+
+
+def _route(device: str | None) -> tuple[Fit, type[GaussianProcess]]:
+    """Return how hyper-parameters are fitted, and the class of a process.
 
     MissingExtra without the packages of a device, ValueError for a device that torch does not have here.
     """
     if device is None:
-        return fit, Posterior
+        return fit, GaussianProcess
     try:
         from lamcts.models import torch_gp
     except ModuleNotFoundError as error:  # torch itself, or gpytorch beside a torch that is there
         raise MissingExtra.of(error.name or "torch", "torch") from None
     torch_gp.check(device)
-    return partial(torch_gp.fit, device=device), partial(torch_gp.TorchPosterior, device=device)
+    return partial(torch_gp.fit, device=device), torch_gp.process_on(device)

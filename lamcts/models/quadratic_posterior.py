@@ -214,8 +214,8 @@ class QuadraticPosterior:
         """Return the posterior mean."""
         return self._quadric(self._fit.weights, 0.0)
 
-    def draw(self, rng: np.random.Generator, temperature: float) -> Quadric:
-        """Return the mean with slope and errors drawn, their deviations `temperature` times those of the model.
+    def draw(self, rng: np.random.Generator) -> Quadric:
+        """Return the mean with slope and errors drawn.
 
         A priori draws of slope and errors are corrected by the rows (Matheron's rule). Level, bowl and curvature are
         not drawn: what they leave open of the slope is left out, so draws scatter somewhat less than the posterior.
@@ -223,7 +223,7 @@ class QuadraticPosterior:
         if (factor := self._fit.factor) is None:
             return self.mean()
         n, d = self.steps.shape
-        size = temperature * np.sqrt(self._fit.square)
+        size = np.sqrt(self._fit.square)
         slope = size * rng.standard_normal(d)
         error = size * rng.standard_normal(n) * np.sqrt(factor.errors)
         weights = factor.solve(self._losses - self.steps @ slope - error)

@@ -10,7 +10,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.gp import SIGNAL_SHAPE, Hyper, Posterior, factor, matern, profiled_signal
+from lamcts.models.gp import SIGNAL_SHAPE, GaussianProcess, Hyper, factor, profiled_signal
+from lamcts.models.kernel import fall, matern, squares
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import FAILED, OK
 from lamcts.types import Floats, Rows
@@ -30,25 +31,23 @@ class Success:
 
     def __init__(self, x: Floats, good: NDArray[np.bool_], hyper: Hyper) -> None:
         self._share, self._spread = float(good.mean()), float(good.std())
-        self._posterior = Posterior(x, (good.astype(float) - self._share) / self._spread, hyper)
+        self._process = GaussianProcess(x, ((good.astype(float) - self._share) / self._spread)[:, None], hyper)
 
     def chance(self, x: Floats) -> Floats:
         """Return the chance of success at `x` [m, d], [m]."""
-        result: Floats = np.clip(self._share + self._spread * self._posterior.expect(x), 0.0, 1.0)
+        result: Floats = np.clip(self._share + self._spread * self._process.expect(x)[:, 0], 0.0, 1.0)
         return result
 
     def shortfall(self, x: Floats) -> Floats:
         """Return by how much the chance at `x` [m, d] is too low to be worth it, in usual differences of marks, [m]."""
-        result: Floats = np.maximum(self._least - self._posterior.expect(x), 0.0)
+        result: Floats = np.maximum(self._least - self._process.expect(x)[:, 0], 0.0)
         return result
 
     def slope(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the shortfall at `x` [m, d], [m], and its gradient [m, d]."""
-        own = self._posterior
+        own = self._process
         scaled = (x - own.middle) / own.hyper.lengths
-        square = np.square(scaled[:, None] - own.scaled).sum(2)
-        root = np.sqrt(5.0 * square)  # [m, n], R of `matern`, which falls by 5 / 3 (1 + R) exp(-R) for a scaled step
-        pull = 5.0 / 3.0 * (1.0 + root) * np.exp(-root) * own.weights
+        pull = fall(np.sqrt(squares(scaled, own.scaled))) * own.weights[:, 0]  # [m, n]
         gradient = (pull @ own.scaled - pull.sum(1)[:, None] * scaled) / own.hyper.lengths
         short = self.shortfall(x)
         return short, np.where(short[:, None] > 0, -gradient, 0.0)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from textwrap import shorten
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -20,12 +20,14 @@ with warnings.catch_warnings():
     import gpytorch
     from linear_operator.utils.cholesky import psd_safe_cholesky
 
-from lamcts.models.fit import NO_FACTOR, Prior, search
-from lamcts.models.gp import SIGNAL_RATE, SIGNAL_SHAPE, Hyper, Posterior
+from lamcts.models.fit import NO_FACTOR, Prior, complete, search
+from lamcts.models.gp import SIGNAL_RATE, SIGNAL_SHAPE, GaussianProcess, Hyper
 from lamcts.types import Floats
 
 MOST_CHARACTERS = 150  # of torch's reason in a message (untuned)
 LEAST_NOISE = 1e-12  # the library's parameters are positive (untuned: far below the bounds of `Prior`)
+
+T = TypeVar("T", bound="TorchProcess")
 
 
 def check(device: str) -> None:
@@ -38,88 +40,49 @@ def check(device: str) -> None:
         raise ValueError(f"device: expected one of {here}, got {device!r}: {reason}") from None
 
 
-class _Exact(gpytorch.models.ExactGP):  # type: ignore[misc]  # gpytorch ships no types
-    def __init__(self, x: torch.Tensor, z: torch.Tensor) -> None:
-        # The library's own lower bound on the noise, 1e-4, would silently replace smaller ones.
-        likelihood = gpytorch.likelihoods.GaussianLikelihood(noise_constraint=gpytorch.constraints.Positive())
-        super().__init__(x, z, likelihood)
-        self.mean_module = gpytorch.means.ConstantMean()
-        self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel(nu=2.5, ard_num_dims=x.shape[1]))
+class TorchProcess(GaussianProcess):
+    """The process of `gp.GaussianProcess` with its covariances, factors and solutions by gpytorch on `device`."""
 
-    def forward(self, x: torch.Tensor) -> Any:
-        return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
+    device = "cpu"
 
-
-class TorchPosterior(Posterior):
-    """The posterior of `gp.Posterior`, its means and covariances computed by gpytorch on `device`."""
-
-    def __init__(
-        self,
-        x: Floats,
-        z: Floats,
-        hyper: Hyper,
-        *,
-        signal: float | None = None,
-        mean: float | None = None,
-        device: str = "cpu",
-    ) -> None:
-        self.x, self.z, self.hyper = x, z, hyper
-        self.middle = x.mean(0)
-        self.scaled = (x - self.middle) / hyper.lengths
-        self._given, self._device = (signal, mean), device
-        self._model = _Exact(self._tensor(x), self._tensor(z)).to(device, torch.float64)
-        self._set(1.0, 0.0)
+    def _factorise(self) -> None:
+        n, kernel = len(self.x), gpytorch.kernels.MaternKernel(nu=2.5).to(self.device, torch.float64)
+        kernel.lengthscale = 1.0  # the rows are scaled
         with torch.no_grad(), exactly():
-            covariance = self._model.likelihood(self._model.forward(self._tensor(x))).covariance_matrix
-            self._root = psd_safe_cholesky(covariance)  # [n, n], lower
-        self._profile()
-        self._set(self.signal, self.mean)
-        self._model.eval()
-
-    def _set(self, signal: float, mean: float) -> None:
-        values = {
-            "covar_module.outputscale": signal,
-            "covar_module.base_kernel.lengthscale": self._tensor(self.hyper.lengths),
-            "likelihood.noise": max(signal * self.hyper.noise, LEAST_NOISE),
-            "mean_module.constant": mean,
-        }
-        self._model.initialize(**values)
+            covariance = kernel(self._tensor(self.scaled)).to_dense()
+            covariance = covariance + max(self.hyper.noise, LEAST_NOISE) * torch.eye(n).to(covariance)
+            self._triangle = psd_safe_cholesky(covariance)  # [n, n], lower
 
     def whiten(self, b: Floats) -> Floats:
-        return self._solve(self._root, b, upper=False)
+        return self._solve(self._triangle, b, upper=False)
 
     def unwhiten(self, v: Floats) -> Floats:
-        return self._solve(self._root.T, v, upper=True)
+        return self._solve(self._triangle.T, v, upper=True)
 
     def _solve(self, triangle: torch.Tensor, b: Floats, upper: bool) -> Floats:
         result: Floats = torch.linalg.solve_triangular(triangle, self._tensor(b), upper=upper).cpu().numpy()
         return result
 
-    def expect(self, x: Floats) -> Floats:
-        return self.joint(x)[0]
-
-    def moments(self, x: Floats) -> tuple[Floats, Floats]:
-        with torch.no_grad(), exactly():
-            posterior = self._model(self._tensor(x))
-            return posterior.mean.cpu().numpy(), np.maximum(posterior.variance.cpu().numpy(), 0.0)
-
-    def joint(self, x: Floats) -> tuple[Floats, Floats]:
-        with torch.no_grad(), exactly():
-            posterior = self._model(self._tensor(x))
-            return posterior.mean.cpu().numpy(), posterior.covariance_matrix.cpu().numpy()
-
-    def extended(self, x: Floats, z: Floats) -> Posterior:
-        rows = np.concatenate([self.x, x])
-        signal, mean = self._given
-        return TorchPosterior(rows, z, self.hyper, signal=signal, mean=mean, device=self._device)
+    def _grown(self: T, x: Floats) -> T:
+        """Return a process of more rows, without columns yet, with a new factor."""
+        new = type(self).__new__(type(self))
+        new.x, new.hyper, new.middle = np.concatenate([self.x, x]), self.hyper, self.middle
+        new.scaled = np.concatenate([self.scaled, self._scale(x)])
+        new._factorise()
+        return new
 
     def _tensor(self, x: Floats) -> torch.Tensor:
-        return torch.as_tensor(np.array(x), dtype=torch.float64, device=self._device)
+        return torch.as_tensor(np.array(x), dtype=torch.float64, device=self.device)
+
+
+def process_on(device: str) -> type[TorchProcess]:
+    """Return the class of processes on a device."""
+    return type("TorchProcess", (TorchProcess,), {"device": device})
 
 
 def fit(x: Floats, z: Floats, start: Hyper, prior: Prior, iterations: int, device: str = "cpu") -> tuple[Hyper, float]:
     """Return what `lamcts.models.fit.fit` returns, by gpytorch's kernels and automatic gradients on `device`."""
-    return search(TorchLoss(x, z, prior, device), start, prior, iterations)
+    return search(TorchLoss(*complete(x, z), prior, device), start, prior, iterations)
 
 
 class TorchLoss:
@@ -142,12 +105,12 @@ class TorchLoss:
         root, failed = torch.linalg.cholesky_ex(covariance)
         if failed:
             return NO_FACTOR, np.zeros_like(theta)
-        sides = torch.stack([self._z, torch.ones_like(self._z)], 1)
-        white = torch.linalg.solve_triangular(root, sides, upper=False)  # [n, 2]
-        mean = (white[:, 0] @ white[:, 1]) / (white[:, 1] @ white[:, 1])
-        gap = white[:, 0] - mean * white[:, 1]
-        signal = (gap @ gap / 2 + SIGNAL_RATE) / (n / 2 + SIGNAL_SHAPE + 1)
-        loss = (n / 2 + SIGNAL_SHAPE + 1) * signal.log() + root.diagonal().log().sum()
+        sides = torch.cat([self._z, torch.ones_like(self._z[:, :1])], 1)
+        white = torch.linalg.solve_triangular(root, sides, upper=False)  # [n, q + 1]
+        white, ones = white[:, :-1], white[:, -1:]
+        gap = white - ones @ (ones.T @ white) / ones.square().sum()
+        signal = (gap.square().sum(0) / 2 + SIGNAL_RATE) / (n / 2 + SIGNAL_SHAPE + 1)  # [q]
+        loss = (n / 2 + SIGNAL_SHAPE + 1) * signal.log().sum() + len(signal) * root.diagonal().log().sum()
         for part, place, spread in self._priors(len(theta) - 1):
             loss = loss + (((log[part] - place) / spread) ** 2 / 2 + log[part]).sum()
         loss.backward()

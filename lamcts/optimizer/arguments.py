@@ -77,11 +77,14 @@ def checked_seed(seed: int | None) -> int:
     return int(seed)
 
 
+SAMPLER_HAS = ("start", "restore", "resumable", "several", "relocates", "starts_at_centre")
+
+
 def checked_sampler(sampler: Any, space: Any, goals: Goals) -> Any:
     """Return the sampler of a name, or `sampler` itself if it is an object with what the protocol asks for."""
     if isinstance(sampler, str):
         return samplers.make(sampler, space, goals)
-    missing = [name for name in ("start", "restore", "resumable") if not hasattr(sampler, name)]
+    missing = [name for name in SAMPLER_HAS if not hasattr(sampler, name)]
     if missing or isinstance(sampler, type):
         what = f"the class {sampler.__name__}" if isinstance(sampler, type) else brief(sampler)
         raise ValueError(f"sampler: expected a name such as 'turbo' or a Sampler such as Turbo(), got {what}")
@@ -107,7 +110,7 @@ def _plain_number(value: Any) -> Any:
 def checked_tree(tree: LatentTree | str | None, sampler: Any) -> LatentTree | None:
     """Return the settings of the tree, None for no tree; "auto" is a map with a sampler that relocates."""
     if isinstance(tree, str) and tree == "auto":
-        return LatentTree(chooses=not getattr(sampler, "relocates", False))
+        return LatentTree(chooses=not sampler.relocates)
     if tree is None or isinstance(tree, LatentTree):
         made: LatentTree | None = with_plain_numbers(tree)
         return made

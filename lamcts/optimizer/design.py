@@ -51,7 +51,7 @@ def default_size(space: Space, goals: Goals | None = None, centred: bool = False
 
 def centred(sampler: Any) -> bool:
     """Return whether a sampler needs no other points than a first guess (`starts_at_centre`)."""
-    return bool(getattr(sampler, "starts_at_centre", False))
+    return bool(sampler.starts_at_centre)
 
 
 class Design:

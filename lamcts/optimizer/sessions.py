@@ -13,7 +13,7 @@ from lamcts.regions.region import Region
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler, Session
 from lamcts.samplers.parts.bounded_columns import BoundedColumns
-from lamcts.samplers.scalarised import fitting
+from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.types import Floats
 
 MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)
@@ -44,7 +44,7 @@ class LocalSearches:
     """
 
     def __init__(self, sampler: Sampler, seen: Observations, seed: int) -> None:
-        self.sampler, self.seed = fitting(sampler, seen), seed
+        self.sampler, self.seed = adapt_to_goals(sampler, seen), seed
         self.seen = seen if seen.plain else BoundedColumns(seen)
         self.live: dict[int, LiveSearch] = {}
         self.converged: list[int] = []  # rows at which searches have converged
@@ -160,8 +160,8 @@ class LocalSearches:
 
     def _tell(self, number: int, results: list[TrialResult]) -> None:
         search = self.live[number]
-        if (proposer := getattr(search.session, "proposer", None)) is not None:
-            self.proposers |= {result.row: proposer(result.note) for result in results}
+        named = ((result.row, search.session.proposer(result.note)) for result in results)
+        self.proposers |= {row: name for row, name in named if name is not None}
         search.session.tell([result.note for result in results], np.array([result.row for result in results], np.int64))
         search.revision += 1
         if search.session.done:

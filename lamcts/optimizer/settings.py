@@ -9,18 +9,18 @@ defaults or method have changed raises its attribute `version` (1 where it has n
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts.samplers import REGISTRY
+from lamcts import samplers
 from lamcts.text import safe_repr
 
 # Classes of frozen settings, and where they are: a file may name these, and no others. Those of whole searches stand
 # above this part, which imports them only where a file has them.
-MODULES = {cls: module for module, cls, _ in REGISTRY.values()} | {
-    "Auto": "lamcts.samplers.auto",
+MODULES = {
     "LatentTree": "lamcts.tree.grow",
     "KMeansSvm": "lamcts.tree.splits",
     "Linear": "lamcts.tree.linear",
@@ -75,24 +75,34 @@ def _at_default(value: Any, field: "Field[Any]") -> bool:
 
 
 def is_ours(value: Any) -> bool:
-    """Return whether `from_identity` can make these settings again: plain values and classes of MODULES alone."""
+    """Return whether `from_identity` can make these settings again: plain values and known classes alone."""
     if isinstance(value, tuple):
         return all(map(is_ours, value))
     if value is None or type(value) in (bool, int, float, str):
         return True
     name, module = type(value).__name__, f"{type(value).__module__}."
-    ours = is_dataclass(value) and name in MODULES and module.startswith(f"{MODULES[name]}.")
+    ours = is_dataclass(value) and name in known_modules() and module.startswith(f"{known_modules()[name]}.")
     return ours and all(is_ours(getattr(value, field.name)) for field in fields(value) if field.init)
 
 
-def from_identity(value: Any, known: Mapping[str, str] = MODULES) -> Any:
-    """Return the settings of an identity; KeyError, TypeError or ValueError for what is none of `known` classes."""
+def from_identity(value: Any, known: Mapping[str, str] | None = None) -> Any:
+    """Return the settings of an identity; KeyError, TypeError or ValueError for what is none of `known` classes.
+
+    known: modules by class; None: those of lamcts.
+    """
+    known = known_modules() if known is None else known
     if isinstance(value, list):
         return tuple(from_identity(item, known) for item in value)
     if not isinstance(value, dict):
         return value
     given = {name: from_identity(item, known) for name, item in value.items() if name not in (CLASS, VERSION)}
     return getattr(import_module(known[value[CLASS]]), value[CLASS])(**given)
+
+
+@cache
+def known_modules() -> dict[str, str]:
+    """Return the modules of the classes that a file may name: the samplers, and MODULES."""
+    return {cls.__name__: cls.__module__ for cls in samplers.classes().values()} | MODULES
 
 
 def shown(value: Any) -> str:
@@ -149,7 +159,7 @@ def _missing(of: dict[str, Any], name: str) -> Any:
     if name == VERSION:
         return 1
     try:
-        found = {field.name: field for field in fields(getattr(import_module(MODULES[of[CLASS]]), of[CLASS]))}
+        found = {field.name: field for field in fields(getattr(import_module(known_modules()[of[CLASS]]), of[CLASS]))}
     except (KeyError, AttributeError, ImportError):  # a class of a user's
         return _Words("the default")
     if name not in found:

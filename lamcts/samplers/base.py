@@ -9,6 +9,7 @@ from lamcts.regions.region import Region
 from lamcts.types import Floats, Rows
 
 Scope = Literal["selected", "incumbent", "space"]
+Several = bool | Literal["constraints"]
 
 
 class Proposal(NamedTuple):
@@ -58,6 +59,12 @@ class Session(Protocol):
     def move(self, region: Region) -> None:
         """Go on inside `region`, which contains the incumbent."""
 
+    def recenter(self, row: int) -> None:
+        """Go on from a better row that another search found, if that suits this search; by default do nothing."""
+
+    def proposer(self, note: Any) -> str | None:
+        """Return the name of the part that proposed the point of a note; by default None: the search has no parts."""
+
     def state(self) -> dict[str, Any]:
         """Return all progress except `log` as JSON values: numbers, text, lists, dicts; rows by their numbers."""
 
@@ -65,14 +72,31 @@ class Session(Protocol):
 class Sampler(Protocol):
     """Frozen settings of a kind of local search. A dataclass of plain values; its `repr` is its signature.
 
-    One that begins elsewhere by itself says `relocates = True`: by default no tree tells it where to search then.
-    One that needs no other points than a first guess says `starts_at_centre = True`: by default the initial design
-    is then `x0`, or the centre of the space, for one objective without constraints.
+    `LocalSampler` and `LocalSession` have the defaults of all hooks.
     """
 
     @property
     def resumable(self) -> bool:
-        """Whether sessions can be restored from their state; False is refused by journalled runs."""
+        """Whether sessions can be restored from their state; journalled runs refuse False (default True)."""
+
+    @property
+    def several(self) -> Several:
+        """Whether sessions handle several columns: objectives and constraints (default False).
+
+        "constraints": constraints beside one objective. A sampler that does not handle the columns of a problem is
+        shown a scalarisation of them (`scalarised.py`).
+        """
+
+    @property
+    def relocates(self) -> bool:
+        """Whether a session restarts elsewhere by itself: by default no tree selects regions then (default False)."""
+
+    @property
+    def starts_at_centre(self) -> bool:
+        """Whether one first point is enough: by default the initial design is then `x0`, or the centre of the space.
+
+        It holds for one objective without constraints (default False).
+        """
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
         """Begin a search in `region`. The session keeps `seen` (it grows as results come) and `rng`.

@@ -1,22 +1,25 @@
 """CMA-ES (Hansen and Ostermeier 2001) inside a region, by the library `cma`."""
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from lamcts.errors import MissingExtra
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch, width
-from lamcts.samplers.parts.cma_run import CmaRun, library
-from lamcts.samplers.parts.scatter import scatter
+from lamcts.samplers.parts.batch import Batch, bisect_into, width
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.registry import register
 from lamcts.types import Floats, Rows, whole_number
 
 LEAST_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least
 
 
+@register("cma", "CMA-ES, for smooth problems and large budgets (extra: cma)")
 @dataclass(frozen=True)
 class Cma(LocalSampler):
     """CMA-ES restricted to the region; one session is one run of it, and a restart is a new session.
@@ -47,21 +50,21 @@ class Cma(LocalSampler):
             raise ValueError(f"tolx, tolfun: expected numbers of at least 0, got {self.tolx!r}, {self.tolfun!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CmaSession":
-        return _CmaSession(self, region, seen, _Progress(rng, seen.best_row(region.rows)))
+        return _CmaSession(self, region, seen, CmaProgress(rng, seen.best_row(region.rows)))
 
 
 @dataclass
-class _Progress(Progress):
+class CmaProgress(Progress):
     waiting: list[int] = field(default_factory=list)  # results since the last generation was closed
 
 
-class _CmaSession(LocalSession[Cma, _Progress]):
+class _CmaSession(LocalSession[Cma, CmaProgress]):
     """The log holds the start (mean and step) and then the rows of each closed generation.
 
     The distribution depends on these alone, never on the draws, so that replaying them restores it exactly.
     """
 
-    def __init__(self, settings: Cma, region: Region, seen: Observations, progress: _Progress) -> None:
+    def __init__(self, settings: Cma, region: Region, seen: Observations, progress: CmaProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self.done = False
         self._run: CmaRun | None = None
@@ -107,7 +110,7 @@ class _CmaSession(LocalSession[Cma, _Progress]):
         self._run = self._started(self.log[-1])
         return self._run
 
-    def _started(self, entry: dict[str, Any]) -> CmaRun:
+    def _started(self, entry: dict[str, Any]) -> "CmaRun":
         """Return the run that begins with the mean and the step of a log's first entry."""
         own = self.settings
         limits = {"popsize": own.popsize, "diagonal": own.diagonal, "tolx": own.tolx, "tolfun": own.tolfun}
@@ -120,3 +123,118 @@ class _CmaSession(LocalSession[Cma, _Progress]):
     def _close(self, run: "CmaRun", rows: list[int]) -> None:
         run.update(self.seen.x[rows], self.seen.y[rows])
         self.done = run.converged
+
+
+ROUNDS = 4  # draws before a candidate outside the region is pulled inside (untuned)
+
+
+def scatter(batch: Batch, draw: Callable[[int, float], Floats], anchors: Sequence[Floats]) -> None:
+    """Take draws until the batch is full; then pull what fell outside towards the first anchor that lies inside.
+
+    `draw(n, wider)` returns `n` points of the cube [n, d], its steps `wider` times as long. anchors: points [d].
+    """
+    space, wider = batch.region.space, 1.0
+    outside = np.empty((0, space.dim))
+    for _ in range(ROUNDS):
+        if not batch.open:
+            return
+        x = draw(batch.missing, wider)  # [k, d]
+        snapped = space.snap(x)
+        inside = batch.region.contains(snapped)
+        outside = x[~inside]
+        if not batch.take(snapped).any() and inside.any():
+            wider *= 2.0  # a discrete space, or a step that has shrunk to nothing: all these points are known
+    anchor = _first_inside(batch, anchors)
+    if anchor is not None and len(outside):
+        batch.take(bisect_into(outside, anchor, batch.region))
+
+
+def _first_inside(batch: Batch, anchors: Sequence[Floats]) -> Floats | None:
+    inside = batch.region.contains(batch.region.space.snap(np.array(anchors)))
+    return next((x for x, here in zip(anchors, inside, strict=True) if here), None)
+
+
+WIDEST = 1 / 3  # most deviation of a coordinate, in widths of the space: the library's own default
+DIAGONAL_FROM = 1000  # at 6392 dimensions a full covariance takes 327 MB; at 1000 an update takes a tenth of a second
+
+
+def library() -> Any:
+    """Return the module `cma`, or raise MissingExtra."""
+    try:
+        import cma
+    except ImportError:
+        raise MissingExtra.of("cma", "cma") from None
+    return cma
+
+
+class CmaRun:
+    """The library's evolution strategy, fed with ranks, with everything switched off that prints, writes or seeds."""
+
+    def __init__(
+        self, mean: Floats, sigma: float, *, popsize: int | None, diagonal: bool | None, tolx: float, tolfun: float
+    ) -> None:
+        cma, dim = library(), len(mean)
+        self._rng = np.random.default_rng(0)
+        options: dict[str, Any] = {
+            "bounds": [0, 1],
+            "seed": math.nan,  # together with `randn`: leave numpy's global generator alone
+            "randn": lambda *shape: self._rng.standard_normal(shape),
+            "CMA_diagonal": dim >= DIAGONAL_FROM if diagonal is None else diagonal,
+            "CMA_mirrors": 0,  # mirrors and two-point step-size adaptation need whole generations in fixed order
+            "AdaptSigma": cma.sigma_adaptation.CMAAdaptSigmaCSA,
+            "tolx": tolx,
+            # The values are ranks: what these tests look for is tested below, on a scale of the run's own.
+            "tolfun": 0,
+            "tolfunhist": 0,
+            "tolstagnation": 0,
+            "verbose": -9,
+            "verb_log": 0,
+            "verb_disp": 0,
+            "signals_filename": "",
+        }
+        if dim == 1:  # the library's own limit of the steps raises there (cma 4.5)
+            options["maxstd_boundrange"] = math.inf
+        if popsize is not None:
+            options["popsize"] = popsize
+        self._strategy = cma.CMAEvolutionStrategy(mean, sigma, options)
+        self._tolfun = tolfun
+        self.popsize = int(self._strategy.popsize)
+        self.parents = int(self._strategy.sp.weights.mu)
+        self._window = 10 + math.ceil(30 * dim / self.popsize)  # generations; Hansen's TolHistFun
+        self._bests: list[float] = []  # best value of each generation
+        self._scale: float | None = None
+        self._flat = False
+
+    def draw(self, n: int, rng: np.random.Generator, wider: float = 1.0) -> Floats:
+        """Return `n` draws of the current distribution, its step `wider` times as long, [n, d] in the cube."""
+        self._rng = rng
+        return np.array(self._strategy.ask(n, sigma_fac=wider))
+
+    def mean(self) -> Floats:
+        """Return the mean of the distribution, [d] in the cube."""
+        strategy = self._strategy
+        return np.array(strategy.boundary_handler.repair(strategy.mean))
+
+    def update(self, x: Floats, y: Floats) -> None:
+        """Close a generation: `x` [k, d] and `y` [k], nan for failures, which count as worse than the worst."""
+        good = np.isfinite(y)
+        ranks = np.full(len(y), float(len(y)))
+        ranks[good] = np.unique(y[good], return_inverse=True)[1]
+        # The library wants an ask before each tell; this one stands for those of a replay, and its draw is not used.
+        self.draw(1, np.random.default_rng(0))
+        # Forget what was sent: the library then learns from the points as they were evaluated, snapped and pulled.
+        self._strategy.sent_solutions.clear()
+        self._strategy.tell(list(x.copy()), ranks.tolist())
+        if x.shape[1] == 1:
+            widest = float(self._strategy.stds[0])
+            self._strategy.sigma *= min(1.0, WIDEST / widest)
+        low, high = float(y[good].min()), float(y[good].max())
+        span = high / 2 - low / 2  # halves, for values near the largest float
+        self._scale = span if self._scale is None else self._scale
+        self._bests = [*self._bests, low][-self._window :]
+        history = max(self._bests) / 2 - min(self._bests) / 2
+        self._flat = len(self._bests) == self._window and max(span, history) <= self._tolfun * self._scale
+
+    @property
+    def converged(self) -> bool:
+        return self._flat or bool(self._strategy.stop())

@@ -11,6 +11,7 @@ from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.offspring import breed
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, is_long
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows, whole_number
@@ -19,6 +20,7 @@ LEAST_PATIENCE = 20  # evaluations without gain before a search among real numbe
 TWICE = 2.0  # parameters that a point differs in while the results of all neighbours are awaited
 
 
+@register("hillclimb", "first-improvement local search, one parameter at a time")
 @dataclass(frozen=True)
 class HillClimb(LocalSampler):
     """The unseen neighbours of the best point, in random order; the first that is better takes its place.
@@ -47,21 +49,21 @@ class HillClimb(LocalSampler):
             raise ValueError(f"HillClimb: expected a scope of {', '.join(get_args(Scope))}, got {self.scope!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_HillClimbSession":
-        return _HillClimbSession(self, region, seen, _Progress(rng, seen.best_row(region.rows)))
+        return _HillClimbSession(self, region, seen, HillClimbProgress(rng, seen.best_row(region.rows)))
 
 
 @dataclass
-class _Progress(Progress):
+class HillClimbProgress(Progress):
     place: int = 0  # the number of the incumbent, among those of the search: the note of its neighbours
     out: int = 0  # neighbours of the incumbent without a result yet
     failures: int = 0  # results in a row that were no better
     spent: bool = False  # whether no neighbour is left that is neither seen nor out
 
 
-class _HillClimbSession(LocalSession[HillClimb, _Progress]):
+class _HillClimbSession(LocalSession[HillClimb, HillClimbProgress]):
     """What has been tried is not kept here: `seen` knows it, also of other searches."""
 
-    def __init__(self, settings: HillClimb, region: Region, seen: Observations, progress: _Progress) -> None:
+    def __init__(self, settings: HillClimb, region: Region, seen: Observations, progress: HillClimbProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
         tables = [table.part.start for table in self.parameters.tables]

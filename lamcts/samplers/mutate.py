@@ -11,10 +11,12 @@ from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.offspring import breed
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.registry import register
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows, whole_number
 
 
+@register("mutate", "regularised evolution: children of good late points, no model")
 @dataclass(frozen=True)
 class Mutate(LocalSampler):
     """The best of a few of the latest results has a child that differs in one parameter; the oldest die of age.

@@ -1,36 +1,42 @@
-"""A search that knows one number, where there are several columns: every search has weights of its own."""
+"""A fixed scalarisation of objectives and constraints, for samplers that handle one loss.
+
+Every session has weights of its own. What a session models or replays must not change under it, as the constrained rank
+of a row does when others come: so weights and units are fixed when the session starts.
+"""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lamcts.observations import Observations
+from lamcts.outcomes.constrained_rank import feasible, rankable
 from lamcts.regions.region import Region
 from lamcts.rng import child
-from lamcts.samplers.base import Proposal, Sampler, Scope, Session
-from lamcts.samplers.parts.one_number import OneNumber, Scale, scale_of
+from lamcts.samplers.base import Proposal, Sampler, Scope, Session, Several
+from lamcts.samplers.parts.bounded_columns import bounded
+from lamcts.samplers.parts.session import LocalSampler
 from lamcts.types import Floats, Rows
 
 CORNERS = 0.25  # chance that a search looks at one objective alone: the ends of a front (untuned)
 
 
-def fitting(sampler: Sampler, seen: Observations) -> Sampler:
+def adapt_to_goals(sampler: Sampler, seen: Observations) -> Sampler:
     """Return a sampler for what is seen: itself, or one that shows it one number in place of several columns."""
-    own = getattr(sampler, "several", False)
+    own = sampler.several
     if seen.plain or own is True or (own == "constraints" and seen.f.shape[1] == 1):
         return sampler
-    scalarised: Sampler = Scalarised(sampler)
-    return scalarised
+    return Scalarised(sampler)
 
 
 @dataclass(frozen=True)
-class Scalarised:
+class Scalarised(LocalSampler):
     """Starts searches that each see the rows through weights of their own (Knowles, ParEGO, 2006).
 
     inner: the sampler.
     """
 
+    several: ClassVar[Several] = True
     inner: Sampler
 
     @property
@@ -38,12 +44,12 @@ class Scalarised:
         return self.inner.resumable
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
-        scale = scale_of(seen, _weights(seen.f.shape[1], child(rng)))
-        return _Scalarised(self.inner.start(region, OneNumber(seen, scale), rng), scale)
+        scale = weighting_of(seen, _weights(seen.f.shape[1], child(rng)))
+        return _Scalarised(self.inner.start(region, ScalarisedView(seen, scale), rng), scale)
 
     def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Session:
-        scale = Scale(**state["scale"])
-        return _Scalarised(self.inner.restore(state["inner"], log, region, OneNumber(seen, scale)), scale)
+        scale = Weighting(**state["scale"])
+        return _Scalarised(self.inner.restore(state["inner"], log, region, ScalarisedView(seen, scale)), scale)
 
 
 def _weights(m: int, rng: np.random.Generator) -> Floats:
@@ -55,14 +61,9 @@ def _weights(m: int, rng: np.random.Generator) -> Floats:
 class _Scalarised:
     """A session that goes on as the inner one does; its state holds the scale too."""
 
-    def __init__(self, inner: Session, scale: Scale) -> None:
+    def __init__(self, inner: Session, scale: "Weighting") -> None:
         self.inner, self.scale = inner, scale
         self.log = inner.log  # the same list: it only grows
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "inner":
-            raise AttributeError(name)
-        return getattr(self.inner, name)  # what only some searches can, such as `recenter`
 
     @property
     def incumbent(self) -> int | None:
@@ -88,5 +89,80 @@ class _Scalarised:
     def move(self, region: Region) -> None:
         self.inner.move(region)
 
+    def recenter(self, row: int) -> None:
+        self.inner.recenter(row)
+
+    def proposer(self, note: Any) -> str | None:
+        return self.inner.proposer(note)
+
     def state(self) -> dict[str, Any]:
         return {"inner": self.inner.state(), "scale": asdict(self.scale)}
+
+
+UNKNOWN = 1e12  # excess in units that stands for one that was not measured, and the largest there is
+SUM_SHARE = 0.05  # of the weighted sum beside the weighted maximum: Knowles (ParEGO, 2006)
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """weights [m]; low, spread [m]: least losses and their usual distance from them; unit [c]: usual excesses."""
+
+    weights: list[float]
+    low: list[float]
+    spread: list[float]
+    unit: list[float]
+
+    def of(self, f: Floats, g: Floats, kind: Rows) -> Floats:
+        """Return the number of each row, [n], lower is better, nan for one without a standing.
+
+        Feasible rows lie in (-1, 1) by the augmented weighted Chebyshev distance of their losses, infeasible ones in
+        [2, 3) by the sum of their excesses.
+        """
+        with np.errstate(over="ignore"):  # of a quotient, which is cut
+            lost, excess = bounded((f - self.low) / self.spread), np.minimum(g / self.unit, UNKNOWN)
+        weighted = np.array(self.weights) * lost  # [n, m]
+        far = weighted.max(1) + SUM_SHARE * weighted.sum(1)
+        over = np.maximum(np.where(np.isnan(g), UNKNOWN, excess), 0.0).sum(1)
+        number = np.where(feasible(g, kind), far / (1 + np.abs(far)), 2 + over / (1 + over))
+        return np.where(rankable(g, kind), number, np.nan)
+
+
+def weighting_of(seen: Observations, weights: Floats) -> Weighting:
+    """Return the scale of a search that begins now."""
+    f = seen.f[seen.feasible] if seen.feasible.any() else seen.f[np.isfinite(seen.f).all(1)]
+    low = f.min(0) if len(f) else np.zeros(f.shape[1])
+    spread = np.median(f, 0) - low if len(f) else np.ones(f.shape[1])
+    lone = spread == 0  # one row that is feasible, or equal ones: all rows say what is usual, or else its size
+    if lone.any():
+        spread[lone] = np.median(np.abs(seen.f[np.isfinite(seen.f).all(1)] - low), 0)[lone]
+        spread[spread == 0] = np.ldexp(1.0, np.frexp(low[spread == 0])[1])
+    return Weighting(weights.tolist(), low.tolist(), spread.tolist(), [_usual(column) for column in seen.g.T])
+
+
+def _usual(g: Floats) -> float:
+    """Return the usual excess of a constraint [n]; of one that was not broken yet, by how much it was kept."""
+    sizes = g[g > 0] if (g > 0).any() else -g[g < 0]
+    return float(np.median(sizes)) if len(sizes) else 1.0
+
+
+class ScalarisedView(Observations):
+    """What has been seen, with a number of its own in place of the standing; all else is the same and grows with it."""
+
+    def __init__(self, seen: Observations, scale: "Weighting") -> None:
+        self._seen, self._scale = seen, scale
+        self._number = np.empty(0)  # of the first rows
+
+    def __getattr__(self, name: str) -> object:
+        if name == "_seen":  # a copy that is being made
+            raise AttributeError(name)
+        return getattr(self._seen, name)  # the columns, the pending points, and what they are made of
+
+    @property
+    def y(self) -> Floats:
+        if (known := len(self._number)) < len(self._seen):
+            new = self._scale.of(self.f[known:], self.g[known:], self.kind[known:])
+            self._number = np.concatenate([self._number, new])
+        return self._number
+
+    def constrained_rank(self, rows: Rows) -> Floats:
+        return self.y[rows]

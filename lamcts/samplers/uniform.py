@@ -12,10 +12,12 @@ from lamcts.regions.sobol import SobolSequence
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.registry import register
 
 ROUNDS = 8  # draws of the sequence before a discrete space is searched by the region draw instead (untuned)
 
 
+@register("uniform", "scrambled Sobol draws inside the region")
 @dataclass(frozen=True)
 class Uniform(LocalSampler):
     """Draw evenly: a scrambled Sobol sequence over the whole space; inside a tree, draws of the region. No settings.
@@ -26,17 +28,17 @@ class Uniform(LocalSampler):
     several: ClassVar[bool] = True
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_UniformSession":
-        progress = _Progress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**63)))
+        progress = UniformProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**63)))
         return _UniformSession(self, region, seen, progress)
 
 
 @dataclass
-class _Progress(Progress):
+class UniformProgress(Progress):
     seed: int  # of the sequence
     position: int = 0  # in it
 
 
-class _UniformSession(LocalSession[Uniform, _Progress]):
+class _UniformSession(LocalSession[Uniform, UniformProgress]):
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)
         if not self.region.steps:

@@ -9,7 +9,7 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.regions.region import Region, Step
 from lamcts.samplers.base import Sampler, Scope, Session
-from lamcts.samplers.scalarised import fitting
+from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.base import Space
 from lamcts.testing.contract import expect
 from lamcts.types import Floats
@@ -46,7 +46,7 @@ class Search:
         self.space, self.loss = space, loss
         self.steps = tuple(steps)
         self.seen = self._nothing()
-        self.sampler = fitting(sampler, self.seen)
+        self.sampler = adapt_to_goals(sampler, self.seen)
         self.out: dict[int, Any] = {}  # trial -> note
         self.trials = 0
         x = space.sample(given, np.random.default_rng([seed, 1]))

@@ -134,8 +134,10 @@ def test_an_import_is_told_apart_by_packages(monkeypatch):
 
 def test_the_samplers_are_those_of_the_registry_and_the_default():
     files = house.sampler_files()
-    names = {path.stem for path in files["samplers"]}
-    assert {"auto", "turbo", "uniform"} <= names and set(files["samplers"]) < set(files["samplers with shared parts"])
+    names = {path.stem for path in files["samplers"]} | {path.parent.name for path in files["samplers"]}
+    assert {"portfolio", "turbo", "uniform"} <= names and set(files["samplers"]) < set(
+        files["samplers with shared parts"]
+    )
 
 
 @pytest.mark.dear

@@ -11,6 +11,7 @@ import pytest
 from lamcts import rng as streams
 from lamcts.observations import Floats, Observations, Rows
 from lamcts.regions.region import Region
+from lamcts.samplers import LocalSampler
 from lamcts.spaces import Box
 from lamcts.testing import ContractError, check_sampler
 
@@ -57,12 +58,18 @@ class Session:
     def move(self, region: Region) -> None:
         self.region = region
 
+    def recenter(self, row: int) -> None:
+        pass
+
+    def proposer(self, note: Any) -> str | None:
+        return None
+
     def state(self) -> dict[str, Any]:
         return {"rng": streams.save(self.rng), "incumbent": self.incumbent}
 
 
 @dataclass(frozen=True)
-class Plain:
+class Plain(LocalSampler):
     """Correct, and the base of the broken ones, which differ in their session."""
 
     session: ClassVar[type[Session]] = Session

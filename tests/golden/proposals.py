@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts import Box, Choice, Exhausted, Finite, Float, Int, Optimizer, Space, Trial, samplers
-from lamcts.samplers import Auto, Cma, Coordinate, HillClimb, Quadratic, Turbo
+from lamcts.samplers import Cma, Coordinate, HillClimb, Portfolio, Quadratic, Turbo
 
 RECORD = Path(__file__).parent / "proposals.json"
 POINTS = 200
@@ -31,10 +31,10 @@ SPACES: dict[str, Callable[[int], object]] = {
     "finite": lambda d: Finite(np.random.default_rng(7).random((320, d))),
 }
 NAMES = ["auto", "turbo", "quadratic", "coordinate", "bo", "cma", "nevergrad:TwoPointsDE", "uniform"]
-NAMES += ["mutate", "hillclimb", "exchange"]
+NAMES += ["mutate", "hillclimb", "mixed_gp"]
 # Searches that give up soon, so that each begins again several times; and the ways to treat the tree's region.
 IMPATIENT = {
-    "auto-impatient": lambda: Auto(
+    "auto-impatient": lambda: Portfolio(
         (Turbo(length_min=0.3, failure_tolerance=2, descent_share=1.0), Quadratic(length_min=0.2), Coordinate(8)),
         memory=12.0,
     ),

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from lamcts.samplers.parts.nevergrad_method import kept_globals
+from lamcts.samplers.nevergrad.method import kept_globals
 
 with kept_globals(), warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of what Ax imports

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lamcts.samplers.parts.nevergrad_method import kept_globals
+from lamcts.samplers.nevergrad.method import kept_globals
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "integrations.md").read_text()
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n\n```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("nevergrad", reason="nevergrad is not installed: pip install 'lamcts[nevergrad]'")
 
-from lamcts.samplers.parts.nevergrad_method import kept_globals
+from lamcts.samplers.nevergrad.method import kept_globals
 
 with kept_globals():  # importing it draws from numpy's
     import nevergrad as ng

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.samplers.parts.nevergrad_method import kept_globals
+from lamcts.samplers.nevergrad.method import kept_globals
 
 with kept_globals():
     tune = pytest.importorskip("ray.tune", reason="ray is not installed: pip install 'lamcts[ray]'")

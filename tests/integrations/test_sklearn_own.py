@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lamcts.samplers.parts.nevergrad_method import kept_globals
+from lamcts.samplers.nevergrad.method import kept_globals
 from lamcts.sklearn import LamctsSearchCV
 
 GIVEN = {"cv": 2, "error_score": "raise", "random_state": 0}

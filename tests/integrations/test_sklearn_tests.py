@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from lamcts.samplers.parts.nevergrad_method import kept_globals
+from lamcts.samplers.nevergrad.method import kept_globals
 from lamcts.sklearn import LamctsSearchCV
 
 with kept_globals():

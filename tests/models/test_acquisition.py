@@ -2,7 +2,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from lamcts.models.acquisition import expected_improvement, log_expected_improvement, thompson
+from lamcts.models.acquisition import expected_improvement, log_expected_improvement
 
 MEAN = np.linspace(-2.0, 8.0, 21)
 SD = np.geomspace(0.05, 3.0, 21)
@@ -37,10 +37,3 @@ def test_no_deviation_is_no_error() -> None:
     assert abs(value[1]) < 1e-12  # log of a sure improvement by 1
     assert value[0] < -1e100
     assert np.allclose(expected_improvement(np.array([1.0, -1.0]), np.zeros(2), 0.0), [0.0, 1.0], rtol=0, atol=1e-12)
-
-
-def test_thompson_takes_the_best_of_each_draw_and_none_twice() -> None:
-    draws = np.array([[0.0, 0.1, 0.2], [1.0, 0.5, 0.3], [2.0, 0.6, 0.25]], np.float32)
-    kept = draws.copy()
-    assert thompson(draws) == [0, 1, 2]
-    assert np.array_equal(draws, kept)

@@ -8,10 +8,11 @@ import pytest
 from hamming_cases import SPACES, slope_of
 
 from lamcts.models.acquisition import log_expected_improvement
-from lamcts.models.discrete import LEAST_VALID, REFIT, DiscreteModel, DiscreteModelState, Surrogate
+from lamcts.models.discrete import REFIT, DiscreteModel, DiscreteModelState
+from lamcts.models.discrete_surrogate import LEAST_VALID, DiscreteSurrogate
 from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, hyper_of
-from lamcts.models.warp import half_rank
+from lamcts.models.output_transforms import half_rank
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.samplers.parts.record import from_json, to_json
@@ -33,7 +34,7 @@ def add(seen: Observations, space: Space, n: int, seed: int = 0, failing: bool =
 
 def modelled(
     space: Space, n: int, failing: bool = False, state: DiscreteModelState | None = None
-) -> tuple[Observations, DiscreteModel, Surrogate]:
+) -> tuple[Observations, DiscreteModel, DiscreteSurrogate]:
     seen = Observations(space.dim)
     add(seen, space, n, failing=failing)
     model = DiscreteModel(seen, Parameters(space), HammingPrior(), state or DiscreteModelState())
@@ -45,9 +46,9 @@ def modelled(
 def test_it_is_the_process_over_the_warped_losses_of_all_rows(name: str) -> None:
     seen, model, surrogate = modelled(SPACES[name], 15)
     inputs = model.coding(model._parameters.codes(seen.x))
-    hyper = hyper_of(np.array(model.state.theta), model.coding.categories)
+    hyper = hyper_of(np.array(model.state.columns[0]), model.coding.categories)
     anew = HammingPosterior(inputs, half_rank(seen.y), hyper, model.coding.owner)
-    assert np.array_equal(surrogate.losses.moments(inputs)[0], anew.moments(inputs)[0])
+    assert np.array_equal(surrogate.objectives[0].moments(inputs)[0], anew.moments(inputs)[0])
     assert surrogate.best == pytest.approx(anew.fitted().min())
     assert surrogate.valid is None
     mean, variance = anew.moments(inputs)
@@ -58,7 +59,7 @@ def test_it_is_the_process_over_the_warped_losses_of_all_rows(name: str) -> None
 @pytest.mark.parametrize(("beside", "noise"), [(Float(0, 1), 1e-4), (Int(0, 9), 1e-3), (Choice(list("abcd")), 1e-3)])
 def test_less_noise_is_expected_where_rows_may_close_in_on_a_real_number(beside: Any, noise: float) -> None:
     _, model, _ = modelled(Space([*[Choice(list("abcd"))] * 3, beside]), 1)
-    assert model.state.theta[-1] == pytest.approx(np.log(noise), abs=0.1)  # one row says next to nothing
+    assert model.state.columns[0][-1] == pytest.approx(np.log(noise), abs=0.1)  # one row says next to nothing
 
 
 def test_what_fails_is_expected_to_be_as_noisy_beside_real_numbers_as_elsewhere() -> None:
@@ -68,7 +69,7 @@ def test_what_fails_is_expected_to_be_as_noisy_beside_real_numbers_as_elsewhere(
     assert seen.best is not None
     other.update(seen.best)
     assert other.state.valid == model.state.valid
-    assert other.state.theta != model.state.theta
+    assert other.state.columns[0] != model.state.columns[0]
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -99,11 +100,11 @@ def test_a_restored_model_goes_on_bit_for_bit(failing: bool) -> None:
 def test_a_refit_is_due_after_so_many_new_rows(n: int, every: int) -> None:
     seen, model, _ = modelled(WORDS, n)
     assert seen.best is not None
-    before = list(model.state.theta)
+    before = list(model.state.columns[0])
     for more in range(1, every + 1):
         add(seen, WORDS, 1, seed=more)
         model.update(seen.best)
-        assert (model.state.theta == before) == (more < every)
+        assert (model.state.columns[0] == before) == (more < every)
     assert model.state.fitted == n + every
 
 
@@ -122,7 +123,7 @@ def test_what_looks_like_failures_is_worth_less_and_the_rest_as_much_as_before()
 
 def test_failures_are_no_losses_to_the_process() -> None:
     seen, _, surrogate = modelled(WORDS, 40, failing=True)
-    assert len(surrogate.losses.y) == len(seen.good) < 40
+    assert len(surrogate.objectives[0].y) == len(seen.good) < 40
     assert surrogate.valid is not None
     assert surrogate.valid.y.tolist() == [1.0] * len(seen.good) + [0.0] * (40 - len(seen.good))
 
@@ -135,7 +136,7 @@ def test_slopes_are_those_of_finite_differences(name: str, failing: bool) -> Non
         z = model._parameters.draw(12, np.random.default_rng(2))
         y = (z[:, -2] > 0.5).astype(float)
         surrogate = surrogate._replace(
-            valid=HammingPosterior(model.coding(z), y, surrogate.losses.hyper, model.coding.owner)
+            valid=HammingPosterior(model.coding(z), y, surrogate.objectives[0].hyper, model.coding.owner)
         )
     at = model.coding(model._parameters.draw(6, np.random.default_rng(1)))
     loss, slope = surrogate.slope(at)
@@ -186,11 +187,11 @@ def test_pruned_rows_are_expected_no_better_than_what_they_rank_after_and_no_fit
     median = float(np.median(seen.y[seen.good]))
     seen.floors |= {int(row): median for row in rows[::2]}  # of the others nobody knows after whom they rank
     model.state.fitted = len(seen)  # no refit is due
-    theta = list(model.state.theta)
+    theta = list(model.state.columns[0])
     surrogate = model.update(int(seen.best or 0))
     inputs = model.coding(Parameters(WORDS).codes(x))
-    held, expected = surrogate.losses.y[-k:], before.losses.moments(inputs)[0]
+    held, expected = surrogate.objectives[0].y[-k:], before.objectives[0].moments(inputs)[0]
     at_median = half_rank(seen.y[seen.good])[np.argsort(seen.y[seen.good])[14]]
     assert np.allclose(held[1::2], expected[1::2]) and np.allclose(held[::2], np.maximum(expected[::2], at_median))
-    assert (held[::2] > expected[::2]).any() and surrogate.best == before.best and model.state.theta == theta
+    assert (held[::2] > expected[::2]).any() and surrogate.best == before.best and model.state.columns[0] == theta
     assert (surrogate.value(inputs) < before.value(inputs)).all()  # worth little again

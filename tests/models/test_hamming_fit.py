@@ -9,7 +9,7 @@ from hamming_cases import SPACES, made, matrix, slope_of
 from lamcts.models.fit import NO_FACTOR
 from lamcts.models.gp import SIGNAL_SHAPE, profiled_signal
 from lamcts.models.hamming import Coding, HammingHyper
-from lamcts.models.hamming_fit import FARTHEST, HammingPrior, Loss, fit, hyper_of
+from lamcts.models.hamming_fit import FARTHEST, HammingLoss, HammingPrior, fit, hyper_of
 from lamcts.spaces import Choice, Float, Space
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
@@ -19,7 +19,7 @@ CATEGORIES, OPTIONS = 6, 3
 PRIOR = HammingPrior()
 
 
-def thetas(loss: Loss, count: int) -> Floats:
+def thetas(loss: HammingLoss, count: int) -> Floats:
     rng = np.random.default_rng(3)
     return loss.centre + loss.spreads * rng.standard_normal((count, len(loss.centre)))
 
@@ -27,7 +27,7 @@ def thetas(loss: Loss, count: int) -> Floats:
 @KINDS
 def test_the_gradient_is_that_of_finite_differences(name: str) -> None:
     _, coding, z = made(name, 14)
-    loss = Loss(coding(z), np.random.default_rng(4).standard_normal(14), coding.owner, PRIOR)
+    loss = HammingLoss(coding(z), np.random.default_rng(4).standard_normal(14), coding.owner, PRIOR)
     for theta in thetas(loss, 4):
         value, gradient = loss(theta)
         assert math.isfinite(value)
@@ -38,7 +38,7 @@ def test_the_gradient_is_that_of_finite_differences(name: str) -> None:
 def test_the_loss_is_the_log_posterior_of_the_dense_formula(name: str) -> None:
     parameters, coding, z = made(name, 14)
     y = np.random.default_rng(4).standard_normal(14)
-    loss = Loss(coding(z), y, coding.owner, PRIOR)
+    loss = HammingLoss(coding(z), y, coding.owner, PRIOR)
 
     def expected(theta: Floats) -> float:
         hyper = hyper_of(theta, coding.categories)
@@ -89,7 +89,7 @@ def test_a_sum_over_parameters_is_found_where_all_weights_may_be_small_together(
 def test_the_gradient_knows_of_the_shared_factor(name: str) -> None:
     _, coding, z = made(name, 12)
     inputs, y = coding(z), np.random.default_rng(4).standard_normal(12)
-    loss, bare = Loss(inputs, y, coding.owner, PRIOR, 1.5), Loss(inputs, y, coding.owner, PRIOR)
+    loss, bare = HammingLoss(inputs, y, coding.owner, PRIOR, 1.5), HammingLoss(inputs, y, coding.owner, PRIOR)
     c, s, t = coding.categories, PRIOR.weight_spread, 1.5
     for theta in thetas(loss, 3):
         away = (theta - loss.centre)[:c]
@@ -127,7 +127,7 @@ def test_the_length_of_a_number_without_effect_becomes_long() -> None:
 def test_a_fit_is_no_worse_than_its_start_and_stays_within_bounds(name: str) -> None:
     _, coding, z = made(name, 20)
     inputs, y = coding(z), np.random.default_rng(5).standard_normal(20)
-    loss = Loss(inputs, y, coding.owner, PRIOR)
+    loss = HammingLoss(inputs, y, coding.owner, PRIOR)
     first = fit(inputs, y, coding.owner, PRIOR, None, 15)
     again = fit(inputs, y, coding.owner, PRIOR, first, 15)
     assert loss(again)[0] <= loss(first)[0] + 1e-9 <= loss(loss.centre)[0] + 1e-9
@@ -144,7 +144,7 @@ def test_constant_losses_are_no_error(name: str) -> None:
 
 def test_a_matrix_without_a_factor_is_a_loss_to_step_back_from() -> None:
     _, coding, z = made("categories", 6)
-    loss = Loss(coding(np.repeat(z, 2, axis=0)), np.arange(12.0), coding.owner, PRIOR)
+    loss = HammingLoss(coding(np.repeat(z, 2, axis=0)), np.arange(12.0), coding.owner, PRIOR)
     theta = loss.centre.copy()
     theta[-1] = -math.inf  # no noise at all, and every row twice
     with np.errstate(invalid="ignore"):

@@ -7,8 +7,9 @@ import pytest
 import lamcts.models
 from lamcts.errors import MissingExtra
 from lamcts.models.fit import Prior
-from lamcts.models.gp import Posterior
+from lamcts.models.gp import GaussianProcess
 from lamcts.models.local import LocalModel, ModelBudget, ModelState
+from lamcts.models.multi_output import MultiOutput
 from lamcts.models.scale import Scale
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import PRUNED
@@ -24,7 +25,7 @@ def add(seen: Observations, n: int, rng: np.random.Generator, low: float = 0.0, 
     seen.append(x, y, np.full(n, np.nan), np.full(n, -1), np.full(n, -1))
 
 
-def grown(steps: int, model_budget: ModelBudget = SMALL, seed: int = 0) -> tuple[Observations, LocalModel, Posterior]:
+def grown(steps: int, model_budget: ModelBudget = SMALL, seed: int = 0) -> tuple[Observations, LocalModel, MultiOutput]:
     seen, rng = Observations(3), np.random.default_rng(seed)
     model = LocalModel(seen, Prior(), model_budget)
     add(seen, 12, rng)
@@ -40,7 +41,7 @@ def test_the_model_is_the_process_over_its_rows() -> None:
     y = seen.y[model.rows]
     assert len(y) == 13
     assert model.state.hyper is not None
-    anew = Posterior(seen.x[model.rows], Scale.of(y).down(y), model.state.hyper)
+    anew = GaussianProcess(seen.x[model.rows], Scale.of(y).down(y)[:, None], model.state.hyper)
     assert np.abs(posterior.expect(AT) - anew.expect(AT)).max() < 1e-9
 
 
@@ -92,7 +93,7 @@ def test_the_route_through_gpytorch_gives_the_same_model() -> None:
     _, _, closed = grown(30)
     _, _, other = grown(30, ModelBudget(rows=40, fit_rows=20, iterations=5, device="cpu"))
     assert np.abs(closed.expect(AT) - other.expect(AT)).max() < 1e-4
-    assert type(other).__name__ == "TorchPosterior"
+    assert type(other.parts[0]).__name__ == "TorchProcess"
 
 
 @pytest.mark.parametrize("missing", ["torch", "gpytorch"])
@@ -118,19 +119,19 @@ def test_a_device_that_torch_does_not_have_is_refused_where_it_is_asked_for(devi
 
 def test_pruned_rows_stand_at_what_is_expected_but_no_better_than_what_they_rank_after() -> None:
     seen, model, posterior = grown(3)
-    assert model.beside_pruned(posterior, seen.x[0]) is posterior  # there are none
+    assert model.with_pruned(posterior, seen.x[0]) is posterior  # there are none
     nowhere, k = np.full(len(AT), np.nan), len(AT)
     rows = seen.append(AT, nowhere, nowhere, np.full(k, -1), np.full(k, -1), kind=np.full(k, PRUNED))
     y, bound = seen.y[model.rows], float(np.median(seen.y[model.rows]))
     seen.floors |= {int(row): bound for row in rows[::2]}
-    state, beside = to_json(model.state), model.beside_pruned(posterior, AT[0])
+    state, beside = to_json(model.state), model.with_pruned(posterior, AT[0])
     near = (
         np.argsort(((AT - AT[0]) ** 2 @ (1 / model.state.hyper.lengths**2)), kind="stable")
         if model.state.hyper
         else rows
     )
-    held, expected = np.empty(k), posterior.expect(AT)
-    held[near] = beside.z[-k:]
+    held, expected = np.empty(k), posterior.expect(AT)[:, 0]
+    held[near] = beside.z[-k:, 0]
     least = Scale.of(y).down(np.array([bound]))[0]
     assert np.allclose(held[1::2], expected[1::2]) and np.allclose(held[::2], np.maximum(expected[::2], least))
     assert (held > expected + 0.1).any() and to_json(model.state) == state

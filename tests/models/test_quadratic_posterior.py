@@ -171,26 +171,25 @@ def test_few_rows_leave_the_slope_along_unseen_directions_to_the_draws() -> None
     steps[1:, :3] = np.eye(3)
     model = at(steps, np.array([0.0, 1.0, -1.0, 2.0]), (1, 1, 1, 1))
     assert np.all(model.mean().gradient[3:] == 0)
-    drawn = np.array([model.draw(rng(seed), 1.0).gradient for seed in range(200)])
+    drawn = np.array([model.draw(rng(seed)).gradient for seed in range(200)])
     size = np.sqrt(model._fit.square)
     np.testing.assert_allclose(drawn[:, 3:].std(), size, rtol=0.05)  # the prior's deviation
     assert drawn[:, :3].std(0).max() < 0.5 * size
 
 
-@pytest.mark.parametrize("temperature", [0.5, 1.0])
 @pytest.mark.parametrize("place", PLACES)
-def test_slopes_are_drawn_with_the_deviations_of_slope_and_errors(place: Place, temperature: float) -> None:
+def test_slopes_are_drawn_with_the_deviations_of_slope_and_errors(place: Place) -> None:
     d = 3
     steps, losses = rows(12, d)
     model, dense = at(steps, losses, place), Dense(steps, losses, place)
-    drawn = np.array([model.draw(rng(seed), temperature).gradient for seed in range(4000)])
+    drawn = np.array([model.draw(rng(seed)).gradient for seed in range(4000)])
     gain = dense.gain[1 : d + 1]  # [d, n], of the slope
     left = np.eye(d) - gain @ steps
-    expected = temperature**2 * dense.square * (left @ left.T + gain @ dense.errors @ gain.T)
+    expected = dense.square * (left @ left.T + gain @ dense.errors @ gain.T)
     np.testing.assert_allclose(drawn.mean(0), dense.mean[1 : d + 1], atol=5 * np.sqrt(expected.max() / 4000))
     root = np.linalg.inv(np.linalg.cholesky(expected))
     np.testing.assert_allclose(root @ np.cov(drawn.T) @ root.T, np.eye(d), atol=0.12)  # 5 deviations, of 4000 draws
-    posterior = temperature**2 * dense.square * dense.posterior[1 : d + 1, 1 : d + 1]
+    posterior = dense.square * dense.posterior[1 : d + 1, 1 : d + 1]
     assert np.linalg.eigvalsh(posterior - expected).min() > -1e-8 * posterior.max()  # it would add those of the rest
 
 
@@ -200,17 +199,9 @@ def test_where_slope_and_errors_are_all_there_is_draws_scatter_as_the_posterior_
     steps = 0.8 * np.vstack([np.eye(d), -np.eye(d)])
     losses = steps @ [1.0, -2.0, 0.5] + 0.3 * rng().standard_normal(2 * d)
     model, dense = at(steps, losses, (1, 1, 2, 3)), Dense(steps, losses, (1, 1, 2, 3))
-    drawn = np.array([model.draw(rng(seed), 1.0).gradient for seed in range(4000)])
+    drawn = np.array([model.draw(rng(seed)).gradient for seed in range(4000)])
     root = np.linalg.inv(np.linalg.cholesky(dense.square * dense.posterior[1 : d + 1, 1 : d + 1]))
     np.testing.assert_allclose(root @ np.cov(drawn.T) @ root.T, np.eye(d), atol=0.12)
-
-
-def test_a_draw_at_temperature_zero_is_the_mean() -> None:
-    model = QuadraticPosterior(*rows(12, 3), None, rng())
-    mean, drawn = model.mean(), model.draw(rng(), 0.0)
-    np.testing.assert_allclose(drawn.gradient, mean.gradient, rtol=1e-12)
-    np.testing.assert_allclose(drawn.weights, mean.weights, rtol=1e-12)
-    assert drawn.isotropic == pytest.approx(mean.isotropic)
 
 
 def test_the_lowest_step_of_a_bowl_is_where_its_slope_vanishes() -> None:
@@ -257,7 +248,7 @@ def test_a_flat_model_still_has_a_lowest_step_inside() -> None:
 def test_poor_rows_make_a_poor_model_but_never_an_error(steps: Floats, losses: Floats, place: Place | None) -> None:
     model = QuadraticPosterior(steps, losses, place, rng())
     d = steps.shape[1]
-    for quadric in (model.mean(), model.draw(rng(), 1.0)):
+    for quadric in (model.mean(), model.draw(rng())):
         step = quadric.lowest(-np.ones(d), np.ones(d))
         assert np.all(np.abs(step) <= 1)
         assert np.isfinite(quadric.slope(step)[0])

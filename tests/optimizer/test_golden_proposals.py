@@ -34,7 +34,7 @@ def _skip_without_its_package(case: Case) -> None:
 
 def test_the_record_is_whole_and_every_sampler_in_it_that_converges_began_again() -> None:
     assert set(RECORD) == {"arithmetic", *(case.key for case in cases())}
-    for name in [name for name in NAMES if name != "exchange"]:  # which looks everywhere and never converges
+    for name in [name for name in NAMES if name != "mixed_gp"]:  # which looks everywhere and never converges
         kind = name.partition(":")[0]
         last = [RECORD[case.key]["last"] for case in cases() if case.sampler.partition(":")[0].startswith(kind)]
         assert max(last) >= 1, name

@@ -13,7 +13,7 @@ from lamcts import Box, LatentTree, Optimizer
 from lamcts.errors import JournalError
 from lamcts.models.fit import Prior
 from lamcts.optimizer.settings import difference, from_identity, identity, is_ours, shown
-from lamcts.samplers import Auto, Quadratic, Turbo, Uniform
+from lamcts.samplers import Portfolio, Quadratic, Turbo, Uniform
 
 SPACE = Box(0, 1, dim=3)
 
@@ -33,8 +33,8 @@ class Sampler:
 
 def test_only_what_differs_from_the_defaults_is_said() -> None:
     assert identity(Turbo()) == {"class": "Turbo"}
-    assert identity(Auto((Turbo(n_start=5), Uniform()))) == {
-        "class": "Auto",
+    assert identity(Portfolio((Turbo(n_start=5), Uniform()))) == {
+        "class": "Portfolio",
         "arms": [{"class": "Turbo", "n_start": 5}, {"class": "Uniform"}],
     }
     assert identity(Sampler(memo=7)) == {"class": "Sampler"}
@@ -77,8 +77,12 @@ def test_a_method_of_another_version_is_another() -> None:
         (Turbo(n_start=5), Turbo(n_start=7), ("sampler.n_start", "5", "7")),
         (Turbo(), Turbo(n_start=7), ("sampler.n_start", "None", "7")),
         (Turbo(n_start=7), Turbo(), ("sampler.n_start", "7", "None")),
-        (Auto((Uniform(),)), Auto((Quadratic(rows=9),)), ("sampler.arms[0]", "Uniform()", "Quadratic(rows=9)")),
-        (Auto((Turbo(),)), Auto((Turbo(n_start=3),)), ("sampler.arms[0].n_start", "None", "3")),
+        (
+            Portfolio((Uniform(),)),
+            Portfolio((Quadratic(rows=9),)),
+            ("sampler.arms[0]", "Uniform()", "Quadratic(rows=9)"),
+        ),
+        (Portfolio((Turbo(),)), Portfolio((Turbo(n_start=3),)), ("sampler.arms[0].n_start", "None", "3")),
         (Uniform(), Turbo(), ("sampler", "Uniform()", "Turbo()")),
         (Sampler(), Sampler(0.3), ("sampler.step", "the default", "0.3")),
         (None, LatentTree(cp=0.3), ("sampler", "None", "LatentTree(cp=0.3)")),
@@ -95,7 +99,7 @@ def test_a_setting_that_is_gone_is_said_to_be_unknown() -> None:
 
 
 def test_equals_do_not_differ_even_where_they_are_nan() -> None:
-    for settings in (Turbo(), Sampler(float("nan")), Auto((Turbo(),)), None):
+    for settings in (Turbo(), Sampler(float("nan")), Portfolio((Turbo(),)), None):
         copy = json.loads(json.dumps(identity(settings)))
         assert difference(copy, identity(settings)) is None
 

@@ -21,7 +21,7 @@ def unordered(point: Any) -> Any:
 
 PAIRS = Canonical(Space([Int(0, 5), Int(0, 5)]), unordered)  # 36 points, 15 keys
 BESIDE = Space({"pair": PAIRS, "skip": Bool()})  # 30 keys
-SAMPLERS = ["auto", "exchange", "turbo", "uniform", "coordinate", "bo", "quadratic", "mutate", "hillclimb"]
+SAMPLERS = ["auto", "mixed_gp", "turbo", "uniform", "coordinate", "bo", "quadratic", "mutate", "hillclimb"]
 SAMPLERS += ["gp_cma"]
 
 
@@ -55,7 +55,7 @@ def test_each_key_comes_once_and_then_the_space_is_exhausted(sampler: str, batch
     assert sorted(keys) == sorted({(i, j) for j in range(6) for i in range(j)})
 
 
-@pytest.mark.parametrize("sampler", ["auto", "exchange", "turbo"])
+@pytest.mark.parametrize("sampler", ["auto", "mixed_gp", "turbo"])
 def test_a_keyed_member_of_a_product_has_its_key_there_too(sampler: str) -> None:
     keys = [beside(trial.point) for trial in every(Optimizer(BESIDE, seed=0, sampler=sampler), 4)]
     assert None not in keys
@@ -82,7 +82,7 @@ def test_the_end_says_that_it_is_keys_that_ran_out() -> None:
         Optimizer(nothing, seed=0, repeat=True).ask()
 
 
-@pytest.mark.parametrize("sampler", ["auto", "exchange", "turbo"])
+@pytest.mark.parametrize("sampler", ["auto", "mixed_gp", "turbo"])
 def test_repeats_are_of_points_with_a_key(sampler: str) -> None:
     keys = [unordered(trial.point) for trial in every(Optimizer(PAIRS, seed=0, sampler=sampler, repeat=True), 4, 60)]
     assert len(keys) == 60
@@ -141,7 +141,7 @@ def test_only_the_very_point_of_a_trial_closes_it() -> None:
 
 
 @pytest.mark.parametrize("space", [PAIRS, BESIDE], ids=["keyed", "product"])
-@pytest.mark.parametrize("sampler", ["auto", "exchange", "turbo"])
+@pytest.mark.parametrize("sampler", ["auto", "mixed_gp", "turbo"])
 def test_a_file_goes_on_where_it_is_given_the_space_again(tmp_path: Path, space: Any, sampler: str) -> None:
     opt = Optimizer(space, seed=0, sampler=sampler)
     for _ in range(3):

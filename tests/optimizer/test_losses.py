@@ -214,7 +214,7 @@ def test_with_one_objective_and_no_constraint_a_dict_of_it_is_taken_too():
 
 
 def test_an_equal_point_with_equal_values_is_on_the_front_once() -> None:
-    space = lamcts.Keyed(
+    space = lamcts.Canonical(
         lamcts.Space({"n": lamcts.Int(0, 3), "unused": lamcts.Int(0, 9)}), lambda point: point["n"], name="n"
     )
     opt = lamcts.Optimizer(space, seed=0, objectives=2, repeat=True)

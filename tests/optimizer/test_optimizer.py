@@ -336,9 +336,10 @@ def test_until_turbo_converges_the_tree_changes_nothing_but_for_a_fenced_one():
 
 
 def test_while_a_search_roams_the_tree_is_not_asked_and_once_it_has_converged_it_selects_again(monkeypatch):
-    parts = (lamcts.samplers.Turbo(length_min=0.4, candidates=50), lamcts.samplers.Coordinate(patience=3))
+    arms = (lamcts.samplers.Turbo(length_min=0.4), lamcts.samplers.Coordinate(patience=3))
+    sampler = lamcts.samplers.Portfolio(arms)
     tree = lamcts.LatentTree(leaf_size=8)
-    opt = lamcts.Optimizer(lamcts.Box(-5, 10, dim=3), sampler=lamcts.samplers.Auto(parts), tree=tree, seed=1, n_init=40)
+    opt = lamcts.Optimizer(lamcts.Box(-5, 10, dim=3), sampler=sampler, tree=tree, seed=1, n_init=40)
     opt.tell(trials := opt.ask(40), [value(t.point) for t in trials])
     settle(opt)
     selected = []

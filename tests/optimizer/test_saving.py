@@ -21,7 +21,7 @@ from lamcts.neural.metadnn import MetaDnn
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.saving import arguments_of, settings_of
 from lamcts.optimizer.settings import from_identity, identity, is_ours
-from lamcts.samplers import Auto, Coordinate, Exchange, GpBo, Quadratic, Turbo, Uniform
+from lamcts.samplers import Coordinate, GpBo, MixedGp, Portfolio, Quadratic, Turbo, Uniform
 from lamcts.searches import alphax, lanas
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.spaces.serialization import from_json, to_json
@@ -85,10 +85,10 @@ def test_a_space_that_a_file_cannot_hold_is_not_described() -> None:
         Turbo(scope="incumbent", n_start=5),
         Quadratic(rows=9),
         Coordinate(3),
-        Exchange(n_start=4, prior=HammingPrior(weight=2.0)),
+        MixedGp(n_start=4, prior=HammingPrior(weight=2.0)),
         GpBo(),
         Uniform(),
-        Auto((Turbo(), Uniform()), memory=9.0),
+        Portfolio((Turbo(), Uniform()), memory=9.0),
         LatentTree(cp=0.3, splitter=KMeansSvm(y_weight=(None, 2.0), check=None)),
         LatentTree.lanas(height=3),
         LatentTree(splitter=Linear()),

@@ -12,7 +12,7 @@ from lamcts.optimizer.placement import place
 from lamcts.optimizer.sessions import MOST_LIVE, LocalSearches, TrialResult
 from lamcts.optimizer.state import Mark, SearchState
 from lamcts.regions.region import Region, Step
-from lamcts.samplers.base import Proposal
+from lamcts.samplers import LocalSampler, Proposal
 
 SPACE = lamcts.Box(0, 1, dim=1)
 
@@ -30,7 +30,7 @@ class Below:
         return None
 
 
-class Note:
+class Note(LocalSampler):
     """A sampler whose sessions propose the middle of what is asked for, and remember what they are told."""
 
     resumable = True
@@ -70,6 +70,12 @@ class NoteSession:
 
     def move(self, region):
         self.region = region
+
+    def recenter(self, row):
+        pass
+
+    def proposer(self, note):
+        return None
 
     def state(self):
         return {"offered": self.offered, "incumbent": self.incumbent}

@@ -2,15 +2,18 @@
 
 import numpy as np
 
-from lamcts.samplers.auto import Auto
+from lamcts.samplers.portfolio import Portfolio
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Box
 from lamcts.testing.search import Search
 
-FAST = Turbo(candidates=100)
-AUTO = Auto((FAST, Quadratic()))
-BRIEF = Auto((FAST, Quadratic(length=0.4, length_min=0.15, failure_tolerance=2)), least=0.3, base=0.3)  # soon converged
+FAST = Turbo()
+AUTO = Portfolio((FAST, Quadratic()))
+# soon converged
+BRIEF = Portfolio(
+    (FAST, Quadratic(length=0.4, length_min=0.15, failure_tolerance=2)), least=0.3, base=0.3
+)  # soon converged
 CUBE = Box(0.0, 1.0, dim=4)
 
 

@@ -11,7 +11,7 @@ import lamcts
 from lamcts.observations import Floats, Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.quadratic import Quadratic
-from lamcts.samplers.scalarised import Scalarised, fitting
+from lamcts.samplers.scalarised import Scalarised, adapt_to_goals
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Box, Float, Int, Space
 
@@ -169,9 +169,9 @@ def test_discrete_parameters_stay_where_the_centre_has_them() -> None:
 
 def test_with_one_objective_it_is_shown_the_constraints_and_with_two_one_number() -> None:
     one, two = (Observations(2, losses=m, constraints=1) for m in (1, 2))
-    assert fitting(Quadratic(), one) == Quadratic()
-    assert fitting(Quadratic(), two) == Scalarised(Quadratic())
-    assert fitting(Turbo(), Observations(2)) == Turbo()
+    assert adapt_to_goals(Quadratic(), one) == Quadratic()
+    assert adapt_to_goals(Quadratic(), two) == Scalarised(Quadratic())
+    assert adapt_to_goals(Turbo(), Observations(2)) == Turbo()
 
 
 def append(seen: Observations, x: Floats, trials: Any) -> Any:
@@ -217,7 +217,7 @@ def test_where_a_point_would_keep_more_margin_than_there_is_to_gain_a_shorter_st
         return Quadratic(length=0.6).start(region, seen, np.random.default_rng(0)).ask(1).notes[0]
 
     assert note()[1:] == [pytest.approx(1.07, abs=0.1), False]
-    monkeypatch.setattr("lamcts.samplers.parts.constrained_quadratic.SCALES", (1.0,))
+    monkeypatch.setattr("lamcts.samplers.quadratic.constrained.SCALES", (1.0,))
     assert note()[1:] == [0.0, True]
 
 

@@ -18,7 +18,7 @@ from lamcts.testing.search import Search, bowl
 @pytest.mark.parametrize("seed", range(3))
 def test_a_rippled_sum_is_solved_where_turbo_with_as_many_evaluations_is_not(seed: int) -> None:
     search = Search(Coordinate(), Box(0.0, 1.0, dim=10), seed, given=20, loss=rippled)
-    other = Search(Turbo(candidates=200), Box(0.0, 1.0, dim=10), seed, given=20, loss=rippled)
+    other = Search(Turbo(), Box(0.0, 1.0, dim=10), seed, given=20, loss=rippled)
     search.go(30, 5)
     other.go(30, 5)
     assert best(search) < 0.01 < 0.1 < best(other)

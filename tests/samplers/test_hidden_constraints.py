@@ -10,12 +10,13 @@ import pytest
 from lamcts import Box, Optimizer
 from lamcts.models.success import failed_rows
 from lamcts.samplers import GpBo, Quadratic, Turbo, quadratic
-from lamcts.samplers.parts import bo_session, turbo_columns, turbo_session
+from lamcts.samplers.bo import session as bo_session
+from lamcts.samplers.turbo import session as turbo_session
 from lamcts.testing.search import Search, bowl
 from lamcts.types import Floats
 
 CUBE = Box(0.0, 1.0, dim=5)
-SEARCHES = [Turbo(candidates=200), Quadratic(), GpBo(candidates=100)]
+SEARCHES = [Turbo(), Quadratic(), GpBo(candidates=100)]
 USERS = ["turbo_session", "quadratic", "bo"]
 
 
@@ -31,7 +32,7 @@ def crashing(x: Floats) -> float:
 
 def ignorant(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have searches know nothing of failures."""
-    for module in (bo_session, quadratic, turbo_columns, turbo_session):
+    for module in (bo_session, quadratic, turbo_session):
         monkeypatch.setattr(module, "success_near", lambda seen, centre: None)
 
 
@@ -70,7 +71,7 @@ def test_beside_constraints_failures_are_kept_away_from_too(monkeypatch: pytest.
     def share() -> float:
         failed = list[bool]()
         for seed in range(3):
-            opt = Optimizer(CUBE, sampler=Turbo(candidates=200), constraints=1, seed=seed, n_init=30, tree=None)
+            opt = Optimizer(CUBE, sampler=Turbo(), constraints=1, seed=seed, n_init=30, tree=None)
             for i in range(80):
                 trial = opt.ask()[0]
                 lost = failing_half(trial.x)
@@ -87,6 +88,6 @@ def test_beside_constraints_failures_are_kept_away_from_too(monkeypatch: pytest.
 
 
 def test_a_search_goes_on_where_everything_has_failed() -> None:
-    search = Search(Turbo(candidates=200), CUBE, 0, loss=lambda x: math.nan)
+    search = Search(Turbo(), CUBE, 0, loss=lambda x: math.nan)
     search.go(5, 3)
     assert np.isnan(search.seen.y).all() and len(failed_rows(search.seen)) == 23

@@ -9,7 +9,7 @@ import pytest
 
 from lamcts.observations import Observations
 from lamcts.samplers.parts.bounded_columns import BoundedColumns, bounded
-from lamcts.samplers.parts.one_number import scale_of
+from lamcts.samplers.scalarised import weighting_of
 
 
 def test_a_lone_feasible_row_leaves_no_unit_of_its_own() -> None:
@@ -17,7 +17,7 @@ def test_a_lone_feasible_row_leaves_no_unit_of_its_own() -> None:
         seen = Observations(1, constraints=1)
         none, f = np.zeros(3, np.int64), np.array([[3.0], [5.0], [11.0]]) * factor
         seen.append(np.array([[0.1], [0.2], [0.3]]), f, np.zeros(3), none, none, np.array([[-1.0], [1.0], [2.0]]))
-        scale = scale_of(seen, np.ones(1))
+        scale = weighting_of(seen, np.ones(1))
         return scale.of(f - factor, np.full((3, 1), -1.0), none)
 
     assert np.array_equal(number(1.0), number(8.0)) and np.array_equal(number(1.0), number(2.0**-30))
@@ -26,7 +26,7 @@ def test_a_lone_feasible_row_leaves_no_unit_of_its_own() -> None:
 def test_rows_that_are_all_equal_have_the_unit_of_their_size() -> None:
     seen, none = Observations(1, losses=2), np.zeros(1, np.int64)
     seen.append(np.array([[0.5]]), np.array([[3.0, 0.0]]), np.zeros(1), none, none)
-    assert scale_of(seen, np.ones(2)).spread == [4.0, 1.0]
+    assert weighting_of(seen, np.ones(2)).spread == [4.0, 1.0]
 
 
 @pytest.mark.parametrize("largest", [sys.float_info.max, 1e308])
@@ -39,7 +39,7 @@ def test_numbers_near_the_largest_float_have_finite_units_and_are_the_worst(larg
     seen.append(np.linspace(0, 1, n)[:, None], f, np.zeros(n), ok, ok, g, ok)
     seen, f, g = BoundedColumns(seen), bounded(f), bounded(g)
     for weights in (np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.3, 0.7])):
-        scale = scale_of(seen, weights)  # any warning is an error
+        scale = weighting_of(seen, weights)  # any warning is an error
         units = json.loads(json.dumps([scale.low, scale.spread, scale.unit]))
         assert np.isfinite(np.concatenate(units)).all() and min(scale.spread + scale.unit) > 0
         number = scale.of(f, g, ok)

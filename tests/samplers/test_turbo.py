@@ -6,14 +6,14 @@ import pytest
 from lamcts.models.fit import Prior
 from lamcts.models.local import ModelBudget
 from lamcts.regions.region import Step
-from lamcts.samplers.parts import turbo_session
 from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.turbo import Turbo
+from lamcts.samplers.turbo import session as turbo_session
 from lamcts.spaces import Bool, Box, Choice, Space
 from lamcts.testing.samplers import Slope
 from lamcts.testing.search import Search, bowl
 
-FAST = Turbo(candidates=200)
+FAST = Turbo()
 CUBE = Box(0.0, 1.0, dim=4)
 
 
@@ -45,7 +45,7 @@ def test_points_to_begin_with_are_drawn_only_where_rows_are_missing() -> None:
 
 @pytest.mark.parametrize("shift, factor", [(1e3, 1.0), (-7.0, 3.7), (0.0, 1e12)])
 def test_an_affine_change_of_losses_hardly_moves_the_proposals(shift: float, factor: float) -> None:
-    fixed = Turbo(candidates=200, model_budget=ModelBudget(iterations=0))  # hyper-parameters stay those of the prior
+    fixed = Turbo(model_budget=ModelBudget(iterations=0))  # hyper-parameters stay those of the prior
     plain = Search(fixed, CUBE, seed=0)
     other = Search(fixed, CUBE, seed=0, loss=lambda x: factor * bowl(x) + shift)
     assert np.abs(plain.go(6, 4) - other.go(6, 4)).max() < 1e-6
@@ -124,7 +124,7 @@ def test_a_share_of_the_draws_goes_down_the_slope(share: float, batch: int, monk
         return down
 
     monkeypatch.setattr(turbo_session, "gradient_descent", watched)
-    Search(Turbo(candidates=100, descent_share=share), CUBE, seed=0, given=8).go(28 // batch, batch)
+    Search(Turbo(descent_share=share), CUBE, seed=0, given=8).go(28 // batch, batch)
     assert len(went) >= 28
     assert abs(np.mean(went) - share) <= 0.5 / len(went)
 
@@ -138,9 +138,6 @@ def test_a_share_of_the_draws_goes_down_the_slope(share: float, batch: int, monk
         {"success_tolerance": 0},
         {"failure_tolerance": 1.5},
         {"n_start": 0},
-        {"candidates": True},
-        {"perturb_dims": 0.0},
-        {"descent": -1},
         {"descent_share": 1.5},
         {"descent_share": math.nan},
     ],
@@ -159,6 +156,6 @@ def test_it_settles_once_it_has_begun_unless_it_is_told_not_to() -> None:
     assert search.session.scope == "selected"  # three points to begin with are missing
     search.go(1, 4)
     assert search.session.scope == "space"
-    restless = Search(Turbo(candidates=200, scope="selected"), CUBE, seed=0, given=8)
+    restless = Search(Turbo(scope="selected"), CUBE, seed=0, given=8)
     restless.go(1, 4)
     assert restless.session.scope == "selected"

@@ -11,17 +11,17 @@ from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
 from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.regions.region import Region
-from lamcts.samplers.parts import turbo_columns
-from lamcts.samplers.parts.aims import Nearest, Volume
-from lamcts.samplers.parts.column_draws import picked
-from lamcts.samplers.parts.turbo_columns import ColumnsSession
-from lamcts.samplers.scalarised import Scalarised, fitting
+from lamcts.samplers.parts.scalarisation import Chebyshev, Hypervolume
+from lamcts.samplers.scalarised import Scalarised, adapt_to_goals
 from lamcts.samplers.turbo import Turbo
+from lamcts.samplers.turbo import session as turbo_session
+from lamcts.samplers.turbo.acquisition import picked
+from lamcts.samplers.turbo.session import TurboSession
 from lamcts.spaces import Box, Choice, Space
 from lamcts.types import Floats
 
 Rows = tuple[Floats, Floats]  # losses [k, m], excesses [k, c]
-BRIEF = Turbo(candidates=200)
+BRIEF = Turbo()
 
 
 class Run:
@@ -91,7 +91,7 @@ def many(x: Floats) -> Rows:
 
 
 def test_turbo_looks_at_the_columns_itself() -> None:
-    assert fitting(BRIEF, Run(wedge).seen) is BRIEF
+    assert adapt_to_goals(BRIEF, Run(wedge).seen) is BRIEF
 
 
 def test_it_ends_nearer_under_constraints_than_by_one_number() -> None:
@@ -113,7 +113,7 @@ def test_its_front_fills_more_volume_than_that_of_one_number() -> None:
 
 def test_what_is_expected_to_add_most_fills_the_front_faster_than_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = Run(curved, dim=2).go(40, size=1).seen
-    monkeypatch.setattr(turbo_columns, "EXACT_ROWS", 0)
+    monkeypatch.setattr(turbo_session, "EXACT_ROWS", 0)
     drawn = Run(curved, dim=2).go(40, size=1).seen
     reference = np.array([1.2, 1.2])
     along = np.linspace(0, 1, 2000)
@@ -126,8 +126,8 @@ def test_in_few_dimensions_a_point_of_every_ask_is_exact_in_more_of_every_other(
     dim: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exact = []
-    was = ColumnsSession._expect
-    monkeypatch.setattr(ColumnsSession, "_expect", lambda self, *a: exact.append(len(self.seen)) or was(self, *a))
+    was = TurboSession._expect
+    monkeypatch.setattr(TurboSession, "_expect", lambda self, *a: exact.append(len(self.seen)) or was(self, *a))
     Run(ends, dim=dim).go(13)
     assert len(exact) > 3
     assert set(np.diff(exact)) == {4 if dim == 2 else 8}
@@ -209,7 +209,7 @@ def test_among_candidates_drawn_feasible_the_best_is_picked_else_the_least_broke
 
 def test_a_draw_falls_as_the_slope_of_its_aim_says() -> None:
     front, at = np.array([[0.0, 1.0], [0.4, 0.5], [1.0, 0.0]]), np.array([0.3, 0.45])
-    for aim in (Volume(front), Nearest.beside(front, np.array([0.3, 0.7]))):
+    for aim in (Hypervolume(front), Chebyshev.of_front(front, np.array([0.3, 0.7]))):
         _, slope = aim.slope(at)
         for i, step in enumerate(1e-6 * np.eye(2)):
             assert (aim.slope(at + step)[0] - aim.slope(at - step)[0]) / 2e-6 == pytest.approx(slope[i], rel=1e-5)

@@ -4,7 +4,7 @@ import pytest
 import lamcts
 from lamcts import testing
 from lamcts.samplers import HillClimb
-from lamcts.samplers.auto import Auto
+from lamcts.samplers.portfolio import Portfolio
 from lamcts.searches import lanas
 from lamcts.searches.alphax import Ridge
 
@@ -31,7 +31,7 @@ def test_draws_in_a_leaf_keep_the_contract_of_samplers(model):
 
 def test_leaves_of_different_settings_in_one_run_each_have_their_own_model():
     arms = (HillClimb(), lanas.Leaf(refit=10), lanas.Leaf(model=Ridge(), refit=10))
-    opt = run(60, sampler=Auto(arms), tree=None)
+    opt = run(60, sampler=Portfolio(arms), tree=None)
     asked = {trial.note[0] for trial in opt.ask(12)}
     assert asked >= {1, 2}
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import lamcts
 from lamcts.cli.parameters import member_of
-from lamcts.models.orders import features, widths
+from lamcts.models.permutation_features import features, widths
 from lamcts.spaces import Bool, Canonical, Choice, Float, Int, Permutation, Space
 from lamcts.spaces.base import distance
 from lamcts.spaces.exchanges import exchanges, mutations

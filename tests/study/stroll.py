@@ -8,11 +8,11 @@ import numpy as np
 from lamcts.observations import Observations, Rows
 from lamcts.regions.region import Region
 from lamcts.rng import restore, save
-from lamcts.samplers.base import Proposal
+from lamcts.samplers import LocalSampler, Proposal
 
 
 @dataclass(frozen=True)
-class Stroll:
+class Stroll(LocalSampler):
     """Steps of size `step` from the best row that its sessions found; every fresh snapped point will do."""
 
     step: float = 0.1
@@ -62,6 +62,12 @@ class _Session:
 
     def move(self, region: Region) -> None:
         self.region = region
+
+    def recenter(self, row: int) -> None:
+        pass
+
+    def proposer(self, note: Any) -> str | None:
+        return None
 
     def state(self) -> dict[str, Any]:
         return {"rng": save(self.rng), "incumbent": self.incumbent}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.peers import Run, absent, loaded
 from lamcts.models.hamming_fit import HammingPrior
-from lamcts.samplers import Exchange
+from lamcts.samplers import MixedGp
 
 
 class Native(NamedTuple):
@@ -30,7 +30,7 @@ NATIVE = {
         "ours",
         "search",
         "exchanges inside the region that the tree selects",
-        settings={"sampler": Exchange(scope="selected")},
+        settings={"sampler": MixedGp(scope="selected")},
     ),
     "random": Native("uniform", "search", "uniform draws, none twice"),
     "local search": Native("climb", "search", "first improvement over shuffled one-exchange neighbours, restarted"),
@@ -54,7 +54,7 @@ def find(name: str) -> Native:
     if name in NATIVE:
         return NATIVE[name]
     if prior := PRIOR.fullmatch(name):
-        made = Exchange(prior=HammingPrior(**{prior["name"]: float(prior["value"])}))
+        made = MixedGp(prior=HammingPrior(**{prior["name"]: float(prior["value"])}))
         return Native("ours", "search", "exchanges with another prior", settings={"sampler": made})
     if ours := OURS.fullmatch(name):
         tree = {"tree": None} if ours["tree"] else {}

@@ -9,10 +9,12 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.gp_cma.session import GpCmaProgress, GpCmaSession
 from lamcts.samplers.parts.session import LocalSampler
+from lamcts.samplers.registry import register
 
 __all__ = ["GpCma"]
 
 
+@register("gp_cma", "CMA-ES on a Gaussian-process surrogate, for real parameters and one objective")
 @dataclass(frozen=True)
 class GpCma(LocalSampler):
     """Covariance matrix adaptation on a Gaussian-process surrogate, with Thompson sampling.

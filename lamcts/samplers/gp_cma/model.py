@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.models.lbfgsb import Limits, lowest
-from lamcts.models.loss_units import rank_correlation, ranks
+from lamcts.models.output_transforms import rank_correlation, ranks
 from lamcts.models.scale import Scale
 from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.process import Hyper, Process

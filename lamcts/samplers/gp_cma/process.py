@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lamcts.models.gp import matern
+from lamcts.models.kernel import matern
 from lamcts.types import Floats
 
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)  # of the mean variance, until Cholesky succeeds (untuned)

@@ -1,14 +1,20 @@
 """What local searches share: settings that start sessions, and sessions whose progress is a record."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
+from lamcts.samplers.base import Several
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.types import Rows
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from lamcts.spaces.base import Space
 
 
 @dataclass
@@ -60,21 +66,19 @@ class LocalSession(Generic[Settings, P]):
     def move(self, region: Region) -> None:
         self.region = region
 
+    def recenter(self, row: int) -> None:
+        pass
+
+    def proposer(self, note: Any) -> str | None:
+        return None
+
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = to_json(self.progress)
         return state
 
 
-Several = bool | Literal["constraints"]
-
-
 class LocalSampler:
-    """Base of frozen settings: what `start` begins, a `LocalSession`, `restore` goes on with.
-
-    `several`: whether its searches look at several columns themselves, or compare rows by their standing alone:
-    always, or "constraints": beside one objective. Else they are shown one number (scalarised.py).
-    relocates, starts_at_centre: see `lamcts.samplers.base.Sampler`.
-    """
+    """Base of frozen settings whose `start` returns a `LocalSession`; the hooks are those of `base.Sampler`."""
 
     several: ClassVar[Several] = False
     relocates: ClassVar[bool] = False
@@ -83,6 +87,11 @@ class LocalSampler:
     @property
     def resumable(self) -> bool:
         return True
+
+    @classmethod
+    def suited(cls, space: "Space", detail: str) -> "Self | None":
+        """Return the settings for a space; `detail` follows a colon in the name. None: the detail is unknown."""
+        return None if detail else cls()
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Any:
         raise NotImplementedError

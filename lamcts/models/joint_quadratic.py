@@ -1,0 +1,191 @@
+"""Quadratic polynomials of several columns round one point: those of `quadratic_posterior.py` over shared rows.
+
+All columns share their rows, so one Cholesky factor serves every column at the same hyper-parameters. A few
+choices of these are factorised at a time, and each column takes the one that tells it best: a straight constraint
+beside a curved loss costs a right-hand side, no factor of its own.
+
+The prior has curvatures along single parameters too: a priori `f(s) = c + g.s + h |s|^2 / 2 + sum_i h_i s_i^2 / 2 +
+s.H s / 2 + error` with `h_i ~ N(0, diagonal^2)`. Most formulas bend along few parameters, each by itself: that takes d
+numbers, not d (d + 1) / 2. Remainders of 0 let rows far away determine a linear or quadratic constraint exactly.
+
+Letters: n rows, d coordinates, k columns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from lamcts.models.quadratic_posterior import LEAPS, LEVEL, TINY, Factor, Place, factored
+from lamcts.types import Floats
+
+MOST_PLACES = 12  # factorised at a time (untuned)
+FIRST: list[Place] = list(product((1, 2, 3), (1, 2), (0, 2), (0, 3, 5, 7), (0, 3)))  # to begin with (untuned)
+
+
+@dataclass(frozen=True)
+class JointQuadratics:
+    """The functions `level + gradients s + (weights (steps s)^2 + diagonal s^2) / 2` of steps `s` [d], [k]."""
+
+    level: Floats  # [k]
+    gradients: Floats  # [k, d]
+    steps: Floats  # [n, d]
+    weights: Floats  # [k, n]
+    diagonal: Floats  # [k, d]
+    size: Floats  # [k], above 0: a usual slope of each
+
+    def at(self, s: Floats) -> Floats:
+        """Return the values at `s` [d], [k]."""
+        along = self.steps @ s  # [n]
+        bend = self.weights @ (along * along) + self.diagonal @ (s * s)
+        return np.asarray(self.level + self.gradients @ s + bend / 2)
+
+    def slopes(self, s: Floats) -> Floats:
+        """Return the gradients at `s` [d], [k, d]."""
+        bend = (self.weights * (self.steps @ s)) @ self.steps + self.diagonal * s
+        return np.asarray(self.gradients + bend)
+
+
+class JointQuadraticPosteriors:
+    """The posteriors given steps [n, d] and columns [k, n]; hyper-parameters of each climb as rows come.
+
+    `places` [k] are where they were (None: nowhere yet), and then where they are.
+    """
+
+    def __init__(
+        self, steps: Floats, columns: Floats, places: Sequence[Place | None], rng: np.random.Generator
+    ) -> None:
+        self.steps, self._columns = steps, columns
+        self._kernel = JointKernel(steps)
+        self._factors: dict[Place, Factor] = {}
+        k, n = columns.shape
+        self.places: list[Place] = [FIRST[0]] * k
+        self._weights, self._squares = np.zeros((k, n)), np.full(k, TINY)
+        evidence = np.full(k, -np.inf)
+        for place in _candidates(places, rng):
+            factor = self._kernel.factor(place)
+            if factor is None:
+                continue
+            weights = factor.solve(columns.T).T  # [k, n]
+            squares = np.maximum((columns * weights).sum(1) / n, TINY)
+            here = -0.5 * n * np.log(squares) - factor.half_log_determinant
+            for j in np.flatnonzero(here > evidence):
+                self.places[j], self._factors[place] = place, factor
+                evidence[j], self._weights[j], self._squares[j] = here[j], weights[j], squares[j]
+
+    def mean(self) -> JointQuadratics:
+        """Return the posterior means."""
+        return self._quadrics(self._weights, np.zeros(len(self.steps[0])))
+
+    def draw(self, rng: np.random.Generator) -> JointQuadratics:
+        """Return the means with slopes and errors drawn as in `QuadraticPosterior.draw`.
+
+        All columns share one draw, each in its own size: so nothing depends on their number or order.
+        """
+        n, d = self.steps.shape
+        slope: Floats = rng.standard_normal((d,))
+        error: Floats = rng.standard_normal((n,))
+        weights = np.zeros_like(self._weights)
+        size = np.sqrt(self._squares)
+        for j, place in enumerate(self.places):
+            if (factor := self._factors.get(place)) is not None:
+                drawn = size[j] * (self.steps @ slope + error * np.sqrt(factor.errors))
+                weights[j] = factor.solve(self._columns[j] - drawn)
+        return self._quadrics(weights, slope)
+
+    def _quadrics(self, weights: Floats, slope: Floats) -> JointQuadratics:
+        curvature = np.array([TermScales.at(place).curvature for place in self.places])
+        size = np.sqrt(self._squares)
+        gradients = weights @ self.steps + size[:, None] * slope
+        diagonal = np.array([self._kernel.diagonals(*own) for own in zip(self.places, weights, strict=True)])
+        level = LEVEL**2 * weights.sum(1)
+        return JointQuadratics(level, gradients, self.steps, curvature[:, None] ** 2 * weights, diagonal, size)
+
+    def deviations(self, s: Floats) -> Floats:
+        """Return how far the columns' values at `s` [d] may be from the means, one standard deviation, [k]."""
+        shares = {place: self._kernel.deviation(s, place, factor) for place, factor in self._factors.items()}
+        return np.asarray(np.sqrt(self._squares) * [shares.get(place, 0.0) for place in self.places])
+
+
+def _candidates(places: Sequence[Place | None], rng: np.random.Generator) -> list[Place]:
+    """Return the choices to look at: those in use, neighbours of these along one axis, and some drawn anywhere."""
+    known = sorted({place for place in places if place is not None})
+    drawn = [tuple(int(rng.integers(len(values))) for values in GRID) for _ in range(LEAPS)]
+    axis = int(rng.integers(len(GRID)))
+    if not known:
+        return [*FIRST, *drawn]
+    near = [
+        (*p[:axis], p[axis] + i, *p[axis + 1 :]) for p in known for i in (-1, 1) if 0 <= p[axis] + i < len(GRID[axis])
+    ]
+    fresh = [place for place in [*drawn, *near] if place not in known]
+    return [*known, *dict.fromkeys(fresh)][: max(MOST_PLACES, len(known))]
+
+
+GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g (few seeds of the G problems: coarser and narrower
+    # ones had G19 at 37 to 45 after 300 evaluations, this at 32.66)
+    (0.003, 0.03, 0.3, 3.0),  # curvature
+    (0.003, 0.03, 0.3, 3.0),  # bowl
+    (0.0, 0.03, 0.3, 3.0),  # diagonal
+    (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0),  # remainder
+    (0.0, 0.03, 0.1, 0.3, 1.0, 3.0),  # noise
+)
+
+
+class TermScales(NamedTuple):
+    """Deviations of the terms of f, in those of g."""
+
+    curvature: float
+    bowl: float
+    diagonal: float
+    remainder: float
+    noise: float
+
+    @classmethod
+    def at(cls, place: Place) -> "TermScales":
+        return cls(*(values[at] for values, at in zip(GRID, place, strict=True)))
+
+    def errors(self, squares: Floats) -> Floats:
+        """Return the variances of the errors of steps of these squares [n], [n]."""
+        return self.noise**2 + self.remainder**2 / 6 * squares**3
+
+
+class JointKernel:
+    """The covariance of values at steps [n, d], for any choice of hyper-parameters."""
+
+    def __init__(self, steps: Floats) -> None:
+        self._steps, self._own = steps, steps * steps  # [n, d]
+        self.squares = self._own.sum(1)  # [n]
+        self._products = steps @ steps.T  # [n, n]
+        self._bowls, self._diagonals = np.outer(self.squares, self.squares), self._own @ self._own.T  # [n, n]
+
+    def factor(self, place: Place) -> Factor | None:
+        """Return the factor; None where the kernel is singular."""
+        prior = TermScales.at(place)
+        kernel = _covariance(prior, self._products, self._bowls, self._diagonals)
+        return factored(kernel, prior.errors(self.squares))
+
+    def deviation(self, s: Floats, place: Place, factor: Factor) -> float:
+        """Return the standard deviation of a new result at `s` [d], in units of the scale."""
+        from scipy.linalg import solve_triangular
+
+        prior, own = TermScales.at(place), s * s
+        square = own.sum(keepdims=True)  # [1], |s|^2
+        kernel = _covariance(prior, self._steps @ s, square * self.squares, self._own @ own)
+        told = solve_triangular(factor.root, kernel, lower=True, check_finite=False)
+        left = _covariance(prior, square, square**2, own @ own) - told @ told
+        return float(np.sqrt(np.maximum(left, 0.0) + prior.errors(square))[0])
+
+    def diagonals(self, place: Place, weights: Floats) -> Floats:
+        """Return the mean of `h + h_i` of one quantity, given its weights [n] of the rows, [d]."""
+        prior = TermScales.at(place)
+        common = prior.bowl**2 / 2 * float(weights @ self.squares)
+        return np.asarray(common + prior.diagonal**2 / 2 * (weights @ self._own))
+
+
+def _covariance(prior: TermScales, products: Floats, bowls: Floats, diagonals: Floats) -> Floats:
+    """Return the covariances of pairs of steps: `products` s.t, `bowls` |s|^2 |t|^2, `diagonals` sum_i s_i^2 t_i^2."""
+    kernel = products * (1.0 + prior.curvature**2 / 2 * products) + LEVEL**2
+    kernel += prior.bowl**2 / 4 * bowls
+    return np.asarray(kernel + prior.diagonal**2 / 4 * diagonals)

@@ -1,0 +1,216 @@
+"""Descent on a quadratic model, inside any region: the quick way down a valley, and to the middle of a rippled bowl.
+
+A trust-region method of the kind of Powell's (COBYLA 1994, NEWUOA 2006), with a Bayesian polynomial for the
+interpolation: every row nearby counts, whoever asked for it, results may be late or missing, and the points of a batch
+beside the first go down draws of the posterior (Thompson sampling). It begins with a box over the whole cube, where
+the model is the trend of all rows, and ends in a narrow one, where it is a Taylor polynomial. Where few points
+are asked for at a time, most of them are such draws too: the mean's step after every result follows the first valley.
+Where losses rise from their minimum as a cone does, as Ackley's, no polynomial is near; their squares lie on one.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from lamcts.models.output_transforms import squared
+from lamcts.models.quadratic_posterior import Place, QuadraticPosterior, Slope, unknowns
+from lamcts.models.scale import Scale
+from lamcts.models.success import success_near
+from lamcts.observations import Observations
+from lamcts.regions.region import Region
+from lamcts.samplers.base import Proposal, Session, Several
+from lamcts.samplers.parts.batch import Batch, centre, distances
+from lamcts.samplers.parts.feasibility_penalty import shortened, step_penalty
+from lamcts.samplers.parts.session import LocalSampler
+from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
+from lamcts.samplers.quadratic.constrained import ConstrainedProgress, ConstrainedSession
+from lamcts.samplers.quadratic.descent import LENGTH_MAX, TRIES, DescentProgress, DescentSession
+from lamcts.samplers.registry import register
+from lamcts.types import Floats, Rows, whole_number
+
+# Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
+MOST_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
+LEAST_ROWS_EACH = 10  # for each parameter: what the model had before it was given the rows of a whole curvature
+NEAR = 2.0  # boxes: rows within take part (untuned)
+REACHES = (np.inf, 8.0, NEAR)  # boxes: all rows take part where they lie on one polynomial (without them a turned
+# ellipsoid took 1000 evaluations, so 500), else those within 8 where they tell the near ones better
+FAR = 1e100  # losses above it, in the spread of those within 8 boxes, count as it: squares stay doubles
+AGAIN = 0.25  # of the first side, where a search with constraints begins from a draw: as COBYLA's half cube (untuned)
+MEAN_EVERY = 10  # results at least from one step of the model's mean to the next, whose model is else all but the same:
+# as many as the batches that the rest was tuned in (tuned: after every success it crept into the first valley)
+# Tuned on turned Ackley in 20 and 100 dimensions, seeds 0 to 2, and on bent ones:
+SURE = 25.0  # of the evidence's logarithm, by which squared losses must tell the rows better: with 10 two of three
+# bent Ackleys ended in a ripple, with 0 five of five (and Schaffer's function at half as much)
+TIP = 0.12  # half sides: nearer than that to the tip of a cone the box halves; with 0.06 and 0.25 slower in one of them
+QUIET = 0.1  # noise of a cone's model above which a tip is not believed: without, ripples in 100 dimensions held it
+
+
+@register("quadratic", "trust-region descent on a quadratic model")
+@dataclass(frozen=True)
+class Quadratic(LocalSampler):
+    """Step to the lowest point of a quadratic model within a box round the best row; grow it on success, else shrink.
+
+    The method is ours, of the kind of Powell's (NEWUOA 2006). "Tuned": on seeds 0 to 9, as benchmarks/README.md tells.
+
+    length: side of the box at first (2.0; share of the cube); over the whole cube from wherever it stands, so that the
+        model is the trend of all rows; untuned.
+    length_min: the search has converged when the side is below it (1e-9; share of the cube); tuned: so that the end of
+        a descent, which is superlinear, is reached.
+    success_tolerance: batches in a row that improve before the side doubles (2; batches); tuned: 1 was no better.
+    failure_tolerance: evaluations of one box in a row that do not before it halves (6; evaluations), half of them where
+        there are constraints; tuned: more was no better, and d / 3 better on rover, worse in 100 dimensions.
+    rows: most rows in the model, the nearest ones (None: (d + 1)(d + 2), twice the unknowns of a quadratic polynomial,
+        and at least 10 d, but at most 500; rows): those within twice the box, those within eight times where they tell
+        the near ones better, all where they lie on one polynomial, and 2 d + 1 at least; tuned: with 10 d it never saw
+        the whole curvature; paper: NEWUOA keeps 2 d + 1 rows, as Powell advises.
+    """
+
+    several: ClassVar[Several] = "constraints"
+    length: float = 2.0
+    length_min: float = 1e-9
+    success_tolerance: int = 2
+    failure_tolerance: int = 6
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        check_sides("Quadratic", self.length_min, self.length, LENGTH_MAX)
+        for name in ("success_tolerance", "failure_tolerance", "rows"):
+            whole_number(getattr(self, name), f"Quadratic: {name}", optional=name == "rows")
+
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
+        best, box = seen.best_row(region.rows), TrustRegionState(self.length)
+        if seen.plain or seen.f.shape[1] > 1:
+            return _QuadraticSession(self, region, seen, QuadraticProgress(rng, best, box, rng.spawn(1)[0]))
+        if best is None:  # nothing known, or what is has been searched: the models' one optimum is not to be it again
+            box.length *= AGAIN
+        since = len(seen) if best is None else 0
+        return ConstrainedSession(self, region, seen, ConstrainedProgress(rng, best, box, best, since))
+
+    def most_rows(self, d: int, within: int) -> int:
+        """Return how many rows take part in the model of `d` parameters where so many lie within reach."""
+        most = self.rows or min(max(LEAST_ROWS_EACH * d, 2 * unknowns(d)), MOST_ROWS)
+        return min(most, max(2 * d + 1, within))
+
+
+@dataclass
+class QuadraticProgress(DescentProgress):
+    cones: np.random.Generator  # of fits to squared losses: without a cone every point is what it is without them
+    places: list[Place | None] = field(default_factory=lambda: [None] * len(REACHES))  # where fits to the rows start
+    cone: Place | None = None  # the same for squared losses
+    mean_at: int | None = None  # rows seen when the model's mean was last followed
+
+
+class _QuadraticSession(DescentSession[QuadraticProgress]):
+    def ask(self, n: int) -> Proposal:
+        batch, led, tip = Batch(self.region, self.seen, n), False, np.inf
+        if (middle := centre(self.region, self.seen, self.incumbent)) is not None:
+            led, tip = self._propose(batch, middle)
+        notes = self._issued(batch, led)
+        if tip < TIP:
+            self.progress.box.reopen(self.progress.box.length / 2)
+        return Proposal(batch.x, notes)
+
+    def _propose(self, batch: Batch, centre: Floats) -> tuple[bool, float]:
+        """Take steps from `centre` [d] into the batch; return whether the model's mean leads, and how far off a tip is.
+
+        The tip of a cone, in half sides, along the parameter where that is most; infinity where the mean sees none.
+        """
+        low, high = self._sides(centre)
+        model = self._model(centre, self._half)
+        success = success_near(self.seen, centre)
+        price = None if success is None else step_penalty(success, centre, self._half)
+        led, tip = self._mean_is_due(), np.inf
+        if led:
+            self.progress.mean_at = len(self.seen)
+        for tried in range(TRIES):
+            means = led and not tried
+            steps = [self._step(model, low, high, means and i == 0, price) for i in range(batch.missing)]
+            if means and model is not None and _is_cone(model):
+                tip = float(np.abs(steps[0]).max())
+            x = self._points(centre, steps)
+            batch.take(x if success is None else shortened(x, centre, success, self.region.space))
+            if not batch.open:
+                break
+        return led, tip
+
+    def _mean_is_due(self) -> bool:
+        """Return whether the next batch begins with the step of the model's mean."""
+        if self.progress.box.failures % 2 or self.progress.box.out:  # its step from here was tried, or is being tried
+            return False
+        return self.progress.mean_at is None or len(self.seen) - self.progress.mean_at >= MEAN_EVERY
+
+    def _step(
+        self, model: QuadraticPosterior | None, low: Floats, high: Floats, mean: bool, price: Slope | None
+    ) -> Floats:
+        if model is None:
+            return np.asarray(low + self.progress.rng.random(len(low)) * (high - low))
+        quadric = model.mean() if mean else model.draw(self.progress.rng)
+        return quadric.lowest(low, high, price)
+
+    def _model(self, centre: Floats, half: float) -> QuadraticPosterior | None:
+        """Return the model of the rows round `centre` [d], None where there are none beside it."""
+        good = self.seen.good
+        far, off = distances(self.seen, good, centre)
+        within = (int(np.count_nonzero(off <= reach * half)) for reach in REACHES)
+        counts = [self.settings.most_rows(self.seen.dim, n) for n in within]
+        if counts[0] <= unknowns(self.seen.dim):
+            counts[0] = counts[1]
+        near = np.arange(len(good))
+        if len(good) > counts[0]:
+            near = np.argpartition(far, counts[0] - 1)[: counts[0]]
+        near = near[np.argsort(far[near], kind="stable")]
+        if far[near[-1]] == 0:
+            return None
+        y = self.seen.y[good[near]]
+        losses = Scale.of(y[: counts[1]]).down(y)  # whatever the farthest lose, a descent is to see the near ones apart
+        return self._fitted((self.seen.x[good[near]] - centre) / half, np.minimum(losses - losses[0], FAR), counts)
+
+    def _fitted(self, steps: Floats, losses: Floats, counts: list[int]) -> QuadraticPosterior:
+        """Return the model of all steps [n, d] and losses [n] if they lie on one polynomial, else of the first ones.
+
+        counts: how many rows lie within each of REACHES, at most.
+        """
+        if counts[0] > counts[1] and (whole := self._model_of(0, steps, losses)).exact:
+            return whole
+        model = self._model_of(1, steps[: counts[1]], losses[: counts[1]])
+        if (n := counts[2]) < counts[1]:
+            near = self._model_of(2, steps[:n], losses[:n])
+            model = near if near.evidence > model.evidence_of(n) else model
+        return self._cone(model, losses)
+
+    def _cone(self, model: QuadraticPosterior, losses: Floats) -> QuadraticPosterior:
+        """Return the model of squared losses of the same rows, where those lie on a quadratic rather than the losses.
+
+        The square of a cone is one along every line through its tip.
+        """
+        if (other := squared(losses[: len(model.steps)])) is None:
+            return model
+        squares, slopes = other
+        cone = QuadraticPosterior(model.steps, squares - squares[0], self.progress.cone, self.progress.cones, order=2)
+        self.progress.cone = cone.place
+        return cone if cone.evidence + slopes > model.evidence + SURE else model
+
+    def _model_of(self, i: int, steps: Floats, losses: Floats) -> QuadraticPosterior:
+        model = QuadraticPosterior(steps, losses, self.progress.places[i], self.progress.rng, whole=i == 0)
+        self.progress.places[i] = model.place
+        return model
+
+    def tell(self, notes: list[int], rows: Rows) -> None:
+        best = np.inf if self.incumbent is None else self.seen.y[self.incumbent]
+        self.progress.box.tell(notes, [bool(self.seen.y[row] < best) for row in rows])
+        self._resize(self.settings.failure_tolerance)
+        super().tell(notes, rows)
+
+    def recenter(self, row: int) -> None:
+        if self.incumbent is not None:
+            self._moved(float(np.abs(self.seen.x[row] - self.seen.x[self.incumbent]).max()))
+        self.progress.incumbent = row
+
+    def forget(self, notes: list[int]) -> None:
+        self.progress.box.forget(notes)
+
+
+def _is_cone(model: QuadraticPosterior) -> bool:
+    """Return whether it is one of squared losses, which lie on it but for errors that grow with the distance."""
+    return model.order == 2 and model.noise <= QUIET

@@ -1,0 +1,125 @@
+"""Quadratic models, round one row, of a loss and of the constraints on it: which rows and columns they are made of."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lamcts.models.joint_quadratic import JointQuadraticPosteriors, JointQuadratics
+from lamcts.models.quadratic_posterior import Place
+from lamcts.models.scale import Scale
+from lamcts.observations import Observations
+from lamcts.samplers.quadratic.constrained_step import ConstrainedStep
+from lamcts.types import Floats, Rows
+
+MARGIN = 1.0  # standard deviations of the models, by which the constraints are to be kept (few seeds of the G problems
+# and designs: more than 0.3 showed no difference)
+DEARER = 2.0  # prices of the merit, in the largest multiplier of the models: above 1 it is exact (untuned)
+CHEAPEST = 1.0  # price, in units of the loss's slope for each of the constraint's, where none binds (untuned)
+TAME = 1e3  # usual distances: a value further above the centre's counts as this, or one would drown all (untuned)
+MOST = float(np.finfo(float).max)  # of a price in the journal, which has no infinity
+
+
+def broken(seen: Observations) -> Rows:
+    """Return the constraints that some row has broken: the others have no say in anything."""
+    return np.flatnonzero((seen.g[seen.good] > 0).any(0))
+
+
+class ConstrainedModel:
+    """Models in steps of `half` from `row` of the loss and of the constraints `used` [c], each in a unit of its own.
+
+    `places` are those of the loss and of all constraints; the models' own go back into them.
+    """
+
+    def __init__(
+        self,
+        seen: Observations,
+        row: int,
+        rows: Rows,
+        half: float,
+        places: list[Place | None],
+        rng: np.random.Generator,
+    ) -> None:
+        steps = (seen.x[rows] - seen.x[row]) / half
+        constraints = [_scaled(_tamed(seen.g[rows, j], 0.0)) for j in broken(seen)]
+        # In an order of their own: the same to the last bit, in whichever the user has named them.
+        order = sorted(range(len(constraints)), key=lambda i: constraints[i][0].tolist())
+        self.used = broken(seen)[order]
+        loss, unit = _losses(seen.f[rows, 0], seen.f[row, 0], steps, rng)
+        self.units = np.array([unit, *(constraints[i][1] for i in order)])  # [1 + c]
+        columns = np.array([loss, *(constraints[i][0] for i in order)])
+        own = [0, *(1 + self.used)]
+        self.posteriors = JointQuadraticPosteriors(steps, columns, [places[i] for i in own], rng)
+        for i, place in zip(own, self.posteriors.places, strict=True):
+            places[i] = place
+
+    def step(self, models: JointQuadratics, low: Floats, high: Floats) -> Floats:
+        """Return the lowest step [d] of one draw of the models that keeps the constraints by a margin."""
+        none = np.zeros(len(self.used))
+        first = ConstrainedStep(models, none, low, high).solve()
+        return ConstrainedStep(models, MARGIN * self.posteriors.deviations(first)[1:], low, high).solve()
+
+    def prices(self, low: Floats, high: Floats) -> Floats:
+        """Return the loss that a unit of the excess of each constraint used is worth in a merit, [c]."""
+        problem = ConstrainedStep(self.posteriors.mean(), np.zeros(len(self.used)), low, high)
+        price = max(CHEAPEST, DEARER * float(problem.multipliers(problem.solve()).max(initial=0.0)))
+        with np.errstate(over="ignore"):
+            slopes = problem.slopes * self.units
+            return np.asarray(np.clip(price * slopes[0] / slopes[1:], 0.0, MOST))
+
+    def fall(self, models: JointQuadratics, step: Floats, prices: Floats) -> float:
+        """Return by how much the merit is to fall with a step [d]; 0 where it is not finite."""
+        here, there = models.at(np.zeros(len(step))), models.at(step)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gains = np.concatenate([(here - there)[:1], np.maximum(here[1:], 0.0) - np.maximum(there[1:], 0.0)])
+            fall = float((gains * self.units * np.concatenate([[1.0], prices])).sum())
+        return max(fall, 0.0) if np.isfinite(fall) else 0.0
+
+
+def _scaled(excess: Floats) -> tuple[Floats, float]:
+    """Return excesses [n] in a unit of their own, 0 still 0, and that unit."""
+    scale = Scale.of(excess)
+    width = scale.width
+    return np.ldexp(excess, -scale.exponent) / width, _unit(scale)
+
+
+def _tamed(values: Floats, here: float) -> Floats:
+    """Return values [n] of which none lies further above `here` than so many usual distances from it."""
+    with np.errstate(over="ignore"):
+        way = np.abs(values - here)
+        most = here + TAME * float(np.median(way[way > 0])) if way.any() else np.inf
+    return np.minimum(values, most)
+
+
+def _losses(f: Floats, here: float, steps: Floats, rng: np.random.Generator) -> tuple[Floats, float]:
+    """Return losses [n] in their own unit, 0 at the centre, and that unit; those not evaluated as a model has them."""
+    known = np.isfinite(f)
+    if not known.any():
+        return np.zeros(len(f)), 1.0
+    here = here if np.isfinite(here) else float(f[known][0])
+    tame = _tamed(f[known], here)
+    scale = Scale.of(tame)
+    losses = np.zeros(len(f))
+    losses[known] = scale.down(tame) - scale.down(np.array([here]))
+    if not known.all():
+        mean = JointQuadraticPosteriors(steps[known], losses[None, known], [None], rng).mean()
+        losses[~known] = [mean.at(step)[0] for step in steps[~known]]
+    return losses, _unit(scale)
+
+
+def _unit(scale: Scale) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.minimum(np.ldexp(scale.width, scale.exponent), MOST))
+
+
+def merits(seen: Observations, rows: Rows, prices: Sequence[float]) -> Floats:
+    """Return the losses of `rows` [k] with their excesses at their `prices` [c], [k]; lower is better.
+
+    Inf where the loss is not known, and where a constraint is broken that has no price yet. A sum of which the order
+    of the constraints, and those that nothing breaks, have no part.
+    """
+    f, over, each = seen.f[rows, 0], np.maximum(seen.g[rows], 0.0), np.array(prices)
+    with np.errstate(over="ignore"):
+        costs = np.sort(np.where(over > 0, over * each, 0.0)[:, each > 0], axis=1)
+        total = f + costs.sum(1)
+    unpriced = ((over > 0) & (each == 0)).any(1)
+    return np.where(unpriced | ~np.isfinite(total), np.inf, total)
