@@ -50,7 +50,7 @@ __all__ = [
     "samplers",
 ]
 
-_LAZY = ("plot", "report")
+_LAZY = ("nas", "objectives", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:

@@ -76,7 +76,7 @@ def test_a_run_does_not_go_on_where_the_journal_names_its_objective_in_no_words(
     ("sampler", "text"),
     [
         ("auto", "gp_cma: CMA-ES on"),
-        ("portfolio", "portfolio: turbo, quadratic and coordinate"),
+        ("portfolio", "portfolio: turbo, quadratic, coordinate"),
         ("uniform", "uniform: scrambled Sobol"),
     ],
 )
@@ -90,8 +90,8 @@ def test_the_sampler_is_named_in_words_and_the_tree_only_where_it_decided_someth
 
 
 def test_a_sampler_of_ones_own_is_named_by_its_class():
-    assert sampler_text("Stroll(width=3)") == "Stroll" and sampler_text(None) == "None"
-    assert sampler_text({"name": "Turbo"}).startswith("turbo: trust-region")
+    assert sampler_text("Stroll(width=3)") == "Stroll" and sampler_text("None") == "None"
+    assert sampler_text("Turbo(n_start=5)").startswith("turbo: trust-region")
 
 
 def test_plot_takes_the_short_form_of_its_output_option(capsys, tmp_path):

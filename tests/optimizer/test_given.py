@@ -169,17 +169,6 @@ def test_turbo_moves_to_a_row_that_is_better_by_more_than_a_float_can_hold():
     assert adopted == [40, 40]
 
 
-@pytest.mark.parametrize(
-    ("given", "cure"),
-    [({"x": lamcts.Float(0, 1)}, r"pass lamcts.Space\(it\)"), ([(-5, 10)] * 2, r"lamcts.Box\(\[low, ...\]")],
-    ids=["dict", "pairs"],
-)
-def test_an_optimizer_says_what_becomes_a_space(given, cure):
-    with pytest.raises(ValueError, match=cure):
-        lamcts.Optimizer(given)
-    assert lamcts.minimize(lambda point: 1.0, given, budget=2, seed=0).nfev == 2  # pairs and dicts are bounds there
-
-
 def test_points_and_trials_of_others_are_told_apart_from_those_told_already():
     opt, (trial,) = pending()
     with pytest.raises(

@@ -135,7 +135,7 @@ def test_a_state_with_a_pending_trial_without_a_point_is_refused() -> None:
     opt = lamcts.Optimizer(SPACES["box"], seed=1)
     opt.ask()
     state = copy.deepcopy(opt.state_dict())
-    state["pending"][0]["x"][:] = np.nan
+    state["pending"][0]["x"] = [np.nan] * 2
     with pytest.raises(ValueError, match=r"pending trial 0: expected coordinates within \[0, 1\], got \[nan, nan\]"):
         lamcts.Optimizer(SPACES["box"], seed=1).load_state_dict(state)
 
