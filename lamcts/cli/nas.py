@@ -18,7 +18,7 @@ from lamcts.nas import TableTradeOff, TradeOff
 from lamcts.nas.objective import TableObjective
 
 if TYPE_CHECKING:
-    from lamcts.spaces.base import Space
+    from lamcts.spaces.base import SearchSpace
 
 FIRST_SHARE = 5  # evaluations of a first run, at least, for each random network that a search starts with (untuned)
 
@@ -119,10 +119,10 @@ class Search(NamedTuple):
 class Settings(Protocol):
     """Returns settings of `lamcts.Optimizer`; first: random networks at the start (None: the search's own number)."""
 
-    def __call__(self, space: "Space", first: int | None = None) -> dict[str, Any]: ...
+    def __call__(self, space: "SearchSpace", first: int | None = None) -> dict[str, Any]: ...
 
 
-def _auto(space: "Space", first: int | None = None) -> dict[str, Any]:
+def _auto(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
     return {"sampler": samplers.make(samplers.AUTO, space), "tree": "auto"} | _design(first)
 
 
@@ -132,7 +132,7 @@ def _lanas(variant: str) -> Settings:
     Rounds of 50 results would take all of a small budget.
     """
 
-    def settings(space: "Space", first: int | None = None) -> dict[str, Any]:
+    def settings(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
         from lamcts.searches.lanas import settings as lanas
 
         own = {} if first is None else {"first": first, "selects": max(1, first * lanas.SELECTS // lanas.FIRST)}
@@ -142,7 +142,7 @@ def _lanas(variant: str) -> Settings:
     return settings
 
 
-def _alphax(space: "Space", first: int | None = None) -> dict[str, Any]:
+def _alphax(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
     return {"sampler": import_module("lamcts.searches.alphax").AlphaX(), "tree": None} | _design(first)
 
 

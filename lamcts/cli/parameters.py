@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Permutation, Space
-from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.conditions import under
 from lamcts.spaces.fixed import keys_of
 from lamcts.spaces.values import read_when
@@ -31,7 +31,7 @@ from lamcts.study.prior_table import bare, members_of, value_of
 NAME = re.compile(r"[A-Za-z_][\w-]*")
 
 
-def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -> AnySpace | None:
+def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -> SearchSpace | None:
     """Return the space of `--param` (each NAME=RANGE), `--space` (file or LOW:HIGH) and `--dim`; None without any."""
     if space is not None and not space.endswith((".json", ".toml")):
         if params:
@@ -40,7 +40,7 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
     if dim is not None:
         raise ValueError(f"--dim: expected only with --space=LOW:HIGH, got {dim}: leave it out")
     pairs = [*(_read(Path(space)) if space is not None else []), *map(_pair, params)]
-    members: dict[str, AnySpace] = {}
+    members: dict[str, SearchSpace] = {}
     for name, written in pairs:
         if not NAME.fullmatch(name):
             raise ValueError(f"expected the name of a parameter, such as lr, got {name!r}")
@@ -55,17 +55,17 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
     return Space(members) if pairs else None
 
 
-def _member(written: Any) -> AnySpace:
+def _member(written: Any) -> SearchSpace:
     """Return the space of an entry of a file."""
     if isinstance(written, dict):
         if set(written) != {"range", "when"}:
             raise ValueError(f"expected a table with 'range' and 'when', got one with {', '.join(map(repr, written))}")
-        made: AnySpace = under(_member(written["range"]), read_when(written["when"]))
+        made: SearchSpace = under(_member(written["range"]), read_when(written["when"]))
         return made
     return Choice(tuple(written)) if isinstance(written, list) else member_of(written)
 
 
-def member_of(written: Any) -> AnySpace:
+def member_of(written: Any) -> SearchSpace:
     """Return the space of a text such as "1e-5:1e-1:log"."""
     if not isinstance(written, str):
         raise ValueError(f"expected text such as '0:1' or a list of options, got {written!r}")
@@ -156,7 +156,7 @@ def _box(text: str, dim: int | None) -> Box:
     return Box(*bounds, dim=dim)  # type: ignore[arg-type]
 
 
-def fixed_of(given: Sequence[str] | None, space: AnySpace) -> dict[Any, Any] | None:
+def fixed_of(given: Sequence[str] | None, space: SearchSpace) -> dict[Any, Any] | None:
     """Return the fixed parameters of `--fix` (each NAME=VALUE; x1, x2, ... of an array), or None."""
     if not given:
         return None

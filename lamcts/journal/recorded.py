@@ -22,7 +22,7 @@ from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
 from lamcts.outcomes.constrained_rank import constrained_rank, excess, feasible
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats, Rows
 
 
@@ -139,7 +139,7 @@ class Recorded:
         rows = once(rows, (json.dumps(points.get(row)) for row in rows.tolist()), self.columns.f[rows])
         return front_of(goals, self.columns, rows, [points.get(row) for row in rows.tolist()])
 
-    def points(self, space: Space) -> list[Any]:
+    def points(self, space: SearchSpace) -> list[Any]:
         """Return the points in the user's units, as they were told; `space` is the run's."""
         told = exact_points(space, self.x, self.exact)
         return [told[row] if row in told else space.decode(x) for row, x in enumerate(self.x)]

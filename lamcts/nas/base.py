@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.exchanges import exchanges
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
@@ -29,7 +29,7 @@ class ArchitectureSpace:
     """
 
     name: str
-    space: Space
+    space: SearchSpace
 
     def invalid(self, point: Point) -> str | None:
         """Return why a point of the space is no network that can be built, None where it is one."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamcts.nas.base import Point
 from lamcts.nas.tabled import TabledSpace
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.canonical import Canonical
 from lamcts.types import Floats
 
@@ -60,7 +60,7 @@ class TableObjective:
         return self.architectures.name
 
     @cached_property
-    def space(self) -> Space:
+    def space(self) -> SearchSpace:
         inner = self.architectures.space
         return Canonical(inner, self.architectures.key, name=self.name) if self.keyed else inner
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from lamcts.nas.objective import DIGITS, TableObjective
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats
 
 ACCURACY = "accuracy_percent"  # the name of the value among the objectives
@@ -23,7 +23,7 @@ class Costed(Protocol):
         """The name of the objective."""
 
     @property
-    def space(self) -> Space:
+    def space(self) -> SearchSpace:
         """The points that it evaluates."""
 
     @property
@@ -68,7 +68,7 @@ class TradeOff:
             object.__setattr__(self, "name", f"{self.objective.name} against {self.cost}")
 
     @property
-    def space(self) -> Space:
+    def space(self) -> SearchSpace:
         return self.objective.space
 
     @property

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 
 
 class Objective(Protocol):
@@ -18,7 +18,7 @@ class Objective(Protocol):
         """Its name."""
 
     @property
-    def space(self) -> Space:
+    def space(self) -> SearchSpace:
         """The space of its points."""
 
     @property

@@ -10,7 +10,7 @@ from lamcts.optimizer.exact import exact
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.sobol import latin_hypercube, sobol
 from lamcts.rng import Purpose, stream
-from lamcts.spaces.base import Space, identity_of
+from lamcts.spaces.base import SearchSpace, identity_of
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import brief
 from lamcts.types import Floats, whole_number
@@ -30,7 +30,7 @@ def uniform(n: int, dim: int, rng: np.random.Generator) -> Floats:
 DRAWS: dict[str, Draw] = {"sobol": sobol, "lhs": latin_hypercube, "uniform": uniform}
 
 
-def default_size(space: Space, goals: Goals | None = None, centred: bool = False) -> int:
+def default_size(space: SearchSpace, goals: Goals | None = None, centred: bool = False) -> int:
     """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within bounds.
 
     centred: whether the search starts at the centre: that one point is the design then.
@@ -64,7 +64,7 @@ class Design:
 
     def __init__(
         self,
-        space: Space,
+        space: SearchSpace,
         kind: Kind,
         n: int | None,
         given: list[Floats],
@@ -133,7 +133,7 @@ class Design:
         return {"kind": self.kind, "n_init": self.n, "x0": [x.tolist() for x in self.given]}
 
 
-def encoded(space: Space, x0: Any) -> tuple[list[Floats], list[Any]]:
+def encoded(space: SearchSpace, x0: Any) -> tuple[list[Floats], list[Any]]:
     """Return the codes of `x0` and its points: None, one point or several, all with a key where the space has one."""
     codes, points = _codes(space, x0)
     identity = identity_of(space)
@@ -146,7 +146,7 @@ def encoded(space: Space, x0: Any) -> tuple[list[Floats], list[Any]]:
     return codes, points
 
 
-def _codes(space: Space, x0: Any) -> tuple[list[Floats], list[Any]]:
+def _codes(space: SearchSpace, x0: Any) -> tuple[list[Floats], list[Any]]:
     if x0 is None:
         return [], []
     try:

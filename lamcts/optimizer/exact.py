@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats, array_of, number_of
 
 NEAR = 1e-9  # by which the code of a stored point may differ from its row: rounding is below, another point beyond
 
 
-def exact(space: Space, x: Floats, told: Any) -> Any:
+def exact(space: SearchSpace, x: Floats, told: Any) -> Any:
     """Return the point of x [d] with the floats of `told`; None where decoding gives them, or `told` is elsewhere."""
     decoded = space.decode(x)
     try:
@@ -27,7 +27,7 @@ def exact(space: Space, x: Floats, told: Any) -> Any:
     return point
 
 
-def exact_points(space: Space, x: Floats, told: Mapping[int, Any]) -> dict[int, Any]:
+def exact_points(space: SearchSpace, x: Floats, told: Mapping[int, Any]) -> dict[int, Any]:
     """Return stored points by row, in the types of the space; x [n, d] are all rows. JSON values will do."""
     found = {row: exact(space, x[row], point) for row, point in told.items() if 0 <= row < len(x)}
     return {row: point for row, point in found.items() if point is not None}

@@ -18,14 +18,14 @@ from lamcts.outcomes.goals import Goals
 from lamcts.regions.region import Region
 from lamcts.rng import restore, save
 from lamcts.samplers.base import Sampler
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.tree import LatentTree
 
 
 class Persistent:
     """The part of `Optimizer` that reads and writes its state. The loop is in `optimizer.py`."""
 
-    space: Space
+    space: SearchSpace
     maximize: bool
     repeat: bool
     goals: Goals

@@ -10,7 +10,7 @@ from lamcts.observations import Columns, Observations
 from lamcts.optimizer.state import Mark
 from lamcts.outcomes.front import Front, FrontPoint
 from lamcts.outcomes.goals import Goals
-from lamcts.spaces.base import Space, identity_of
+from lamcts.spaces.base import SearchSpace, identity_of
 from lamcts.types import Floats, Rows
 
 
@@ -41,7 +41,7 @@ class Best(NamedTuple):
     constraints: Mapping[str, float] = MappingProxyType({})
 
 
-def best(space: Space, seen: Observations, goals: Goals) -> Best:
+def best(space: SearchSpace, seen: Observations, goals: Goals) -> Best:
     """Return the best evaluation; RuntimeError where there is none."""
     if len(goals.objectives) > 1:
         raise RuntimeError("best: there are several objectives; `front` has the evaluations that none is better than")
@@ -55,7 +55,7 @@ def best(space: Space, seen: Observations, goals: Goals) -> Best:
     return Best(seen.point(row, space), value, int(seen.trial[row]), kept, violation, _excesses(seen, goals, row))
 
 
-def front(space: Space, seen: Observations, goals: Goals) -> Front:
+def front(space: SearchSpace, seen: Observations, goals: Goals) -> Front:
     """Return the feasible evaluations that no other one dominates, each point with equal values once."""
     rows, identity = seen.front, identity_of(space)
     x = seen.x[rows]
@@ -89,7 +89,7 @@ def _excesses(columns: Observations | Columns, goals: Goals, row: int) -> dict[s
     return goals.broken_by_name(columns.g[row])
 
 
-def leaders(space: Space, seen: Observations, since: Mark) -> list[tuple[int, Any]]:
+def leaders(space: SearchSpace, seen: Observations, since: Mark) -> list[tuple[int, Any]]:
     """Return the rows that are the best, or on the front, and were not at a mark, with their points.
 
     So a reader without the space finds the points of those that matter.

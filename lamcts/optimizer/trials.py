@@ -15,7 +15,7 @@ from lamcts.optimizer.state import Waiting
 from lamcts.outcomes.constrained_rank import CHECKED, OK, PRUNED
 from lamcts.outcomes.goals import Goals
 from lamcts.rng import Purpose, derive
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.trial import Trial
 from lamcts.types import Floats, Rows
 
@@ -54,7 +54,7 @@ class Trials:
     """
 
     def __init__(
-        self, space: Space, seen: Observations, seed: int, goals: Goals, points: Mapping[bytes, Any] = NO_POINTS
+        self, space: SearchSpace, seen: Observations, seed: int, goals: Goals, points: Mapping[bytes, Any] = NO_POINTS
     ) -> None:
         self._space, self._seen, self._seed, self._goals = space, seen, seed, goals
         self._points = points

@@ -14,7 +14,7 @@ from lamcts.optimizer import Optimizer
 from lamcts.optimizer.settings import from_identity
 from lamcts.plot.evaluations import SOURCES, Evaluations, evaluations_of, opened
 from lamcts.regions.region import Region
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
 from lamcts.spaces.serialization import from_signature
 from lamcts.study.result import Result
@@ -32,7 +32,7 @@ class GrownTree(NamedTuple):
     settings: LatentTree | None
     root: Node | None
     shown: Evaluations
-    space: Space | None
+    space: SearchSpace | None
 
     def selected(self) -> Region:
         """Return the region that the tree would select now; ties are broken by a generator of its own."""

@@ -14,7 +14,7 @@ from lamcts.regions.hit_and_run import inside_flat
 from lamcts.regions.region import Region
 from lamcts.regions.slice_sampling import boxes, slice_sample
 from lamcts.regions.sobol import sobol
-from lamcts.spaces.base import Space, rows_of
+from lamcts.spaces.base import SearchSpace, rows_of
 from lamcts.types import Floats
 
 How = Literal["auto", "rejection", "polytope", "walk", "boxes"]
@@ -76,7 +76,7 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
     return catch.result("boxes" if how == "boxes" else "walk")
 
 
-def draw_unseen(space: Space, seen: Observations, n: int, rng: np.random.Generator) -> Floats:
+def draw_unseen(space: SearchSpace, seen: Observations, n: int, rng: np.random.Generator) -> Floats:
     """Return `n` different unseen points from anywhere in the space, [k, d]; fewer only where no more are left.
 
     Where points may be the same thing and are too many to list, also where so many draws as there are at once meet
@@ -98,7 +98,7 @@ def draw_unseen(space: Space, seen: Observations, n: int, rng: np.random.Generat
     return found
 
 
-def nothing_left(space: Space, seen: Observations) -> str:
+def nothing_left(space: SearchSpace, seen: Observations) -> str:
     """Return why `draw_unseen` returned none."""
     if not seen.keyed:
         return f"all {space.size:.0f} points of the space have been handed out; repeat=True allows repeats"
@@ -112,7 +112,7 @@ def nothing_left(space: Space, seen: Observations) -> str:
     return f"found no {what} that is new, {seen.distinct} are known; repeat=True allows repeats"
 
 
-def _listed(space: Space, seen: Observations) -> Floats | None:
+def _listed(space: SearchSpace, seen: Observations) -> Floats | None:
     """Return the unseen points of a space of which few are left, [k, d]; None where draws find them well enough."""
     if seen.repeat or math.isinf(space.size):
         return None

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.observations import Observations
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats, Rows
 
 
@@ -38,7 +38,7 @@ class Region:
     `rows` are the successful observations inside, in order of arrival.
     """
 
-    space: Space
+    space: SearchSpace
     steps: tuple[Step, ...]
     rows: Rows
 

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from lamcts.outcomes.goals import Goals
     from lamcts.samplers.base import Sampler
     from lamcts.samplers.portfolio import Portfolio
-    from lamcts.spaces.base import Space
+    from lamcts.spaces.base import SearchSpace
 
 PORTFOLIO = "portfolio"
 LEAD = 100  # evaluations for which the mixed GP proposes alone, of partly discrete spaces (benchmarks/README.md, models
 # to tune)
 
 
-def make(name: str, space: "Space", goals: "Goals | None" = None) -> "Sampler":
+def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
     """Return the sampler of a name, with settings that suit a space.
 
     ValueError if no sampler has that name.
@@ -39,7 +39,7 @@ def make(name: str, space: "Space", goals: "Goals | None" = None) -> "Sampler":
     return made
 
 
-def default(space: "Space", goals: "Goals | None" = None) -> "Sampler":
+def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
     """Return the sampler that `sampler="auto"` selects.
 
     `GpCma` for real parameters and one objective without constraints; `MixedGp` where half of the parameters or more
@@ -58,7 +58,7 @@ def default(space: "Space", goals: "Goals | None" = None) -> "Sampler":
     return GpCma() if plain and space.continuous.all() else portfolio(space)
 
 
-def portfolio(space: "Space") -> "Portfolio":
+def portfolio(space: "SearchSpace") -> "Portfolio":
     """Return a portfolio of the methods that suit the parameters of a space."""
     from lamcts.samplers.coordinate import Coordinate
     from lamcts.samplers.mixed_gp import MixedGp

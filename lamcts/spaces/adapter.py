@@ -1,6 +1,6 @@
 """Adapters: spaces with the points and the encoding of another one."""
 
-from lamcts.spaces.base import EncodedSpace, Mask, Space, middle_of, rows_of, when_of
+from lamcts.spaces.base import EncodedSpace, Mask, SearchSpace, middle_of, rows_of, when_of
 from lamcts.types import Floats, Point
 
 
@@ -10,10 +10,10 @@ class SpaceAdapter(EncodedSpace):
     The encoding is that of `inner`.
     """
 
-    inner: Space
+    inner: SearchSpace
 
-    def __init__(self, inner: Space) -> None:
-        if not isinstance(inner, Space) or isinstance(inner, type):
+    def __init__(self, inner: SearchSpace) -> None:
+        if not isinstance(inner, SearchSpace) or isinstance(inner, type):
             own, got = type(self).__name__, type(inner).__name__
             raise ValueError(f"{own}: expected a space, got {got}; pass Space({{...}}), for example")
         self.inner, self.dim = inner, inner.dim

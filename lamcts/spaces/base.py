@@ -20,7 +20,7 @@ Identity = Callable[[Floats], Hashable | None]
 
 
 @runtime_checkable
-class Space(Protocol):
+class SearchSpace(Protocol):
     """A set of points, and their encoding as vectors x in the unit cube [0, 1]^dim."""
 
     @property
@@ -84,10 +84,10 @@ class EncodedSpace:
 
     dim: int
     when: Mapping[str, object] | None = None  # conditions on other parameters of the same product
-    members: tuple[Space, ...] = ()  # of a product
+    members: tuple[SearchSpace, ...] = ()  # of a product
     parts: tuple[slice, ...] = ()  # the coordinates of each member
     conditions: Activity | None = None  # of a product; None: all members are always active
-    inner: Space | None = None  # the space that an adapter wraps
+    inner: SearchSpace | None = None  # the space that an adapter wraps
 
     @property
     def size(self) -> float:
@@ -179,13 +179,13 @@ def text_of(space: Any) -> str:
 # Functions of any space; `rows`, `identity` and `when` are optional parts of the protocol
 
 
-def rows_of(space: Space) -> Floats | None:
+def rows_of(space: SearchSpace) -> Floats | None:
     """Return every valid row of a space, [size, dim]; None if they cannot be listed."""
     rows: Floats | None = getattr(space, "rows", lambda: None)()
     return rows
 
 
-def identity_of(space: Space) -> Identity | None:
+def identity_of(space: SearchSpace) -> Identity | None:
     """Return the function that maps x [dim] to what equal points share.
 
     None if points are equal exactly where their encodings are.
@@ -194,22 +194,22 @@ def identity_of(space: Space) -> Identity | None:
     return found
 
 
-def when_of(space: Space) -> Mapping[str, tuple[Any, ...]]:
+def when_of(space: SearchSpace) -> Mapping[str, tuple[Any, ...]]:
     """Return the conditions of a space on other parameters of the same product."""
     return getattr(space, "when", None) or {}
 
 
-def middle_of(space: Space) -> Floats:
+def middle_of(space: SearchSpace) -> Floats:
     """Return the coordinates [dim] of a space that is an inactive parameter."""
     return space.middle if isinstance(space, EncodedSpace) else np.full(space.dim, 0.5)
 
 
-def is_conditional(space: Space | None) -> bool:
+def is_conditional(space: SearchSpace | None) -> bool:
     """Return whether a space contains a product with conditions (`when`)."""
     return isinstance(space, EncodedSpace) and space.conditional
 
 
-def unwrapped(space: Space) -> Space:
+def unwrapped(space: SearchSpace) -> SearchSpace:
     """Return the space inside all adapters, such as keys and rules."""
     inner = space.inner if isinstance(space, EncodedSpace) else None
     return space if inner is None else unwrapped(inner)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from lamcts.spaces.adapter import SpaceAdapter
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats, Json, Point
 
 Key = Callable[[Point], Hashable | None]
@@ -15,7 +15,7 @@ class Canonical(SpaceAdapter):
 
     Parameters
     ----------
-    inner : Space
+    inner : SearchSpace
         The space of the points.
     key : callable
         `key(point)` returns the canonical key, a hashable value that equivalent points share, such as isomorphic cells.
@@ -32,7 +32,7 @@ class Canonical(SpaceAdapter):
     True
     """
 
-    def __init__(self, inner: Space, key: Key, name: str | None = None) -> None:
+    def __init__(self, inner: SearchSpace, key: Key, name: str | None = None) -> None:
         super().__init__(inner)
         if not callable(key):
             raise ValueError(f"Canonical: expected a function of a point, got {type(key).__name__}")

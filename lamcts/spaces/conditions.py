@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts.spaces.base import EncodedSpace, Mask, Space, middle_of, when_of
+from lamcts.spaces.base import EncodedSpace, Mask, SearchSpace, middle_of, when_of
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import When, brief
 from lamcts.types import Floats, Json
@@ -20,7 +20,7 @@ from lamcts.types import Floats, Json
 MOST_STATES = 20_000  # in the count of the points; with more, `size` is an upper bound (untuned)
 
 
-def under(space: Space, when: When | None) -> Space:
+def under(space: SearchSpace, when: When | None) -> SearchSpace:
     """Return the same space under other conditions."""
     made = copy(space)
     object.__setattr__(made, "when", when)
@@ -51,7 +51,7 @@ class Rule(NamedTuple):
 class Conditions:
     """The conditions under which each member of a product is active."""
 
-    def __init__(self, names: Sequence[str], members: Sequence[Space], parts: Sequence[slice]) -> None:
+    def __init__(self, names: Sequence[str], members: Sequence[SearchSpace], parts: Sequence[slice]) -> None:
         self._names, self._members, self._parts = names, members, parts
         # of each member the members that it asks for, and the values [k, w] of each that will do
         self._asked = [[*self._read(i)] for i in range(len(members))]
@@ -236,7 +236,9 @@ class Conditions:
             yield set(self._kids[i]), rest
 
 
-def conditions_of(names: Sequence[str] | None, members: Sequence[Space], parts: Sequence[slice]) -> Conditions | None:
+def conditions_of(
+    names: Sequence[str] | None, members: Sequence[SearchSpace], parts: Sequence[slice]
+) -> Conditions | None:
     """Return the conditions of some members, None if no member has any."""
     conditional = [i for i, member in enumerate(members) if when_of(member)]
     if not conditional:

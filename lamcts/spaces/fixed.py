@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.spaces.adapter import SpaceAdapter
-from lamcts.spaces.base import Identity, identity_of, when_of
-from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import Identity, SearchSpace, identity_of, when_of
 from lamcts.spaces.box import Box
 from lamcts.spaces.conditions import under
 from lamcts.spaces.float import Float
@@ -106,7 +105,7 @@ def keys_of(space: object) -> list[Key]:
     raise ValueError(f"fix: expected a Space or a Box, got {type(space).__name__}, whose points have no parameters")
 
 
-def _member(space: Whole, key: Key) -> AnySpace:
+def _member(space: Whole, key: Key) -> SearchSpace:
     i = keys_of(space).index(key)
     return Box(space.low[[i]], space.high[[i]]) if isinstance(space, Box) else under(space.members[i], None)
 
@@ -126,7 +125,7 @@ def _same(space: Whole, key: Key, value: object, fixed: object) -> bool:
     return bool(np.allclose(member.encode(values[0]), member.encode(values[1]), rtol=0, atol=ROUNDING))
 
 
-def _others(space: Whole, free: list[Key], whens: Mapping[Key, When | None]) -> AnySpace:
+def _others(space: Whole, free: list[Key], whens: Mapping[Key, When | None]) -> SearchSpace:
     if isinstance(space, Box):
         free_sides = np.array(free)
         return Box(space.low[free_sides], space.high[free_sides])
@@ -152,7 +151,7 @@ def remaining_conditions(space: Whole, values: Mapping[Key, object]) -> dict[Key
 
 
 def _remaining(
-    when: When, values: Mapping[Key, object], members: Mapping[str, AnySpace], found: Mapping[Key, When | None]
+    when: When, values: Mapping[Key, object], members: Mapping[str, SearchSpace], found: Mapping[Key, When | None]
 ) -> When | None:
     """Return the remaining conditions of a member; None if they cannot hold."""
     remaining: dict[str, tuple[object, ...]] = {}
@@ -171,7 +170,7 @@ def _remaining(
     return remaining
 
 
-def _shared(member: AnySpace, first: tuple[object, ...], second: tuple[object, ...]) -> tuple[object, ...]:
+def _shared(member: SearchSpace, first: tuple[object, ...], second: tuple[object, ...]) -> tuple[object, ...]:
     """Return the values of `first` that are also in `second`."""
     codes = [member.encode(value) for value in second]
     return tuple(value for value in first if any(np.array_equal(member.encode(value), code) for code in codes))

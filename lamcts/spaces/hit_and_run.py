@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats
 
 KNOWN = 64  # points inside that walks start from (untuned)
@@ -27,7 +27,7 @@ class HitAndRun:
     """
 
     def __init__(
-        self, space: Space, inside: Callable[[Floats], bool], starts: Floats, ways: Floats | None = None
+        self, space: SearchSpace, inside: Callable[[Floats], bool], starts: Floats, ways: Floats | None = None
     ) -> None:
         self._space, self._inside = space, inside
         free = np.eye(space.dim)[:, space.continuous]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats, Point
 
 TOLERANCE = 1e-9  # of a bound, or of 1: the difference of sums of floats that are equal on paper
@@ -42,7 +42,7 @@ class Polytope(NamedTuple):
     ways: Floats
 
 
-def polytope(space: Space, rules: Sequence[Within]) -> Polytope | None:
+def polytope(space: SearchSpace, rules: Sequence[Within]) -> Polytope | None:
     """Return the polytope of linear rules in the unit cube.
 
     None if it is empty, or if the encoding of the space is not linear.
@@ -66,7 +66,7 @@ def polytope(space: Space, rules: Sequence[Within]) -> Polytope | None:
     return Polytope(centre, axes[rank:].T)
 
 
-def _scaled(space: Space) -> tuple[Floats, Floats] | None:
+def _scaled(space: SearchSpace) -> tuple[Floats, Floats] | None:
     """Return base and width [d] of a continuous space with points `base + width * x`.
 
     None for other spaces.

@@ -7,7 +7,7 @@ encoded coordinates in [0, 1] are shown. Letters: n rows, d coordinates, p param
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
 from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.fixed import Fixed, keys_of
@@ -31,7 +31,7 @@ class NamedParameter:
     part: slice
     log: bool = False
     options: tuple[str, ...] | None = None
-    space: AnySpace | None = None
+    space: SearchSpace | None = None
 
 
 class NamedParameters:
@@ -68,7 +68,7 @@ def _shown(value: object, parameter: NamedParameter) -> object:
     return str(value) if parameter.options is not None and value is not None else value
 
 
-def _read(signature: object, dim: int) -> tuple[AnySpace | None, list[NamedParameter]]:
+def _read(signature: object, dim: int) -> tuple[SearchSpace | None, list[NamedParameter]]:
     """Return the space and its parameters.
 
     None and one parameter a coordinate if the signature is damaged or does not determine the space.
@@ -81,7 +81,7 @@ def _read(signature: object, dim: int) -> tuple[AnySpace | None, list[NamedParam
     return space, found
 
 
-def _parameters(space: AnySpace, name: str, start: int) -> Iterator[NamedParameter]:
+def _parameters(space: SearchSpace, name: str, start: int) -> Iterator[NamedParameter]:
     """Yield the free parameters of a space in the order of their coordinates."""
     if isinstance(space, Fixed):
         whole = dict(zip(keys_of(space.whole), _names(space.whole, name), strict=True))
@@ -90,7 +90,7 @@ def _parameters(space: AnySpace, name: str, start: int) -> Iterator[NamedParamet
         yield from _of(space, _names(space, name), start)
 
 
-def _of(space: AnySpace, names: list[str], start: int) -> Iterator[NamedParameter]:
+def _of(space: SearchSpace, names: list[str], start: int) -> Iterator[NamedParameter]:
     """Yield the parameters of a space whose members have these names."""
     if isinstance(space, Space):
         for own, member, part in zip(names, space.members, space.parts, strict=True):
@@ -103,14 +103,14 @@ def _of(space: AnySpace, names: list[str], start: int) -> Iterator[NamedParamete
         yield NamedParameter(names[0], slice(start, start + space.dim), log, _options(space), space)
 
 
-def _options(space: AnySpace) -> tuple[str, ...] | None:
+def _options(space: SearchSpace) -> tuple[str, ...] | None:
     """Return the options of a category as text; None for numbers."""
     if isinstance(space, Choice):
         return tuple(map(str, space.options))
     return ("False", "True") if isinstance(space, Bool) else () if isinstance(space, Permutation) else None
 
 
-def _names(space: AnySpace, name: str) -> list[str]:
+def _names(space: SearchSpace, name: str) -> list[str]:
     """Return the full names of the members of a space called `name`."""
     if isinstance(space, Space):
         members = space.names or [i if name else f"x{i}" for i in range(1, len(space.members) + 1)]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.spaces.base import Activity, EncodedSpace, Space, is_conditional, middle_of, rows_of, unwrapped
+from lamcts.spaces.base import Activity, EncodedSpace, SearchSpace, is_conditional, middle_of, rows_of, unwrapped
 from lamcts.spaces.base import Mask as Mask
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.permutation import Permutation, places_of
@@ -31,7 +31,7 @@ class Parameters:
 
     Parameters
     ----------
-    space : Space
+    space : SearchSpace
         Any space, of the package or not.
 
     Attributes
@@ -62,7 +62,7 @@ class Parameters:
     array([[1.  , 0.25]])
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: SearchSpace) -> None:
         self.space = space
         found, self._rules = _read(space)
         self._by_conditions = [rule for rule in self._rules if rule.by_conditions]
@@ -196,7 +196,7 @@ class _Parameter(NamedTuple):
     part: slice
     levels: Floats | None
     table: Floats | None = None
-    owner: Space | None = None
+    owner: SearchSpace | None = None
     items: int = 0
 
 
@@ -208,7 +208,7 @@ class _Activity(NamedTuple):
     by_conditions: bool
 
 
-def active_coordinates(space: Space, x: Floats) -> Mask:
+def active_coordinates(space: SearchSpace, x: Floats) -> Mask:
     """Return the coordinates of active parameters in valid rows `x` [n, d], [n, d].
 
     Without `when`, all coordinates are active.
@@ -227,7 +227,7 @@ def _all_active(rules: Iterable[_Activity], z: Floats) -> Mask:
     return result
 
 
-def _read(space: Space) -> tuple[list[_Parameter], list[_Activity]]:
+def _read(space: SearchSpace) -> tuple[list[_Parameter], list[_Activity]]:
     """Return the parameters of a space in order, and the rules of their activity."""
     space = unwrapped(space)
     if isinstance(space, EncodedSpace) and space.members:
@@ -263,7 +263,7 @@ def _shifted(part: slice, by: int) -> slice:
     return slice(part.start + by, part.stop + by)
 
 
-def _single(space: Space) -> Iterator[_Parameter]:
+def _single(space: SearchSpace) -> Iterator[_Parameter]:
     """Yield the parameters of a space without members."""
     if isinstance(space, Finite):
         for column in range(space.dim):
@@ -277,7 +277,7 @@ def _single(space: Space) -> Iterator[_Parameter]:
         yield from _by_blocks(space)
 
 
-def _by_blocks(space: Space) -> Iterator[_Parameter]:
+def _by_blocks(space: SearchSpace) -> Iterator[_Parameter]:
     for block in space.blocks:
         width = block.stop - block.start
         if width > 1 and len(space.blocks) == 1 and space.size == width:  # one coordinate an option

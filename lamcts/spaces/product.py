@@ -43,7 +43,7 @@ class Space(EncodedSpace):
 
     def __init__(
         self,
-        members: Mapping[str, base.Space] | Sequence[base.Space],
+        members: Mapping[str, base.SearchSpace] | Sequence[base.SearchSpace],
         *,
         when: Mapping[str, object] | None = None,
     ) -> None:
@@ -61,7 +61,7 @@ class Space(EncodedSpace):
             if not isinstance(name, str) or not name:
                 raise ValueError(f"expected names as non-empty text, got {brief(name)}; pass Space({{'name': ...}})")
         for i, member in enumerate(self.members):
-            if not isinstance(member, base.Space) or isinstance(member, type):
+            if not isinstance(member, base.SearchSpace) or isinstance(member, type):
                 raise ValueError(
                     f"{self._label(i)}: expected a space, got {brief(member)}; pass Float(low, high), for example"
                 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
 from lamcts.spaces.discrete import Bool, Choice, Int
 from lamcts.spaces.finite import Finite
@@ -17,7 +17,7 @@ from lamcts.spaces.product import Space
 from lamcts.spaces.values import plain
 from lamcts.types import Json
 
-KINDS: dict[str, Callable[..., AnySpace]] = {
+KINDS: dict[str, Callable[..., SearchSpace]] = {
     "box": Box,
     "float": Float,
     "int": Int,
@@ -28,7 +28,7 @@ KINDS: dict[str, Callable[..., AnySpace]] = {
 PLAIN = (str, int, float, bool, type(None))  # exactly these types, finite, are unchanged by JSON
 
 
-def to_json(space: AnySpace) -> Json | None:
+def to_json(space: SearchSpace) -> Json | None:
     """Return JSON values from which `from_json` makes an equal space.
 
     None if a part of the space is not one of the package's kinds.
@@ -45,7 +45,7 @@ def to_json(space: AnySpace) -> Json | None:
     return space.signature() if kind in (Box, Float, Int, Bool, Choice, Permutation) else None
 
 
-def from_json(description: Json) -> AnySpace:
+def from_json(description: Json) -> SearchSpace:
     """Return the space of a description; KeyError, TypeError or ValueError if invalid."""
     kind, given = description["kind"], {name: value for name, value in description.items() if name != "kind"}
     if kind == "product":
@@ -57,7 +57,7 @@ def from_json(description: Json) -> AnySpace:
     return KINDS[kind](**given)
 
 
-def from_signature(signature: Any) -> AnySpace | None:
+def from_signature(signature: Any) -> SearchSpace | None:
     """Return the space of a signature without its rules and keys, which are functions.
 
     None if the signature does not determine the space: it holds a table's checksum, and options that are not plain
@@ -69,7 +69,7 @@ def from_signature(signature: Any) -> AnySpace | None:
         return None
 
 
-def _from_signature(signature: Json) -> AnySpace:
+def _from_signature(signature: Json) -> SearchSpace:
     kind = signature["kind"]
     if kind in ("canonical", "valid"):  # the same points with the same codes
         return _from_signature(signature["inner"])
@@ -85,13 +85,13 @@ def _from_signature(signature: Json) -> AnySpace:
     return _same(from_json(signature), signature)
 
 
-def _same(made: AnySpace, signature: Json) -> AnySpace:
+def _same(made: SearchSpace, signature: Json) -> SearchSpace:
     if made.signature() != signature:
         raise ValueError("expected the signature of a space")
     return made
 
 
-def space_of(names: list[str] | None, members: list[AnySpace], when: Json | None) -> Space:
+def space_of(names: list[str] | None, members: list[SearchSpace], when: Json | None) -> Space:
     """Return the `Space` of members, by name where they have names."""
     return Space(members if names is None else dict(zip(names, members, strict=True)), when=when)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.spaces.adapter import SpaceAdapter
-from lamcts.spaces.base import Space, identity_of, rows_of
+from lamcts.spaces.base import SearchSpace, identity_of, rows_of
 from lamcts.spaces.hit_and_run import HitAndRun
 from lamcts.spaces.linear import Polytope, Within, polytope
 from lamcts.types import Floats, Json, Point
@@ -27,7 +27,7 @@ class Valid(SpaceAdapter):
 
     Parameters
     ----------
-    inner : Space
+    inner : SearchSpace
         The space of the points.
     rule : callable or sequence of callables
         `rule(point)` returns whether a point is valid. Rules must be cheap and depend on the point alone.
@@ -55,7 +55,7 @@ class Valid(SpaceAdapter):
     """
 
     def __init__(
-        self, inner: Space, rule: Rule | Iterable[Rule], name: str | None = None, known: Iterable[Point] = ()
+        self, inner: SearchSpace, rule: Rule | Iterable[Rule], name: str | None = None, known: Iterable[Point] = ()
     ) -> None:
         super().__init__(inner)
         rules = (rule,) if callable(rule) else tuple(rule) if isinstance(rule, Iterable) else ()

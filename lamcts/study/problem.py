@@ -7,7 +7,7 @@ import numpy as np
 
 from lamcts.optimizer.arguments import space_of
 from lamcts.outcomes.goals import Goals
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fixed import fixed
 from lamcts.spaces.valid import Valid
 from lamcts.spaces.values import brief
@@ -22,7 +22,7 @@ class RunProblem(NamedTuple):
     """
 
     f: Callable[..., Any]
-    space: Space
+    space: SearchSpace
     maximize: bool
     x0: Any
     name: str

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED, excess, feasible
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.goals import Goals
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.study.export import dataframe_of, dict_of, html_of, rows_of
 from lamcts.types import Floats, Rows
 
@@ -83,7 +83,7 @@ class Evaluation:
 class Points(Sequence[Any]):
     """The points of a history, decoded on access; `exact` has by row those that decoding would round."""
 
-    def __init__(self, space: Space, x: Floats, exact: Mapping[int, Any] = NO_POINTS) -> None:
+    def __init__(self, space: SearchSpace, x: Floats, exact: Mapping[int, Any] = NO_POINTS) -> None:
         self.space, self._x, self._exact = space, x, exact
 
     def __len__(self) -> int:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.outcomes.goals import Constraint
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.linear import Within
 from lamcts.spaces.values import brief
 from lamcts.text import safe_repr, safe_text
@@ -73,7 +73,7 @@ class ConstraintsByKind(NamedTuple):
     linear: tuple[Any, ...] = ()
     functions: tuple[Any, ...] = ()
 
-    def rules(self, space: Space) -> list[Within]:
+    def rules(self, space: SearchSpace) -> list[Within]:
         """Return what says which points keep the linear ones; ValueError where points are no arrays of that size."""
         point = space.decode(space.sample(1, np.random.default_rng(0))[0]) if self.linear else None
         return [_rule(given, point) for given in self.linear]

@@ -13,7 +13,7 @@ from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.constrained_rank import PRUNED, excess
 from lamcts.outcomes.front import Front, knee
 from lamcts.outcomes.goals import Goals
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.study import replicates
 from lamcts.study.result import Candidate, Evaluation, History, Points, Result
 
@@ -26,7 +26,7 @@ class RunState(Protocol):
     """What is known of a run: an `Optimizer`, or what its journal holds (load.py)."""
 
     @property
-    def space(self) -> Space: ...
+    def space(self) -> SearchSpace: ...
     @property
     def goals(self) -> Goals: ...
     @property

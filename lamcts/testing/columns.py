@@ -10,7 +10,7 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
 from lamcts.samplers.base import Sampler
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.testing.contract import expect
 from lamcts.testing.samplers import hold, paths, same_future
 from lamcts.testing.search import Search
@@ -61,7 +61,7 @@ DEGENERATE = {  # an infeasible space is searched for the least that is broken
 class ColumnsSearch(Search):
     """A session over observations of several columns; what a loss says is that an evaluation fails, if it is nan."""
 
-    def __init__(self, sampler: Sampler, space: Space, seed: int, quantities: Quantities, **kwargs: Any) -> None:
+    def __init__(self, sampler: Sampler, space: SearchSpace, seed: int, quantities: Quantities, **kwargs: Any) -> None:
         self.quantities = quantities
         super().__init__(sampler, space, seed, **{"loss": lambda x: 0.0, **kwargs})
 
@@ -76,14 +76,14 @@ class ColumnsSearch(Search):
         return self.seen.append(x, f, np.full(k, np.nan), np.asarray(trials, np.int64), np.full(k, source), g, kind)
 
 
-def check_columns(sampler: Sampler, space: Space | None = None, seed: int = 0) -> None:
+def check_columns(sampler: Sampler, space: SearchSpace | None = None, seed: int = 0) -> None:
     """Check a sampler under constraints and with several objectives.
 
     Parameters
     ----------
     sampler : Sampler
         The settings of the sampler.
-    space : Space, default None
+    space : SearchSpace, default None
         The space in which it proposes points; by default four are tried: continuous, mixed, discrete, conditional.
     seed : int, default 0
         Seed of the searches.
@@ -101,7 +101,7 @@ def check_columns(sampler: Sampler, space: Space | None = None, seed: int = 0) -
     hold(CHECKS, sampler, space, seed)
 
 
-def any_mix_of_results_is_taken(sampler: Sampler, space: Space, seed: int) -> None:
+def any_mix_of_results_is_taken(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     """Results come late and in any order, failures and checks among them; some never come."""
     for quantities in CASES.values():
         rng = np.random.default_rng([seed, 3])
@@ -115,13 +115,13 @@ def any_mix_of_results_is_taken(sampler: Sampler, space: Space, seed: int) -> No
         search.go(1, 2)
 
 
-def same_seed_same_columns_same_points(sampler: Sampler, space: Space, seed: int) -> None:
+def same_seed_same_columns_same_points(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     for quantities in CASES.values():
         first, again = (ColumnsSearch(sampler, space, seed, quantities).go(3, 3) for _ in range(2))
         expect(np.array_equal(first, again), "the same points from the same seed", "others")
 
 
-def a_restored_session_of_columns_goes_on_bit_for_bit(sampler: Sampler, space: Space, seed: int) -> None:
+def a_restored_session_of_columns_goes_on_bit_for_bit(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     if not sampler.resumable:
         return
     for quantities in CASES.values():
@@ -133,12 +133,12 @@ def a_restored_session_of_columns_goes_on_bit_for_bit(sampler: Sampler, space: S
         same_future(search, seed)
 
 
-def points_stay_inside_the_region(sampler: Sampler, space: Space, seed: int) -> None:
+def points_stay_inside_the_region(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     for steps, quantities in zip(paths(space, seed), CASES.values(), strict=False):
         ColumnsSearch(sampler, space, seed, quantities, steps=steps, given=12).go(3, 4)
 
 
-def it_goes_on_where_nothing_is_feasible_or_succeeds(sampler: Sampler, space: Space, seed: int) -> None:
+def it_goes_on_where_nothing_is_feasible_or_succeeds(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     for quantities in DEGENERATE.values():
         ColumnsSearch(sampler, space, seed, quantities).go(3, 4)
     for quantities in CASES.values():
@@ -148,7 +148,7 @@ def it_goes_on_where_nothing_is_feasible_or_succeeds(sampler: Sampler, space: Sp
         expect(row is None, "incumbent: None while nothing succeeded", row)
 
 
-def scaling_columns_by_powers_of_two_changes_nothing(sampler: Sampler, space: Space, seed: int) -> None:
+def scaling_columns_by_powers_of_two_changes_nothing(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     """No column's unit counts, nor what it is beside another's."""
     for losses, constraints in ((1, 2), (2, 1)):
         plain = ColumnsSearch(sampler, space, seed, Quantities(losses, constraints)).go(4, 3)
@@ -158,7 +158,7 @@ def scaling_columns_by_powers_of_two_changes_nothing(sampler: Sampler, space: Sp
         expect(np.array_equal(plain, scaled), "the same points when columns are multiplied by powers of 2", "others")
 
 
-CHECKS: tuple[Callable[[Sampler, Space, int], None], ...] = (
+CHECKS: tuple[Callable[[Sampler, SearchSpace, int], None], ...] = (
     any_mix_of_results_is_taken,
     same_seed_same_columns_same_points,
     a_restored_session_of_columns_goes_on_bit_for_bit,

@@ -10,13 +10,13 @@ import numpy as np
 from lamcts.regions.region import Step
 from lamcts.samplers.base import Sampler
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
-from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import SearchSpace
 from lamcts.testing.contract import expect, watched
 from lamcts.testing.search import Loss, Search, bowl
 from lamcts.types import Floats
 
 # Small, so that the contract takes seconds; so are the numbers of points and rounds below.
-SPACES: dict[str, Callable[[], AnySpace]] = {
+SPACES: dict[str, Callable[[], SearchSpace]] = {
     "box": lambda: Box(-5.0, 10.0, dim=3),
     "mixed": lambda: Space({"rate": Float(1e-4, 1.0, log=True), "layers": Int(1, 6), "kind": Choice(("a", "b", "c"))}),
     "discrete": lambda: Space({"layers": Int(1, 6), "kind": Choice(("a", "b", "c")), "skip": Bool()}),
@@ -60,7 +60,7 @@ class Slope:
         return self.w, self.b
 
 
-def check_sampler(sampler: Sampler, space: AnySpace | None = None, seed: int = 0) -> None:
+def check_sampler(sampler: Sampler, space: SearchSpace | None = None, seed: int = 0) -> None:
     """Check that a sampler does what the optimizer relies on.
 
     Parameters
@@ -81,7 +81,7 @@ def check_sampler(sampler: Sampler, space: AnySpace | None = None, seed: int = 0
 
 
 def hold(
-    checks: Sequence[Callable[[Sampler, Any, int], None]], sampler: Sampler, space: AnySpace | None, seed: int
+    checks: Sequence[Callable[[Sampler, Any, int], None]], sampler: Sampler, space: SearchSpace | None, seed: int
 ) -> None:
     """Run checks of a sampler's settings and of its sessions, in one space, or in all of `SPACES`."""
     check_settings(sampler)
@@ -98,7 +98,7 @@ def check_settings(sampler: Sampler) -> None:
     expect(isinstance(sampler.resumable, bool), "resumable: True or False", repr(sampler.resumable))
 
 
-def many_asks_without_a_tell(sampler: Sampler, space: AnySpace, seed: int) -> None:
+def many_asks_without_a_tell(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     """200 points are out; a random half comes back in random order, failures among them; the search goes on."""
     rng = np.random.default_rng([seed, 3])
     search = Search(sampler, space, seed)
@@ -113,12 +113,12 @@ def many_asks_without_a_tell(sampler: Sampler, space: AnySpace, seed: int) -> No
     search.go(2, 1)
 
 
-def same_seed_same_points(sampler: Sampler, space: AnySpace, seed: int) -> None:
+def same_seed_same_points(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     first, again = (Search(sampler, space, seed).go(5, 3) for _ in range(2))
     expect(np.array_equal(first, again), "the same points from the same seed", "others")
 
 
-def a_restored_session_goes_on_bit_for_bit(sampler: Sampler, space: AnySpace, seed: int) -> None:
+def a_restored_session_goes_on_bit_for_bit(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     """The state is taken before the first ask, with points out, and after results; both copies must stay equal."""
     if not sampler.resumable:
         return
@@ -142,13 +142,13 @@ def same_future(search: Search, seed: int) -> None:
     expect(copy.saved() == search.saved(), "restore: the state of the first session after three rounds", "another")
 
 
-def points_stay_inside_the_region(sampler: Sampler, space: AnySpace, seed: int) -> None:
+def points_stay_inside_the_region(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     for steps in paths(space, seed):
         Search(sampler, space, seed, steps=steps, given=12).go(4, 5)
         Search(sampler, space, seed, steps=steps, given=0).go(2, 3)
 
 
-def a_session_moves_to_a_part_of_its_region(sampler: Sampler, space: AnySpace, seed: int) -> None:
+def a_session_moves_to_a_part_of_its_region(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     search = Search(sampler, space, seed)
     search.go(3, 5)
     row = search.session.incumbent
@@ -160,7 +160,7 @@ def a_session_moves_to_a_part_of_its_region(sampler: Sampler, space: AnySpace, s
     search.go(1, 5)
 
 
-def paths(space: AnySpace, seed: int) -> Sequence[Sequence[Step]]:
+def paths(space: SearchSpace, seed: int) -> Sequence[Sequence[Step]]:
     """Return paths of splits, flat and curved, good and bad sides, that leave a part of the space."""
     x = space.sample(400, np.random.default_rng([seed, 4]))
     w = np.cos(np.arange(space.dim))
@@ -169,7 +169,7 @@ def paths(space: AnySpace, seed: int) -> Sequence[Sequence[Step]]:
     return [Step(slope, False)], [Step(Ball(x[0], radius), True)], [Step(Ball(x[0], radius), False), Step(slope, True)]
 
 
-def degenerate_values_do_no_harm(sampler: Sampler, space: AnySpace, seed: int) -> None:
+def degenerate_values_do_no_harm(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     losses: tuple[Loss, ...] = (
         lambda x: 1.0,
         lambda x: 1e300 * (float(x[0]) - 0.5),
@@ -183,7 +183,7 @@ def degenerate_values_do_no_harm(sampler: Sampler, space: AnySpace, seed: int) -
     expect(hopeless.session.incumbent is None, "incumbent: None while nothing succeeded", hopeless.session.incumbent)
 
 
-def scaling_values_by_a_power_of_two_changes_nothing(sampler: Sampler, space: AnySpace, seed: int) -> None:
+def scaling_values_by_a_power_of_two_changes_nothing(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     plain = Search(sampler, space, seed).go(6, 4)
     for k in (7, -40):
         scaled = Search(sampler, space, seed, loss=_scaled(k)).go(6, 4)
@@ -194,7 +194,7 @@ def _scaled(k: int) -> Loss:
     return lambda x: bowl(x) * 2.0**k
 
 
-CHECKS: tuple[Callable[[Sampler, AnySpace, int], None], ...] = (
+CHECKS: tuple[Callable[[Sampler, SearchSpace, int], None], ...] = (
     many_asks_without_a_tell,
     same_seed_same_points,
     a_restored_session_goes_on_bit_for_bit,

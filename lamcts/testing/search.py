@@ -10,7 +10,7 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region, Step
 from lamcts.samplers.base import Sampler, Scope, Session
 from lamcts.samplers.scalarised import adapt_to_goals
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.testing.contract import expect
 from lamcts.types import Floats
 
@@ -36,7 +36,7 @@ class Search:
     def __init__(
         self,
         sampler: Sampler,
-        space: Space,
+        space: SearchSpace,
         seed: int,
         *,
         steps: Sequence[Step] = (),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.testing.contract import expect, watched
 from lamcts.types import Floats
@@ -15,12 +15,12 @@ ROUNDING = 1e-9  # of the unit cube: what going to a user's units and back may c
 COUNTED = 300  # spaces of at most so many points are checked point by point: it takes 50 draws of each
 
 
-def check_space(space: Space, seed: int = 0) -> None:
+def check_space(space: SearchSpace, seed: int = 0) -> None:
     """Check that a space is what samplers and the optimizer rely on.
 
     Parameters
     ----------
-    space : Space
+    space : SearchSpace
         The space.
     seed : int, default 0
         Seed of the points that are encoded and decoded.
@@ -35,7 +35,7 @@ def check_space(space: Space, seed: int = 0) -> None:
             check(space, seed)
 
 
-def _shape(space: Space, seed: int) -> None:
+def _shape(space: SearchSpace, seed: int) -> None:
     """What the space says of itself fits together."""
     dim, size = space.dim, space.size
     expect(isinstance(dim, int) and dim >= 1, "dim: a whole number of at least 1", repr(dim))
@@ -53,7 +53,7 @@ def _shape(space: Space, seed: int) -> None:
     expect(text == json.dumps(space.signature()), "signature: the same values at every call")
 
 
-def _snap(space: Space, seed: int) -> None:
+def _snap(space: SearchSpace, seed: int) -> None:
     rng = np.random.default_rng([seed, 1])
     x = rng.uniform(-0.2, 1.2, (64, space.dim))  # [n, dim], some outside the cube
     given = x.copy()
@@ -65,7 +65,7 @@ def _snap(space: Space, seed: int) -> None:
     expect(space.snap(x[:0]).shape == (0, space.dim), f"snap: shape [0, {space.dim}] for no rows")
 
 
-def _round_trip(space: Space, seed: int) -> None:
+def _round_trip(space: SearchSpace, seed: int) -> None:
     """Valid rows, sampled or snapped, survive the way to the user's units and back."""
     rng = np.random.default_rng([seed, 2])
     exact = ~np.asarray(space.continuous)
@@ -82,7 +82,7 @@ def _round_trip(space: Space, seed: int) -> None:
         _valid(space, back[None], "encode")
 
 
-def _spread(space: Space, seed: int) -> None:
+def _spread(space: SearchSpace, seed: int) -> None:
     """`sample` and `spread` give valid rows, each point as likely as the next with the same parameters active."""
     rng = np.random.default_rng([seed, 3])
     n = 4000 if math.isinf(space.size) or space.size > COUNTED else 50 * int(space.size)
@@ -120,7 +120,7 @@ def _even(counts: Any, what: str) -> None:
     expect(chi2 <= free + 5 * math.sqrt(2 * free) + 10, what, counts.tolist())
 
 
-def _rubbish(space: Space, seed: int) -> None:
+def _rubbish(space: SearchSpace, seed: int) -> None:
     """What is no point of the space is a ValueError."""
     for rubbish in (object(), {"no such name": object()}, [object()] * (space.dim + 1), [[math.nan]]):
         try:
@@ -133,7 +133,7 @@ def _rubbish(space: Space, seed: int) -> None:
             expect(False, f"encode({rubbish!r}): a ValueError", x)
 
 
-def _valid(space: Space, x: Any, name: str) -> None:
+def _valid(space: SearchSpace, x: Any, name: str) -> None:
     """Check that rows are float64 in the cube and that `snap` leaves them as they are, bit for bit."""
     expect(isinstance(x, np.ndarray) and x.dtype == np.float64, f"{name}: an array of float64", type(x).__name__)
     rows: Floats = x

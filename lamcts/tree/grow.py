@@ -14,7 +14,7 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.regions.region import Region, Split
 from lamcts.rng import Purpose, stream
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.tree import utility
 from lamcts.tree.boundary import Kernel
 from lamcts.tree.linear import Linear
@@ -119,7 +119,7 @@ class LatentTree:
         """
         return cls(8, KMeansSvm(labels=("median",), min_share=0.0, check=None), cp, selector, "hypervolume", refit=1)
 
-    def incremental(self, space: Space, seen: Observations, seed: int) -> "IncrementalTree":
+    def incremental(self, space: SearchSpace, seen: Observations, seed: int) -> "IncrementalTree":
         """Return the tree over `seen`, which grows as rows arrive there."""
         return IncrementalTree(self, space, seen, seed)
 
@@ -172,7 +172,7 @@ class _Place:
 class IncrementalTree:
     """A tree that follows the data. `root()` is cheap: only nodes that are looked at are brought up to date."""
 
-    def __init__(self, tree: LatentTree, space: Space, seen: Observations, seed: int) -> None:
+    def __init__(self, tree: LatentTree, space: SearchSpace, seen: Observations, seed: int) -> None:
         self._tree, self._space, self._seen, self._seed = tree, space, seen, seed
         self._depth = tree.max_depth if tree.height is None else tree.height
         self._root, self._learned = _Place(), 0  # the second of use with `refit` alone

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from lamcts.regions.region import Region, Split, Step
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats, Rows
 
 
@@ -19,7 +19,7 @@ class Node:
     depth: number of splits above.
     """
 
-    space: Space = field(repr=False)
+    space: SearchSpace = field(repr=False)
     rows: Rows = field(repr=False)
     value: float
     pending: Floats = field(repr=False)

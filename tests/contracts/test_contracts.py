@@ -9,7 +9,7 @@ import pytest
 from lamcts import objectives, samplers, testing
 from lamcts.samplers.bo import GpBo
 from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Permutation, Space, Valid
-from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import SearchSpace
 from lamcts.testing.samplers import SPACES as SAMPLED
 from lamcts.testing.splitters import Splitter
 from lamcts.tree import KMeansSvm, Linear
@@ -17,7 +17,7 @@ from lamcts.tree import KMeansSvm, Linear
 SAMPLERS = ["auto", "uniform", "turbo", "mixed_gp", "mutate", "hillclimb", "quadratic", "coordinate", "bo", "cma"]
 SAMPLERS += ["gp_cma", "nevergrad:TwoPointsDE", "nevergrad:CMA"]
 
-SPACES: list[AnySpace] = [
+SPACES: list[SearchSpace] = [
     Box(-5.0, 10.0, dim=3),
     Box([0.0, -1e9, 1e-9], [1.0, 1e9, 2e-9]),
     Float(0.0, 1.0),
@@ -120,7 +120,7 @@ def test_gp_bo_holds_its_contract_where_there_are_columns() -> None:
 
 
 @pytest.mark.parametrize("space", SPACES, ids=lambda space: repr(space)[:40])
-def test_a_space_holds_its_contract(space: AnySpace) -> None:
+def test_a_space_holds_its_contract(space: SearchSpace) -> None:
     testing.check_space(space)
 
 

@@ -13,7 +13,7 @@ from lamcts.regions.sobol import sobol
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.uniform import Uniform
 from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Space, Valid
-from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import SearchSpace
 
 WORDS = Choice(list("abcd"))
 CUBE = Box(0, 1, dim=3)
@@ -47,7 +47,7 @@ def words(count: int) -> Space:
     ],
     ids=lambda value: repr(value)[:60],
 )
-def test_its_size_counts_parameters(space: AnySpace, size: int) -> None:
+def test_its_size_counts_parameters(space: SearchSpace, size: int) -> None:
     assert default_size(space) == size
     assert Design(space, "sobol", None, [], 0).n == size
 
@@ -91,7 +91,7 @@ def test_options_that_do_not_divide_the_points_come_nearly_as_often(seed: int) -
 
 @pytest.mark.parametrize("space", [Box(-5, 10, dim=6), Space([Float(0, 1), Float(1, 9, log=True)])], ids=repr)
 @pytest.mark.parametrize("kind", list(DRAWS))
-def test_where_all_is_real_it_is_what_it_always_was(space: AnySpace, kind: Any) -> None:
+def test_where_all_is_real_it_is_what_it_always_was(space: SearchSpace, kind: Any) -> None:
     expected = space.spread(DRAWS[kind](9, space.dim, stream(4, Purpose.DESIGN)))
     assert np.array_equal(Design(space, kind, 9, [], 4).rows(0, 9), expected)
 
@@ -114,7 +114,7 @@ class Centred(Uniform):
     starts_at_centre: ClassVar[bool] = True
 
 
-def first(count: int, space: AnySpace = CUBE, **options: Any) -> list[Any]:
+def first(count: int, space: SearchSpace = CUBE, **options: Any) -> list[Any]:
     """Return the first points that a centred sampler's optimizer proposes."""
     opt = Optimizer(space, sampler=Centred(), seed=3, **options)
     return [trial.x.tolist() for trial in opt.ask(count)]

@@ -10,7 +10,7 @@ from lamcts.errors import Exhausted, JournalError
 from lamcts.journal import Journal
 from lamcts.optimizer import Optimizer
 from lamcts.spaces import Bool, Box, Canonical, Choice, Float, Int, Space
-from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import SearchSpace
 from lamcts.trial import Trial
 
 
@@ -63,7 +63,7 @@ def test_a_keyed_member_of_a_product_has_its_key_there_too(sampler: str) -> None
 
 
 @pytest.mark.parametrize("inner", [Space([Int(0, 99), Int(0, 99)]), Box(0, 99, dim=2)], ids=["listable", "real"])
-def test_few_keys_of_many_points_are_all_found(inner: AnySpace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_keys_of_many_points_are_all_found(inner: SearchSpace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lamcts.regions.fill.MOST_AT_ONCE", 512)
     space = Canonical(inner, lambda point: int(point[0]) % 7 or None, "remainder by 7")
     keys = [space.key(trial.point) for trial in every(Optimizer(space, seed=0, sampler="uniform"), 4)]

@@ -11,7 +11,7 @@ from lamcts.regions import fill as filling
 from lamcts.regions import hit_and_run
 from lamcts.regions.fill import draw_unseen, fill
 from lamcts.regions.region import Region, Step
-from lamcts.spaces.base import Space, identity_of
+from lamcts.spaces.base import SearchSpace, identity_of
 from lamcts.tree import KMeansSvm, LatentTree, Linear, paths
 from lamcts.tree.boundary import Halfspace
 
@@ -51,7 +51,7 @@ class Ball:
         return None
 
 
-def region_of(space: Space, *steps: tuple[object, bool], seen: Observations | None = None) -> Region:
+def region_of(space: SearchSpace, *steps: tuple[object, bool], seen: Observations | None = None) -> Region:
     region = Region(space, tuple(Step(split, good) for split, good in steps), np.empty(0, np.int64))  # type: ignore[arg-type]
     if seen is None:
         return region

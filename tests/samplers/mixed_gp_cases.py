@@ -4,7 +4,7 @@ import numpy as np
 
 from lamcts.samplers.mixed_gp import MixedGp
 from lamcts.spaces import Bool, Choice, Finite, Float, Int, Space
-from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import Mask
 from lamcts.testing.search import Loss, Search
 from lamcts.types import Floats
@@ -57,7 +57,7 @@ def switched(x: Floats) -> float:
     return float(own + 0.1 * "wxyz".index(word) + 0.05 * abs(count - 3))
 
 
-def searched(space: AnySpace, loss: Loss, seed: int, rounds: int, batch: int = 1, given: int = 8) -> Search:
+def searched(space: SearchSpace, loss: Loss, seed: int, rounds: int, batch: int = 1, given: int = 8) -> Search:
     search = Search(MixedGp(), space, seed, given=given, loss=loss)
     search.go(rounds, batch)
     return search

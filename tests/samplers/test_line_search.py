@@ -7,7 +7,7 @@ from lamcts.models.additive_model import AdditiveModel
 from lamcts.observations import Floats
 from lamcts.samplers.coordinate.line_search import EVEN, NONE, SURE, LineSearch, Out
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
-from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import SearchSpace
 
 MANY = Space(
     {
@@ -22,7 +22,7 @@ MANY = Space(
 )
 
 
-def learnt(space: AnySpace, counts: dict[int, int], seed: int = 0) -> AdditiveModel:
+def learnt(space: SearchSpace, counts: dict[int, int], seed: int = 0) -> AdditiveModel:
     """Return effects that were told `counts` differences of some parameters."""
     rng = np.random.default_rng(seed)
     effects = AdditiveModel([block.stop - block.start for block in space.blocks])
@@ -34,7 +34,7 @@ def learnt(space: AnySpace, counts: dict[int, int], seed: int = 0) -> AdditiveMo
     return effects
 
 
-def point(space: AnySpace, seed: int = 5) -> Floats:
+def point(space: SearchSpace, seed: int = 5) -> Floats:
     x: Floats = space.sample(1, np.random.default_rng(seed))[0]
     return x
 

@@ -26,7 +26,7 @@ from lamcts.errors import Exhausted
 from lamcts.samplers import default
 from lamcts.samplers.mixed_gp import MixedGp, _Looked
 from lamcts.spaces import Bool, Canonical, Choice, Finite, Float, Int, Space
-from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import Parameters
 from lamcts.testing import check_sampler
 from lamcts.testing.search import Loss, Search
@@ -47,7 +47,9 @@ SEEDS = pytest.mark.parametrize("seed", range(4))
     ],
     ids=["4096 bits", "5^4 words", "a table of 400"],
 )
-def test_the_best_is_found_in_few_evaluations(space: AnySpace, loss: Loss, lowest: float, most: int, seed: int) -> None:
+def test_the_best_is_found_in_few_evaluations(
+    space: SearchSpace, loss: Loss, lowest: float, most: int, seed: int
+) -> None:
     search = searched(space, loss, seed, most - 8)
     assert len(search.seen) <= most
     assert search.seen.y.min() == pytest.approx(lowest, abs=1e-12)
@@ -64,7 +66,7 @@ def test_a_number_beside_categories_is_closed_in_on(seed: int) -> None:
     ids=repr,
 )
 @pytest.mark.parametrize("seed", range(2))
-def test_whole_numbers_of_any_range_will_do(space: AnySpace, seed: int) -> None:
+def test_whole_numbers_of_any_range_will_do(space: SearchSpace, seed: int) -> None:
     search = searched(space, bowl, seed, 40)
     nearest = 0.0 if space.size > 51 else bowl(np.array([0.38]))
     assert search.seen.y.min() < nearest + 1e-5
@@ -155,7 +157,7 @@ def pairs() -> Any:
 # Its end ------------------------------------------------------------------------------------------------------------
 
 
-def every(space: AnySpace, batch: int, seed: int, loss: Callable[[Floats], float] = bowl) -> list[lamcts.Trial]:
+def every(space: SearchSpace, batch: int, seed: int, loss: Callable[[Floats], float] = bowl) -> list[lamcts.Trial]:
     """Ask and tell until the space is exhausted; return all trials."""
     opt, asked = lamcts.Optimizer(space, seed=seed, sampler=MixedGp()), list[lamcts.Trial]()
     while len(asked) <= space.size:
@@ -180,7 +182,7 @@ SMALL = [
 
 @pytest.mark.parametrize("space", SMALL, ids=repr)
 @pytest.mark.parametrize("batch", [1, 5])
-def test_a_small_space_is_searched_to_the_last_point(space: AnySpace, batch: int) -> None:
+def test_a_small_space_is_searched_to_the_last_point(space: SearchSpace, batch: int) -> None:
     asked = every(space, batch, 1)
     assert len({trial.x.tobytes() for trial in asked}) == len(asked) == space.size
 
@@ -198,7 +200,7 @@ def test_losses_of_any_kind_do_no_harm(loss: Loss) -> None:
 
 
 @pytest.mark.parametrize("space", [SWITCHED, SMALL[1], SMALL[2], Int(1, 2**60)], ids=repr)
-def test_it_holds_the_contract_in_spaces_of_other_kinds(space: AnySpace) -> None:
+def test_it_holds_the_contract_in_spaces_of_other_kinds(space: SearchSpace) -> None:
     check_sampler(MixedGp(), space)
 
 
@@ -209,7 +211,7 @@ def test_as_an_arm_of_the_default_it_holds_the_contract() -> None:
 
 
 @pytest.mark.parametrize(("space", "start"), [(Space([Bool()]), 8), (BITS, 12), (Space([Bool()] * 7), 9)])
-def test_it_begins_with_draws_where_results_are_few(space: AnySpace, start: int) -> None:
+def test_it_begins_with_draws_where_results_are_few(space: SearchSpace, start: int) -> None:
     assert Search(MixedGp(), space, 0, given=0).session.state()["start"] == start
     assert Search(MixedGp(n_start=3), space, 0, given=0).session.state()["start"] == 3
     assert Search(MixedGp(n_start=3), BITS, 0, given=2).session.state()["start"] == 1

@@ -7,13 +7,13 @@ from mixed_gp_cases import BITS, SWITCHED, WORDS, searched
 
 from lamcts.samplers.mixed_gp import MixedGp, _Looked
 from lamcts.spaces import Bool, Finite, Space
-from lamcts.spaces.base import Space as AnySpace
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import Parameters
 from lamcts.testing.search import Search
 from lamcts.types import Floats
 
 
-def stalled(space: AnySpace, radius: float) -> tuple[Any, Parameters, Floats]:
+def stalled(space: SearchSpace, radius: float) -> tuple[Any, Parameters, Floats]:
     """Return a session that may go so far from its incumbent, parameters, and the incumbent's codes."""
     search: Any = searched(space, lambda x: float(np.sum(x)), 0, 1)
     session, parameters = search.session, Parameters(space)

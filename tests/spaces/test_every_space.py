@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space, distance
-from lamcts.spaces.base import Space as Protocol
+from lamcts.spaces.base import SearchSpace
 
 WIDE = st.floats(-1e300, 1e300)
 
@@ -120,7 +120,7 @@ def test_snap_makes_rows_valid_and_leaves_valid_rows_bit_for_bit(space: Any, see
 @drawn
 @given(SPACES)
 def test_dim_blocks_and_continuous_fit_together(space: Any) -> None:
-    assert isinstance(space, Protocol)
+    assert isinstance(space, SearchSpace)
     assert space.continuous.shape == (space.dim,) and space.continuous.dtype == bool
     ends = [0] + [block.stop for block in space.blocks]
     assert [block.start for block in space.blocks] == ends[:-1] and ends[-1] == space.dim

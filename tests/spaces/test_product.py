@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
-from lamcts.spaces.base import Space as Protocol
+from lamcts.spaces.base import SearchSpace
 
 NET = Space(
     {"lr": Float(1e-4, 1, log=True), "layers": Int(1, 8), "act": Choice(["relu", "gelu", "tanh"]), "bias": Bool()}
@@ -79,7 +79,7 @@ def test_any_space_that_keeps_the_protocol_can_be_a_member() -> None:
         def signature(self) -> dict[str, Any]:
             return {"kind": "angle"}
 
-    assert isinstance(Angle(), Protocol)
+    assert isinstance(Angle(), SearchSpace)
     space = Space([Angle(), Bool()])
     assert space.decode(space.encode((90.0, True))) == (90.0, True)
 

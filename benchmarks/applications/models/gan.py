@@ -20,7 +20,7 @@ from lamcts.nas.cells import EdgeCells
 from lamcts.neural.train import Data, Diverged, Seeds
 from lamcts.neural.train.seeds import in_epoch
 from lamcts.rng import fresh_seed
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.canonical import Canonical
 from lamcts.types import whole_number
 
@@ -107,7 +107,7 @@ class GanObjective:
         return f"{self.architectures.name} in a generator of {self.data.name}"
 
     @cached_property
-    def space(self) -> Space:
+    def space(self) -> SearchSpace:
         return Canonical(self.architectures.space, self.architectures.key, name=self.architectures.name)
 
     @cached_property

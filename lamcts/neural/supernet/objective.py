@@ -12,7 +12,7 @@ from lamcts.neural.build.sizes import size
 from lamcts.neural.train.checkpoints import digest
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.loop import DevicePart, evaluate, to_device
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.canonical import Canonical
 from lamcts.types import whole_number
 
@@ -74,7 +74,7 @@ class SupernetObjective:
         return f"{self.architectures.name} by a supernet of {self.data.name}"
 
     @cached_property
-    def space(self) -> Space:
+    def space(self) -> SearchSpace:
         inner = self.architectures.space
         return Canonical(inner, self.architectures.key, name=self.architectures.name) if self.keyed else inner
 

@@ -16,7 +16,7 @@ from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.training import train
 from lamcts.rng import fresh_seed
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.canonical import Canonical
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class TrainObjective:
         return self.score == "accuracy"
 
     @cached_property
-    def space(self) -> Space:
+    def space(self) -> SearchSpace:
         inner = self.architectures.space
         return Canonical(inner, self.architectures.key, name=self.architectures.name) if self.keyed else inner
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.text import safe_text
 
 GOALS = ("objectives", "constraints", "reference")
@@ -29,7 +29,7 @@ class Function:
     ----------
     target : str
         "path/to/file.py:function" or "package.module:function".
-    space : Space
+    space : SearchSpace
         The space of its points.
     maximize : bool, default False
         Whether higher values are better.
@@ -47,7 +47,7 @@ class Function:
     """
 
     target: str
-    space: Space
+    space: SearchSpace
     maximize: bool = False
     x0: Any = None
     objectives: Any = None
@@ -57,7 +57,9 @@ class Function:
     optimum = None
 
     @classmethod
-    def of(cls, target: str, space: Space | None = None, maximize: bool | None = None, **goals: Any) -> "Function":
+    def of(
+        cls, target: str, space: SearchSpace | None = None, maximize: bool | None = None, **goals: Any
+    ) -> "Function":
         """Return the function called `target`; what is left out is taken from its attributes of the same names.
 
         goals: objectives, constraints, reference.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lamcts.models.acquisition import expected_improvement
 from lamcts.models.additive_model import AdditiveModel, Out
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats
 
 EVEN = 129  # candidates over a parameter's whole range (untuned)
@@ -41,7 +41,7 @@ class Found(NamedTuple):
 class LineSearch:
     """Expected improvements along parameters, kept until something that they rest on changes."""
 
-    def __init__(self, space: Space, effects: AdditiveModel) -> None:
+    def __init__(self, space: SearchSpace, effects: AdditiveModel) -> None:
         self._space, self._effects = space, effects
         self._blocks = space.blocks
         self._values: dict[int, Floats] = {}  # discrete parameter -> its values [m, w], as far as they are tried

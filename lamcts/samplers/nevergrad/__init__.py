@@ -14,7 +14,7 @@ from lamcts.samplers.nevergrad.method import Method, library
 from lamcts.samplers.parts.batch import Batch, bisect_into, width
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.types import Rows, whole_number
 
 PATIENCE = 8  # candidates in a row that cannot be used: methods on a discrete space repeat themselves (untuned)
@@ -48,7 +48,7 @@ class Nevergrad(LocalSampler):
             whole_number(getattr(self, field), f"Nevergrad: {field}", optional=True)
 
     @classmethod
-    def suited(cls, space: Space, detail: str) -> "Nevergrad":
+    def suited(cls, space: SearchSpace, detail: str) -> "Nevergrad":
         return cls(detail) if detail else cls()
 
     @property

@@ -12,7 +12,7 @@ from lamcts.models.multi_output import MultiOutputPaths
 from lamcts.models.posterior_paths import Singles
 from lamcts.models.quadratic_posterior import Slope
 from lamcts.models.success import WORTH, Success
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats
 
 BEYOND = 1e6  # by what a draw where success is too unlikely is worse than any where it is not: losses here are near 1
@@ -63,7 +63,7 @@ def step_penalty(success: Success, centre: Floats, half: float) -> Slope:
     return price
 
 
-def shortened(x: Floats, centre: Floats, success: Success, space: Space) -> Floats:
+def shortened(x: Floats, centre: Floats, success: Success, space: SearchSpace) -> Floats:
     """Return the points `x` [k, d], those likely to fail moved towards the `centre` [d], which did not, [k, d]."""
     x = x.copy()
     for _ in range(HALVINGS):

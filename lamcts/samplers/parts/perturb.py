@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lamcts.regions.region import Region
 from lamcts.samplers.parts.batch import bisect_into
-from lamcts.spaces.base import Space
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats
 
@@ -31,7 +31,9 @@ def box(centre: Floats, lengths: Floats, length: float) -> tuple[Floats, Floats]
     return np.maximum(centre - shape * length / 2, 0.0), np.minimum(centre + shape * length / 2, 1.0)
 
 
-def masks(space: Space, shape: tuple[int, ...], perturb_dims: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+def masks(
+    space: SearchSpace, shape: tuple[int, ...], perturb_dims: float, rng: np.random.Generator
+) -> NDArray[np.bool_]:
     """Return which parameters to move, [*shape, b]: each with chance `perturb_dims / b`, at least one in every row."""
     b = len(space.blocks)
     mask = rng.random((*shape, b)) < perturb_dims / b
@@ -41,7 +43,7 @@ def masks(space: Space, shape: tuple[int, ...], perturb_dims: float, rng: np.ran
     return mask
 
 
-def moved(space: Space, start: Floats, x: Floats, mask: NDArray[np.bool_], rng: np.random.Generator) -> Floats:
+def moved(space: SearchSpace, start: Floats, x: Floats, mask: NDArray[np.bool_], rng: np.random.Generator) -> Floats:
     """Return `start` [m, d] with the masked parameters taken from `x` [m, d], snapped.
 
     `mask` [m, b]. A discrete parameter that snaps back to where it was takes any of its values instead.

@@ -14,7 +14,7 @@ from lamcts.types import Rows
 if TYPE_CHECKING:
     from typing import Self
 
-    from lamcts.spaces.base import Space
+    from lamcts.spaces.base import SearchSpace
 
 
 @dataclass
@@ -89,7 +89,7 @@ class LocalSampler:
         return True
 
     @classmethod
-    def suited(cls, space: "Space", detail: str) -> "Self | None":
+    def suited(cls, space: "SearchSpace", detail: str) -> "Self | None":
         """Return the settings for a space; `detail` follows a colon in the name. None: the detail is unknown."""
         return None if detail else cls()
 

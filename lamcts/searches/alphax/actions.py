@@ -13,7 +13,7 @@ from lamcts.spaces import Parameters
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
-    from lamcts.spaces.base import Space
+    from lamcts.spaces.base import SearchSpace
 
 State = Any  # any immutable value
 
@@ -45,7 +45,7 @@ class Game(Protocol):
 class Actions(Protocol):
     """Settings of a construction: a frozen dataclass of plain values, since its `repr` is part of the signature."""
 
-    def game(self, space: "Space") -> Game:
+    def game(self, space: "SearchSpace") -> Game:
         """Return the game whose terminal states are points of `space`."""
 
 
@@ -63,7 +63,7 @@ class Assign:
         if self.parts < 2:
             raise ValueError(f"Assign: parts: expected at least 2, got {self.parts}")
 
-    def game(self, space: "Space") -> Game:
+    def game(self, space: "SearchSpace") -> Game:
         return _Assigning(Parameters(space), self.parts)
 
 

@@ -16,7 +16,7 @@ from lamcts.searches.alphax.actions import Game, State
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
-    from lamcts.spaces.base import Space
+    from lamcts.spaces.base import SearchSpace
 
 Move = tuple[str, int]
 END: Move = ("end", 0)  # the number of moves without a node or kind is 0
@@ -66,7 +66,7 @@ class BuildCells:
         """Return the features [n, k] of rows `x` [n, d] for the surrogate; here the rows."""
         return x
 
-    def game(self, space: "Space") -> Game:
+    def game(self, space: "SearchSpace") -> Game:
         return _Building(self, space)
 
 
@@ -74,7 +74,7 @@ class _Building:
     root = _State()
     single = True
 
-    def __init__(self, settings: BuildCells, space: "Space") -> None:
+    def __init__(self, settings: BuildCells, space: "SearchSpace") -> None:
         self._settings = settings
         self.features = settings.features
         self._encoded = lru_cache(ROWS)(lambda cell: space.encode(settings.point(cell)))

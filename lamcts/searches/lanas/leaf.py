@@ -16,7 +16,7 @@ from lamcts.types import Floats, Rows, whole_number
 if TYPE_CHECKING:
     from lamcts.observations import Observations
     from lamcts.regions.region import Region
-    from lamcts.spaces.base import Space
+    from lamcts.spaces.base import SearchSpace
 
 FIRST, BLOCK = 1024, 8192  # draws of the whole space in the first and in later blocks (untuned)
 LISTED = 500_000  # largest space whose points are enumerated (untuned)
@@ -58,7 +58,7 @@ class Leaf(LocalSampler):
         """Return the settings alone: the state of runs is rebuilt from their evaluations."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
-    def shared(self, seen: "Observations", space: "Space") -> "_Shared":
+    def shared(self, seen: "Observations", space: "SearchSpace") -> "_Shared":
         """Return the state that the leaves of one run share."""
         if seen not in self._runs:
             self._runs[seen] = _Shared(self, space)
@@ -125,7 +125,7 @@ class _LeafSession(LocalSession[Leaf, Progress]):
 class _Shared:
     """State that the leaves of one run share: the enumerated points and the fitted model."""
 
-    def __init__(self, settings: Leaf, space: "Space") -> None:
+    def __init__(self, settings: Leaf, space: "SearchSpace") -> None:
         self._settings, self._space = settings, space
         self._fitted_rows = 0
         self._predict: Callable[[Any], Floats] | None = None
