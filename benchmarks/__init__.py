@@ -1,4 +1,4 @@
-"""Benchmarks: each is run from the repository's root as `python -m benchmarks.NAME`.
+"""Benchmarks: each is run from the repository's root as `python -m benchmarks.TOPIC.NAME`.
 
 Importing this package holds BLAS and torch to one thread: it comes before numpy, which would ask the machine.
 """

@@ -85,7 +85,7 @@ def find(name: str) -> Problem:
         return _function(of["base"], int(of["dim"]), of["kind"])
     if (of := _FUNNELS.fullmatch(name)) and int(of["funnels"]) > 0 and int(of["dim"]) > 1:
         return _funnels(int(of["funnels"]), int(of["dim"]), of["kind"])
-    from benchmarks import public_problems
+    from benchmarks.optimizer import public_problems
 
     if (public := public_problems.find(name)) is not None:
         return public

@@ -8,9 +8,9 @@ import pytest
 
 import lamcts
 import lamcts.plot
-from benchmarks import public, public_summary
 from benchmarks.harness.comparison import KEY
 from benchmarks.harness.sheet import RESULTS, Sheet
+from benchmarks.optimizer import public, public_summary
 from lamcts.study.options import RunSettings
 from lamcts.study.result import Result
 

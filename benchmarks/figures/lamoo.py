@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import measured_problems as mp
+from benchmarks.constrained import measured_problems as mp
 from benchmarks.figures import sheets, traces
 from benchmarks.harness.measured import MeasuredSearch
 from lamcts import LatentTree

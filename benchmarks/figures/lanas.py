@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import cells
 from benchmarks.figures import sheets
 from benchmarks.harness import script
 from benchmarks.harness.sheet import RESULTS, read
-from benchmarks.lanas import GRID, HEIGHTS, SELECTS
+from benchmarks.nas import cells
+from benchmarks.nas.lanas import GRID, HEIGHTS, SELECTS
 from lamcts import objectives
 from lamcts.types import Floats
 
@@ -59,7 +59,9 @@ def main() -> None:
     arguments = script.parsed(given)
     rows = [row for row in read(arguments.rows) if row["cap"] == LONG and row["data"] in SIZES]
     if not rows:
-        raise SystemExit(f"expected rows of NAS-Bench-101 in {arguments.rows}, got none: run benchmarks.lanas first")
+        raise SystemExit(
+            f"expected rows of NAS-Bench-101 in {arguments.rows}, got none: run benchmarks.nas.lanas first"
+        )
     curves(rows, arguments.smoke, arguments.out / "lanas.png")
     grids(rows, arguments.out / "lanas_grid.png")
 

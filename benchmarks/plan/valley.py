@@ -1,4 +1,4 @@
-"""What `benchmarks.valley` runs: parts in order of importance, their seeds, and what they cost.
+"""What `benchmarks.optimizer.valley` runs: parts in order of importance, their seeds, and what they cost.
 
 The default before and after is compared on 30 seeds where that decides (funnels: 50), with a tree that places its
 searches, one by one and in 100 dimensions on 10; peers have 10. No decision rests on Schwefel, Styblinski-Tang,

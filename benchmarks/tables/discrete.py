@@ -1,4 +1,4 @@
-"""The tables of `python -m benchmarks.discrete --table`: regret, ranks, areas, own time, all paired by seed.
+"""The tables of `python -m benchmarks.discrete.runs --table`: regret, ranks, areas, own time, all paired by seed.
 
 Regret may be compared within a problem only; across problems there are ranks and ratios. Letters: s seeds.
 """

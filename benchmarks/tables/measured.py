@@ -1,4 +1,4 @@
-"""The tables of `python -m benchmarks.measured --table`: how far after how many evaluations, goals, pairs by seed.
+"""The tables of `python -m benchmarks.constrained.runs --table`: medians, goals, pairs by seed.
 
 Errors can be compared between problems: of one objective the error relative to the optimum (absolute where that is 0),
 of several the hypervolume that is missing. Both are shown as log10. A run without a feasible point is behind every
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import measured_problems as mp
+from benchmarks.constrained import measured_problems as mp
 from benchmarks.tables import stats
 from benchmarks.tables.discrete import common, wilcoxon
 from benchmarks.tables.goals import GOALS, Goal

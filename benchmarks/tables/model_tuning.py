@@ -1,4 +1,4 @@
-"""The table of `python -m benchmarks.model_tuning --table`: medians, and whether a peer is ahead, level or behind."""
+"""The table of `python -m benchmarks.discrete.model_tuning --table`: medians, and pairwise verdicts."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The tables of `python -m benchmarks.valley --table`: the default before, after and with a tree, and its peers.
+"""The tables of `python -m benchmarks.optimizer.valley --table`: the default and its peers.
 
 A gap is the distance from the optimum (0 in all problems here that know it), or what is missing of the best known
 value. Better is what has a median gap that is lower by 5 % of the other's and, seed by seed, p < 0.05 in Wilcoxon's

@@ -84,7 +84,7 @@ class DiscreteModel:
         """Return the process with pruned rows at what it expects there, but no better than what they rank after.
 
         It was fitted without them. Left out altogether, points beside them are proposed again and again: three seeds of
-        benchmarks/pruning.py (10 to 12) all ended worse then.
+        benchmarks/neural/pruning.py (10 to 12) all ended worse then.
         """
         seen, pruned = self._seen, self._chosen(np.flatnonzero(self._seen.kind == PRUNED), centre)
         if not len(pruned):

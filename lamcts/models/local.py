@@ -20,7 +20,7 @@ from lamcts.types import Floats, Rows
 
 ROWS_EACH, LEAST_ROWS, MOST_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
 FIT_ROWS_EACH, LEAST_FIT_ROWS, MOST_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned); what both cost
-# benchmarks/gp_speed.py prints: a fit with 1000 rows takes five times as long as one with 500
+# benchmarks/optimizer/gp_speed.py prints: a fit with 1000 rows takes five times as long as one with 500
 KEPT = 3 / 4  # of the most rows, when the rows are chosen anew: the rest is room for results to come (untuned)
 REFIT_ROWS = 25  # new rows after which a refit is always due (untuned)
 MOST_PRUNED = 200  # rows beside those of the model (untuned)

@@ -16,7 +16,7 @@ SWEEPS = 8  # rounds of moves
 ACROSS = 4  # moves along differences in each round
 PASSES = 3  # moves along each bent axis, over all rounds
 MOST_BENT = 100_000_000  # coordinates that these moves may touch, some half a second: fewer of them at d = 500
-# (benchmarks/fill_region.py prints the seconds)
+# (benchmarks/optimizer/fill_region.py prints the seconds)
 ROUNDING = 1e-12  # coordinates of a bent axis below it, and squared lengths, are error: some 1e-16, grown by `pinv`
 
 

@@ -43,10 +43,10 @@ class KMeansSvm:
     kernel: of the machine ("rbf"; or "linear", "poly"); rows are standardised and its width is 1/d, which is
         scikit-learn's "scale"; paper: "rbf", and "linear" on MuJoCo's largest tasks (5.6.1).
     labels: the labelling rules to try, in this order ("kmeans", "median", "residual"); the first whose boundary passes
-        the check is taken; ours: benchmarks/split_gap.py tells how each ranks; paper: "kmeans" alone.
+        the check is taken; ours: benchmarks/optimizer/split_gap.py tells how each ranks; paper: "kmeans" alone.
     y_weight: weights of the utility that "kmeans" tries (None, 1.0; times that of a coordinate): None is sqrt(d), so
         that all coordinates together weigh as much; paper: 1.
-    degree: of "poly" (2): 3 ranked no better and took longer (benchmarks/split_gap.py); paper: not told.
+    degree: of "poly" (2): 3 ranked no better and took longer (benchmarks/optimizer/split_gap.py); paper: not told.
     cost: of a row on the wrong side of the machine's margin (1.0); scikit-learn's own; paper: not told.
     min_share: least share of the rows on either side (0.1; share); untuned; paper: none.
     check: the test on held-out rows (HoldOut(); see there), None makes none; paper: none.

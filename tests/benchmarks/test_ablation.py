@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from benchmarks import ablation, noise, public
+from benchmarks.optimizer import ablation, noise, public
 from lamcts.samplers import GpCma
 
 Row = dict[str, str]

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from benchmarks import batched_training
+from benchmarks.neural import batched_training
 
 
 @pytest.mark.parametrize("way", batched_training.WAYS)

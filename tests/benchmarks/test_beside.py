@@ -6,9 +6,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from benchmarks import beside
-from benchmarks.beside import Timed
 from benchmarks.harness import sheet
+from benchmarks.optimizer import beside
+from benchmarks.optimizer.beside import Timed
 
 
 def worktrees():

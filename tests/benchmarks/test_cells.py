@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks import alphax, cells
-from benchmarks.cell_table import NODES, mutated, pruned, table
+from benchmarks.nas import alphax, cells
+from benchmarks.nas.cell_table import NODES, mutated, pruned, table
 from lamcts import Bool
 
 

@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from benchmarks import discrete_problems as dp
-from benchmarks.discrete_problems import bits, categories, stages, tables
+from benchmarks.discrete import discrete_problems as dp
+from benchmarks.discrete.discrete_problems import bits, categories, stages, tables
 from lamcts import Bool, Canonical, Choice, Float, Int, Space
 from lamcts.nas import formats
 from tests.nas import made_up

@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import discrete
-from benchmarks import discrete_problems as dp
-from benchmarks.discrete_problems.bits import onemax
+from benchmarks.discrete import discrete_problems as dp
+from benchmarks.discrete import runs as discrete
+from benchmarks.discrete.discrete_problems.bits import onemax
 from benchmarks.harness import sheet
 from benchmarks.harness.search import Search
 from benchmarks.harness.sheet import RESULTS

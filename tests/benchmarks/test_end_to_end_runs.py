@@ -2,9 +2,9 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 
-from benchmarks import end_to_end
-from benchmarks.end_to_end import ARMS, COLUMNS, KEY, SCALES, Run, best, finished, texts
 from benchmarks.harness.sheet import Sheet
+from benchmarks.neural import end_to_end
+from benchmarks.neural.end_to_end import ARMS, COLUMNS, KEY, SCALES, Run, best, finished, texts
 from lamcts.neural.train import Diverged, TrainObjective
 
 

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks import fewshot, fewshot_search
-from benchmarks.fewshot import SPACE
-from benchmarks.fewshot_search import Asked, Case, found, paid_by
+from benchmarks.nas import fewshot, fewshot_search
+from benchmarks.nas.fewshot import SPACE
+from benchmarks.nas.fewshot_search import Asked, Case, found, paid_by
 
 CONV, MEAN, SKIP = (0, 0, 0, 3, 0, 0), (0, 0, 0, 2, 0, 0), (0, 0, 0, 1, 0, 0)
 TABLE = {CONV: (90.0, 92.0, 94.0), MEAN: (80.0, 82.0, 84.0), SKIP: (60.0, 62.0, 64.0)}

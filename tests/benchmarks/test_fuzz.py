@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 import lamcts
 import lamcts.cli.show
-from benchmarks import fuzz
-from benchmarks.attacks.verdict import Broken
-from benchmarks.fuzzing import called, command_lines, journals, known_files, space_files
 from benchmarks.harness import sheet
+from benchmarks.robustness import fuzz
+from benchmarks.robustness.attacks.verdict import Broken
+from benchmarks.robustness.fuzzing import called, command_lines, journals, known_files, space_files
 from lamcts.journal import Journal
 
 FEW = settings(

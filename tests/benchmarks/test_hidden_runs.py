@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import hidden
+from benchmarks.constrained import hidden
 from benchmarks.harness import sheet
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import lamcts
-from benchmarks import cells, lanas
 from benchmarks.figures import lanas as figure
 from benchmarks.figures import leaves
 from benchmarks.harness.sheet import Sheet
+from benchmarks.nas import cells, lanas
 from lamcts.nas import NasBench101
 from lamcts.nas.graph_hash import pruned
 
@@ -53,7 +53,7 @@ def test_the_figure_draws_how_far_the_best_is_after_each_sample(monkeypatch, tmp
     assert all(far[np.searchsorted(figure.SAMPLES, n)] == value for n, value in at.items() if n in figure.SAMPLES)
     assert (np.diff(figure.by_chance(np.linspace(0, 1, 100_000))) <= 0).all()
     monkeypatch.setattr(sys, "argv", ["lanas", "--rows", str(tmp_path / "none.csv")])
-    with pytest.raises(SystemExit, match=r"run benchmarks\.lanas first"):
+    with pytest.raises(SystemExit, match=r"run benchmarks\.nas\.lanas first"):
         figure.main()
 
 

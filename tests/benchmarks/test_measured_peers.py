@@ -6,7 +6,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from benchmarks import measured_problems as mp
+from benchmarks.constrained import measured_problems as mp
 from benchmarks.harness.measured import MeasuredSearch
 from benchmarks.harness.search import Enough
 from benchmarks.peers import measured as peers

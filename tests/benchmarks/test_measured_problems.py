@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks import measured_problems as mp
+from benchmarks.constrained import measured_problems as mp
 from benchmarks.harness.measured import MeasuredSearch
 from lamcts.outcomes.dominance import non_dominated
 

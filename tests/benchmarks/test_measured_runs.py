@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from benchmarks import measured
-from benchmarks import measured_problems as mp
+from benchmarks.constrained import measured_problems as mp
+from benchmarks.constrained import runs as measured
 from benchmarks.harness import sheet
 from benchmarks.harness.measured import MeasuredSearch
 from benchmarks.harness.sheet import RESULTS

@@ -8,8 +8,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
-from benchmarks.memory_gpu_limits import largest  # noqa: E402
-from benchmarks.memory_ways import entered, planned, ways  # noqa: E402
+from benchmarks.memory.gpu_limits import largest  # noqa: E402
+from benchmarks.memory.ways import entered, planned, ways  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
 
 

@@ -3,9 +3,9 @@ import random
 import numpy as np
 import pytest
 
-from benchmarks import model_tuning, trained_models
+from benchmarks.discrete import model_tuning, trained_models
+from benchmarks.discrete.trained_models.parameters import active, space, suggested
 from benchmarks.tables.model_tuning import table
-from benchmarks.trained_models.parameters import active, space, suggested
 
 MLP = trained_models.find("mlp-wine")
 

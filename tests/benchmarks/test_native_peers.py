@@ -6,8 +6,8 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from benchmarks import discrete_problems as dp
-from benchmarks.discrete_problems import bits
+from benchmarks.discrete import discrete_problems as dp
+from benchmarks.discrete.discrete_problems import bits
 from benchmarks.harness.search import Enough, Search
 from benchmarks.peers import native
 from benchmarks.peers.native.ground import Ground

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import pruning
+from benchmarks.neural import pruning
 
 
 def row(arm, seed, best, epochs):

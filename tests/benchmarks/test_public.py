@@ -5,7 +5,8 @@ import importlib.util
 import numpy as np
 import pytest
 
-from benchmarks import problems, public, public_problems
+from benchmarks import problems
+from benchmarks.optimizer import public, public_problems
 
 
 def test_the_area_is_one_where_every_target_is_reached_at_once_and_zero_where_none_is():

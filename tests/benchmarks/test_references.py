@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from benchmarks import references
 from benchmarks.harness import sheet
+from benchmarks.optimizer import references
 from benchmarks.peers import reference
 
 TURBO = """

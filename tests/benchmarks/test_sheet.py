@@ -3,29 +3,16 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import (
-    alphax,
-    columns_time,
-    discrete,
-    fill_region,
-    gp_speed,
-    growth,
-    lanas,
-    lookups,
-    metadnn,
-    own_time,
-    shifted,
-    spaces_time,
-    split_gap,
-    steps,
-    swimmer,
-    tree_mutation,
-    tuning,
-)
+from benchmarks.constrained import columns_time
+from benchmarks.discrete import runs as discrete
+from benchmarks.discrete import spaces_time, tree_mutation
 from benchmarks.harness import script, sheet
 from benchmarks.harness.search import Search
 from benchmarks.harness.sheet import RESULTS, Sheet
-from benchmarks.shifted import Case
+from benchmarks.nas import alphax, lanas, lookups, metadnn
+from benchmarks.optimizer import fill_region, gp_speed, growth, own_time, shifted, split_gap, swimmer, tuning
+from benchmarks.optimizer.shifted import Case
+from benchmarks.parallel import steps
 from lamcts import Box
 
 KEY = ("method", "seed")

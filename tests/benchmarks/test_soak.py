@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import lamcts
-from benchmarks import soak
-from benchmarks.attacks import columns, flips, kills, restarts, sessions, spaces
-from benchmarks.attacks.runs import Run, budget_of, outcome
-from benchmarks.attacks.values import FAILURES, NUMBERS, Regime
-from benchmarks.attacks.verdict import Broken, Case, check_own, difference
 from benchmarks.harness import sheet
 from benchmarks.harness.pool import environment
+from benchmarks.robustness import soak
+from benchmarks.robustness.attacks import columns, flips, kills, restarts, sessions, spaces
+from benchmarks.robustness.attacks.runs import Run, budget_of, outcome
+from benchmarks.robustness.attacks.values import FAILURES, NUMBERS, Regime
+from benchmarks.robustness.attacks.verdict import Broken, Case, check_own, difference
 
 NAMES = list(lamcts.samplers.names())
 UNIFORM = range(NAMES.index("uniform"), 200, len(NAMES))  # cases of that sampler, which is quick
@@ -44,7 +44,7 @@ def test_a_failure_is_told_with_its_recipe_and_the_others_go_on(capsys):
     tallies = soak.soak({"flips": check}, 3, time.monotonic() + 60, {"flips": 3})
     assert (tallies["flips"].cases, tallies["flips"].attacks) == (3, 11)
     assert tallies["flips"].failures == ["expected no exception, got KeyError: 'raw'"]
-    assert "python -m benchmarks.soak --seed 3 --only flips:1\n" in capsys.readouterr().out
+    assert "python -m benchmarks.robustness.soak --seed 3 --only flips:1\n" in capsys.readouterr().out
 
 
 def test_a_case_that_never_ends_is_a_failure_but_not_one_that_the_deadline_cuts_short(monkeypatch):
@@ -57,7 +57,7 @@ def test_a_case_that_never_ends_is_a_failure_but_not_one_that_the_deadline_cuts_
 
 
 def test_a_recipe_replays_its_case_and_a_wrong_one_is_refused():
-    command = [sys.executable, "-m", "benchmarks.soak", "--seed", "0", "--only"]
+    command = [sys.executable, "-m", "benchmarks.robustness.soak", "--seed", "0", "--only"]
     again = subprocess.run([*command, "sessions:7"], capture_output=True, text=True, env=environment())
     assert again.returncode == 0 and again.stdout.startswith("sessions, seed 0, case 7: "), again.stderr
     wrong = subprocess.run([*command, "session:7"], capture_output=True, text=True, env=environment())

@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchmarks.attacks import kills
-from benchmarks.attacks.runs import Run
-from benchmarks.attacks.verdict import Broken, Case
+from benchmarks.robustness.attacks import kills
+from benchmarks.robustness.attacks.runs import Run
+from benchmarks.robustness.attacks.verdict import Broken, Case
 
 
 def test_kills_come_before_the_first_row_too_and_to_runs_of_every_kind(tmp_path):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from benchmarks import supernet_table
-from benchmarks.supernet_table import SPACE, cells, look_all_up
+from benchmarks.nas import supernet_table
+from benchmarks.nas.supernet_table import SPACE, cells, look_all_up
 
 
 @pytest.fixture

@@ -6,11 +6,12 @@ from dataclasses import fields
 
 import pytest
 
-from benchmarks import problems, tuning
+from benchmarks import problems
 from benchmarks.harness import sheet
 from benchmarks.harness.measure import measure
 from benchmarks.harness.sheet import RESULTS
-from benchmarks.tuning import DEFAULT, Case
+from benchmarks.optimizer import tuning
+from benchmarks.optimizer.tuning import DEFAULT, Case
 from lamcts import Box
 from lamcts.samplers import make
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from benchmarks import peers, problems, valley
+from benchmarks import peers, problems
 from benchmarks.harness.sheet import ROOT
+from benchmarks.optimizer import valley
 from benchmarks.plan import valley as plan
 from benchmarks.plan.valley import PARTS, Part
 from benchmarks.tables import valley as tables

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks import digits_table
 from benchmarks.harness.sheet import Sheet
+from benchmarks.nas import digits_table
 from lamcts import objectives, testing
 from lamcts.nas import Digits4096, formats
 from lamcts.nas.cells import reachable

@@ -6,8 +6,8 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from benchmarks import digits_table
 from benchmarks.harness.sheet import RESULTS, read
+from benchmarks.nas import digits_table
 from lamcts.neural.digits4096 import network, recipe
 from lamcts.neural.train import Recipe, digits, train
 

@@ -6,7 +6,7 @@ The shared design begins: ten points, of NSGA-II its first population. In batche
 import warnings
 from typing import Any
 
-from benchmarks.discrete_problems.hidden import parameters
+from benchmarks.discrete.discrete_problems.hidden import parameters
 from benchmarks.harness.measured import MeasuredSearch
 from benchmarks.peers.native.optuna import STARTS, distribution, value_of
 from lamcts import Box

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.discrete_problems.hidden import parameters
+from benchmarks.discrete.discrete_problems.hidden import parameters
 from benchmarks.harness.measured import MeasuredSearch
 
 

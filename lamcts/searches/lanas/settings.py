@@ -20,7 +20,7 @@ def improved(
 ) -> dict[str, Any]:
     """Return the recommended settings: the published tree with model-guided draws in each leaf.
 
-    A ridge regression of all evaluations selects the network inside the leaf. benchmarks/lanas.py compares both
+    A ridge regression of all evaluations selects the network inside the leaf. benchmarks/nas/lanas.py compares both
     settings on NAS-Bench-101.
 
     largest: as in `published` (100.0; in the objective's unit).

@@ -7,10 +7,10 @@ pytest.importorskip("torch")
 
 import torch
 
-from benchmarks.applications.arms import load_weights, save_weights
-from benchmarks.applications.models.frechet import between, frechet
-from benchmarks.applications.models.gan import GanObjective, GanRecipe, train_gan
-from benchmarks.applications.models.generator import dcgan, discriminator, generator, sample
+from benchmarks.neural.applications.arms import load_weights, save_weights
+from benchmarks.neural.applications.models.frechet import between, frechet
+from benchmarks.neural.applications.models.gan import GanObjective, GanRecipe, train_gan
+from benchmarks.neural.applications.models.generator import dcgan, discriminator, generator, sample
 from lamcts import nas
 from lamcts.neural.train import Diverged, digits
 

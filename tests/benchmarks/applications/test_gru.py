@@ -7,7 +7,7 @@ pytest.importorskip("torch")
 import numpy as np
 import torch
 
-from benchmarks.applications.models.gru import GruCell, gru, width_of
+from benchmarks.neural.applications.models.gru import GruCell, gru, width_of
 from lamcts import nas
 from lamcts.neural.build import build, initialise
 

@@ -7,8 +7,8 @@ pytest.importorskip("torch")
 import numpy as np
 import torch
 
-from benchmarks.applications.arms import load_weights, save_weights
-from benchmarks.applications.models.segmenter import (
+from benchmarks.neural.applications.arms import load_weights, save_weights
+from benchmarks.neural.applications.models.segmenter import (
     Backbone,
     SegmentObjective,
     confusion,
@@ -16,8 +16,8 @@ from benchmarks.applications.models.segmenter import (
     mean_iou,
     segmenter,
 )
-from benchmarks.applications.models.shapes import CLASSES, disc, image, polygon, shapes
-from benchmarks.applications.models.unet import unet
+from benchmarks.neural.applications.models.shapes import CLASSES, disc, image, polygon, shapes
+from benchmarks.neural.applications.models.unet import unet
 from lamcts import nas
 from lamcts.neural.build import build
 from lamcts.neural.train import Recipe, train

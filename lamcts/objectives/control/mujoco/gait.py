@@ -39,7 +39,7 @@ class Gait(MeanReturn):
         none; paper: those that ARS published with its policies, "ars" of `gait`.
     threshold: mean return from which the task counts as solved (None: not defined); thesis, table 5.2.
     route: how episodes are stepped ("auto"; or "gymnasium"): "auto" steps them together where that is faster
-        (benchmarks/steps.py); the numbers are the same, bit for bit.
+        (benchmarks/parallel/steps.py); the numbers are the same, bit for bit.
     """
 
     name: str

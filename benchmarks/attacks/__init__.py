@@ -1,1 +1,0 @@
-"""The attacks of `python -m benchmarks.soak`: a file a kind, and what they draw their cases from."""

@@ -1,0 +1,1 @@
+"""Constraints, several objectives, and evaluations that fail."""

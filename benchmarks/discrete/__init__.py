@@ -1,0 +1,1 @@
+"""Categories, integers and mixed spaces."""

@@ -1,0 +1,1 @@
+"""Plans of training steps within a memory budget."""

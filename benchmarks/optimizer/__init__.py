@@ -1,0 +1,1 @@
+"""The default, its peers and named samplers on real parameters."""

@@ -1,0 +1,67 @@
+"""What does the optimiser itself cost? CPU seconds inside ask and tell, one thread, beside the two predecessors.
+
+    python -m benchmarks.optimizer.own_time [--reference DIR] [--dims 20 100] [--seeds 0-2]
+
+Ours in batches of 10 stands beside TuRBO-1 in batches of 10, ours one by one beside LaMCTS (to 500 evaluations at
+d = 20, to 300 at d = 100). The floor is what the Cholesky factorisations and triangular solves of our own run cost:
+the same run again, with a clock round LAPACK's and BLAS's routines. Runs of ours and of the reference alternate, since
+the load of a shared machine drifts. Rows go to results/own_time.csv.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks import problems
+from benchmarks.harness import measure as one_run
+from benchmarks.harness import script
+from benchmarks.harness.clock import Clock
+from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.task import Result
+from benchmarks.optimizer import references, shifted
+from benchmarks.optimizer.shifted import Case
+from benchmarks.peers import reference
+
+COLUMNS = (*shifted.COLUMNS, "floor_s", "floor_calls")
+BESIDE = {10: "turbo", 1: "lamcts"}  # by our batch: the predecessor that takes as many
+
+
+def main() -> None:
+    given = script.parser(__doc__, "own_time.csv", "one short run of each kind")
+    given.add_argument("--seeds", nargs="+", default=["0-2"])
+    given.add_argument("--reference", type=Path, help="folder with the checkouts TuRBO/ and LaMCTS/")
+    given.add_argument("--dims", type=int, nargs="+", default=[20, 100])
+    given.add_argument("--problems", nargs="+", default=problems.NAMES)
+    given.add_argument("--budget", type=int, help="default: those of references.py")
+    arguments = script.parsed(given, problems=["ackley"], seeds=[0], dims=[4], budget=60)
+    reference.given(arguments.reference)
+    sheet = Sheet(arguments.out, Case._fields, COLUMNS)
+    for dim, seed, problem, batch in in_turn(arguments.dims, arguments.seeds, arguments.problems):
+        ours = Case("lamcts", problem, dim, batch, seed, arguments.budget or references.budget_of(batch, dim))
+        script.record([ours], sheet, "benchmarks.optimizer.own_time:measure", 1)
+        if arguments.reference:
+            theirs = references.case(BESIDE[batch], problem, dim, seed, ours.budget)
+            shifted.record([theirs], arguments.out, columns=COLUMNS)
+
+
+def in_turn(dims: list[int], seeds: list[int], names: list[str]) -> Iterator[tuple[int, int, str, int]]:
+    """Yield dimension, seed, problem and batch, the batch changing first."""
+    yield from ((dim, seed, name, batch) for dim in dims for seed in seeds for name in names for batch in BESIDE)
+
+
+def measure(**fields: Any) -> Result:
+    """Return the row of one run, and of the same run again under the clock."""
+    case = Case(**fields)
+    task = case.task
+    one_run.warm(task)
+    row, curve = one_run.told(task, one_run.searched(task))
+    with Clock() as clock:
+        again, _ = one_run.told(task, one_run.searched(task))
+    if again["best"] != row["best"]:
+        raise RuntimeError(f"expected the same run twice from seed {case.seed}, got {row['best']} and {again['best']}")
+    floor = {"floor_s": f"{clock.seconds:.4g}", "floor_calls": clock.calls}
+    return shifted.row_of(case, row, curve) | floor, None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Workers, and episodes stepped together."""

@@ -1,0 +1,1 @@
+"""Fuzzing, crashes and long runs."""
