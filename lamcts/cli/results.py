@@ -3,7 +3,7 @@
 import argparse
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from lamcts.cli.console import complain, evaluation_of, say
 from lamcts.cli.evaluate import RESULT
 from lamcts.cli.figures import Progress, figure_of, kinds
 from lamcts.errors import MissingExtra
+from lamcts.optimizer.placement import tree_chose
 from lamcts.spaces.values import plain
 from lamcts.study.export import json_values
 
@@ -38,7 +39,7 @@ def write_results(
         cure = " (--give-up 0 disables this stop)" if result.status == "failing" else ""
         complain(f"lamcts {args.name}", f"no evaluation succeeded: {result.message}{cure}")
         return 1
-    say(result.message + (f"; the tree {result.tree}" if tree_decided(study.optimizer.placements) else ""))
+    say(result.message + (f"; the tree {result.tree}" if tree_chose(study.optimizer.placements) else ""))
     found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
     found["best"] = {
         "value": result.fun,
@@ -56,11 +57,6 @@ def write_results(
     written += [] if args.no_plot else _draw(study, result, folder, about)
     say(f"written to {folder}{os.sep}: {', '.join(written)}")
     return 0
-
-
-def tree_decided(placements: Mapping[str, int]) -> bool:
-    """Return whether the tree chose where to search in any batch, by the number of batches of each reason."""
-    return any(placements.get(reason) for reason in ("selected", "held"))
 
 
 def _row(study: "Study", result: Any) -> int:
@@ -100,7 +96,7 @@ def _draw(study: "Study", result: Any, folder: Path, about: dict[str, Any]) -> l
         say(f"no figures: {error}")
     if not figures:
         return []
-    if tree_decided(study.optimizer.placements):
+    if tree_chose(study.optimizer.placements):
         figures |= _tree_figures(study, objective)
     if hasattr(objective, "architectures"):
         figures["network.png"] = plot.cells(objective.architectures, result.x)

@@ -15,8 +15,7 @@ from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.figures import episodes_of, reference_of
 from lamcts.cli.follow import follow
 from lamcts.cli.parser import Parser
-from lamcts.cli.results import tree_decided
-from lamcts.optimizer.placement import tree_share
+from lamcts.optimizer.placement import tree_chose, tree_share
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.study.load import journal_in
@@ -61,7 +60,7 @@ def _about_run(record: "Recorded") -> list[list[str]]:
     rows += _goals(record)
     rows.append(["sampler", sampler_text(record.sampler)])
     placements = {} if record.core is None else record.core.placements
-    if tree_decided(placements):
+    if tree_chose(placements):
         rows.append(["tree", tree_share(placements)])
     return rows + ([["seed", str(known["seed"])]] if "seed" in known else [])
 

@@ -35,6 +35,11 @@ def tree_share(placements: Mapping[str, int]) -> str:
     return f"chose {placements.get('selected', 0)} of {batches} batches" if batches else "was not asked yet"
 
 
+def tree_chose(placements: Mapping[str, int]) -> bool:
+    """Return whether the tree chose the region of any batch, by the number of batches of each reason."""
+    return any(placements.get(reason) for reason in ("selected", "held"))
+
+
 class Placement(NamedTuple):
     """A region, the number of the live search that goes on there (None: a new one begins), and why there."""
 

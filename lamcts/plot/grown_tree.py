@@ -11,6 +11,7 @@ import numpy as np
 from lamcts.journal.recorded import Recorded
 from lamcts.observations import Observations
 from lamcts.optimizer import Optimizer
+from lamcts.optimizer.placement import tree_chose
 from lamcts.optimizer.settings import from_identity
 from lamcts.plot.evaluations import SOURCES, Evaluations, evaluations_of, opened
 from lamcts.regions.region import Region
@@ -107,9 +108,9 @@ def tree_used(run: Any) -> bool:
         words = str(run.get("tree")).split()
         return words[:1] == ["chose"] and words[1] != "0"
     if isinstance(run, Recorded):
-        return run.core is not None and run.core.placements.get("selected", 0) > 0
+        return run.core is not None and tree_chose(run.core.placements)
     if isinstance(run, Optimizer):
-        return run.placements.get("selected", 0) > 0
+        return tree_chose(run.placements)
     raise ValueError(f"expected {SOURCES}, got {type(run).__name__}")
 
 

@@ -31,7 +31,8 @@ def importance(runs: Sequence[Run]) -> PlotlyFigure:
         bar = {"type": "bar", "orientation": "h", "x": [amounts.get(name) for name in names], "y": names}
         label = f"{run.label} (R² {found.score:.2f}{'' if found.trusted else ', too low'})"
         traces.append({**bar, "name": label, "marker": {"color": PALETTE[i % len(PALETTE)]}})
-    look = layout(axis(IMPORTANCE, rangemode="tozero"), axis("", autorange="reversed", type="category"))
+    above = {"orientation": "h", "y": 1.0, "yanchor": "bottom"}
+    look = layout(axis(IMPORTANCE, rangemode="tozero"), axis("", autorange="reversed", type="category"), legend=above)
     return PlotlyFigure(traces, look, 120 + (14 + 10 * len(runs)) * len(names))
 
 

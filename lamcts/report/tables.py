@@ -7,6 +7,7 @@ import numpy as np
 
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
 from lamcts.outcomes.failures import by_kind
+from lamcts.plot.grown_tree import tree_used
 from lamcts.report.html import HtmlTable, number
 from lamcts.report.progress import proposers
 from lamcts.report.runs import Run
@@ -35,7 +36,9 @@ def _overview(run: Run) -> dict[str, Any]:
     )
     if goals.constraints:
         said["constraints"] = ", ".join(map(str, goals.constraints))
-    said["sampler"], said["tree"] = (str(made).partition("(")[0] for made in (record.sampler, record.tree))
+    said["sampler"] = record.sampler.partition("(")[0]
+    if tree_used(record):
+        said["tree"] = str(record.tree).partition("(")[0]
     said["seed"] = str(record.fingerprint.get("seed", UNKNOWN))
     kind = record.columns.kind
     said["evaluations"], said["failed"] = run.n, int(np.count_nonzero(kind == FAILED))
