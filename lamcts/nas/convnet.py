@@ -1,7 +1,7 @@
 """Plain ConvNets: a chain of convolutions 3 x 3 without branches, of which the numbers of filters are searched for."""
 
 from lamcts.nas.base import ArchitectureSpace, Graph, Point
-from lamcts.spaces.discrete import Choice
+from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
 from lamcts.types import whole_number
 

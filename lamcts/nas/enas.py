@@ -6,7 +6,7 @@ Pham et al., "Efficient Neural Architecture Search via Parameter Sharing", 2018,
 from typing import Any
 
 from lamcts.nas.base import ArchitectureSpace, Graph, Point
-from lamcts.spaces.discrete import Choice
+from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
 from lamcts.types import whole_number
 

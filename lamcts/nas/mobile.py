@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.nas.base import ArchitectureSpace, Graph, Point
-from lamcts.spaces.discrete import Choice
+from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
 from lamcts.types import Floats, whole_number
 

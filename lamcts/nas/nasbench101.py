@@ -9,7 +9,7 @@ from typing import Any
 from lamcts.nas.base import Graph, Point
 from lamcts.nas.graph_hash import LabelledCell, canonical, graph_hash, pruned
 from lamcts.nas.tabled import TabledSpace
-from lamcts.spaces.discrete import Bool, Choice
+from lamcts.spaces.choice import Bool, Choice
 from lamcts.spaces.product import Space
 
 OPERATIONS = ("conv3x3-bn-relu", "conv1x1-bn-relu", "maxpool3x3")

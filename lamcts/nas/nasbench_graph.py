@@ -10,7 +10,7 @@ from itertools import permutations
 
 from lamcts.nas.base import Graph, Point
 from lamcts.nas.tabled import TabledSpace
-from lamcts.spaces.discrete import Choice
+from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
 
 OPERATIONS = ("gat", "gcn", "gin", "cheb", "sage", "arma", "graph", "fc", "skip")

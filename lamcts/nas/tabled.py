@@ -1,7 +1,7 @@
 """Spaces of architectures that a table lists: by a whole number, which all points of one row share."""
 
 from lamcts.nas.base import ArchitectureSpace, Point
-from lamcts.spaces.discrete import Choice
+from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
 
 

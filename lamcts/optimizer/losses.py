@@ -199,7 +199,7 @@ def _by_name(given: Mapping[Any, Any], names: Sequence[str], what: str) -> dict[
         if name not in names:
             near = get_close_matches(str(name), names, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names) or 'none'}"
-            if VALUE in names and not near:  # nobody has named the objective
+            if VALUE in names and not near:  # the objective has its default name
                 hint += f"; if it is the objective, say objectives=[{safe_repr(name):.60}]"
             raise ValueError(f"{what}: unknown name {safe_repr(name):.60}; {hint}")
     return {name: _number(number, name, what) for name, number in given.items()}

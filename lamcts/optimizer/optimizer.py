@@ -140,7 +140,7 @@ class Optimizer(Persistent):
         while len(trials) < n:
             try:
                 (x, notes), search = self._designed_points(n - len(trials)) or self._search(n - len(trials))
-            except Exception:  # of a sampler of anybody's; the trials that are out already are not kept from the caller
+            except Exception:  # a sampler may raise anything; trials issued before are still returned
                 if not trials:
                     raise
                 break

@@ -47,7 +47,7 @@ def settings_of(space: Any, sampler: Any, tree: Any, design: Design, **rest: Any
 
 
 def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return what `Optimizer` takes but for the design, with the parts that are `given` in place of the file's.
+    """Return what `Optimizer` takes but for the design, with `given` parts replacing those of the file.
 
     ValueError where a part is neither given nor in the file.
     """

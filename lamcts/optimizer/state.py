@@ -84,7 +84,7 @@ class State:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return `to_dict` with lists in place of arrays."""
+        """Return `to_dict` with lists for arrays."""
         state = self.to_dict()
         state["columns"] = {name: column.tolist() for name, column in state["columns"].items()}
         return state | {"pending": [trial | {"x": trial["x"].tolist()} for trial in state["pending"]]}

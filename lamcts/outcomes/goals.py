@@ -20,7 +20,7 @@ SENSES = {"min": False, "max": True, "minimize": False, "maximize": True}
 RELATIONS = {"<=": "<=", ">=": ">=", "==": "==", "<": "<=", ">": ">=", "=": "=="}
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 WORDS = re.compile(rf"\s*(\S.*?)\s*(<=|>=|==|<|>|=)\s*({NUMBER})\s*(?:(?:\+-|\+/-|±)\s*({NUMBER}))?\s*")
-VALUE = "value"  # what one objective is called that nobody has named
+VALUE = "value"  # name of an objective that was given none
 LARGEST = 1e300  # stands for an infinite excess, so that sums of them are finite
 
 

@@ -20,7 +20,7 @@ MOST_NAMES = 6  # proposers in a legend
 MOST_PAIRS = 6  # of objectives
 MOST_LINES = 150  # trials of each kind whose intermediate values are shown (by eye)
 MOST_STEPS = 200  # of a trial (by eye)
-NO_SEARCH = {-2: "known before the run, or unsolicited", -1: "initial design"}  # by the number in place of a search's
+NO_SEARCH = {-2: "known before the run, or unsolicited", -1: "initial design"}  # source of rows that no search proposed
 HOLLOW: dict[str, Any] = {"size": 6, "symbol": "circle-open", "color": FAINT}  # an infeasible evaluation
 
 

@@ -1,4 +1,4 @@
-"""Samplers by name, and which one suits which space: the one file that imports several samplers."""
+"""The default sampler of a space, and samplers by name; no other file imports several samplers."""
 
 from difflib import get_close_matches
 from typing import TYPE_CHECKING

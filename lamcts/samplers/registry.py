@@ -30,7 +30,7 @@ def register(name: str, line: str) -> Callable[[S], S]:
 
 @cache
 def files() -> list[str]:
-    """Return the names of the files and folders beside this one."""
+    """Return the names of the files and folders of lamcts.samplers."""
     package = import_module("lamcts.samplers")
     return [module.name for module in iter_modules(package.__path__)]
 

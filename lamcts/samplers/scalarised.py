@@ -100,7 +100,7 @@ class _Scalarised:
 
 
 UNKNOWN = 1e12  # excess in units that stands for one that was not measured, and the largest there is
-SUM_SHARE = 0.05  # of the weighted sum beside the weighted maximum: Knowles (ParEGO, 2006)
+SUM_SHARE = 0.05  # of the weighted sum next to the weighted maximum: Knowles (ParEGO, 2006)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _usual(g: Floats) -> float:
 
 
 class ScalarisedView(Observations):
-    """What has been seen, with a number of its own in place of the standing; all else is the same and grows with it."""
+    """Observations whose rows are compared by one weighted value; all else is that of the original."""
 
     def __init__(self, seen: Observations, scale: "Weighting") -> None:
         self._seen, self._scale = seen, scale

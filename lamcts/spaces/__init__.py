@@ -3,9 +3,10 @@
 from lamcts.spaces.base import distance
 from lamcts.spaces.box import Box
 from lamcts.spaces.canonical import Canonical
-from lamcts.spaces.discrete import Bool, Choice, Int
+from lamcts.spaces.choice import Bool, Choice
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.float import Float
+from lamcts.spaces.integer import Int
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from lamcts.spaces.base import EncodedSpace, Identity, Mask, text_of
-from lamcts.spaces.discrete import FINEST, Int
+from lamcts.spaces.integer import FINEST, Int
 from lamcts.spaces.values import flag, read_when, real, steps_between
 from lamcts.types import Floats, Json, Point
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
-from lamcts.spaces.discrete import Bool, Choice, Int
+from lamcts.spaces.choice import Bool, Choice
 from lamcts.spaces.fixed import Fixed, keys_of
 from lamcts.spaces.float import Float
+from lamcts.spaces.integer import Int
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 from lamcts.spaces.serialization import from_signature

@@ -8,10 +8,11 @@ import numpy as np
 
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
-from lamcts.spaces.discrete import Bool, Choice, Int
+from lamcts.spaces.choice import Bool, Choice
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.fixed import Fixed, keys_of
 from lamcts.spaces.float import Float
+from lamcts.spaces.integer import Int
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 from lamcts.spaces.values import plain

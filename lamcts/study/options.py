@@ -262,7 +262,7 @@ def with_options(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _signature(function: Callable[..., object]) -> inspect.Signature:
-    """Return the signature of a function with the fields of `RunSettings` in place of its `**options`."""
+    """Return the signature of a function with the fields of `RunSettings` for its `**options`."""
     own = inspect.signature(function)
     kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
     names = {each.name for each in kept}

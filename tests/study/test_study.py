@@ -12,7 +12,7 @@ from evaluations import failing, noisy, sphere
 from stroll import Stroll
 
 from lamcts.spaces.box import Box
-from lamcts.spaces.discrete import Choice
+from lamcts.spaces.choice import Choice
 from lamcts.study import Study, maximize, minimize, run
 from lamcts.study.options import RunOptions, RunSettings
 from lamcts.study.result import Result

@@ -19,7 +19,7 @@ from lamcts.neural.memory.simulator import Cost, Simulator
 from lamcts.neural.memory.sizes import size_of
 from lamcts.neural.memory.tensor_groups import tensor_groups
 from lamcts.objectives.base import register
-from lamcts.spaces.discrete import Choice
+from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
 
 DIGITS = 16  # hexadecimal, of a fingerprint: 64 bits, which no two graphs share by chance

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lamcts.nas.base import ArchitectureSpace, Point
-from lamcts.spaces.discrete import Choice
+from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
 
 Options = tuple[Any, ...]

@@ -18,8 +18,9 @@ from lamcts.objectives.programs.process import last_words, run
 from lamcts.objectives.programs.watched import Watch, check_report
 from lamcts.outcomes.goals import Goals
 from lamcts.rng import fresh_seed
-from lamcts.spaces.discrete import Bool, Choice, Int
+from lamcts.spaces.choice import Bool, Choice
 from lamcts.spaces.float import Float
+from lamcts.spaces.integer import Int
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 from lamcts.text import shortened

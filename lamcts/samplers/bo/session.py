@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes round the incumbent in which candidates lie, besides the region (untuned)
 STARTS = 4  # candidates that are polished (untuned)
 POLISHED = 0.5  # share of the parameters that a move of polishing changes, on average (untuned)
-CENTRES = 4  # rows of a front that candidates lie near, drawn anew for each point (untuned)
+CENTRES = 4  # rows of a front that candidates lie near, drawn again for each point (untuned)
 PENDING = 200  # most pending points that are believed, the latest: bounds the factor (untuned)
 
 

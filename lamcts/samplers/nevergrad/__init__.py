@@ -44,8 +44,8 @@ class Nevergrad(LocalSampler):
         if self.name not in names:
             near = get_close_matches(str(self.name), names, n=NEAR_NAMES) or ["NGOpt", "CMA", "TwoPointsDE"]
             raise ValueError(f"nevergrad: expected one of its {len(names)} optimisers, got {self.name!r}; near: {near}")
-        for field in ("budget", "workers"):
-            whole_number(getattr(self, field), f"Nevergrad: {field}", optional=True)
+        whole_number(self.budget, "Nevergrad: budget", optional=True)
+        whole_number(self.workers, "Nevergrad: workers", optional=True)
 
     @classmethod
     def suited(cls, space: SearchSpace, detail: str) -> "Nevergrad":

@@ -75,8 +75,9 @@ class Quadratic(LocalSampler):
 
     def __post_init__(self) -> None:
         check_sides("Quadratic", self.length_min, self.length, LENGTH_MAX)
-        for name in ("success_tolerance", "failure_tolerance", "rows"):
-            whole_number(getattr(self, name), f"Quadratic: {name}", optional=name == "rows")
+        whole_number(self.success_tolerance, "Quadratic: success_tolerance")
+        whole_number(self.failure_tolerance, "Quadratic: failure_tolerance")
+        whole_number(self.rows, "Quadratic: rows", optional=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
         best, box = seen.best_row(region.rows), TrustRegionState(self.length)

@@ -72,8 +72,8 @@ class Turbo(LocalSampler):
     def __post_init__(self) -> None:
         check_sides("Turbo", self.length_min, self.length, self.length_max)
         whole_number(self.success_tolerance, "Turbo: success_tolerance")
-        for name in ("failure_tolerance", "n_start"):
-            whole_number(getattr(self, name), f"Turbo: {name}", optional=True)
+        whole_number(self.failure_tolerance, "Turbo: failure_tolerance", optional=True)
+        whole_number(self.n_start, "Turbo: n_start", optional=True)
         if self.scope not in get_args(Scope):
             raise ValueError(f"Turbo: expected a scope of {', '.join(get_args(Scope))}, got {self.scope!r}")
         if not 0 <= self.descent_share <= 1:

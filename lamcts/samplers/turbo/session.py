@@ -42,9 +42,9 @@ LEAST_FAILURES = 4  # arXiv 1910.01739: 4 / q batches of q points
 FAR = 0.3  # candidates that move one parameter or two anywhere, for each of the box: without them the ends of a front
 # stayed unknown (ZDT1: 115.9 with none, 120.2 with them, of 120.67; seeds 0 and 1)
 SHARED = 2  # centres that the usual number of candidates is for; more have as many each (untuned)
-# Expected gains, exact for two losses, in place of a draw.
+# Exact expected gains for two losses, used instead of a draw.
 FEW = 5  # dimensions in which the model can know the whole space (BraninCurrin at 100 from log10 0.01 to -0.30 by it,
-# the base alone; in ten, at every ask, ZDT3 was at 123.4 in place of 128.0; seeds 100 to 104, 100 and 101)
+# the base alone; in ten, at every ask, ZDT3 was at 123.4 instead of 128.0; seeds 100 to 104, 100 and 101)
 EXACT_ROWS = 512  # in the model: more cost too much (untuned)
 NEAR = 0.1  # as MARGIN, here: expected gains at the ends need no more (at 1, BraninCurrin -0.16; seeds 100 to 104)
 LOOKED, STARTS, STEPS = 1000, 4, 16  # candidates, those of them that are climbed from, and how far (untuned)

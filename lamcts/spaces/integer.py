@@ -1,22 +1,16 @@
-"""Discrete parameters: Int, Bool, Choice.
-
-A parameter with one value is a constant: it takes one coordinate, which is always 0.
-"""
+"""Integer parameters, on a linear or a logarithmic scale."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lamcts.spaces.base import EncodedSpace, text_of
-from lamcts.spaces.values import Lookup, brief, flag, is_list, items_of, plain, read_when, whole
+from lamcts.spaces.values import brief, flag, read_when, whole
 from lamcts.types import Floats, Json, Point
 
-HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
 FINEST = 2**50  # the most steps s for which rint((k / s) * s) == k is sure in float64: the product is off by < k 2^-51
 HELD = 2**1000  # largest bound of an Int: floats hold it, and sums and differences of two bounds
 BITS = 40  # significant bits of a log Int: exp(log(v)) is off by < 44 roundings, far below half of 2^-40
@@ -101,7 +95,7 @@ class Int(EncodedSpace):
         if self.log:
             # Contiguous, so that numpy takes the same path through log and exp as for a single value.
             return self._x(self._value(np.ascontiguousarray(x)))
-        return _step(x, self._steps) / max(self._steps, 1)
+        return step_of(x, self._steps) / max(self._steps, 1)
 
     def spread(self, u: Floats) -> Floats:
         """Map `u` [n, 1] to integers equally likely.
@@ -111,7 +105,7 @@ class Int(EncodedSpace):
         if self.log:
             low, high = self.low - 0.5, self.high + 0.5
             return self._x(self._rounded(low * np.exp(u * math.log(high / low))))
-        return _even(u, self._steps + 1) / max(self._steps, 1)
+        return evenly(u, self._steps + 1) / max(self._steps, 1)
 
     def rows(self) -> Floats | None:
         if self.size > LISTED_VALUES:
@@ -162,155 +156,13 @@ class Int(EncodedSpace):
         return np.where(high - value <= reach, high, np.maximum(value, float(self.low)))
 
 
-@dataclass(frozen=True, eq=False)
-class Bool(EncodedSpace):
-    """True or False, encoded as 1 or 0.
-
-    Parameters
-    ----------
-    when : mapping of str to value or list of values, optional
-        The parameter exists only where other parameters of the same `Space` have these values.
-
-    Examples
-    --------
-    >>> import lamcts
-    >>> lamcts.Bool().encode(True)
-    array([1.])
-    """
-
-    when: Mapping[str, object] | None = field(default=None, kw_only=True)
-
-    dim = 1
-    size = 2.0
-    __repr__ = text_of
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "when", read_when(self.when))
-
-    def encode(self, point: Point) -> Floats:
-        if not isinstance(point, (bool, np.bool_)):
-            raise ValueError(f"expected True or False, got {brief(point)}; pass bool(value)")
-        return np.array([float(point)])
-
-    def decode(self, x: Floats) -> bool:
-        return bool(x[0] > 0.5)
-
-    def snap(self, x: Floats) -> Floats:
-        return _step(x, 1)
-
-    def spread(self, u: Floats) -> Floats:
-        return _even(u, 2)
-
-    def rows(self) -> Floats:
-        return np.array([[0.0], [1.0]])
-
-    def signature(self) -> Json:
-        return {"kind": "bool"} | self._condition()
-
-
-@dataclass(frozen=True, eq=False)
-class Choice(EncodedSpace):
-    """One of the given options.
-
-    Parameters
-    ----------
-    options : sequence
-        Distinct values of any kind. Options are found by equality, `True` is not `1`, and a list equals a tuple of the
-        same content; decoding returns the option itself.
-    ordered : bool, default False
-        Options are steps from first to last on one coordinate. Otherwise each option has its own coordinate (one-hot),
-        and two options have distance 1.
-    when : mapping of str to value or list of values, optional
-        The parameter exists only where other parameters of the same `Space` have these values.
-
-    Examples
-    --------
-    >>> import lamcts
-    >>> space = lamcts.Choice(["relu", "gelu", "tanh"])
-    >>> space.dim, space.decode(space.encode("gelu"))
-    (3, 'gelu')
-    >>> lamcts.Choice(["S", "M", "L"], ordered=True).encode("M")
-    array([0.5])
-    """
-
-    options: tuple[Any, ...]
-    ordered: bool = False
-    when: Mapping[str, object] | None = field(default=None, kw_only=True)
-    _lookup: Lookup = field(init=False, repr=False)
-
-    __repr__ = text_of
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "when", read_when(self.when))
-        given: object = self.options
-        if not is_list(given):
-            raise ValueError(f"expected a list of options, got {brief(given)}; pass Choice([...])")
-        options = items_of(given)
-        if not options:
-            raise ValueError("expected at least one option, got none; add one, or leave the parameter out")
-        object.__setattr__(self, "options", options)
-        object.__setattr__(self, "_lookup", Lookup(options))
-
-    @property
-    def dim(self) -> int:  # type: ignore[override]
-        return 1 if self.ordered else len(self.options)
-
-    @property
-    def size(self) -> float:
-        return float(len(self.options))
-
-    @property
-    def middle(self) -> Floats:
-        """Equal coordinates for all options, [dim]."""
-        wide = self.dim > 1
-        return np.full(self.dim, HOT / self.dim) if wide else super().middle
-
-    def encode(self, point: Point) -> Floats:
-        place = self._lookup.find(point)
-        if place is None:
-            raise ValueError(
-                f"expected one of {brief(list(self.options))}, got {brief(point)}; pass one of the options"
-            )
-        x: Floats = self._rows(np.array([place]))[0]
-        return x
-
-    def decode(self, x: Floats) -> Point:
-        return self.options[int(self._places(np.asarray(x)[None])[0])]
-
-    def snap(self, x: Floats) -> Floats:
-        return self._rows(self._places(x))
-
-    def spread(self, u: Floats) -> Floats:
-        return self._rows(_even(u[:, 0], len(self.options)).astype(np.int64))
-
-    def rows(self) -> Floats | None:
-        return self._rows(np.arange(len(self.options)))
-
-    def signature(self) -> Json:
-        return {"kind": "choice", "options": plain(self.options), "ordered": bool(self.ordered)} | self._condition()
-
-    def _places(self, x: Floats) -> NDArray[np.int64]:
-        """Return the numbers [n] of the options nearest to the rows of `x` [n, dim]."""
-        if self.ordered:
-            return _step(x[:, 0], len(self.options) - 1).astype(np.int64)
-        return np.asarray(x.argmax(axis=1), np.int64)
-
-    def _rows(self, places: NDArray[np.int64]) -> Floats:
-        """Return the encodings [n, dim] of the options number `places` [n]."""
-        if self.ordered or self.dim == 1:
-            return np.asarray(places[:, None] / max(len(self.options) - 1, 1), np.float64)
-        x = np.zeros((len(places), self.dim))
-        x[np.arange(len(places)), places] = HOT
-        return x
-
-
-def _step(x: Floats, steps: int) -> Floats:
+def step_of(x: Floats, steps: int) -> Floats:
     """Return the number, 0 to `steps`, of the step nearest to `x` in [0, 1]."""
     step: Floats = np.rint(np.clip(x, 0.0, 1.0) * steps)
     return step
 
 
-def _even(u: Floats, count: int) -> Floats:
+def evenly(u: Floats, count: int) -> Floats:
     """Return numbers 0 to `count - 1`, equally likely where `u` is uniform in [0, 1]."""
     number: Floats = np.minimum(np.floor(u * count), count - 1)
     return number
