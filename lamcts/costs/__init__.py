@@ -1,0 +1,1 @@
+from lamcts.costs.spills import Spills, cell, least_spills, mean_spills, spills
