@@ -4,7 +4,8 @@ nest = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=320)
 """
 
 from lamcts.costs.affine import Affine
-from lamcts.costs.nest import Access, Block, Loop, Nest, Statement
+from lamcts.costs.nest import Nest
 from lamcts.costs.parser import nest
+from lamcts.costs.statement import Access, Block, Loop, Statement
 
 __all__ = ["Access", "Affine", "Block", "Loop", "Nest", "Statement", "nest"]
