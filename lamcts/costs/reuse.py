@@ -1,151 +1,37 @@
-"""Reuse distances, and what follows from them: misses of LRU caches of every capacity, and data movement distance."""
+"""Exact and sampled reuse distances of any stream of accesses."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from lamcts.costs.distances import ReuseDistances
 from lamcts.costs.histogram import Histogram
 from lamcts.costs.lru_stack import LruStack
+from lamcts.costs.sampling import sampled_distances
 from lamcts.text import safe_repr
-from lamcts.types import Floats, Rows
+from lamcts.types import whole_number
+
+LIMIT = 2 * 10**8  # accesses: 20 seconds, measured
 
 
-@dataclass(frozen=True, eq=False)
-class ReuseDistances:
-    """How often each reuse distance occurs in a stream of accesses.
-
-    The reuse distance of an access is the number of distinct data since the previous access to the same datum, that
-    datum included: 1 for an immediate repetition. A fully associative LRU cache of c data hits if and only if the
-    distance is at most c (Mattson et al. 1970). The first access to a datum is cold: it has no distance.
-
-    Parameters
-    ----------
-    distances : array of shape (k,)
-        The distances that occur, in increasing order; in lines where `line_words` > 1.
-    counts : array of shape (k,)
-        How many accesses have each distance. Not whole for estimates.
-    cold : float
-        How many accesses are the first to their datum, which is the number of distinct data.
-    line_words : int, default 1
-        Words of a datum: 1, or the words of a cache line.
-    samples : tuple of ReuseDistances, default ()
-        Estimates from disjoint samples of the data, for the error of an estimate. Empty: the numbers are exact.
-
-    References
-    ----------
-    Mattson, Gecsei, Slutz, Traiger 1970, Evaluation techniques for storage hierarchies, IBM Systems Journal 9(2).
-
-    Examples
-    --------
-    >>> from lamcts import costs
-    >>> found = costs.reuse_distances("abcabcaab")
-    >>> found.accesses, found.cold, found.misses(2), found.misses([0, 1, 3])
-    (9, 3, 8, array([9, 8, 3]))
-    """
-
-    distances: Floats
-    counts: Floats
-    cold: float
-    line_words: int = 1
-    samples: tuple["ReuseDistances", ...] = ()
-
-    def __post_init__(self) -> None:
-        self.distances.flags.writeable = self.counts.flags.writeable = False
-
-    @property
-    def accesses(self) -> float:
-        """The number of accesses."""
-        return _plain(self.counts.sum() + self.cold)
-
-    @overload
-    def misses(self, capacity: int, unit: str = "words") -> float: ...
-    @overload
-    def misses(self, capacity: ArrayLike, unit: str = "words") -> Floats: ...
-    def misses(self, capacity: Any, unit: str = "words") -> Any:
-        """Return how many accesses miss in a fully associative LRU cache, cold misses included.
-
-        Parameters
-        ----------
-        capacity : int or array of int
-            What the cache holds, at least 0. Words of an incomplete line do not count.
-        unit : {"words", "lines"}, default "words"
-            Unit of the capacity. Without a line size, a line is a word.
-
-        Returns
-        -------
-        float or array
-            Misses in lines; an int, or an array of int, unless the numbers are estimates.
-
-        Raises
-        ------
-        ValueError
-            If the capacity is negative or the unit is another word.
-        """
-        if unit not in ("words", "lines"):
-            raise ValueError(f"unit: expected 'words' or 'lines', got {safe_repr(unit):.40}")
-        held = np.asarray(capacity)
-        if held.dtype.kind not in "iu" or (held < 0).any():
-            raise ValueError(f"capacity: expected whole numbers of at least 0, got {safe_repr(capacity):.60}")
-        lines = held // self.line_words if unit == "words" else held
-        tail = np.append(np.cumsum(self.counts[::-1])[::-1], 0)  # accesses from each distance on
-        found = self.cold + tail[np.searchsorted(self.distances, lines, side="right")]
-        return found if held.ndim else _plain(found)
-
-    def misses_error(self, capacity: int, unit: str = "words") -> float:
-        """Return the standard error of `misses`, 0.0 where the numbers are exact."""
-        return _standard_error([sample.misses(capacity, unit) for sample in self.samples])
-
-    def curve(self) -> tuple[Rows, Floats]:
-        """Return the capacities in words at which the number of misses changes, from 0 on, and the misses there."""
-        held = np.append(0, np.unique(np.ceil(self.distances).astype(np.int64)))
-        return held * self.line_words, self.misses(held, unit="lines")
-
-    def histogram(self) -> tuple[Rows, Floats]:
-        """Return lower ends of ranges 1, 2-3, 4-7, ... of distances, and how many accesses are in each range."""
-        octaves = np.floor(np.log2(self.distances)).astype(np.int64)
-        counts = np.bincount(octaves, self.counts)
-        return 2 ** np.arange(len(counts)), counts if self.samples else counts.astype(self.counts.dtype)
-
-    @property
-    def dmd(self) -> float:
-        """The data movement distance: the sum of the square roots of the distances.
-
-        Notes
-        -----
-        Definition 2.1 of Ding et al. Cold accesses count 0; see `cold_dmd`. Data of s bits have sqrt(s) times the
-        distance (definition 3.19).
-
-        Data movement distance does not predict run time. On 27 tilings of a compiled matrix product (N = 320), its
-        rank correlation with the time was -0.68: the tilings that it prefers were the slower ones. Compare exact misses
-        at the capacities of a machine, their ratio to the lower bound, and measured times.
-
-        References
-        ----------
-        Ding et al., DMC4ML: data movement complexity for machine learning.
-        """
-        return float(self.counts @ np.sqrt(self.distances))
-
-    @property
-    def dmd_error(self) -> float:
-        """The standard error of `dmd`, 0.0 where it is exact."""
-        return _standard_error([sample.dmd for sample in self.samples])
-
-    @property
-    def cold_dmd(self) -> float:
-        """The least data movement distance of the m cold accesses by section 3.5.2 of Ding et al.: m sqrt(m)."""
-        return float(self.cold**1.5)
-
-
-def reuse_distances(accesses: Iterable[Hashable]) -> ReuseDistances:
-    """Return the exact reuse distances of a stream of accesses.
+def reuse_distances(
+    accesses: Iterable[Hashable], line: int | None = None, element_bytes: int = 8, sample: float | None = None
+) -> ReuseDistances:
+    """Return the reuse distances of a stream of accesses, exactly unless `sample` is set.
 
     Parameters
     ----------
     accesses : array of shape (n,), text, or iterable of hashable
         The data, in order of access. Whole numbers in a numpy array are fastest: about 0.1 microseconds an access.
+    line : int or None, default None
+        Bytes of a cache line, a power of two. The accesses must be addresses then, counted in elements. None: each
+        datum is a line of its own.
+    element_bytes : int, default 8
+        Bytes of an element; `line` must be a multiple.
+    sample : float or None, default None
+        Share of the data to measure, in (0, 1]. None: all, exactly.
 
     Returns
     -------
@@ -155,7 +41,8 @@ def reuse_distances(accesses: Iterable[Hashable]) -> ReuseDistances:
     Raises
     ------
     ValueError
-        If an array has more than one dimension.
+        If an array has more than one dimension, the line size is no power of two, a line is set for data that are not
+        whole numbers, or more than 2e8 accesses are to be measured exactly.
     TypeError
         If a datum is not hashable.
 
@@ -164,17 +51,64 @@ def reuse_distances(accesses: Iterable[Hashable]) -> ReuseDistances:
     distance(i) = i - p(i) - #{j < i: p(j) > p(i)}, where p(i) is the previous access to the same datum. The count is
     that of inversions of a permutation, which `lamcts.costs.inversions` counts by blocks of 64.
 
+    A sample keeps the data whose hash is below the share (SHARDS-adj). It misjudges streams in which few data have most
+    of the accesses, such as the weights of a convolution; `ReuseDistances.misses_error` does not see that.
+
+    References
+    ----------
+    Waldspurger, Park, Garthwaite, Ahmad 2015, Efficient MRC construction with SHARDS, FAST '15.
+
     Examples
     --------
+    >>> import numpy as np
     >>> from lamcts import costs
     >>> found = costs.reuse_distances("abbbca")
     >>> found.distances, found.counts, found.cold
     (array([1, 3]), array([2, 1]), 3)
+    >>> costs.reuse_distances(np.arange(64), line=64).misses(8)
+    8
     """
-    data, distinct = numbered(accesses)
-    histogram = Histogram()
-    histogram.add(LruStack(distinct).push(data))
-    return ReuseDistances(*histogram.found())
+    words = words_of_line(line, element_bytes)
+    if line is not None and not (isinstance(accesses, np.ndarray) and accesses.dtype.kind in "iu"):
+        raise ValueError("accesses: expected a numpy array of addresses where line is set; leave line out")
+    data, distinct = numbered(accesses // words if isinstance(accesses, np.ndarray) and words > 1 else accesses)
+    check_length(len(data), sample)
+    return of_pieces([data], distinct, words, sample)
+
+
+def of_pieces(
+    pieces: Iterable[NDArray[np.integer]], data: int, line_words: int = 1, sample: float | None = None
+) -> ReuseDistances:
+    """Return the reuse distances of a stream that comes in pieces; the data are 0, ..., `data` - 1."""
+    if sample is not None:
+        return sampled_distances(pieces, data, sample, line_words)
+    stack, histogram = LruStack(data), Histogram()
+    for piece in pieces:
+        histogram.add(stack.push(piece))
+    return ReuseDistances(*histogram.found(), line_words)
+
+
+def words_of_line(line: int | None, element_bytes: int) -> int:
+    """Return how many elements a line has, 1 for None; ValueError unless the line is a power of two and fits."""
+    size = whole_number(element_bytes, "element_bytes")
+    if line is None:
+        return 1
+    if whole_number(line, "line") & line - 1:
+        raise ValueError(f"line: expected a power of two in bytes, got {line}; use {2 ** round(np.log2(line))}")
+    if line % size:
+        raise ValueError(f"line: expected a multiple of element_bytes={size}, got {line}; use a longer line")
+    return line // size
+
+
+def check_length(accesses: int, sample: float | None) -> None:
+    """Raise ValueError for a share outside (0, 1], or more accesses than can be measured."""
+    if sample is not None and not (isinstance(sample, (int, float)) and 0 < sample <= 1):
+        raise ValueError(f"sample: expected None or a share in (0, 1], got {safe_repr(sample):.40}; use 0.01")
+    if accesses * (1 if sample is None else sample) > LIMIT:
+        raise ValueError(
+            f"accesses: expected at most {LIMIT:.0e}, got {accesses:.3g}; use sample=0.01, smaller sizes, or a nest "
+            "with a steady state (steady=True)"
+        )
 
 
 def dmd(accesses: Iterable[Hashable]) -> float:
@@ -224,16 +158,6 @@ def _numbered_array(accesses: NDArray[Any]) -> tuple[NDArray[np.integer], int]:
     if accesses.dtype.kind in "iu" and len(accesses):
         lowest, highest = int(accesses.min()), int(accesses.max())
         if highest - lowest < 2 * len(accesses) + 1024:
-            return (accesses if lowest == 0 else accesses - accesses.dtype.type(lowest)), highest - lowest + 1
+            return (accesses if lowest == 0 else accesses.astype(np.int64) - lowest), highest - lowest + 1
     values, data = np.unique(accesses, return_inverse=True)
     return data, len(values)
-
-
-def _plain(value: Any) -> float:
-    """Return a number of numpy as an int or a float."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _standard_error(estimates: list[float]) -> float:
-    """Return the standard error of the mean of estimates, 0.0 where there are none."""
-    return float(np.std(estimates, ddof=1) / np.sqrt(len(estimates))) if estimates else 0.0
