@@ -58,7 +58,7 @@ NEVER = {  # although the layers would allow it
         ("outcomes", part): "outcomes compare columns of numbers, whoever keeps them"
         for part in ("trial", "observations")
     },
-    **{("costs", part): "costs are formulas: they import nothing of the search" for part in SIDE},
+    **{("costs", part): "costs are formulas: they import nothing of the search" for part in SIDE if part != "costs"},
     **{("nas", part): "encodings and tables stand alone" for part in ("costs",)},
 }
 ONLY_BASE = ("nas", "costs", "graphs", "neural")  # of the objectives they see the protocol, lamcts.objectives.base

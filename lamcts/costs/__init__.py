@@ -1,1 +1,30 @@
+"""Costs of programs by formula: loop nests, and the data movement that no schedule can avoid.
+
+nest = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=320)
+"""
+
+from lamcts.costs.affine import Affine
+from lamcts.costs.distances import ReuseDistances
+from lamcts.costs.nest import Nest
+from lamcts.costs.parser import nest
+from lamcts.costs.reuse import dmd, reuse_distances
 from lamcts.costs.spills import Spills, cell, least_spills, mean_spills, spills
+from lamcts.costs.statement import Access, Block, Loop, Statement
+
+__all__ = [
+    "Access",
+    "Affine",
+    "Block",
+    "Loop",
+    "Nest",
+    "ReuseDistances",
+    "Spills",
+    "Statement",
+    "cell",
+    "dmd",
+    "least_spills",
+    "mean_spills",
+    "nest",
+    "reuse_distances",
+    "spills",
+]

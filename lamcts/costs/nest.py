@@ -1,0 +1,81 @@
+"""Loop nests with affine array accesses: the programs whose data movement is counted and bounded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lamcts.costs.statement import Access, Block, Loop, Statement
+from lamcts.types import whole_number
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Statements in program order, and the sizes of their loops. `nest` makes one from a text.
+
+    Parameters
+    ----------
+    statements : tuple of Statement
+        In program order; `Statement.shared` holds which loops successive statements share.
+    sizes : mapping of str to int
+        The value of each size, at least 1.
+    text : str, default ""
+        The source of the nest, for messages and figures.
+    """
+
+    statements: tuple[Statement, ...]
+    sizes: Mapping[str, int] = field(hash=False)
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", {name: whole_number(size, name) for name, size in self.sizes.items()})
+        if not self.statements:
+            raise ValueError("statements: expected at least one statement, got none")
+        loops: tuple[Loop, ...] = ()
+        for statement in self.statements:
+            if statement.loops[: statement.shared] != loops[: statement.shared]:
+                raise ValueError(f"{statement.target}: expected {statement.shared} loops of the statement before it")
+            _check_ranges(statement, self.sizes)
+            loops = statement.loops
+        _check_dimensions(self.statements)
+
+    @property
+    def body(self) -> tuple[Block | Statement, ...]:
+        """The statements as a tree of loops, in the order of execution."""
+        return _blocks(self.statements, 0)
+
+
+def _check_ranges(statement: Statement, sizes: Mapping[str, int]) -> None:
+    """Check that each name in a range or an index is a size or a loop around it."""
+    known = set(sizes)
+    for loop in statement.loops:
+        for name in sorted({*loop.start.names, *loop.stop.names} - known):
+            raise ValueError(f"{name}: expected a size, got none; nest(..., {name}=1024)")
+        if loop.name in sizes:
+            raise ValueError(f"{loop.name}: expected a loop variable or a size, got both; rename one")
+        known.add(loop.name)
+    for access in statement.accesses:
+        for name in sorted(set(access.names) - known):
+            raise ValueError(
+                f"{name}: expected a loop variable or a size in {access}, got neither; add `for {name} in`"
+            )
+        if access.array in known:
+            raise ValueError(f"{access.array}: expected an array, got the name of a loop or a size; rename one")
+
+
+def _check_dimensions(statements: tuple[Statement, ...]) -> None:
+    """Check that all accesses to an array have the same number of indices."""
+    first: dict[str, Access] = {}
+    for access in (access for statement in statements for access in statement.accesses):
+        other = first.setdefault(access.array, access)
+        if len(other.indices) != len(access.indices):
+            raise ValueError(f"{access.array}: expected {len(other.indices)} indices as in {other}, got {access}")
+
+
+def _blocks(statements: tuple[Statement, ...], depth: int) -> tuple[Block | Statement, ...]:
+    """Return the tree of statements that share their outermost `depth` loops."""
+    if not statements:
+        return ()
+    end = next((i for i, s in enumerate(statements) if i and s.shared <= depth), len(statements))
+    first = statements[0]
+    if len(first.loops) == depth:
+        return first, *_blocks(statements[1:], depth)
+    return Block(first.loops[depth], _blocks(statements[:end], depth + 1)), *_blocks(statements[end:], depth)
