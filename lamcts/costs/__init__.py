@@ -4,6 +4,7 @@ nest = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=320)
 """
 
 from lamcts.costs.affine import Affine
+from lamcts.costs.compiled import c_source, seconds
 from lamcts.costs.distances import ReuseDistances
 from lamcts.costs.nest import Nest
 from lamcts.costs.parser import nest
@@ -20,11 +21,13 @@ __all__ = [
     "ReuseDistances",
     "Spills",
     "Statement",
+    "c_source",
     "cell",
     "dmd",
     "least_spills",
     "mean_spills",
     "nest",
     "reuse_distances",
+    "seconds",
     "spills",
 ]

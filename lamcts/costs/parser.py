@@ -119,7 +119,7 @@ def _statement(piece: _Piece, before: list[Statement]) -> Statement:
             raise rest.error("expected a colon after the ranges of `for`, got none")
         own += _loops(rest.part(match.start(1), match.end(1)))
         rest = rest.part(match.end())
-    target, reads = _assignment(rest)
+    target, reads, formula = _assignment(rest)
     declared: set[str] = set()
     needed: set[str] = {name for access in (target, *reads) for name in access.names}
     needed -= {loop.name for loop in own}
@@ -134,7 +134,7 @@ def _statement(piece: _Piece, before: list[Statement]) -> Statement:
         if name in in_range:
             raise ValueError(f"{name}: expected a size, got none; nest(..., {name}=1024)")
         raise piece.error(f"expected a loop over {name}, which an index uses, got none; add `for {name} in ...:`")
-    return Statement((*outer[:shared], *own), target, tuple(reads), shared)
+    return Statement((*outer[:shared], *own), target, tuple(reads), shared, formula)
 
 
 def _loops(piece: _Piece) -> list[Loop]:
@@ -170,8 +170,8 @@ def _range(piece: _Piece) -> tuple[Affine, Affine]:
     return (found[0], found[1]) if dots else (Affine(), found[0])
 
 
-def _assignment(piece: _Piece) -> tuple[Access, list[Access]]:
-    """Return what an assignment writes and reads."""
+def _assignment(piece: _Piece) -> tuple[Access, list[Access], str]:
+    """Return what an assignment writes and reads, and the expression of its value."""
     tree = piece.parse("exec")
     assert isinstance(tree, ast.Module)
     body = tree.body[0] if len(tree.body) == 1 else None
@@ -184,10 +184,21 @@ def _assignment(piece: _Piece) -> tuple[Access, list[Access]]:
     if not isinstance(left, ast.Subscript):
         raise piece.error("expected an element with an index on the left, such as s[0] or C[i,j]", left.col_offset)
     target = _access(left, piece, write=True)
-    reads = [_access(node, piece) for node in _subscripts(body.value)]
+    formula, places = body.value, _subscripts(body.value)
     if isinstance(body, ast.AugAssign):
-        reads.append(Access(target.array, target.indices))
-    return target, reads
+        formula, places = ast.BinOp(left, body.op, formula), [*places, left]
+    return target, [_access(node, piece) for node in places], _numbered(formula, places)
+
+
+def _numbered(formula: ast.expr, places: list[ast.Subscript]) -> str:
+    """Return an expression whose subscripts are names of reads, `read0` for the first."""
+    names = {id(node): f"read{number}" for number, node in enumerate(places)}
+
+    class Numbered(ast.NodeTransformer):
+        def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+            return ast.Name(names[id(node)], ast.Load())
+
+    return ast.unparse(Numbered().visit(formula))
 
 
 def _subscripts(node: ast.AST) -> list[ast.Subscript]:

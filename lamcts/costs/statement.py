@@ -52,12 +52,15 @@ class Statement:
     shared : int, default 0
         How many of the outermost loops are those of the statement before it. One pass of the shared loops executes
         the earlier statement, with its own inner loops, and then this one.
+    formula : str, default ""
+        The value that is written, a Python expression of `read0`, `read1`, ... for the elements of `reads`.
     """
 
     loops: tuple[Loop, ...]
     target: Access
     reads: tuple[Access, ...]
     shared: int = 0
+    formula: str = ""
 
     def __post_init__(self) -> None:
         names = self.names
