@@ -4,7 +4,10 @@ nest = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=320)
 """
 
 from lamcts.costs.affine import Affine
-from lamcts.costs.nest import Access, Block, Loop, Nest, Statement
+from lamcts.costs.distances import ReuseDistances
+from lamcts.costs.nest import Nest
 from lamcts.costs.parser import nest
+from lamcts.costs.reuse import dmd, reuse_distances
+from lamcts.costs.statement import Access, Block, Loop, Statement
 
-__all__ = ["Access", "Affine", "Block", "Loop", "Nest", "Statement", "nest"]
+__all__ = ["Access", "Affine", "Block", "Loop", "Nest", "ReuseDistances", "Statement", "dmd", "nest", "reuse_distances"]

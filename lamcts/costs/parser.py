@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lamcts.costs.affine import Affine
-from lamcts.costs.nest import Access, Loop, Nest, Statement
+from lamcts.costs.nest import Nest
+from lamcts.costs.statement import Access, Loop, Statement
 from lamcts.text import shortened
 
 HEADER = re.compile(r"\s*for\b([^:]*)(:?)")
