@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from lamcts.costs.affine import Affine
-from lamcts.costs.nest import Loop
+from lamcts.costs.statement import Loop
 from lamcts.costs.polynomial import Polynomial
 from lamcts.types import Floats
 
