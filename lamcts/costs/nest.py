@@ -1,14 +1,16 @@
 """Loop nests with affine array accesses: the programs whose data movement is counted and bounded."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from lamcts.costs.program import Program
 from lamcts.costs.statement import Access, Block, Loop, Statement
+from lamcts.costs.tiling import Tiling, checked_order, loop_extents
 from lamcts.types import whole_number
 
 
 @dataclass(frozen=True)
-class Nest:
+class Nest(Program):
     """Statements in program order, and the sizes of their loops. `nest` makes one from a text.
 
     Parameters
@@ -41,6 +43,68 @@ class Nest:
     def body(self) -> tuple[Block | Statement, ...]:
         """The statements as a tree of loops, in the order of execution."""
         return _blocks(self.statements, 0)
+
+    def ordered(self, *order: str) -> "Nest":
+        """Return the nest with its loops in another order, the outermost first.
+
+        Parameters
+        ----------
+        *order : str
+            Each loop once. The dependences of the statement are not checked.
+
+        Returns
+        -------
+        Nest
+            The same statement with reordered loops.
+
+        Raises
+        ------
+        ValueError
+            If the nest has several statements or ranges that depend on loops, or `order` is no permutation.
+
+        Examples
+        --------
+        >>> from lamcts import costs
+        >>> product = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=24)
+        >>> [product.ordered(*order).reuse_distances().misses(100) for order in ("ijk", "ikj", "kij")]
+        [14976, 16704, 28224]
+        """
+        names = checked_order(loop_extents(self, "ordered"), order)
+        loops = {loop.name: loop for loop in self.statements[0].loops}
+        found = replace(self.statements[0], loops=tuple(loops[name] for name in names))
+        return replace(self, statements=(found,), text=str(found))
+
+    def tiled(self, order: Sequence[str] | None = None, **tiles: int) -> Tiling:
+        """Return the nest with its iterations executed tile by tile.
+
+        Parameters
+        ----------
+        order : sequence of str or None, default None
+            Each loop once, the outermost first: of the loops over tiles, and of the loops over the points of a tile.
+            None: as in the nest. The dependences of the statement are not checked.
+        **tiles : int
+            Iterations of a loop in one tile, from 1 to all. A loop that is not named has one tile. Tiles at the border
+            are clipped.
+
+        Returns
+        -------
+        Tiling
+            The loops over tiles, and inside them the loops over points.
+
+        Raises
+        ------
+        ValueError
+            If the nest has several statements or ranges that depend on loops, there is no loop of a name, a tile is out
+            of range, or `order` is no permutation.
+
+        Examples
+        --------
+        >>> from lamcts import costs
+        >>> product = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=24)
+        >>> product.reuse_distances().misses(100), product.tiled(i=6, j=12, k=1).reuse_distances().misses(100)
+        (14976, 4032)
+        """
+        return Tiling.of(self, order, tiles)
 
 
 def _check_ranges(statement: Statement, sizes: Mapping[str, int]) -> None:

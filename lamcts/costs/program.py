@@ -17,15 +17,13 @@ from lamcts.costs.trace import Body, length, trace
 class Program(ABC):
     """Statements in loops, whose accesses have an order."""
 
+    statements: tuple[Statement, ...]
+    sizes: Mapping[str, int]
+
     @property
     @abstractmethod
     def body(self) -> Body:
         """The loops and statements as a tree, in the order of execution."""
-
-    @property
-    @abstractmethod
-    def parts(self) -> tuple[tuple[Statement, ...], Mapping[str, int]]:
-        """The statements in program order, and the sizes."""
 
     def accesses(self, registers: Iterable[str] = ()) -> int:
         """Return the number of accesses to memory.
@@ -45,7 +43,7 @@ class Program(ABC):
         ValueError
             If the program has no array of a name in `registers`.
         """
-        return length(self.body, self.parts[1], self._registers(registers))
+        return length(self.body, self.sizes, self._registers(registers))
 
     def addresses(
         self, line: int | None = None, element_bytes: int = 8, registers: Iterable[str] = ()
@@ -79,7 +77,7 @@ class Program(ABC):
         """
         words, held = words_of_line(line, element_bytes), self._registers(registers)
         check_length(self.accesses(held), None)
-        pieces = [piece // words for piece in trace(self.body, Layout.of(*self.parts, words), held)]
+        pieces = [piece // words for piece in trace(self.body, Layout.of(self.statements, self.sizes, words), held)]
         return np.concatenate([np.empty(0, np.int32), *pieces])
 
     def reuse_distances(
@@ -134,7 +132,7 @@ class Program(ABC):
         20736
         """
         words, held = words_of_line(line, element_bytes), self._registers(registers)
-        layout = Layout.of(*self.parts, words)
+        layout = Layout.of(self.statements, self.sizes, words)
         if steady or (steady is None and sample is None):
             try:
                 return steady_distances(steady_rounds(self.body, layout, words), layout, words, held)
@@ -148,7 +146,7 @@ class Program(ABC):
     def _registers(self, names: Iterable[str]) -> frozenset[str]:
         """Return the names of arrays in registers; ValueError for names that are no arrays."""
         found = frozenset([names] if isinstance(names, str) else names)
-        arrays = {access.array for statement in self.parts[0] for access in statement.accesses}
+        arrays = {access.array for statement in self.statements for access in statement.accesses}
         if unknown := sorted(found - arrays):
             raise ValueError(f"registers: expected arrays of {', '.join(sorted(arrays))}, got {unknown[0]!r:.40}")
         return found

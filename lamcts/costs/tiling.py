@@ -1,7 +1,7 @@
 """Tilings: loops over tiles outside, loops over the points of a tile inside."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lamcts.costs.affine import Affine
@@ -31,7 +31,13 @@ class Tiling(Program):
 
     nest: "Nest"
     order: tuple[str, ...]
-    tiles: Mapping[str, int]
+    tiles: Mapping[str, int] = field(hash=False)
+    statements: tuple[Statement, ...] = field(init=False, repr=False, compare=False)
+    sizes: Mapping[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statements", self.nest.statements)
+        object.__setattr__(self, "sizes", self.nest.sizes)
 
     @classmethod
     def of(cls, nest: "Nest", order: Sequence[str] | None, tiles: Mapping[str, int]) -> "Tiling":
@@ -48,8 +54,8 @@ class Tiling(Program):
     @property
     def body(self) -> Body:
         """The loops over tiles, those over points, and the statement in them."""
-        body: tuple[Block | Statement, ...] = self.nest.statements
-        loops = {loop.name: loop for loop in self.nest.statements[0].loops}
+        body: tuple[Block | Statement, ...] = self.statements
+        loops = {loop.name: loop for loop in self.statements[0].loops}
         split = {name: self._split(loops[name]) for name in self.order}
         for part in (1, 0):
             for name in reversed(self.order):
@@ -57,14 +63,9 @@ class Tiling(Program):
                     body = (Block(loop, body),)
         return body
 
-    @property
-    def parts(self) -> tuple[tuple[Statement, ...], Mapping[str, int]]:
-        """The statement, and the sizes."""
-        return self.nest.parts
-
     def _split(self, loop: Loop) -> tuple[Loop | None, Loop]:
         """Return the loop over tiles, None for a single tile, and the loop over the points of a tile."""
-        start, stop = (end.value(self.nest.sizes) for end in (loop.start, loop.stop))
+        start, stop = (end.value(self.sizes) for end in (loop.start, loop.stop))
         size = self.tiles[loop.name]
         if stop - start <= size:
             return None, loop
@@ -77,7 +78,7 @@ class Tiling(Program):
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name}={self.tiles[name]}" for name in self.order)
-        return f"{self.nest.text or self.nest.statements[0]} in tiles of {sizes}"
+        return f"{self.nest.text or self.statements[0]} in tiles of {sizes}"
 
 
 def loop_extents(nest: "Nest", what: str) -> dict[str, int]:
