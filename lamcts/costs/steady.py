@@ -96,9 +96,10 @@ def _moves(body: Body, steps: Mapping[str, int], ranges: Mapping[str, Range]) ->
                 yield _Move(access, moved, tuple(affine_range(index, ranges) for index in access.indices))
         else:
             loop, step = item.loop, _step(item.loop.start, steps)
-            ends = [loop.stop, *([loop.cap] if isinstance(loop, ClippedLoop) else [])]
-            if any(_step(end, steps) != step for end in ends):
+            if _step(loop.stop, steps) != step:
                 raise NotSteady(f"a range of {loop.name} that depends on the outermost loop")
+            if isinstance(loop, ClippedLoop) and step:
+                raise NotSteady(f"tiles of {loop.name} that are clipped at the border")
             first, last = affine_range(loop.start, ranges)[0], affine_range(loop.stop, ranges)[1] - 1
             inner = {**ranges, loop.name: (first, max(first, last))}
             yield from _moves(item.body, {**steps, loop.name: step}, inner)
