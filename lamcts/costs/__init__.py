@@ -1,29 +1,38 @@
 """Costs of programs by formula: loop nests, and the data movement that no schedule can avoid.
 
 nest = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=320)
+nest.tiled(i=8, j=40, k=8).reuse_distances().misses(4096)   # misses of an LRU cache of 4096 words
+costs.dmd("abbbca")                                         # data movement distance, 2 + sqrt(3)
 """
 
+from lamcts.costs import asymptotics, kernels
 from lamcts.costs.affine import Affine
 from lamcts.costs.compiled import c_source, seconds
 from lamcts.costs.distances import ReuseDistances
+from lamcts.costs.kernels import Kernel
 from lamcts.costs.nest import Nest
 from lamcts.costs.parser import nest
 from lamcts.costs.reuse import dmd, reuse_distances
 from lamcts.costs.spills import Spills, cell, least_spills, mean_spills, spills
 from lamcts.costs.statement import Access, Block, Loop, Statement
+from lamcts.costs.tiling import Tiling
 
 __all__ = [
     "Access",
     "Affine",
     "Block",
+    "Kernel",
     "Loop",
     "Nest",
     "ReuseDistances",
     "Spills",
     "Statement",
+    "Tiling",
+    "asymptotics",
     "c_source",
     "cell",
     "dmd",
+    "kernels",
     "least_spills",
     "mean_spills",
     "nest",

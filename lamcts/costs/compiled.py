@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lamcts.costs.layout import Layout
-from lamcts.costs.nest import Nest
+from lamcts.costs.program import Program
 from lamcts.costs.statement import Access, Block, Loop, Statement
 from lamcts.costs.trace import Body, ClippedLoop
 from lamcts.text import shortened
@@ -67,12 +67,12 @@ int main(void)
 """
 
 
-def seconds(nest: Nest, compiler: str = "cc", flags: Sequence[str] = FLAGS, repeats: int = REPEATS) -> float:
+def seconds(nest: Program, compiler: str = "cc", flags: Sequence[str] = FLAGS, repeats: int = REPEATS) -> float:
     """Return the CPU seconds of a nest, compiled from C with arrays of doubles.
 
     Parameters
     ----------
-    nest : Nest
+    nest : Nest or Tiling
         The nest, tiled or not.
     compiler : str, default "cc"
         The C compiler: a command on the path, or the path of a file.
@@ -119,12 +119,12 @@ def _call(command: list[str], what: str) -> str:
     return done.stdout
 
 
-def c_source(nest: Nest, repeats: int = REPEATS) -> str:
+def c_source(nest: Program, repeats: int = REPEATS) -> str:
     """Return the C program that runs a nest and prints its CPU seconds and the sum of its results.
 
     Parameters
     ----------
-    nest : Nest
+    nest : Nest or Tiling
         The nest, tiled or not.
     repeats : int, default 7
         Runs on the same inputs; the program prints the time of the fastest.
@@ -175,7 +175,12 @@ def _header(loop: Loop, sizes: Mapping[str, int]) -> str:
     start, stop = (str(end.put(sizes)) for end in (loop.start, loop.stop))
     if isinstance(loop, ClippedLoop):
         stop = f"least({stop}, {loop.cap.put(sizes)})"
-    return f"for (long {loop.name} = {start}; {loop.name} < {stop}; {loop.name}++)"
+    return _c_name(f"for (long {loop.name} = {start}; {loop.name} < {stop}; {loop.name}++)")
+
+
+def _c_name(text: str) -> str:
+    """Return a text with the names of loops over tiles, such as i', as names of C."""
+    return text.replace("'", "_tile")
 
 
 def _element(access: Access, layout: Layout) -> str:

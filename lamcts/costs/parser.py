@@ -233,7 +233,7 @@ def _affine(node: ast.expr, piece: _Piece) -> Affine:
             return left - right
         for factor, other in ((left, right), (right, left)):
             if set(factor.names) <= set(piece.sizes):
-                return other * factor.value(piece.sizes)
+                return other * int(factor.value(piece.sizes))
     found = ast.unparse(node)
     raise piece.error(
         f"expected an affine expression of loop variables such as 2*i+j-1, got {found:.40}", node.col_offset

@@ -1,0 +1,140 @@
+"""Computational intensity: the most iterations for each word loaded, from weights of the accesses.
+
+Let an access j touch `a_j` elements during a phase in which `X - M` words are loaded, and let weights `s_j >= 0`
+cover each loop variable t: the weights of the accesses with t sum to `1 - z_t`. Then a phase executes at most
+`prod_j a_j^s_j * prod_t N_t^z_t` iterations (Loomis and Whitney, Finner), whatever its shape. With `sum_j a_j <= X`
+and the best X, the intensity is at most `exp(F)`, where S is the sum of the weights:
+
+    F(s, z) = sum_j s_j log s_j + (S - 1) log(M / (S - 1)) + sum_t z_t log N_t,    X0 = S M / (S - 1).
+
+Without caps (z = 0) the least S is the exponent sigma, a linear programme, and `exp(F)` is the closed form
+`C X0^sigma / (X0 - M)`. S >= 1 makes the bound hold for a cache that starts empty, and for the last, shorter phase.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from scipy.optimize import linprog, minimize
+
+from lamcts.types import Floats
+
+TINY = 1e-12
+LARGEST_DENOMINATOR = 1000  # of exponents: those of the linear programme are ratios of small determinants
+
+
+@dataclass(frozen=True)
+class Programme:
+    """What the weights have to cover.
+
+    Parameters
+    ----------
+    cover : (m, l) array
+        1 where access j determines loop variable t.
+    group : (m,) array
+        Accesses with one number share their elements, so that they are counted once.
+    gain : (m,) array
+        Logarithm of how many elements an access may touch for each word (output reuse), 0 for one.
+    caps : (l,) array
+        Logarithm of the range of each loop variable.
+    memory : float
+        Logarithm of the capacity in words.
+    """
+
+    cover: Floats
+    group: Floats
+    gain: Floats
+    caps: Floats
+    memory: float
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the accesses, the uncovered part of each loop variable, and the logarithm of the intensity."""
+
+    weight: Floats  # [m]
+    rest: Floats  # [l]
+    log_intensity: float
+    exponents: Floats  # [l] of the tile in X, where there are no caps
+    unique: bool = False
+
+    @property
+    def exponent(self) -> float:
+        """The sum of the weights."""
+        return float(self.weight.sum())
+
+
+def exact(value: float) -> Fraction:
+    """Return the simple fraction that a solver's number stands for."""
+    return Fraction(float(value)).limit_denominator(LARGEST_DENOMINATOR)
+
+
+def uncapped(programme: Programme) -> Weights | None:
+    """Return the weights without caps, or None where some loop variable is in no access."""
+    cover = programme.cover
+    if not cover.any(0).all():
+        return None
+    found = linprog(np.ones(len(cover)), A_ub=-cover.T, b_ub=-np.ones(cover.shape[1]))
+    weight = np.array([float(exact(w)) for w in found.x])
+    exponents = -found.ineqlin.marginals
+    tight = np.count_nonzero(exponents > 1e-9) + np.count_nonzero(found.lower.marginals > 1e-9)
+    unique = bool(tight == len(cover))
+    first = _weighed(programme, weight, exponents, unique)
+    return first if unique else _polished(programme, first, exact(weight.sum()))
+
+
+def capped(programme: Programme, start: Weights | None = None) -> Weights:
+    """Return the weights with the least intensity that a search from one or two starts finds, caps included."""
+    m, n = programme.cover.shape
+    costs = np.r_[np.full(m, programme.memory) + programme.gain, programme.caps]
+    rows = np.r_[np.c_[-programme.cover.T, -np.eye(n)], [np.r_[-np.ones(m), np.zeros(n)]]]
+    found = linprog(np.maximum(costs, 0), A_ub=rows, b_ub=-np.ones(n + 1))
+    starts = [_weighed(programme, found.x[:m], np.zeros(n)), *([start] if start else [])]
+    return min((_polished(programme, one, None) for one in starts), key=lambda one: one.log_intensity)
+
+
+def _weighed(programme: Programme, weight: Floats, exponents: Floats, unique: bool = False) -> Weights:
+    """Return weights with the logarithm of the intensity that they prove."""
+    weight = np.maximum(weight, 0)
+    if weight.sum() < 1:
+        weight = weight / weight.sum() if weight.sum() else np.full(len(weight), 1 / len(weight))
+    rest = np.maximum(1 - weight @ programme.cover, 0)
+    rest[rest < TINY] = 0
+    return Weights(weight, rest, _value(programme, weight, rest), exponents, unique)
+
+
+def _value(programme: Programme, weight: Floats, rest: Floats) -> float:
+    """Return F."""
+    totals = np.bincount(programme.group, weight)
+    over = max(float(weight.sum()) - 1, 0.0)
+    entropy = float((totals * np.log(np.maximum(totals, TINY))).sum())
+    memory = over * (programme.memory - np.log(max(over, TINY)))
+    return entropy + memory + float(weight @ programme.gain) + float(rest @ programme.caps)
+
+
+def _polished(programme: Programme, start: Weights, total: Fraction | None) -> Weights:
+    """Return the best weights near `start`: of a fixed sum that cover all, or with caps where `total` is None."""
+    m, n = programme.cover.shape
+
+    def value(x: Floats) -> float:
+        return _value(programme, x[:m], x[m:])
+
+    def slope(x: Floats) -> Floats:
+        totals = np.maximum(np.bincount(programme.group, np.maximum(x[:m], 0)), TINY)
+        over = max(x[:m].sum() - 1, TINY)
+        return np.r_[np.log(totals)[programme.group] + programme.gain + programme.memory - np.log(over), programme.caps]
+
+    rows = np.c_[programme.cover.T, np.eye(n)]
+    covered = {"type": "ineq", "fun": lambda x: rows @ x - 1, "jac": lambda x: rows}
+    least = float(total or 1)
+    sums = np.r_[np.ones(m), np.zeros(n)]
+    kind = "ineq" if total is None else "eq"
+    summed = {"type": kind, "fun": lambda x: sums @ x - least, "jac": lambda x: sums}
+    bounds = [(0.0, None)] * m + [(0.0, 1.0 if total is None else 0.0)] * n
+    found = minimize(value, np.r_[start.weight, start.rest], jac=slope, bounds=bounds, constraints=[covered, summed])
+    best = _weighed(programme, found.x[:m], start.exponents)
+    if total is not None:
+        rounded = np.array([float(exact(w)) for w in best.weight])
+        simple = _weighed(programme, rounded, start.exponents)
+        best = simple if simple.log_intensity <= best.log_intensity + 1e-9 and not simple.rest.any() else best
+    return min(best, replace(start, unique=False), key=lambda one: one.log_intensity)
