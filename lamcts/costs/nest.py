@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from lamcts.costs.statement import Access, Block, Loop, Statement
 from lamcts.types import whole_number
+
+if TYPE_CHECKING:
+    from lamcts.costs.bounds import LowerBound
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,12 @@ class Nest:
     def body(self) -> tuple[Block | Statement, ...]:
         """The statements as a tree of loops, in the order of execution."""
         return _blocks(self.statements, 0)
+
+    def lower_bound(self, memory: int, processors: int = 1) -> "LowerBound":
+        """Return the loads that no schedule avoids, as `lamcts.costs.lower_bound` does."""
+        from lamcts.costs.bounds import lower_bound
+
+        return lower_bound(self, memory, processors)
 
 
 def _check_ranges(statement: Statement, sizes: Mapping[str, int]) -> None:
