@@ -66,6 +66,7 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
         producers[statement.target.array] = max(found.intensity, producers.get(statement.target.array, 0.0))
         statements.append(found)
     reuse, parts = _shared(nest, statements)
+    parts += [one.closed for one in statements if one.loads]
     return LowerBound(
         memory=memory,
         processors=processors,

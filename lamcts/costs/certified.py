@@ -6,7 +6,7 @@ that two accesses may share count once, and statements that share an array share
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.optimize import linprog
@@ -15,9 +15,9 @@ from lamcts.costs.affine import Affine
 from lamcts.costs.intensity import Programme, capped, uncapped
 from lamcts.costs.nest import Nest
 from lamcts.costs.statement import Access, Statement
-from lamcts.costs.statement_bound import StatementBound, groups_of
+from lamcts.costs.statement_bound import StatementBound, groups_of, log_extents
 from lamcts.costs.terms import overlap, patterns, pivots, terms_of
-from lamcts.costs.volume import extent, iterations, least
+from lamcts.costs.volume import iterations, least
 
 MARGIN = math.log(16)  # the tile of the closed form touches X0 < 16 M words
 
@@ -34,7 +34,7 @@ def certified_loads(nest: Nest, memory: int, alone: Sequence[StatementBound]) ->
         return max(sum(touched), *needs)
     rows = [[-float(any(r.array == array for r in s.reads)) for array in arrays] for s in nest.statements]
     found = linprog(np.ones(len(arrays)), A_ub=rows, b_ub=-np.array(needs), bounds=[(t, None) for t in touched])
-    return float(found.fun)
+    return float(found.x.sum())
 
 
 def _statement_loads(statement: Statement, sizes: Mapping[str, int], memory: int) -> float:
@@ -43,7 +43,7 @@ def _statement_loads(statement: Statement, sizes: Mapping[str, int], memory: int
     if not terms:
         return 0.0
     groups = groups_of(terms, lambda one, two: overlap(one.access, two.access, statement, sizes))
-    caps = np.log([extent(name, statement.loops, sizes) for name in statement.names])
+    caps = log_extents(statement, sizes)
     lowest = math.inf
     for pattern in patterns(terms, statement.names):
         cover = np.array([[name in chosen for name in statement.names] for chosen in pattern], dtype=float)

@@ -82,7 +82,7 @@ class _Task:
 
     def tiles(self, limited: bool = True) -> Tiles:
         """Return the programme of the extents."""
-        divisors = np.bincount(self.groups)[self.groups] * np.exp(self.gains)
+        divisors: Floats = np.bincount(self.groups)[self.groups] * np.exp(self.gains)
         caps = self.caps if limited else np.full(len(self.caps), np.inf)
         return Tiles(self.terms, self.statement.names, divisors, caps)
 
@@ -97,13 +97,18 @@ def bound_statement(
     """Return the least data movement of a statement alone; `producers` holds intensities of what fills its arrays."""
     gains = {term: _gain(term, statement, producers) for term in terms_of(statement)}
     terms = [term for term, gain in gains.items() if math.isfinite(gain)]
-    caps = np.log([extent(name, statement.loops, sizes) for name in statement.names])
+    caps = log_extents(statement, sizes)
     count = iterations(statement.loops, sizes)
     if not terms:
         return StatementBound(statement, count, None, math.inf, math.inf, {}, 0.0, {})
     groups = groups_of(terms, lambda one, two: clash(one.access, two.access, statement, sizes))
     task = _Task(statement, count, terms, np.array([gains[term] for term in terms]), groups, caps, sizes, memory)
     return _plain(task) if all(term.plain for term in terms) else _summed(task)
+
+
+def log_extents(statement: Statement, sizes: Mapping[str, int]) -> Floats:
+    """Return the logarithm of the range of each loop variable [l]."""
+    return np.log(np.array([float(extent(name, statement.loops, sizes)) for name in statement.names]))
 
 
 def _gain(term: Term, statement: Statement, producers: Mapping[str, float]) -> float:
@@ -147,7 +152,7 @@ def _summed(task: _Task) -> StatementBound:
     sigma = None if free is None else exact(free.exponent)
     owners = task.tiles().choices[1]
     if free is not None and sigma == 1:
-        weight = np.bincount(owners, free.weight)
+        weight: Floats = np.bincount(owners, free.weight)
         return _result(task, sigma, free.log_intensity, math.inf, None, weight, _closed(task, free))
     if free is not None:
         words, tiles = task.words(free.exponent), task.tiles(limited=False)

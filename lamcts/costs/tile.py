@@ -87,7 +87,8 @@ class Tiles:
             constraints=[{"type": "ineq", "fun": room, "jac": slope}],
             options={"ftol": 1e-12, "maxiter": 300},
         )
-        return np.clip(found.x, 0, self.caps)
+        extents: Floats = np.clip(found.x, 0, self.caps)
+        return extents
 
 
 def constant(tiles: Tiles, sigma: float) -> float:
