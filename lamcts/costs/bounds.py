@@ -74,9 +74,7 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
         daap=(sum(one.loads for one in statements) - sum(reuse.values())) / processors,
         statements=tuple(statements),
         reuse=reuse,
-        formula=total_formula(
-            [*(one.closed for one in statements if one.loads), *parts], memory_name(nest.sizes), processors
-        ),
+        formula=total_formula(parts, memory_name(nest.sizes), processors),
         clashes=_clashes(nest),
     )
 

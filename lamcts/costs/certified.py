@@ -34,7 +34,7 @@ def certified_loads(nest: Nest, memory: int, alone: Sequence[StatementBound]) ->
         return max(sum(touched), *needs)
     rows = [[-float(any(r.array == array for r in s.reads)) for array in arrays] for s in nest.statements]
     found = linprog(np.ones(len(arrays)), A_ub=rows, b_ub=-np.array(needs), bounds=[(t, None) for t in touched])
-    return float(found.x.sum())
+    return float(np.sum(found.x))
 
 
 def _statement_loads(statement: Statement, sizes: Mapping[str, int], memory: int) -> float:

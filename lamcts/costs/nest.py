@@ -1,10 +1,12 @@
 """Loop nests with affine array accesses: the programs whose data movement is counted and bounded."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from lamcts.costs.program import Program
 from lamcts.costs.statement import Access, Block, Loop, Statement
+from lamcts.costs.tiling import Tiling, checked_order, loop_extents
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Nest:
+class Nest(Program):
     """Statements in program order, and the sizes of their loops. `nest` makes one from a text.
 
     Parameters
@@ -40,11 +42,74 @@ class Nest:
             _check_ranges(statement, self.sizes)
             loops = statement.loops
         _check_dimensions(self.statements)
+        _check_used(self.body)
 
     @property
     def body(self) -> tuple[Block | Statement, ...]:
         """The statements as a tree of loops, in the order of execution."""
         return _blocks(self.statements, 0)
+
+    def ordered(self, *order: str) -> "Nest":
+        """Return the nest with its loops in another order, the outermost first.
+
+        Parameters
+        ----------
+        *order : str
+            Each loop once. The dependences of the statement are not checked.
+
+        Returns
+        -------
+        Nest
+            The same statement with reordered loops.
+
+        Raises
+        ------
+        ValueError
+            If the nest has several statements or ranges that depend on loops, or `order` is no permutation.
+
+        Examples
+        --------
+        >>> from lamcts import costs
+        >>> product = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=24)
+        >>> [product.ordered(*order).reuse_distances(line=64).misses(128) for order in ("ijk", "ikj", "kij")]
+        [15624, 1872, 2376]
+        """
+        names = checked_order(loop_extents(self, "ordered"), order)
+        loops = {loop.name: loop for loop in self.statements[0].loops}
+        found = replace(self.statements[0], loops=tuple(loops[name] for name in names))
+        return replace(self, statements=(found,), text=str(found))
+
+    def tiled(self, order: Sequence[str] | None = None, **tiles: int) -> Tiling:
+        """Return the nest with its iterations executed tile by tile.
+
+        Parameters
+        ----------
+        order : sequence of str or None, default None
+            Each loop once, the outermost first: of the loops over tiles, and of the loops over the points of a tile.
+            None: as in the nest. The dependences of the statement are not checked.
+        **tiles : int
+            Iterations of a loop in one tile, from 1 to all. A loop that is not named has one tile. Tiles at the border
+            are clipped.
+
+        Returns
+        -------
+        Tiling
+            The loops over tiles, and inside them the loops over points.
+
+        Raises
+        ------
+        ValueError
+            If the nest has several statements or ranges that depend on loops, there is no loop of a name, a tile is out
+            of range, or `order` is no permutation.
+
+        Examples
+        --------
+        >>> from lamcts import costs
+        >>> product = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=24)
+        >>> product.reuse_distances().misses(100), product.tiled(i=8, j=8, k=1).reuse_distances().misses(100)
+        (14976, 4032)
+        """
+        return Tiling.of(self, order, tiles)
 
     def lower_bound(self, memory: int, processors: int = 1) -> "LowerBound":
         """Return the loads that no schedule avoids, as `lamcts.costs.lower_bound` does."""
@@ -78,6 +143,23 @@ def _check_dimensions(statements: tuple[Statement, ...]) -> None:
         other = first.setdefault(access.array, access)
         if len(other.indices) != len(access.indices):
             raise ValueError(f"{access.array}: expected {len(other.indices)} indices as in {other}, got {access}")
+
+
+def _check_used(body: tuple[Block | Statement, ...]) -> set[str]:
+    """Check that each loop variable is in an index of some statement in its loop; return the names in indices."""
+    used: set[str] = set()
+    for item in body:
+        if isinstance(item, Statement):
+            used |= {name for access in item.accesses for name in access.names}
+            continue
+        inner, name = _check_used(item.body), item.loop.name
+        if name not in inner:
+            raise ValueError(
+                f"{name}: expected an access in the loop over {name} that uses this loop variable, got none; "
+                f"use {name} in an index, or remove its loop"
+            )
+        used |= inner
+    return used
 
 
 def _blocks(statements: tuple[Statement, ...], depth: int) -> tuple[Block | Statement, ...]:

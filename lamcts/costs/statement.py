@@ -61,16 +61,10 @@ class Statement:
 
     def __post_init__(self) -> None:
         names = self.names
-        used = {name for access in self.accesses for name in access.names}
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(
                     f"{name}: expected one loop of that name around {self.target}, got {names.count(name)}"
-                )
-            if name not in used:
-                raise ValueError(
-                    f"{name}: expected an access of the statement of {self.target} that uses this loop variable, "
-                    f"got none; use {name} in an index, or remove its loop"
                 )
         if not self.target.write or any(read.write for read in self.reads):
             raise ValueError(f"{self.target}: expected write=True for the target and write=False for all reads")

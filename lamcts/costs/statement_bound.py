@@ -82,7 +82,7 @@ class _Task:
 
     def tiles(self, limited: bool = True) -> Tiles:
         """Return the programme of the extents."""
-        divisors: Floats = np.bincount(self.groups)[self.groups] * np.exp(self.gains)
+        divisors = np.bincount(self.groups)[self.groups].astype(float) * np.exp(self.gains)
         caps = self.caps if limited else np.full(len(self.caps), np.inf)
         return Tiles(self.terms, self.statement.names, divisors, caps)
 
@@ -108,7 +108,7 @@ def bound_statement(
 
 def log_extents(statement: Statement, sizes: Mapping[str, int]) -> Floats:
     """Return the logarithm of the range of each loop variable [l]."""
-    return np.log(np.array([float(extent(name, statement.loops, sizes)) for name in statement.names]))
+    return np.array([math.log(extent(name, statement.loops, sizes)) for name in statement.names])
 
 
 def _gain(term: Term, statement: Statement, producers: Mapping[str, float]) -> float:
@@ -152,7 +152,7 @@ def _summed(task: _Task) -> StatementBound:
     sigma = None if free is None else exact(free.exponent)
     owners = task.tiles().choices[1]
     if free is not None and sigma == 1:
-        weight: Floats = np.bincount(owners, free.weight)
+        weight = np.bincount(owners, free.weight).astype(float)
         return _result(task, sigma, free.log_intensity, math.inf, None, weight, _closed(task, free))
     if free is not None:
         words, tiles = task.words(free.exponent), task.tiles(limited=False)
@@ -210,7 +210,8 @@ def _result(
 def _strict(task: _Task) -> bool:
     """Return whether each access determines its variables, costs a word an element, and shares none unless grouped."""
     apart = groups_of(task.terms, lambda one, two: overlap(one.access, two.access, task.statement, task.sizes))
-    return all(term.plain for term in task.terms) and not task.gains.any() and bool((apart == task.groups).all())
+    costly = len(task.terms) == len(terms_of(task.statement)) and not task.gains.any()
+    return costly and all(term.plain for term in task.terms) and bool((apart == task.groups).all())
 
 
 def _closed(task: _Task, weights: Weights) -> Formula | None:

@@ -1,0 +1,138 @@
+"""Steady states: from some pass of the outermost loop on, all passes have the same reuse distances."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lamcts.costs.affine import Affine
+from lamcts.costs.distances import ReuseDistances
+from lamcts.costs.histogram import Histogram
+from lamcts.costs.layout import Layout, Range, affine_range
+from lamcts.costs.lru_stack import LruStack
+from lamcts.costs.reuse import check_length
+from lamcts.costs.statement import Access, Block, Statement
+from lamcts.costs.trace import Body, ClippedLoop, length, trace
+
+COMPARED = 3  # passes that are measured once they must be the same: their second difference is then 0
+
+
+class NotSteady(ValueError):
+    """The passes of the outermost loop differ, or may differ."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"steady: expected passes of the outermost loop that repeat, got {reason}; leave steady out")
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Passes of an outermost loop, which are the same from pass `warm` on."""
+
+    block: Block
+    count: int
+    warm: int
+
+    def only(self, number: int) -> Block:
+        """Return the block with one of its passes."""
+        first = self.block.loop.start + number
+        return Block(replace(self.block.loop, start=first, stop=first + 1), self.block.body)
+
+
+@dataclass(frozen=True)
+class _Move:
+    """An access in one pass: by how much each index moves from pass to pass, and its range."""
+
+    access: Access
+    steps: tuple[int, ...]
+    ranges: tuple[Range, ...]
+
+
+def steady_distances(rounds: Rounds, layout: Layout, line_words: int, registers: frozenset[str]) -> ReuseDistances:
+    """Return the distances of all passes from those of the first few; NotSteady if the last of them differ."""
+    measured = min(rounds.count, rounds.warm + COMPARED)
+    one = length([rounds.only(0)], layout.sizes, registers) if rounds.count else 0
+    check_length(one * measured, None)
+    stack, total = LruStack(-(-layout.words // line_words)), Histogram()
+    passes = []
+    for number in range(measured):
+        histogram = Histogram()
+        for piece in trace([rounds.only(number)], layout, registers):
+            histogram.add(stack.push(piece // line_words))
+        total.merge(histogram)
+        passes.append(histogram)
+    if measured < rounds.count:
+        if any(histogram != passes[-1] for histogram in passes[rounds.warm :]):
+            raise NotSteady("passes with other distances")
+        total.merge(passes[-1], rounds.count - measured)
+    return ReuseDistances(*total.found(), line_words)
+
+
+def steady_rounds(body: Body, layout: Layout, line_words: int) -> Rounds:
+    """Return the passes of the outermost loop, and from which pass on all must be the same.
+
+    Each pass is the one before with each array moved by a constant. A datum is then used again within a number of
+    passes that the extent of a pass limits, the lag; passes that have a whole lag before them are the same.
+    NotSteady where arrays do not move like that.
+    """
+    if len(body) != 1 or not isinstance(body[0], Block):
+        raise NotSteady("statements that share no loop")
+    block, sizes = body[0], layout.sizes
+    start, stop = (end.value(sizes) for end in (block.loop.start, block.loop.stop))
+    steps = dict.fromkeys(sizes, 0) | {block.loop.name: 1}
+    ranges = {name: (size, size) for name, size in sizes.items()} | {block.loop.name: (start, start)}
+    moves: dict[str, list[_Move]] = {}
+    for move in _moves(block.body, steps, ranges):
+        moves.setdefault(move.access.array, []).append(move)
+    lags = [_lag(array, found, layout, line_words) for array, found in moves.items()]
+    return Rounds(block, max(stop - start, 0), max(lags))
+
+
+def _moves(body: Body, steps: Mapping[str, int], ranges: Mapping[str, Range]) -> Iterator[_Move]:
+    """Yield the accesses of one pass, with the movement of each index; NotSteady for ranges that change."""
+    for item in body:
+        if isinstance(item, Statement):
+            for access in item.accesses:
+                moved = tuple(_step(index, steps) for index in access.indices)
+                yield _Move(access, moved, tuple(affine_range(index, ranges) for index in access.indices))
+        else:
+            loop, step = item.loop, _step(item.loop.start, steps)
+            if _step(loop.stop, steps) != step:
+                raise NotSteady(f"a range of {loop.name} that depends on the outermost loop")
+            if isinstance(loop, ClippedLoop) and step:
+                raise NotSteady(f"tiles of {loop.name} that are clipped at the border")
+            first, last = affine_range(loop.start, ranges)[0], affine_range(loop.stop, ranges)[1] - 1
+            inner = {**ranges, loop.name: (first, max(first, last))}
+            yield from _moves(item.body, {**steps, loop.name: step}, inner)
+
+
+def _step(index: Affine, steps: Mapping[str, int]) -> int:
+    """Return by how much an affine expression grows from one pass to the next."""
+    return sum(factor * steps[name] for name, factor in index.coefficients)
+
+
+def _lag(array: str, moves: list[_Move], layout: Layout, line_words: int) -> int:
+    """Return within how many passes an element, or a line, of an array is used again."""
+    steps = moves[0].steps
+    if any(move.steps != steps for move in moves):
+        raise NotSteady(f"accesses to {array} that move differently")
+    if not any(steps):
+        return 1
+    extents = [max(r[1] for r in ranges) - min(r[0] for r in ranges) for ranges in _by_index(moves)]
+    if line_words == 1:
+        return min(extent // abs(step) for extent, step in zip(extents, steps, strict=True) if step)
+    strides = _strides(layout, array)
+    step = abs(int(np.dot(steps, strides)))
+    if step % line_words:
+        raise NotSteady(f"passes that move {array} by {step} words, which is no whole number of lines")
+    return int(np.dot(extents, strides) + line_words - 1) // step
+
+
+def _by_index(moves: list[_Move]) -> list[list[Range]]:
+    """Return the ranges of the first index of all accesses, of the second, and so on."""
+    return [[move.ranges[i] for move in moves] for i in range(len(moves[0].ranges))]
+
+
+def _strides(layout: Layout, array: str) -> list[int]:
+    """Return by how many words the address grows with each index."""
+    widths = [greatest - least + 1 for least, greatest in layout.shapes[array]]
+    return [int(np.prod(widths[i + 1 :])) for i in range(len(widths))]
