@@ -7,6 +7,7 @@ costs.dmd("abbbca")                                         # data movement dist
 
 from lamcts.costs import asymptotics, kernels
 from lamcts.costs.affine import Affine
+from lamcts.costs.bounds import LowerBound, lower_bound
 from lamcts.costs.compiled import c_source, seconds
 from lamcts.costs.distances import ReuseDistances
 from lamcts.costs.kernels import Kernel
@@ -15,7 +16,9 @@ from lamcts.costs.parser import nest
 from lamcts.costs.reuse import dmd, reuse_distances
 from lamcts.costs.spills import Spills, cell, least_spills, mean_spills, spills
 from lamcts.costs.statement import Access, Block, Loop, Statement
+from lamcts.costs.statement_bound import StatementBound
 from lamcts.costs.tiling import Tiling
+from lamcts.costs.volume import iterations
 
 __all__ = [
     "Access",
@@ -23,17 +26,21 @@ __all__ = [
     "Block",
     "Kernel",
     "Loop",
+    "LowerBound",
     "Nest",
     "ReuseDistances",
     "Spills",
     "Statement",
+    "StatementBound",
     "Tiling",
     "asymptotics",
     "c_source",
     "cell",
     "dmd",
+    "iterations",
     "kernels",
     "least_spills",
+    "lower_bound",
     "mean_spills",
     "nest",
     "reuse_distances",

@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linprog, minimize
 
 from lamcts.types import Floats
 
 TINY = 1e-12
-LARGEST_DENOMINATOR = 1000  # of exponents: those of the linear programme are ratios of small determinants
+LARGEST_DENOMINATOR = 60  # of exponents: those of the linear programme are ratios of small determinants
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Programme:
     """
 
     cover: Floats
-    group: Floats
+    group: NDArray[np.int64]
     gain: Floats
     caps: Floats
     memory: float
@@ -80,7 +81,7 @@ def uncapped(programme: Programme) -> Weights | None:
     tight = np.count_nonzero(exponents > 1e-9) + np.count_nonzero(found.lower.marginals > 1e-9)
     unique = bool(tight == len(cover))
     first = _weighed(programme, weight, exponents, unique)
-    return first if unique else _polished(programme, first, exact(weight.sum()))
+    return first if unique or not programme.group.any() else _polished(programme, first, exact(weight.sum()))
 
 
 def capped(programme: Programme, start: Weights | None = None) -> Weights:

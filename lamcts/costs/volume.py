@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.costs.affine import Affine
-from lamcts.costs.statement import Loop
 from lamcts.costs.polynomial import Polynomial
-from lamcts.types import Floats
+from lamcts.costs.statement import Loop
+
+Whole = NDArray[np.int64]
 
 MOST_ROWS = 20_000_000  # of outer iterations that are enumerated: 160 MB a loop variable
 
@@ -58,7 +60,7 @@ def extent(name: str, loops: tuple[Loop, ...], sizes: Mapping[str, int]) -> int:
 
 def _enumerated(loops: tuple[Loop, ...], sizes: Mapping[str, int]) -> int:
     """Count iterations by listing all but the innermost loop."""
-    values: dict[str, Floats | int] = dict(sizes)
+    values: dict[str, Whole | int] = dict(sizes)
     rows = 1
     for loop in loops[:-1]:
         start, length = _lengths(loop, values, rows)
@@ -75,7 +77,7 @@ def _enumerated(loops: tuple[Loop, ...], sizes: Mapping[str, int]) -> int:
     return int(_lengths(loops[-1], values, rows)[1].sum()) if loops else 1
 
 
-def _lengths(loop: Loop, values: Mapping[str, Floats | int], rows: int) -> tuple[Floats, Floats]:
+def _lengths(loop: Loop, values: Mapping[str, Whole | int], rows: int) -> tuple[Whole, Whole]:
     """Return the start and the length of a range for each outer iteration."""
     start = np.broadcast_to(loop.start.value(values), rows)  # [rows]
     return start, np.maximum(np.broadcast_to(loop.stop.value(values), rows) - start, 0)
