@@ -13,11 +13,13 @@ from lamcts.costs.distances import ReuseDistances
 from lamcts.costs.kernels import Kernel
 from lamcts.costs.nest import Nest
 from lamcts.costs.parser import nest
+from lamcts.costs.program import Program
 from lamcts.costs.reuse import dmd, reuse_distances
 from lamcts.costs.spills import Spills, cell, least_spills, mean_spills, spills
 from lamcts.costs.statement import Access, Block, Loop, Statement
 from lamcts.costs.statement_bound import StatementBound
 from lamcts.costs.tiling import Tiling
+from lamcts.costs.units import words
 from lamcts.costs.volume import iterations
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "Loop",
     "LowerBound",
     "Nest",
+    "Program",
     "ReuseDistances",
     "Spills",
     "Statement",
@@ -46,4 +49,5 @@ __all__ = [
     "reuse_distances",
     "seconds",
     "spills",
+    "words",
 ]

@@ -1,8 +1,7 @@
 """Spills of intermediate results when a graph of operations runs in a memory of few maps.
 
-The I/O term of network cells follows seed paper "I/O lower bounds for network architecture search" (appendix C, equation
-35): the traffic inside a cell, averaged over memory capacities. Its generating functions have no closed form, so the
-traffic of a schedule is counted exactly, and the schedule is chosen.
+A work on I/O bounds in architecture search (appendix C, equation 35) adds the traffic inside a cell, averaged over
+capacities, to the loss. Its generating functions have no closed form; here the traffic of a schedule is counted.
 """
 
 from collections import OrderedDict
@@ -148,8 +147,8 @@ def mean_spills(inputs: Inputs, capacities: Iterable[int]) -> float:
 
     Notes
     -----
-    The paper (appendix C, after equation 35) averages over twenty random capacities. The mean over all capacities of a
-    range is what that average estimates, without its noise.
+    The work above averages over twenty random capacities (appendix C, after equation 35). The mean over all capacities
+    of a range is what that average estimates, without its noise.
     """
     totals = [least_spills(inputs, capacity).total for capacity in capacities]
     if not totals:
