@@ -16,8 +16,8 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog, minimize
 
+from lamcts.costs.solvers import Constraint, linear, smooth
 from lamcts.types import Floats
 
 TINY = 1e-12
@@ -75,12 +75,11 @@ def uncapped(programme: Programme) -> Weights | None:
     cover = programme.cover
     if not cover.any(0).all():
         return None
-    found = linprog(np.ones(len(cover)), A_ub=-cover.T, b_ub=-np.ones(cover.shape[1]))
+    found = linear(np.ones(len(cover)), cover.T, np.ones(cover.shape[1]))
     weight = np.array([float(exact(w)) for w in found.x])
-    exponents = -found.ineqlin.marginals
-    tight = np.count_nonzero(exponents > 1e-9) + np.count_nonzero(found.lower.marginals > 1e-9)
+    tight = np.count_nonzero(found.prices > 1e-9) + np.count_nonzero(found.reduced > 1e-9)
     unique = bool(tight == len(cover))
-    first = _weighed(programme, weight, exponents, unique)
+    first = _weighed(programme, weight, found.prices, unique)
     return first if unique or not programme.group.any() else _polished(programme, first, exact(weight.sum()))
 
 
@@ -88,8 +87,8 @@ def capped(programme: Programme, start: Weights | None = None) -> Weights:
     """Return the weights with the least intensity that a search from one or two starts finds, caps included."""
     m, n = programme.cover.shape
     costs = np.r_[np.full(m, programme.memory) + programme.gain, programme.caps]
-    rows = np.r_[np.c_[-programme.cover.T, -np.eye(n)], [np.r_[-np.ones(m), np.zeros(n)]]]
-    found = linprog(np.maximum(costs, 0), A_ub=rows, b_ub=-np.ones(n + 1))
+    rows = np.r_[np.c_[programme.cover.T, np.eye(n)], [np.r_[np.ones(m), np.zeros(n)]]]
+    found = linear(np.maximum(costs, 0), rows, np.ones(n + 1))
     starts = [_weighed(programme, found.x[:m], np.zeros(n)), *([start] if start else [])]
     return min((_polished(programme, one, None) for one in starts), key=lambda one: one.log_intensity)
 
@@ -110,7 +109,7 @@ def _value(programme: Programme, weight: Floats, rest: Floats) -> float:
     over = max(float(weight.sum()) - 1, 0.0)
     entropy = float((totals * np.log(np.maximum(totals, TINY))).sum())
     memory = over * (programme.memory - np.log(max(over, TINY)))
-    return entropy + memory + float(weight @ programme.gain) + float(rest @ programme.caps)
+    return entropy + float(memory) + float(weight @ programme.gain) + float(rest @ programme.caps)
 
 
 def _polished(programme: Programme, start: Weights, total: Fraction | None) -> Weights:
@@ -122,18 +121,19 @@ def _polished(programme: Programme, start: Weights, total: Fraction | None) -> W
 
     def slope(x: Floats) -> Floats:
         totals = np.maximum(np.bincount(programme.group, np.maximum(x[:m], 0)), TINY)
-        over = max(x[:m].sum() - 1, TINY)
-        return np.r_[np.log(totals)[programme.group] + programme.gain + programme.memory - np.log(over), programme.caps]
+        over = max(float(x[:m].sum()) - 1, TINY)
+        weights = np.log(totals)[programme.group] + programme.gain + programme.memory - np.log(over)
+        slopes: Floats = np.r_[weights, programme.caps]
+        return slopes
 
     rows = np.c_[programme.cover.T, np.eye(n)]
-    covered = {"type": "ineq", "fun": lambda x: rows @ x - 1, "jac": lambda x: rows}
     least = float(total or 1)
     sums = np.r_[np.ones(m), np.zeros(n)]
-    kind = "ineq" if total is None else "eq"
-    summed = {"type": kind, "fun": lambda x: sums @ x - least, "jac": lambda x: sums}
+    covered: Constraint = ("ineq", lambda x: rows @ x - 1, lambda x: rows)
+    summed: Constraint = ("ineq" if total is None else "eq", lambda x: sums @ x - least, lambda x: sums)
     bounds = [(0.0, None)] * m + [(0.0, 1.0 if total is None else 0.0)] * n
-    found = minimize(value, np.r_[start.weight, start.rest], jac=slope, bounds=bounds, constraints=[covered, summed])
-    best = _weighed(programme, found.x[:m], start.exponents)
+    found = smooth(value, slope, np.r_[start.weight, start.rest], bounds, [covered, summed])
+    best = _weighed(programme, found[:m], start.exponents)
     if total is not None:
         rounded = np.array([float(exact(w)) for w in best.weight])
         simple = _weighed(programme, rounded, start.exponents)

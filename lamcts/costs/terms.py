@@ -1,8 +1,9 @@
 """What the elements that a statement reads say about its tiles: one term for each distinct access."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import permutations
 
 from lamcts.costs.affine import Affine
@@ -29,11 +30,12 @@ class Term:
         return all(len(part) == 1 for part in self.parts)
 
 
-def terms_of(statement: Statement) -> list[Term]:
+@lru_cache(maxsize=256)
+def terms_of(statement: Statement) -> tuple[Term, ...]:
     """Return the terms of what a statement reads; elements that never change are left out."""
     distinct = {(read.array, read.indices): read for read in statement.reads}
     terms = [_term(read, statement.names) for read in distinct.values()]
-    return [term for term in terms if term.names]
+    return tuple(term for term in terms if term.names)
 
 
 def _term(access: Access, loops: tuple[str, ...]) -> Term:
@@ -65,7 +67,7 @@ def _eliminated(row: list[Fraction], pivot: list[Fraction], column: int) -> list
     return [a - factor * b for a, b in zip(row, pivot, strict=True)]
 
 
-def patterns(terms: list[Term], loops: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
+def patterns(terms: Sequence[Term], loops: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
     """Return the distinct ways in which the elements determine variables, over orders of those in sums."""
     summed = [name for name in loops if any(name in term.names and not term.plain for term in terms)]
     rest = tuple(name for name in loops if name not in summed)

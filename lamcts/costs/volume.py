@@ -48,6 +48,8 @@ def least(expression: Affine, loops: tuple[Loop, ...], sizes: Mapping[str, int])
     """Return a number that an affine expression is never below inside loops; attained where no range is empty."""
     for loop in reversed(loops):
         factor = dict(expression.coefficients).get(loop.name, 0)
+        if not factor:
+            continue
         expression = expression.put({loop.name: loop.start if factor > 0 else loop.stop - 1})
     return int(expression.value(sizes))
 
