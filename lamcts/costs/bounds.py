@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from lamcts.costs.certified import certified_loads
 from lamcts.costs.formula import Formula, memory_name, total_formula
 from lamcts.costs.nest import Nest
-from lamcts.costs.statement_bound import StatementBound, bound_statement
-from lamcts.costs.terms import clash, terms_of
+from lamcts.costs.statement_bound import StatementBound, bound_statement, clashing
+from lamcts.costs.terms import terms_of
 from lamcts.types import whole_number
 
 
@@ -62,7 +62,7 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     statements: list[StatementBound] = []
     producers: dict[str, float] = {}
     for statement in nest.statements:
-        found = bound_statement(statement, nest.sizes, memory, producers)
+        found = bound_statement(statement, nest, memory, producers)
         producers[statement.target.array] = max(found.intensity, producers.get(statement.target.array, 0.0))
         statements.append(found)
     reuse, parts = _shared(nest, statements)
@@ -99,6 +99,6 @@ def _clashes(nest: Nest) -> tuple[str, ...]:
         terms = terms_of(statement)
         for i, one in enumerate(terms):
             for two in terms[:i]:
-                if clash(one.access, two.access, statement, nest.sizes):
+                if clashing(one, two, statement, nest):
                     messages.append(f"{two.access} and {one.access} may read one element, so they count once")
     return tuple(messages)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from lamcts.costs.affine import Affine
-from lamcts.costs.intensity import TINY, Programme, capped, uncapped
+from lamcts.costs.intensity import TINY, Covering, capped, uncapped
 from lamcts.costs.nest import Nest
 from lamcts.costs.solvers import linear
 from lamcts.costs.statement import Access, Statement
@@ -47,18 +47,18 @@ def _statement_loads(statement: Statement, sizes: Mapping[str, int], memory: int
     lowest = math.inf
     for pattern in patterns(terms, statement.names):
         cover = np.array([[name in chosen for name in statement.names] for chosen in pattern], dtype=float)
-        programme = Programme(cover, groups, np.zeros(len(terms)), caps, math.log(memory))
-        lowest = min(lowest, _least(programme))
+        covering = Covering(cover, groups, np.zeros(len(terms)), caps, math.log(memory))
+        lowest = min(lowest, _least(covering))
     return iterations(statement.loops, sizes) / math.exp(lowest)
 
 
-def _least(programme: Programme) -> float:
+def _least(covering: Covering) -> float:
     """Return the log of the intensity; caps matter only where the tile without them comes near to them."""
-    free = uncapped(programme)
-    margin = LONG if free is not None and free.exponent < 1 + TINY else programme.memory + MARGIN
-    if free is not None and (np.minimum(1, free.exponents) * margin <= programme.caps).all():
+    free = uncapped(covering)
+    margin = LONG if free is not None and free.exponent < 1 + TINY else covering.memory + MARGIN
+    if free is not None and (np.minimum(1, free.exponents) * margin <= covering.caps).all():
         return free.log_intensity
-    return capped(programme, free).log_intensity
+    return capped(covering, free).log_intensity
 
 
 def _touched(nest: Nest, array: str) -> int:

@@ -76,13 +76,15 @@ def patterns(terms: Sequence[Term], loops: tuple[str, ...]) -> list[list[tuple[s
     return [list(pattern) for pattern in sorted(found)]
 
 
-def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, int]) -> bool:
-    """Return whether two accesses to an array may read one version of an element (DAAP, section 2.2, rule 6).
+def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, int], changes: bool) -> bool:
+    """Return whether two accesses may read one vertex, so that they break the disjoint access property.
 
-    They do where only constants differ, or where one iteration may read one element through both.
+    A vertex is a version of an element (DAAP, section 2.2, rule 6). Without `changes` each element has one version, so
+    two accesses clash where they overlap. Otherwise they clash where only constants differ, or where one iteration may
+    read one element through both.
     """
-    if one.array != two.array:
-        return False
+    if not changes or one.array != two.array:
+        return overlap(one, two, statement, sizes)
     gaps = [a - b for a, b in zip(one.indices, two.indices, strict=True)]
     if all(not set(gap.names) & set(statement.names) for gap in gaps):
         return True

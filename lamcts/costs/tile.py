@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from lamcts.costs.intensity import Programme, Weights
+from lamcts.costs.intensity import Covering, Weights
 from lamcts.costs.solvers import smooth
 from lamcts.costs.terms import Term
 from lamcts.types import Floats
@@ -117,13 +117,13 @@ def best(tiles: Tiles, memory: float) -> tuple[float, Floats]:
     return log_words, tiles.largest(log_words)
 
 
-def extents(programme: Programme, weights: Weights, log_words: float) -> Floats:
+def extents(covering: Covering, weights: Weights, log_words: float) -> Floats:
     """Return the logs of the extents of the tile that weights with a sum above 1 describe."""
     used = weights.weight > 1e-9
-    groups = np.bincount(programme.group, weights.weight)[programme.group]
-    words = log_words + np.log(np.maximum(groups, 1e-12) / weights.exponent) + programme.gain  # [m]
+    groups = np.bincount(covering.group, weights.weight)[covering.group]
+    words = log_words + np.log(np.maximum(groups, 1e-12) / weights.exponent) + covering.gain  # [m]
     free = weights.exponents > 1e-9
-    rows = programme.cover[used][:, free]
-    logs = np.zeros(programme.cover.shape[1])
+    rows = covering.cover[used][:, free]
+    logs = np.zeros(covering.cover.shape[1])
     logs[free] = np.linalg.lstsq(rows, words[used], rcond=None)[0]
     return logs
