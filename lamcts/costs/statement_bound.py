@@ -35,9 +35,9 @@ class StatementBound:
     intensity : float
         The most iterations for each word that is loaded, rho.
     boundary : float
-        Words that a best subcomputation touches, X0; infinite where sigma is 1.
+        Words that a best subcomputation touches, X0; infinite where no tile saves loads, as where sigma is 1.
     tile : mapping of str to float
-        Extent of each loop in a best subcomputation; empty where sigma is 1, since then no tile saves loads.
+        Extent of each loop in a best subcomputation; empty where no tile saves loads.
     loads : float
         `iterations / intensity`, in words.
     shares : mapping of str to float
