@@ -9,17 +9,18 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.optimize import linprog
 
 from lamcts.costs.affine import Affine
-from lamcts.costs.intensity import Programme, capped, uncapped
+from lamcts.costs.intensity import TINY, Covering, capped, uncapped
 from lamcts.costs.nest import Nest
+from lamcts.costs.solvers import linear
 from lamcts.costs.statement import Access, Statement
 from lamcts.costs.statement_bound import StatementBound, groups_of, log_extents
 from lamcts.costs.terms import overlap, patterns, pivots, terms_of
 from lamcts.costs.volume import iterations, least
 
 MARGIN = math.log(16)  # the tile of the closed form touches X0 < 16 M words
+LONG = math.log(1000)  # range of a loop from which caps change an intensity of exponent 1 by less than 0.1 %
 
 
 def certified_loads(nest: Nest, memory: int, alone: Sequence[StatementBound]) -> float:
@@ -30,11 +31,10 @@ def certified_loads(nest: Nest, memory: int, alone: Sequence[StatementBound]) ->
     needs = [one.loads if one.strict else _statement_loads(one.statement, nest.sizes, memory) for one in alone]
     arrays = sorted({read.array for statement in nest.statements for read in statement.reads})
     touched = [_touched(nest, array) for array in arrays]
-    if not arrays or len(needs) == 1:
-        return max(sum(touched), *needs)
-    rows = [[-float(any(r.array == array for r in s.reads)) for array in arrays] for s in nest.statements]
-    found = linprog(np.ones(len(arrays)), A_ub=rows, b_ub=-np.array(needs), bounds=[(t, None) for t in touched])
-    return float(np.sum(found.x))
+    if len(needs) == 1 or len(arrays) < 2:
+        return float(max(sum(touched), *needs))
+    rows = [[float(any(r.array == array for r in s.reads)) for array in arrays] for s in nest.statements]
+    return float(linear(np.ones(len(arrays)), np.array(rows), np.array(needs), np.array(touched)).x.sum())
 
 
 def _statement_loads(statement: Statement, sizes: Mapping[str, int], memory: int) -> float:
@@ -47,17 +47,18 @@ def _statement_loads(statement: Statement, sizes: Mapping[str, int], memory: int
     lowest = math.inf
     for pattern in patterns(terms, statement.names):
         cover = np.array([[name in chosen for name in statement.names] for chosen in pattern], dtype=float)
-        programme = Programme(cover, groups, np.zeros(len(terms)), caps, math.log(memory))
-        lowest = min(lowest, _least(programme))
+        covering = Covering(cover, groups, np.zeros(len(terms)), caps, math.log(memory))
+        lowest = min(lowest, _least(covering))
     return iterations(statement.loops, sizes) / math.exp(lowest)
 
 
-def _least(programme: Programme) -> float:
+def _least(covering: Covering) -> float:
     """Return the log of the intensity; caps matter only where the tile without them comes near to them."""
-    free = uncapped(programme)
-    if free is not None and (free.exponents * (programme.memory + MARGIN) <= programme.caps).all():
+    free = uncapped(covering)
+    margin = LONG if free is not None and free.exponent < 1 + TINY else covering.memory + MARGIN
+    if free is not None and (np.minimum(1, free.exponents) * margin <= covering.caps).all():
         return free.log_intensity
-    return capped(programme, free).log_intensity
+    return capped(covering, free).log_intensity
 
 
 def _touched(nest: Nest, array: str) -> int:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.costs.formula import Formula, memory_name
-from lamcts.costs.intensity import Programme, Weights, capped, exact, uncapped
+from lamcts.costs.intensity import Covering, Weights, capped, exact, uncapped
+from lamcts.costs.program import Program
 from lamcts.costs.statement import Statement
 from lamcts.costs.terms import Term, clash, overlap, terms_of
 from lamcts.costs.tile import Tiles, best, constant, extents
@@ -34,9 +35,9 @@ class StatementBound:
     intensity : float
         The most iterations for each word that is loaded, rho.
     boundary : float
-        Words that a best subcomputation touches, X0; infinite where sigma is 1.
+        Words that a best subcomputation touches, X0; infinite where no tile saves loads, as where sigma is 1.
     tile : mapping of str to float
-        Extent of each loop in a best subcomputation; empty where sigma is 1, since then no tile saves loads.
+        Extent of each loop in a best subcomputation; empty where no tile saves loads.
     loads : float
         `iterations / intensity`, in words.
     shares : mapping of str to float
@@ -75,10 +76,10 @@ class _Task:
     sizes: Mapping[str, int]
     memory: int
 
-    def programme(self) -> Programme:
+    def covering(self) -> Covering:
         """Return the programme of the weights; a sum counts as any one of its variables."""
         rows, owners = self.tiles().choices
-        return Programme(rows, self.groups[owners], self.gains[owners], self.caps, math.log(self.memory))
+        return Covering(rows, self.groups[owners], self.gains[owners], self.caps, math.log(self.memory))
 
     def tiles(self, limited: bool = True) -> Tiles:
         """Return the programme of the extents."""
@@ -91,19 +92,24 @@ class _Task:
         return math.log(self.memory * exponent / (exponent - 1))
 
 
-def bound_statement(
-    statement: Statement, sizes: Mapping[str, int], memory: int, producers: Mapping[str, float]
-) -> StatementBound:
+def bound_statement(statement: Statement, nest: Program, memory: int, producers: Mapping[str, float]) -> StatementBound:
     """Return the least data movement of a statement alone; `producers` holds intensities of what fills its arrays."""
+    sizes = nest.sizes
     gains = {term: _gain(term, statement, producers) for term in terms_of(statement)}
     terms = [term for term, gain in gains.items() if math.isfinite(gain)]
     caps = log_extents(statement, sizes)
     count = iterations(statement.loops, sizes)
     if not terms:
         return StatementBound(statement, count, None, math.inf, math.inf, {}, 0.0, {})
-    groups = groups_of(terms, lambda one, two: clash(one.access, two.access, statement, sizes))
+    groups = groups_of(terms, lambda one, two: clashing(one, two, statement, nest))
     task = _Task(statement, count, terms, np.array([gains[term] for term in terms]), groups, caps, sizes, memory)
     return _plain(task) if all(term.plain for term in terms) else _summed(task)
+
+
+def clashing(one: Term, two: Term, statement: Statement, nest: Program) -> bool:
+    """Return whether two terms of a statement of a nest may read one version of an element."""
+    changes = any(other.target.array == one.access.array for other in nest.statements)
+    return clash(one.access, two.access, statement, nest.sizes, changes)
 
 
 def log_extents(statement: Statement, sizes: Mapping[str, int]) -> Floats:
@@ -129,17 +135,17 @@ def groups_of(terms: Sequence[Term], meet: Callable[[Term, Term], bool]) -> NDAr
 
 def _plain(task: _Task) -> StatementBound:
     """Bound a statement whose elements determine all variables of their indices."""
-    programme = task.programme()
-    free = uncapped(programme)
+    covering = task.covering()
+    free = uncapped(covering)
     sigma = None if free is None else exact(free.exponent)
     if free is not None and sigma == 1:
         return _result(task, sigma, free.log_intensity, math.inf, None, free.weight, _closed(task, free))
     if free is not None:
         words = task.words(free.exponent)
-        logs = extents(programme, free, words) if free.unique else task.tiles(limited=False).largest(words)
+        logs = extents(covering, free, words) if free.unique else task.tiles(limited=False).largest(words)
         if (logs <= task.caps + SLACK).all():
             return _result(task, sigma, free.log_intensity, words, logs, free.weight, _closed(task, free))
-    found = capped(programme, free)
+    found = capped(covering, free)
     if found.exponent <= 1 + SLACK:
         return _result(task, sigma, found.log_intensity, math.inf, None, found.weight)
     words = task.words(found.exponent)
@@ -148,7 +154,7 @@ def _plain(task: _Task) -> StatementBound:
 
 def _summed(task: _Task) -> StatementBound:
     """Bound a statement with sums of variables in indices."""
-    free = uncapped(task.programme())
+    free = uncapped(task.covering())
     sigma = None if free is None else exact(free.exponent)
     owners = task.tiles().choices[1]
     if free is not None and sigma == 1:

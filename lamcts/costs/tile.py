@@ -9,9 +9,10 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize_scalar
 
-from lamcts.costs.intensity import Programme, Weights
+from lamcts.costs.intensity import Covering, Weights
+from lamcts.costs.solvers import smooth
 from lamcts.costs.terms import Term
 from lamcts.types import Floats
 
@@ -76,19 +77,14 @@ class Tiles:
 
         def slope(logs: Floats) -> Floats:
             words, slopes = self.elements(logs)
-            return -slopes.sum(0) / words.sum()
+            falls: Floats = -slopes.sum(0) / words.sum()
+            return falls
 
         first = np.minimum(np.full(count, log_words / (2 * count)), self.caps) if start is None else start
-        found = minimize(
-            lambda logs: -logs.sum(),
-            first,
-            jac=lambda logs: -np.ones(count),
-            bounds=[(0.0, float(min(cap, log_words))) for cap in self.caps],
-            constraints=[{"type": "ineq", "fun": room, "jac": slope}],
-            options={"ftol": 1e-12, "maxiter": 300},
+        bounds = [(0.0, float(min(cap, log_words))) for cap in self.caps]
+        return smooth(
+            lambda logs: -float(logs.sum()), lambda logs: -np.ones(count), first, bounds, [("ineq", room, slope)], 1e-12
         )
-        extents: Floats = np.clip(found.x, 0, self.caps)
-        return extents
 
 
 def constant(tiles: Tiles, sigma: float) -> float:
@@ -121,13 +117,13 @@ def best(tiles: Tiles, memory: float) -> tuple[float, Floats]:
     return log_words, tiles.largest(log_words)
 
 
-def extents(programme: Programme, weights: Weights, log_words: float) -> Floats:
+def extents(covering: Covering, weights: Weights, log_words: float) -> Floats:
     """Return the logs of the extents of the tile that weights with a sum above 1 describe."""
     used = weights.weight > 1e-9
-    groups = np.bincount(programme.group, weights.weight)[programme.group]
-    words = log_words + np.log(np.maximum(groups, 1e-12) / weights.exponent) + programme.gain  # [m]
+    groups = np.bincount(covering.group, weights.weight)[covering.group]
+    words = log_words + np.log(np.maximum(groups, 1e-12) / weights.exponent) + covering.gain  # [m]
     free = weights.exponents > 1e-9
-    rows = programme.cover[used][:, free]
-    logs = np.zeros(programme.cover.shape[1])
+    rows = covering.cover[used][:, free]
+    logs = np.zeros(covering.cover.shape[1])
     logs[free] = np.linalg.lstsq(rows, words[used], rcond=None)[0]
     return logs

@@ -1,6 +1,7 @@
 """Numbers of iterations and ranges of loop variables, exactly, for triangular loops too."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,13 @@ def iterations(loops: tuple[Loop, ...], sizes: Mapping[str, int]) -> int:
 
 def polynomial(loops: tuple[Loop, ...], sizes: Mapping[str, int]) -> Polynomial | None:
     """Return the number of iterations as a polynomial in the sizes, or None if some range ends before it starts."""
+    return _polynomial(loops, tuple(sizes.items()))
+
+
+@lru_cache(maxsize=512)
+def _polynomial(loops: tuple[Loop, ...], pairs: tuple[tuple[str, int], ...]) -> Polynomial | None:
+    """Return `polynomial` from hashable arguments."""
+    sizes = dict(pairs)
     volume = Polynomial.of(1)
     for depth in reversed(range(len(loops))):
         loop = loops[depth]
@@ -48,6 +56,8 @@ def least(expression: Affine, loops: tuple[Loop, ...], sizes: Mapping[str, int])
     """Return a number that an affine expression is never below inside loops; attained where no range is empty."""
     for loop in reversed(loops):
         factor = dict(expression.coefficients).get(loop.name, 0)
+        if not factor:
+            continue
         expression = expression.put({loop.name: loop.start if factor > 0 else loop.stop - 1})
     return int(expression.value(sizes))
 
