@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from lamcts.costs.affine import Affine
-from lamcts.costs.statement import Loop
 from lamcts.costs.polynomial import Polynomial
+from lamcts.costs.statement import Loop
 from lamcts.types import Floats
 
 MOST_ROWS = 20_000_000  # of outer iterations that are enumerated: 160 MB a loop variable
