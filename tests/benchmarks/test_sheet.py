@@ -9,6 +9,7 @@ from benchmarks.discrete import spaces_time, tree_mutation
 from benchmarks.harness import script, sheet
 from benchmarks.harness.search import Search
 from benchmarks.harness.sheet import RESULTS, Sheet
+from benchmarks.costs import reuse
 from benchmarks.nas import alphax, lanas, lookups, metadnn
 from benchmarks.optimizer import fill_region, gp_speed, growth, own_time, shifted, split_gap, swimmer, tuning
 from benchmarks.optimizer.shifted import Case
@@ -64,6 +65,7 @@ def test_a_run_that_failed_leaves_no_row_and_is_wanted_again(tmp_path):
         ("fill_region", fill_region.COLUMNS),
         ("tuning", tuning.COLUMNS),
         ("lookups", lookups.COLUMNS),
+        ("reuse", reuse.COLUMNS),
         ("metadnn", metadnn.COLUMNS),
         ("discrete", discrete.COLUMNS),
         ("lanas", lanas.COLUMNS),
