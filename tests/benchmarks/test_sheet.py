@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from benchmarks.constrained import columns_time
+from benchmarks.costs import reuse
 from benchmarks.discrete import runs as discrete
 from benchmarks.discrete import spaces_time, tree_mutation
 from benchmarks.harness import script, sheet
 from benchmarks.harness.search import Search
 from benchmarks.harness.sheet import RESULTS, Sheet
-from benchmarks.costs import reuse
 from benchmarks.nas import alphax, lanas, lookups, metadnn
 from benchmarks.optimizer import fill_region, gp_speed, growth, own_time, shifted, split_gap, swimmer, tuning
 from benchmarks.optimizer.shifted import Case
