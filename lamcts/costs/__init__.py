@@ -7,13 +7,16 @@ costs.dmd("abbbca")                                         # data movement dist
 
 from lamcts.costs import asymptotics, kernels
 from lamcts.costs.affine import Affine
+from lamcts.costs.bounds import LowerBound, lower_bound
 from lamcts.costs.distances import ReuseDistances
 from lamcts.costs.kernels import Kernel
 from lamcts.costs.nest import Nest
 from lamcts.costs.parser import nest
 from lamcts.costs.reuse import dmd, reuse_distances
 from lamcts.costs.statement import Access, Block, Loop, Statement
+from lamcts.costs.statement_bound import StatementBound
 from lamcts.costs.tiling import Tiling
+from lamcts.costs.volume import iterations
 
 __all__ = [
     "Access",
@@ -21,13 +24,17 @@ __all__ = [
     "Block",
     "Kernel",
     "Loop",
+    "LowerBound",
     "Nest",
     "ReuseDistances",
     "Statement",
+    "StatementBound",
     "Tiling",
     "asymptotics",
     "dmd",
+    "iterations",
     "kernels",
+    "lower_bound",
     "nest",
     "reuse_distances",
 ]

@@ -15,16 +15,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import linprog, minimize
+from numpy.typing import NDArray
 
+from lamcts.costs.solvers import Constraint, linear, smooth
 from lamcts.types import Floats
 
 TINY = 1e-12
-LARGEST_DENOMINATOR = 1000  # of exponents: those of the linear programme are ratios of small determinants
+LARGEST_DENOMINATOR = 60  # of exponents: those of the linear programme are ratios of small determinants
 
 
 @dataclass(frozen=True)
-class Programme:
+class Covering:
     """What the weights have to cover.
 
     Parameters
@@ -42,7 +43,7 @@ class Programme:
     """
 
     cover: Floats
-    group: Floats
+    group: NDArray[np.int64]
     gain: Floats
     caps: Floats
     memory: float
@@ -69,72 +70,72 @@ def exact(value: float) -> Fraction:
     return Fraction(float(value)).limit_denominator(LARGEST_DENOMINATOR)
 
 
-def uncapped(programme: Programme) -> Weights | None:
+def uncapped(covering: Covering) -> Weights | None:
     """Return the weights without caps, or None where some loop variable is in no access."""
-    cover = programme.cover
+    cover = covering.cover
     if not cover.any(0).all():
         return None
-    found = linprog(np.ones(len(cover)), A_ub=-cover.T, b_ub=-np.ones(cover.shape[1]))
+    found = linear(np.ones(len(cover)), cover.T, np.ones(cover.shape[1]))
     weight = np.array([float(exact(w)) for w in found.x])
-    exponents = -found.ineqlin.marginals
-    tight = np.count_nonzero(exponents > 1e-9) + np.count_nonzero(found.lower.marginals > 1e-9)
+    tight = np.count_nonzero(found.prices > 1e-9) + np.count_nonzero(found.reduced > 1e-9)
     unique = bool(tight == len(cover))
-    first = _weighed(programme, weight, exponents, unique)
-    return first if unique else _polished(programme, first, exact(weight.sum()))
+    first = _weighed(covering, weight, found.prices, unique)
+    return first if unique or not covering.group.any() else _polished(covering, first, exact(weight.sum()))
 
 
-def capped(programme: Programme, start: Weights | None = None) -> Weights:
+def capped(covering: Covering, start: Weights | None = None) -> Weights:
     """Return the weights with the least intensity that a search from one or two starts finds, caps included."""
-    m, n = programme.cover.shape
-    costs = np.r_[np.full(m, programme.memory) + programme.gain, programme.caps]
-    rows = np.r_[np.c_[-programme.cover.T, -np.eye(n)], [np.r_[-np.ones(m), np.zeros(n)]]]
-    found = linprog(np.maximum(costs, 0), A_ub=rows, b_ub=-np.ones(n + 1))
-    starts = [_weighed(programme, found.x[:m], np.zeros(n)), *([start] if start else [])]
-    return min((_polished(programme, one, None) for one in starts), key=lambda one: one.log_intensity)
+    m, n = covering.cover.shape
+    costs = np.r_[np.full(m, covering.memory) + covering.gain, covering.caps]
+    rows = np.r_[np.c_[covering.cover.T, np.eye(n)], [np.r_[np.ones(m), np.zeros(n)]]]
+    found = linear(np.maximum(costs, 0), rows, np.ones(n + 1))
+    starts = [_weighed(covering, found.x[:m], np.zeros(n)), *([start] if start else [])]
+    return min((_polished(covering, one, None) for one in starts), key=lambda one: one.log_intensity)
 
 
-def _weighed(programme: Programme, weight: Floats, exponents: Floats, unique: bool = False) -> Weights:
+def _weighed(covering: Covering, weight: Floats, exponents: Floats, unique: bool = False) -> Weights:
     """Return weights with the logarithm of the intensity that they prove."""
     weight = np.maximum(weight, 0)
     if weight.sum() < 1:
         weight = weight / weight.sum() if weight.sum() else np.full(len(weight), 1 / len(weight))
-    rest = np.maximum(1 - weight @ programme.cover, 0)
+    rest = np.maximum(1 - weight @ covering.cover, 0)
     rest[rest < TINY] = 0
-    return Weights(weight, rest, _value(programme, weight, rest), exponents, unique)
+    return Weights(weight, rest, _value(covering, weight, rest), exponents, unique)
 
 
-def _value(programme: Programme, weight: Floats, rest: Floats) -> float:
+def _value(covering: Covering, weight: Floats, rest: Floats) -> float:
     """Return F."""
-    totals = np.bincount(programme.group, weight)
+    totals = np.bincount(covering.group, weight)
     over = max(float(weight.sum()) - 1, 0.0)
     entropy = float((totals * np.log(np.maximum(totals, TINY))).sum())
-    memory = over * (programme.memory - np.log(max(over, TINY)))
-    return entropy + memory + float(weight @ programme.gain) + float(rest @ programme.caps)
+    memory = over * (covering.memory - np.log(max(over, TINY)))
+    return entropy + float(memory) + float(weight @ covering.gain) + float(rest @ covering.caps)
 
 
-def _polished(programme: Programme, start: Weights, total: Fraction | None) -> Weights:
+def _polished(covering: Covering, start: Weights, total: Fraction | None) -> Weights:
     """Return the best weights near `start`: of a fixed sum that cover all, or with caps where `total` is None."""
-    m, n = programme.cover.shape
+    m, n = covering.cover.shape
 
     def value(x: Floats) -> float:
-        return _value(programme, x[:m], x[m:])
+        return _value(covering, x[:m], x[m:])
 
     def slope(x: Floats) -> Floats:
-        totals = np.maximum(np.bincount(programme.group, np.maximum(x[:m], 0)), TINY)
-        over = max(x[:m].sum() - 1, TINY)
-        return np.r_[np.log(totals)[programme.group] + programme.gain + programme.memory - np.log(over), programme.caps]
+        totals = np.maximum(np.bincount(covering.group, np.maximum(x[:m], 0)), TINY)
+        over = max(float(x[:m].sum()) - 1, TINY)
+        weights = np.log(totals)[covering.group] + covering.gain + covering.memory - np.log(over)
+        slopes: Floats = np.r_[weights, covering.caps]
+        return slopes
 
-    rows = np.c_[programme.cover.T, np.eye(n)]
-    covered = {"type": "ineq", "fun": lambda x: rows @ x - 1, "jac": lambda x: rows}
+    rows = np.c_[covering.cover.T, np.eye(n)]
     least = float(total or 1)
     sums = np.r_[np.ones(m), np.zeros(n)]
-    kind = "ineq" if total is None else "eq"
-    summed = {"type": kind, "fun": lambda x: sums @ x - least, "jac": lambda x: sums}
+    covered: Constraint = ("ineq", lambda x: rows @ x - 1, lambda x: rows)
+    summed: Constraint = ("ineq" if total is None else "eq", lambda x: sums @ x - least, lambda x: sums)
     bounds = [(0.0, None)] * m + [(0.0, 1.0 if total is None else 0.0)] * n
-    found = minimize(value, np.r_[start.weight, start.rest], jac=slope, bounds=bounds, constraints=[covered, summed])
-    best = _weighed(programme, found.x[:m], start.exponents)
+    found = smooth(value, slope, np.r_[start.weight, start.rest], bounds, [covered, summed])
+    best = _weighed(covering, found[:m], start.exponents)
     if total is not None:
         rounded = np.array([float(exact(w)) for w in best.weight])
-        simple = _weighed(programme, rounded, start.exponents)
+        simple = _weighed(covering, rounded, start.exponents)
         best = simple if simple.log_intensity <= best.log_intensity + 1e-9 and not simple.rest.any() else best
     return min(best, replace(start, unique=False), key=lambda one: one.log_intensity)

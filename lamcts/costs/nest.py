@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from lamcts.costs.program import Program
 from lamcts.costs.statement import Access, Block, Loop, Statement
 from lamcts.costs.tiling import Tiling, checked_order, loop_extents
 from lamcts.types import whole_number
+
+if TYPE_CHECKING:
+    from lamcts.costs.bounds import LowerBound
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,12 @@ class Nest(Program):
         (14976, 4032)
         """
         return Tiling.of(self, order, tiles)
+
+    def lower_bound(self, memory: int, processors: int = 1) -> "LowerBound":
+        """Return the loads that no schedule avoids, as `lamcts.costs.lower_bound` does."""
+        from lamcts.costs.bounds import lower_bound
+
+        return lower_bound(self, memory, processors)
 
 
 def _check_ranges(statement: Statement, sizes: Mapping[str, int]) -> None:

@@ -55,6 +55,8 @@ class Polynomial:
 
     def summed(self, name: str, start: Affine, stop: Affine) -> "Polynomial":
         """Return the sum over `name` from `start` up to, but not including, `stop`, where stop >= start."""
+        if all(part[0] != name for monomial, _ in self.terms for part in monomial):
+            return self * Polynomial.of(stop - start)
         total = Polynomial()
         for monomial, factor in self.terms:
             power = dict(monomial).get(name, 0)

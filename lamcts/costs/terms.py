@@ -1,8 +1,9 @@
 """What the elements that a statement reads say about its tiles: one term for each distinct access."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import permutations
 
 from lamcts.costs.affine import Affine
@@ -29,11 +30,12 @@ class Term:
         return all(len(part) == 1 for part in self.parts)
 
 
-def terms_of(statement: Statement) -> list[Term]:
+@lru_cache(maxsize=256)
+def terms_of(statement: Statement) -> tuple[Term, ...]:
     """Return the terms of what a statement reads; elements that never change are left out."""
     distinct = {(read.array, read.indices): read for read in statement.reads}
     terms = [_term(read, statement.names) for read in distinct.values()]
-    return [term for term in terms if term.names]
+    return tuple(term for term in terms if term.names)
 
 
 def _term(access: Access, loops: tuple[str, ...]) -> Term:
@@ -65,7 +67,7 @@ def _eliminated(row: list[Fraction], pivot: list[Fraction], column: int) -> list
     return [a - factor * b for a, b in zip(row, pivot, strict=True)]
 
 
-def patterns(terms: list[Term], loops: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
+def patterns(terms: Sequence[Term], loops: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
     """Return the distinct ways in which the elements determine variables, over orders of those in sums."""
     summed = [name for name in loops if any(name in term.names and not term.plain for term in terms)]
     rest = tuple(name for name in loops if name not in summed)
@@ -74,13 +76,15 @@ def patterns(terms: list[Term], loops: tuple[str, ...]) -> list[list[tuple[str, 
     return [list(pattern) for pattern in sorted(found)]
 
 
-def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, int]) -> bool:
-    """Return whether two accesses to an array may read one version of an element (DAAP, section 2.2, rule 6).
+def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, int], changes: bool) -> bool:
+    """Return whether two accesses may read one vertex, so that they break the disjoint access property.
 
-    They do where only constants differ, or where one iteration may read one element through both.
+    A vertex is a version of an element (DAAP, section 2.2, rule 6). Without `changes` each element has one version, so
+    two accesses clash where they overlap. Otherwise they clash where only constants differ, or where one iteration may
+    read one element through both.
     """
-    if one.array != two.array:
-        return False
+    if not changes or one.array != two.array:
+        return overlap(one, two, statement, sizes)
     gaps = [a - b for a, b in zip(one.indices, two.indices, strict=True)]
     if all(not set(gap.names) & set(statement.names) for gap in gaps):
         return True

@@ -1,13 +1,16 @@
 """Numbers of iterations and ranges of loop variables, exactly, for triangular loops too."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.costs.affine import Affine
 from lamcts.costs.polynomial import Polynomial
 from lamcts.costs.statement import Loop
-from lamcts.types import Floats
+
+Whole = NDArray[np.int64]
 
 MOST_ROWS = 20_000_000  # of outer iterations that are enumerated: 160 MB a loop variable
 
@@ -33,6 +36,13 @@ def iterations(loops: tuple[Loop, ...], sizes: Mapping[str, int]) -> int:
 
 def polynomial(loops: tuple[Loop, ...], sizes: Mapping[str, int]) -> Polynomial | None:
     """Return the number of iterations as a polynomial in the sizes, or None if some range ends before it starts."""
+    return _polynomial(loops, tuple(sizes.items()))
+
+
+@lru_cache(maxsize=512)
+def _polynomial(loops: tuple[Loop, ...], pairs: tuple[tuple[str, int], ...]) -> Polynomial | None:
+    """Return `polynomial` from hashable arguments."""
+    sizes = dict(pairs)
     volume = Polynomial.of(1)
     for depth in reversed(range(len(loops))):
         loop = loops[depth]
@@ -46,6 +56,8 @@ def least(expression: Affine, loops: tuple[Loop, ...], sizes: Mapping[str, int])
     """Return a number that an affine expression is never below inside loops; attained where no range is empty."""
     for loop in reversed(loops):
         factor = dict(expression.coefficients).get(loop.name, 0)
+        if not factor:
+            continue
         expression = expression.put({loop.name: loop.start if factor > 0 else loop.stop - 1})
     return int(expression.value(sizes))
 
@@ -58,7 +70,7 @@ def extent(name: str, loops: tuple[Loop, ...], sizes: Mapping[str, int]) -> int:
 
 def _enumerated(loops: tuple[Loop, ...], sizes: Mapping[str, int]) -> int:
     """Count iterations by listing all but the innermost loop."""
-    values: dict[str, Floats | int] = dict(sizes)
+    values: dict[str, Whole | int] = dict(sizes)
     rows = 1
     for loop in loops[:-1]:
         start, length = _lengths(loop, values, rows)
@@ -75,7 +87,7 @@ def _enumerated(loops: tuple[Loop, ...], sizes: Mapping[str, int]) -> int:
     return int(_lengths(loops[-1], values, rows)[1].sum()) if loops else 1
 
 
-def _lengths(loop: Loop, values: Mapping[str, Floats | int], rows: int) -> tuple[Floats, Floats]:
+def _lengths(loop: Loop, values: Mapping[str, Whole | int], rows: int) -> tuple[Whole, Whole]:
     """Return the start and the length of a range for each outer iteration."""
     start = np.broadcast_to(loop.start.value(values), rows)  # [rows]
     return start, np.maximum(np.broadcast_to(loop.stop.value(values), rows) - start, 0)
