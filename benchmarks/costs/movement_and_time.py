@@ -2,7 +2,7 @@
 
     python -m benchmarks.costs.movement_and_time [--size 320]
 
-27 tilings: the tiles of each loop are 8, 40 or 160, the loops in the order i, k, j, so that the inner one is vectorised.
+27 tilings: tiles of 8, 40 or 160 iterations in each loop, in the order i, k, j, so that the inner loop is vectorised.
 Seconds are CPU time, the least of seven runs. The data movement distance (dmd) and the misses are exact, the latter of
 a fully associative LRU memory with lines of 64 bytes at the capacities of first and second-level caches.
 Prints Spearman's rank correlation of each with the seconds: 1 where less traffic always takes less time.
