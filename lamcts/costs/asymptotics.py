@@ -47,7 +47,7 @@ def convolution(height: int, width: int, k: int) -> float:
     [50.84, 159.0, 364.17]
     """
     h, w, k = whole_number(height, "height"), whole_number(width, "width"), whole_number(k, "k")
-    return 2 * math.sqrt(2) * k**3 * h * w + k**1.5 * h * w**1.5
+    return 2 * math.sqrt(2) * k**3 * h * w + k * math.sqrt(k) * h * w * math.sqrt(w)
 
 
 def batched_convolution(n: int, k: int, channels: int, batch: int) -> float:
@@ -174,7 +174,7 @@ def fft(n: int, log_base: float = 2) -> float:
     """
     if whole_number(n, "n", least=2) & n - 1:
         raise ValueError(f"n: expected a power of two, got {n}")
-    return 6.4 * n**1.5 * math.sqrt(math.log(n, log_base))
+    return 6.4 * n * math.sqrt(n * math.log(n, log_base))
 
 
 def fft_convolution(n: int, log_base: float = 2) -> float:

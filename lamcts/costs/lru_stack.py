@@ -28,11 +28,11 @@ class LruStack:
     def push(self, data: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the reuse distances of the next accesses, [n]; 0 for the first access to a datum.
 
-        A piece is at least as long as half of the stack, since each piece passes over the whole stack.
+        A piece is at least as long as a quarter of the stack, since each piece passes over the whole stack.
         """
         found, start = [np.empty(0, np.int32)], 0
         while start < len(data):
-            stop = start + max(PIECE, self.depth // 2)
+            stop = start + max(PIECE, self.depth // 4)
             found.append(self._push(data[start:stop].astype(np.int32)))
             start = stop
         return np.concatenate(found)

@@ -133,6 +133,8 @@ class Program(ABC):
         """
         words, held = words_of_line(line, element_bytes), self._registers(registers)
         layout = Layout.of(self.statements, self.sizes, words)
+        if steady and sample is not None:
+            raise ValueError("sample: expected None where steady=True, which is exact; leave one of them out")
         if steady or (steady is None and sample is None):
             try:
                 return steady_distances(steady_rounds(self.body, layout, words), layout, words, held)

@@ -106,7 +106,7 @@ def check_length(accesses: int, sample: float | None) -> None:
         raise ValueError(f"sample: expected None or a share in (0, 1], got {safe_repr(sample):.40}; use 0.01")
     if accesses * (1 if sample is None else sample) > LIMIT:
         raise ValueError(
-            f"accesses: expected at most {LIMIT:.0e}, got {accesses:.3g}; use sample=0.01, smaller sizes, or a nest "
+            f"accesses: expected at most {LIMIT:,}, got {accesses:,}; use sample=0.01, smaller sizes, or a nest "
             "with a steady state (steady=True)"
         )
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.constrained import columns_time
-from benchmarks.costs import bounds
+from benchmarks.costs import bounds, reuse
 from benchmarks.discrete import runs as discrete
 from benchmarks.discrete import spaces_time, tree_mutation
 from benchmarks.harness import script, sheet
@@ -65,6 +65,7 @@ def test_a_run_that_failed_leaves_no_row_and_is_wanted_again(tmp_path):
         ("fill_region", fill_region.COLUMNS),
         ("tuning", tuning.COLUMNS),
         ("lookups", lookups.COLUMNS),
+        ("reuse", reuse.COLUMNS),
         ("metadnn", metadnn.COLUMNS),
         ("discrete", discrete.COLUMNS),
         ("lanas", lanas.COLUMNS),

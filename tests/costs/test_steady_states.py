@@ -1,0 +1,86 @@
+"""Steady states: the first passes of the outermost loop give the same distances as the whole trace."""
+
+import numpy as np
+import pytest
+
+from lamcts import costs
+from lamcts.costs import reuse, steady
+
+STEADY = {
+    "for i,j,k in N: C[i,j] += A[i,k]*B[k,j]": {"N": 12},
+    "for i,j in H: for y,x in k: R[i,j] += K[y,x]*I[i+y,j+x]": {"H": 20, "k": 3},
+    "for j,i in H: for y,x in k: R[i,j] += K[y,x]*I[i+y,j+x]": {"H": 20, "k": 3},
+    "for i in N: for j in i..i+4: a[i] += b[j]*c[j-i]": {"N": 40},
+    "for i in N: a[i] = a[i]*b[39-i]": {"N": 40},
+    "for i in N: a[2*i] = a[2*i+1]*b[i]; c[i] = a[2*i+3]": {"N": 40},
+    "for t in T: for i in N: a[t+1,i] = a[t,i]+a[t-1,i]": {"T": 30, "N": 5},
+    "for i,j in N: a[i+j] += b[i,j]": {"N": 30},
+    "for i,j,k in N: a[i+j,j+k] += b[i-j,k]*b[i-j+2,k]": {"N": 10},
+    "for i in N: for k in N: for j in k..N: a[i,j] += b[k,j]": {"N": 12},
+}
+
+
+def same(one, two):
+    return (
+        np.array_equal(one.distances, two.distances) and np.array_equal(one.counts, two.counts) and one.cold == two.cold
+    )
+
+
+@pytest.mark.parametrize("text", STEADY)
+def test_the_steady_state_is_the_whole_trace(text):
+    nest = costs.nest(text, **STEADY[text])
+    assert same(nest.reuse_distances(steady=True), nest.reuse_distances(steady=False))
+
+
+@pytest.mark.parametrize("name", costs.kernels.names())
+@pytest.mark.parametrize("line", [None, 64])
+def test_the_default_is_the_whole_trace_of_every_kernel(name, line):
+    kernel = costs.kernels.make(name, **{"N": 16} if "N" in costs.kernels.KERNELS[name].sizes else {"L": 16})
+    assert same(kernel.reuse_distances(line=line), kernel.reuse_distances(line=line, steady=False))
+
+
+@pytest.mark.parametrize("line", [None, 32])
+def test_tilings_and_lines_have_steady_states(line):
+    tiling = costs.kernels.make("matmul", N=24).tiled(i=4, j=5, k=7)
+    assert same(tiling.reuse_distances(line=line, steady=True), tiling.reuse_distances(line=line, steady=False))
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (costs.kernels.make("lu", N=8), "a range of i that depends on the outermost loop"),
+        (costs.kernels.make("matmul", N=10).tiled(i=4), "tiles of i that are clipped"),
+        (costs.kernels.make("im2col", N=8), "statements that share no loop"),
+        (costs.nest("for i in N: a[i] = a[39-i]", N=40), "accesses to a that move differently"),
+        (costs.nest("a[0] = 1"), "statements that share no loop"),
+    ],
+)
+def test_a_program_without_steady_state_is_an_error_that_says_why(program, reason):
+    with pytest.raises(ValueError, match=f"steady: expected .* got {reason}.*; leave steady out"):
+        program.reuse_distances(steady=True)
+    assert same(program.reuse_distances(), program.reuse_distances(steady=False))
+
+
+def test_passes_that_move_by_part_of_a_line_are_no_steady_state():
+    product = costs.kernels.make("matmul", N=12)
+    with pytest.raises(ValueError, match="move A by 12 words, which is no whole number of lines"):
+        product.reuse_distances(line=64, steady=True)
+
+
+def test_passes_that_differ_are_found_even_if_the_proof_were_wrong(monkeypatch):
+    nest = costs.nest("for t in T: for i in N: a[t+9,i] = a[t,i]", T=40, N=5)
+    monkeypatch.setattr(steady, "_lag", lambda *arguments: 7)  # 9 is right: the first reuse is in pass 9
+    with pytest.raises(ValueError, match="passes with other distances"):
+        nest.reuse_distances(steady=True)
+
+
+def test_the_convolution_of_the_paper_needs_six_of_510_passes(monkeypatch):
+    convolution = costs.kernels.make("conv2d", N=512, k=3)
+    monkeypatch.setattr(reuse, "LIMIT", 6 * 510 * 9 * 2)
+    found = convolution.reuse_distances(registers="R", steady=True)
+    assert found.dmd == pytest.approx(36_455_961.35645, abs=1e-4) and found.accesses == 4_681_800
+
+
+def test_a_sampled_nest_may_not_be_steady_too():
+    with pytest.raises(ValueError, match="sample"):
+        costs.kernels.make("matmul").reuse_distances(sample=0.1, steady=True)
