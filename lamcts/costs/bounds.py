@@ -119,19 +119,9 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     >>> {name: round(extent, 6) for name, extent in bound.main.tile.items()}
     {'i': 64.0, 'j': 64.0, 'k': 64.0}
     """
-    least = max(len({(a.array, a.indices) for a in statement.accesses}) for statement in nest.statements)
-    if whole_number(memory, "memory") < least:
-        raise ValueError(
-            f"memory: expected at least {least} words, one for each element of an iteration, got {memory}; "
-            f"memory={least}"
-        )
+    _check_memory(nest, memory)
     whole_number(processors, "processors")
-    statements: list[StatementBound] = []
-    producers: dict[str, float] = {}
-    for statement in nest.statements:
-        found = bound_statement(statement, nest, memory, producers)
-        producers[statement.target.array] = max(found.intensity, producers.get(statement.target.array, 0.0))
-        statements.append(found)
+    statements = _alone(nest, memory)
     reuse, parts = _shared(nest, statements)
     parts += [one.closed for one in statements if one.loads]
     total = sum(one.loads for one in statements) - sum(reuse.values())
@@ -146,6 +136,27 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
         formula="" if most > total + CLOSE * most else total_formula(parts, memory_name(nest.sizes), processors),
         clashes=_clashes(nest),
     )
+
+
+def _check_memory(nest: Nest, memory: int) -> None:
+    """Check that the elements of one iteration fit."""
+    least = max(len({(a.array, a.indices) for a in statement.accesses}) for statement in nest.statements)
+    if whole_number(memory, "memory") < least:
+        raise ValueError(
+            f"memory: expected at least {least} words, one for each element of an iteration, got {memory}; "
+            f"memory={least}"
+        )
+
+
+def _alone(nest: Nest, memory: int) -> list[StatementBound]:
+    """Return the bounds of the statements by themselves, each with the intensities of earlier ones (Corollary 1)."""
+    statements: list[StatementBound] = []
+    producers: dict[str, float] = {}
+    for statement in nest.statements:
+        found = bound_statement(statement, nest, memory, producers)
+        producers[statement.target.array] = max(found.intensity, producers.get(statement.target.array, 0.0))
+        statements.append(found)
+    return statements
 
 
 def _shared(nest: Nest, statements: list[StatementBound]) -> tuple[dict[str, float], list[Formula | None]]:

@@ -72,7 +72,7 @@ class Weights:
 
 
 def exact(value: float) -> Fraction:
-    """Return the simple fraction that a solver's number stands for."""
+    """Return the simple fraction next to a solver's number."""
     return Fraction(float(value)).limit_denominator(LARGEST_DENOMINATOR)
 
 

@@ -206,7 +206,7 @@ def _subscripts(node: ast.AST) -> list[ast.Subscript]:
 
 
 def _access(node: ast.Subscript, piece: _Piece, write: bool = False) -> Access:
-    """Return the access that a subscript stands for."""
+    """Return the access of a subscript."""
     if not isinstance(node.value, ast.Name):
         raise piece.error("expected the name of an array before the index, as in A[i,j]", node.col_offset)
     indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
