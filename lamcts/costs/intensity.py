@@ -75,12 +75,24 @@ def uncapped(covering: Covering) -> Weights | None:
     cover = covering.cover
     if not cover.any(0).all():
         return None
+    if cover.all(1).any():
+        return _used_once(covering)
     found = linear(np.ones(len(cover)), cover.T, np.ones(cover.shape[1]))
     weight = np.array([float(exact(w)) for w in found.x])
     tight = np.count_nonzero(found.prices > 1e-9) + np.count_nonzero(found.reduced > 1e-9)
     unique = bool(tight == len(cover))
     first = _weighed(covering, weight, found.prices, unique)
     return first if unique or not covering.group.any() else _polished(covering, first, exact(weight.sum()))
+
+
+def _used_once(covering: Covering) -> Weights:
+    """Return the weights of exponent 1, where some accesses determine all loop variables: 1 / u (Lemma 6)."""
+    full = covering.cover.all(1)
+    costs = np.where(full, np.exp(-covering.gain), 0)  # words of an access for each iteration
+    for group in range(int(covering.group.max()) + 1):  # one element serves a group: its dearest access counts
+        rows = np.flatnonzero(covering.group == group)
+        costs[np.delete(rows, np.argmax(costs[rows]))] = 0
+    return _weighed(covering, costs / costs.sum(), np.ones(covering.cover.shape[1]), unique=True)
 
 
 def capped(covering: Covering, start: Weights | None = None) -> Weights:

@@ -32,10 +32,15 @@ class Rounds:
     count: int
     warm: int
 
-    def only(self, number: int) -> Block:
-        """Return the block with one of its passes."""
-        first = self.block.loop.start + number
-        return Block(replace(self.block.loop, start=first, stop=first + 1), self.block.body)
+    @property
+    def worthwhile(self) -> bool:
+        """Whether a part of the passes is enough."""
+        return self.count > self.warm + COMPARED
+
+    def part(self, first: int, stop: int) -> Block:
+        """Return the block with some of its passes."""
+        start = self.block.loop.start
+        return Block(replace(self.block.loop, start=start + first, stop=start + stop), self.block.body)
 
 
 @dataclass(frozen=True)
@@ -49,26 +54,26 @@ class _Move:
 
 def steady_distances(rounds: Rounds, layout: Layout, line_words: int, registers: frozenset[str]) -> ReuseDistances:
     """Return the distances of all passes from those of the first few; NotSteady if the last of them differ."""
-    measured = min(rounds.count, rounds.warm + COMPARED)
-    one = length([rounds.only(0)], layout.sizes, registers) if rounds.count else 0
-    check_length(one * measured, None)
-    stack, total = LruStack(-(-layout.words // line_words)), Histogram()
-    passes = []
-    for number in range(measured):
+    measured = rounds.part(0, rounds.warm + COMPARED)
+    check_length(length([measured], layout.sizes, registers), None)
+    stack = LruStack(-(-layout.words // line_words))
+
+    def counted(first: int, stop: int) -> Histogram:
         histogram = Histogram()
-        for piece in trace([rounds.only(number)], layout, registers):
+        for piece in trace([rounds.part(first, stop)], layout, registers):
             histogram.add(stack.push(piece // line_words))
-        total.merge(histogram)
-        passes.append(histogram)
-    if measured < rounds.count:
-        if any(histogram != passes[-1] for histogram in passes[rounds.warm :]):
-            raise NotSteady("passes with other distances")
-        total.merge(passes[-1], rounds.count - measured)
+        return histogram
+
+    total = counted(0, rounds.warm)
+    steady = [counted(number, number + 1) for number in range(rounds.warm, rounds.warm + COMPARED)]
+    if any(histogram != steady[0] for histogram in steady):
+        raise NotSteady("passes with other distances")
+    total.merge(steady[0], rounds.count - rounds.warm)
     return ReuseDistances(*total.found(), line_words)
 
 
-def steady_rounds(body: Body, layout: Layout, line_words: int) -> Rounds:
-    """Return the passes of the outermost loop, and from which pass on all must be the same.
+def steady_rounds(body: Body, layout: Layout, line_words: int, registers: frozenset[str]) -> Rounds:
+    """Return the passes of the outermost loop, and from which pass on all are the same.
 
     Each pass is the one before with each array moved by a constant. A datum is then used again within a number of
     passes that the extent of a pass limits, the lag; passes that have a whole lag before them are the same.
@@ -78,13 +83,15 @@ def steady_rounds(body: Body, layout: Layout, line_words: int) -> Rounds:
         raise NotSteady("statements that share no loop")
     block, sizes = body[0], layout.sizes
     start, stop = (end.value(sizes) for end in (block.loop.start, block.loop.stop))
+    if stop - start <= COMPARED:
+        return Rounds(block, stop - start, stop - start)
     steps = dict.fromkeys(sizes, 0) | {block.loop.name: 1}
     ranges = {name: (size, size) for name, size in sizes.items()} | {block.loop.name: (start, start)}
     moves: dict[str, list[_Move]] = {}
     for move in _moves(block.body, steps, ranges):
         moves.setdefault(move.access.array, []).append(move)
-    lags = [_lag(array, found, layout, line_words) for array, found in moves.items()]
-    return Rounds(block, max(stop - start, 0), max(lags))
+    lags = [_lag(moves[array], layout, line_words) for array in moves if array not in registers]
+    return Rounds(block, stop - start, max(lags, default=0))
 
 
 def _moves(body: Body, steps: Mapping[str, int], ranges: Mapping[str, Range]) -> Iterator[_Move]:
@@ -110,9 +117,9 @@ def _step(index: Affine, steps: Mapping[str, int]) -> int:
     return sum(factor * steps[name] for name, factor in index.coefficients)
 
 
-def _lag(array: str, moves: list[_Move], layout: Layout, line_words: int) -> int:
+def _lag(moves: list[_Move], layout: Layout, line_words: int) -> int:
     """Return within how many passes an element, or a line, of an array is used again."""
-    steps = moves[0].steps
+    array, steps = moves[0].access.array, moves[0].steps
     if any(move.steps != steps for move in moves):
         raise NotSteady(f"accesses to {array} that move differently")
     if not any(steps):

@@ -141,7 +141,7 @@ def test_short_loops_cap_the_tile_and_raise_the_bound() -> None:
     free, short, shorter = (costs.nest(text, I=size, N=500).lower_bound(1024) for size in (500, 20, 4))
     assert short.main.tile["i"] == pytest.approx(20) and short.formula == ""
     assert short.daap / 20 > 1.05 * free.daap / 500
-    assert shorter.main.intensity == exactly(4) and shorter.daap == exactly(500**2)  # each element of B once
+    assert shorter.daap == pytest.approx(500**2, rel=0.02) and shorter.daap > 500**2  # each element of B once, and C
 
 
 def test_a_cap_that_the_tile_just_reaches_changes_nothing() -> None:
@@ -172,9 +172,7 @@ def test_a_range_from_k_breaks_the_disjoint_access_property_and_one_from_k_plus_
 
 def test_a_memory_below_the_elements_of_an_iteration_is_refused() -> None:
     nest = costs.nest(MATMUL, N=10)
-    with pytest.raises(
-        ValueError, match=r"memory: expected at least 3 words, one for each element .*, got 2; memory=3"
-    ):
+    with pytest.raises(ValueError, match=r"memory: expected at least 3 words, one for each .*, got 2; memory=3"):
         nest.lower_bound(2)
     with pytest.raises(ValueError, match="memory: expected a whole number of at least 1, got 0"):
         nest.lower_bound(0)
