@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lamcts.costs.solvers import Constraint, linear, smooth
 from lamcts.types import Floats
 
-TINY = 1e-12
+TINY = 1e-12  # keeps logarithms of weights finite, and takes the rounding of sums
 LARGEST_DENOMINATOR = 60  # of exponents: those of the linear programme are ratios of small determinants
 
 
