@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lamcts import costs
 from lamcts.costs import reuse, steady
@@ -96,3 +98,32 @@ def test_accesses_to_registers_may_move_as_they_like():
 def test_a_sampled_nest_may_not_be_steady_too():
     with pytest.raises(ValueError, match="sample"):
         costs.kernels.make("matmul").reuse_distances(sample=0.1, steady=True)
+
+
+@st.composite
+def nests(draw):
+    """Return a random nest of one or two statements in two or three loops, the outermost of 5 to 14 passes."""
+    small, names = st.integers(-2, 3), ["i", "j", "k"][: draw(st.integers(2, 3))]
+    ranges = {"i": str(draw(st.integers(5, 14)))}
+    for name in names[1:]:
+        first = draw(st.sampled_from(["0", "0", "i", *(["j"] if name == "k" else [])]))
+        ranges[name] = f"{first}..{first}+{draw(st.integers(1, 4))}"
+
+    steps = {array: [draw(small), draw(small)] for array in "AB"}  # of each index, per pass: as most programs
+
+    def index(step):
+        return "+".join([f"{step}*i", *(f"{draw(small)}*{name}" for name in names[1:]), f"{draw(small)}"])
+
+    def access():
+        array = draw(st.sampled_from("AB"))
+        return f"{array}[{','.join(index(step) for step in steps[array])}]"
+
+    loops = " ".join(f"for {name} in {ranges[name]}:" for name in names)
+    statements = [f"C[{','.join(names)}] = {access()} + {access()}" for _ in range(draw(st.integers(1, 2)))]
+    return costs.nest(f"{loops} {'; '.join(statements)}")
+
+
+@given(nest=nests(), line=st.sampled_from([None, 16, 64]))
+@settings(max_examples=60, deadline=None)
+def test_the_default_is_the_whole_trace_of_random_nests(nest, line):
+    assert same(nest.reuse_distances(line=line), nest.reuse_distances(line=line, steady=False))
