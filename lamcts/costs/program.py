@@ -120,7 +120,7 @@ class Program(ABC):
         A pass of the outermost loop is the pass before with every array moved by a constant, if no inner range depends
         on the outermost variable and all accesses to an array move alike. A datum is then used again within a bounded
         number of passes, and all later passes have the same distances. `lamcts.costs.steady` proves that from the
-        indices, and compares three passes.
+        indices, and compares three passes. A last pass over clipped tiles is measured after them.
 
         Examples
         --------

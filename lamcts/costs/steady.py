@@ -11,7 +11,7 @@ from lamcts.costs.histogram import Histogram
 from lamcts.costs.layout import Layout, Range, affine_range
 from lamcts.costs.lru_stack import LruStack
 from lamcts.costs.reuse import check_length
-from lamcts.costs.statement import Access, Block, Statement
+from lamcts.costs.statement import Access, Block, Loop, Statement
 from lamcts.costs.trace import Body, ClippedLoop, length, trace
 
 COMPARED = 3  # passes that are measured once they must be the same: their second difference is then 0
@@ -26,21 +26,28 @@ class NotSteady(ValueError):
 
 @dataclass(frozen=True)
 class Rounds:
-    """Passes of an outermost loop, which are the same from pass `warm` on."""
+    """Passes of an outermost loop, which are the same from pass `warm` on, but for a last one that is clipped."""
 
     block: Block
-    count: int
+    whole: int  # passes that are not clipped
     warm: int
+    clipped: bool = False
 
     @property
     def worthwhile(self) -> bool:
         """Whether a part of the passes is enough."""
-        return self.count > self.warm + COMPARED
+        return self.whole > self.warm + COMPARED
 
     def part(self, first: int, stop: int) -> Block:
         """Return the block with some of its passes."""
         start = self.block.loop.start
         return Block(replace(self.block.loop, start=start + first, stop=start + stop), self.block.body)
+
+    def last(self) -> Block:
+        """Return the clipped pass, moved to where the measured passes end."""
+        end = self.warm + COMPARED
+        body = _moved_caps(self.block.body, self.block.loop.name, self.whole - end)
+        return Block(self.part(end, end + 1).loop, body)
 
 
 @dataclass(frozen=True)
@@ -54,21 +61,21 @@ class _Move:
 
 def steady_distances(rounds: Rounds, layout: Layout, line_words: int, registers: frozenset[str]) -> ReuseDistances:
     """Return the distances of all passes from those of the first few; NotSteady if the last of them differ."""
-    measured = rounds.part(0, rounds.warm + COMPARED)
-    check_length(length([measured], layout.sizes, registers), None)
+    blocks = [rounds.part(0, rounds.warm)]
+    blocks += [rounds.part(number, number + 1) for number in range(rounds.warm, rounds.warm + COMPARED)]
+    blocks += [rounds.last()] if rounds.clipped else []
+    check_length(length(blocks, layout.sizes, registers), None)
     stack = LruStack(-(-layout.words // line_words))
-
-    def counted(first: int, stop: int) -> Histogram:
-        histogram = Histogram()
-        for piece in trace([rounds.part(first, stop)], layout, registers):
+    found = [Histogram() for _ in blocks]
+    for block, histogram in zip(blocks, found, strict=True):
+        for piece in trace([block], layout, registers):
             histogram.add(stack.push(piece // line_words))
-        return histogram
-
-    total = counted(0, rounds.warm)
-    steady = [counted(number, number + 1) for number in range(rounds.warm, rounds.warm + COMPARED)]
-    if any(histogram != steady[0] for histogram in steady):
+    total, steady, same = found[0], found[1], found[2 : COMPARED + 1]
+    if any(histogram != steady for histogram in same):
         raise NotSteady("passes with other distances")
-    total.merge(steady[0], rounds.count - rounds.warm)
+    total.merge(steady, rounds.whole - rounds.warm)
+    for histogram in found[COMPARED + 1 :]:
+        total.merge(histogram)
     return ReuseDistances(*total.found(), line_words)
 
 
@@ -91,7 +98,8 @@ def steady_rounds(body: Body, layout: Layout, line_words: int, registers: frozen
     for move in _moves(block.body, steps, ranges):
         moves.setdefault(move.access.array, []).append(move)
     lags = [_lag(moves[array], layout, line_words) for array in moves if array not in registers]
-    return Rounds(block, stop - start, max(lags, default=0))
+    clipped = _clipped(block.body, block.loop.name)
+    return Rounds(block, stop - start - clipped, max(lags, default=0), clipped)
 
 
 def _moves(body: Body, steps: Mapping[str, int], ranges: Mapping[str, Range]) -> Iterator[_Move]:
@@ -105,11 +113,33 @@ def _moves(body: Body, steps: Mapping[str, int], ranges: Mapping[str, Range]) ->
             loop, step = item.loop, _step(item.loop.start, steps)
             if _step(loop.stop, steps) != step:
                 raise NotSteady(f"a range of {loop.name} that depends on the outermost loop")
-            if isinstance(loop, ClippedLoop) and step:
-                raise NotSteady(f"tiles of {loop.name} that are clipped at the border")
             first, last = affine_range(loop.start, ranges)[0], affine_range(loop.stop, ranges)[1] - 1
             inner = {**ranges, loop.name: (first, max(first, last))}
             yield from _moves(item.body, {**steps, loop.name: step}, inner)
+
+
+def _clipped(body: Body, name: str) -> bool:
+    """Return whether the last pass of a loop over tiles is clipped at the border."""
+    blocks = [item for item in body if isinstance(item, Block)]
+    return any(_clips(block.loop, name) or _clipped(block.body, name) for block in blocks)
+
+
+def _clips(loop: Loop, name: str) -> bool:
+    """Return whether a loop is over the points of the tiles that another loop counts."""
+    return isinstance(loop, ClippedLoop) and name in loop.start.names
+
+
+def _moved_caps(body: Body, name: str, passes: int) -> tuple[Block | Statement, ...]:
+    """Return a body whose border is so many passes of the outermost loop nearer."""
+    found: list[Block | Statement] = []
+    for item in body:
+        if isinstance(item, Block):
+            loop = item.loop
+            if isinstance(loop, ClippedLoop) and _clips(loop, name):
+                loop = replace(loop, cap=loop.cap - dict(loop.start.coefficients)[name] * passes)
+            item = Block(loop, _moved_caps(item.body, name, passes))
+        found.append(item)
+    return tuple(found)
 
 
 def _step(index: Affine, steps: Mapping[str, int]) -> int:

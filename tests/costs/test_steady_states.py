@@ -51,7 +51,6 @@ def test_tilings_and_lines_have_steady_states(line):
     ("program", "reason"),
     [
         (costs.kernels.make("lu", N=8), "a range of i that depends on the outermost loop"),
-        (costs.kernels.make("matmul", N=10).tiled(i=3), "tiles of i that are clipped"),
         (costs.kernels.make("im2col", N=8), "statements that share no loop"),
         (costs.nest("for i in N: a[i] = a[39-i]", N=40), "accesses to a that move differently"),
         (costs.nest("a[0] = 1"), "statements that share no loop"),
@@ -121,6 +120,18 @@ def nests(draw):
     loops = " ".join(f"for {name} in {ranges[name]}:" for name in names)
     statements = [f"C[{','.join(names)}] = {access()} + {access()}" for _ in range(draw(st.integers(1, 2)))]
     return costs.nest(f"{loops} {'; '.join(statements)}")
+
+
+@given(
+    tiles=st.fixed_dictionaries({"i": st.integers(1, 4), "j": st.integers(1, 7), "y": st.integers(1, 3)}),
+    order=st.permutations("ijyx"),
+    line=st.sampled_from([None, 16]),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_default_is_the_whole_trace_of_tilings(tiles, order, line):
+    nest = costs.nest("for i in H: for j in W: for y,x in k: R[i,j] += K[y,x]*I[i+y,j+x]", H=23, W=14, k=3)
+    tiling = nest.tiled(order=order, **tiles)
+    assert same(tiling.reuse_distances(line=line), tiling.reuse_distances(line=line, steady=False))
 
 
 @given(nest=nests(), line=st.sampled_from([None, 16, 64]))
