@@ -95,7 +95,8 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     `daap` holds to leading order only. At M = N^2 section 6 gives 7/6 N^2 for LU, which loads N^2. A producer that
     loads a word for each element (rho = 1) is counted twice by section 4.2. A symmetric product `A[i,k]*A[j,k]` has
     intensity sqrt(M/2), more than sqrt(M)/2, in triangular blocks [3]_: so N^3 / (3 sqrt M) for Cholesky, which
-    counts both accesses, is no lower bound.
+    counts both accesses, is no lower bound. Sums are compared on boxes, by |A+B| >= |A| + |B| - 1; a hexagonal tile of
+    a convolution holds up to 4/3 of the iterations of a box.
 
     References
     ----------

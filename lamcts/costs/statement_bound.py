@@ -79,7 +79,8 @@ class _Task:
     def covering(self) -> Covering:
         """Return the programme of the weights; a sum counts as any one of its variables."""
         rows, owners = self.tiles().choices
-        return Covering(rows, self.groups[owners], self.gains[owners], self.caps, math.log(self.memory))
+        groups, families = self.groups[owners], np.arange(len(rows))
+        return Covering(rows, groups, families, self.gains[owners], self.caps, math.log(self.memory))
 
     def tiles(self, limited: bool = True) -> Tiles:
         """Return the programme of the extents."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import permutations
+from itertools import combinations, permutations
 
 from lamcts.costs.affine import Affine
 from lamcts.costs.statement import Access, Statement
@@ -92,12 +92,21 @@ def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, in
 
 
 def overlap(one: Access, two: Access, statement: Statement, sizes: Mapping[str, int]) -> bool:
-    """Return whether two accesses to an array may touch one element in any two iterations."""
+    """Return whether two accesses to an array may touch one element in any two iterations.
 
-    def ends(index: Affine) -> tuple[int, int]:
-        return least(index, statement.loops, sizes), -least(index * -1, statement.loops, sizes)
-
+    They do not where the values of an index, or of the difference of two indices, lie apart: `A[i,k]` and `A[k,j]` of
+    an LU factorisation touch the triangles below and above the diagonal.
+    """
     if one.array != two.array:
         return False
-    pairs = [(ends(a), ends(b)) for a, b in zip(one.indices, two.indices, strict=True)]
-    return all(a[0] <= b[1] and b[0] <= a[1] for a, b in pairs)
+    pairs = zip(_aspects(one), _aspects(two), strict=True)
+    return all(
+        least(a, statement.loops, sizes) <= -least(b * -1, statement.loops, sizes)
+        and least(b, statement.loops, sizes) <= -least(a * -1, statement.loops, sizes)
+        for a, b in pairs
+    )
+
+
+def _aspects(access: Access) -> list[Affine]:
+    """Return the indices, and the difference of each two."""
+    return [*access.indices, *(a - b for a, b in combinations(access.indices, 2))]
