@@ -99,8 +99,8 @@ class Program(ABC):
         sample : float or None, default None
             Share of the data to measure, in (0, 1]. None: all, exactly.
         steady : bool or None, default None
-            Whether to measure the first passes of the outermost loop alone, and to multiply the last of them. True
-            raises an error where the passes differ. None: where all later passes are the same. The result is exact.
+            Whether to measure the first passes of the outermost loop alone, and to multiply the last of them. True:
+            raise an error if the passes differ. None: if all later passes are the same. The result is exact.
         registers : iterable of str, default ()
             Arrays that are held in registers: accesses to them do not count.
 
@@ -120,7 +120,7 @@ class Program(ABC):
         A pass of the outermost loop is the pass before with every array moved by a constant, if no inner range depends
         on the outermost variable and all accesses to an array move alike. A datum is then used again within a bounded
         number of passes, and all later passes have the same distances. `lamcts.costs.steady` proves that from the
-        indices, and compares three passes.
+        indices, and compares three passes. A last pass over clipped tiles is measured after them.
 
         Examples
         --------
@@ -137,7 +137,9 @@ class Program(ABC):
             raise ValueError("sample: expected None where steady=True, which is exact; leave one of them out")
         if steady or (steady is None and sample is None):
             try:
-                return steady_distances(steady_rounds(self.body, layout, words), layout, words, held)
+                rounds = steady_rounds(self.body, layout, words, held)
+                if rounds.worthwhile:
+                    return steady_distances(rounds, layout, words, held)
             except NotSteady:
                 if steady:
                     raise
