@@ -177,8 +177,9 @@ def _clashes(nest: Nest) -> tuple[str, ...]:
     messages = []
     for statement in nest.statements:
         terms = terms_of(statement)
+        meet = clashing(terms, statement, nest)
         for i, one in enumerate(terms):
             for two in terms[:i]:
-                if clashing(one, two, statement, nest):
+                if meet(one, two):
                     messages.append(f"{two.access} and {one.access} may read one element, so they count once")
     return tuple(messages)

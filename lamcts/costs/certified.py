@@ -17,7 +17,7 @@ from lamcts.costs.nest import Nest
 from lamcts.costs.solvers import linear
 from lamcts.costs.statement import Access, Statement
 from lamcts.costs.statement_bound import StatementBound, groups_of, log_extents
-from lamcts.costs.terms import Term, overlap, patterns, pivots, terms_of
+from lamcts.costs.terms import Term, overlaps, patterns, pivots, terms_of
 from lamcts.costs.volume import iterations, least
 
 MARGIN = math.log(16)  # the tile of the closed form touches X0 < 16 M words
@@ -43,10 +43,7 @@ def _statement_loads(statement: Statement, sizes: Mapping[str, int], memory: int
     terms = terms_of(statement)
     if not terms:
         return 0.0
-
-    def meet(one: Term, two: Term) -> bool:
-        return overlap(one.access, two.access, statement, sizes)
-
+    meet = overlaps(terms, statement, sizes)
     groups = groups_of(terms, meet)
     families = _families(groups, terms, meet)
     caps, gains = log_extents(statement, sizes), np.zeros(len(terms))
