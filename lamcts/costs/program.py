@@ -11,7 +11,8 @@ from lamcts.costs.layout import Layout
 from lamcts.costs.reuse import check_length, of_pieces, words_of_line
 from lamcts.costs.statement import Statement
 from lamcts.costs.steady import NotSteady, steady_distances, steady_rounds
-from lamcts.costs.trace import Body, length, trace
+from lamcts.costs.trace import Body, trace
+from lamcts.costs.volume import iterations
 
 
 class Program(ABC):
@@ -43,7 +44,10 @@ class Program(ABC):
         ValueError
             If the program has no array of a name in `registers`.
         """
-        return length(self.body, self.sizes, self._registers(registers))
+        held = self._registers(registers)
+        each = [sum(access.array not in held for access in statement.accesses) for statement in self.statements]
+        counts = [iterations(statement.loops, self.sizes) for statement in self.statements]
+        return sum(count * accesses for count, accesses in zip(counts, each, strict=True))
 
     def addresses(
         self, line: int | None = None, element_bytes: int = 8, registers: Iterable[str] = ()
