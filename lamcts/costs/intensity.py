@@ -16,11 +16,12 @@ Without caps (z = 0) the least S is the exponent sigma, a linear programme, and 
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.costs.solvers import Constraint, linear, smooth
+from lamcts.costs.solvers import Constraint, Vertex, linear, smooth
 from lamcts.types import Floats
 
 TINY = 1e-12  # keeps logarithms of weights finite, and takes the rounding of sums
@@ -83,12 +84,19 @@ def uncapped(covering: Covering) -> Weights | None:
         return None
     if cover.all(1).any():
         return _used_once(covering)
-    found = linear(np.ones(len(cover)), cover.T, np.ones(cover.shape[1]))
+    found = vertex(tuple(map(tuple, cover.tolist())))
     weight = np.array([float(exact(w)) for w in found.x])
     tight = np.count_nonzero(found.prices > 1e-9) + np.count_nonzero(found.reduced > 1e-9)
     unique = bool(tight == len(cover))
     first = _weighed(covering, weight, found.prices, unique)
     return first if unique or _flat(covering) else _polished(covering, first, exact(weight.sum()))
+
+
+@lru_cache(maxsize=128)
+def vertex(cover: tuple[tuple[float, ...], ...]) -> Vertex:
+    """Return the weights of least sum that cover all loop variables; statements often share a pattern of accesses."""
+    rows = np.array(cover)
+    return linear(np.ones(len(rows)), rows.T, np.ones(rows.shape[1]))
 
 
 def _flat(covering: Covering) -> bool:
