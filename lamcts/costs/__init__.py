@@ -1,8 +1,11 @@
 """Costs of programs by formula: loop nests, and the data movement that no schedule can avoid.
 
-nest = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=320)
-nest.tiled(i=8, j=40, k=8).reuse_distances().misses(4096)   # misses of an LRU cache of 4096 words
-costs.dmd("abbbca")                                         # data movement distance, 2 + sqrt(3)
+    nest = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=320)
+    nest.tiled(i=8, j=40, k=8).reuse_distances().misses(4096)   # misses of an LRU cache of 4096 words
+    nest.lower_bound(memory=4096)                               # loads that no schedule can avoid
+    costs.dmd("abbbca")                                         # data movement distance, 2 + sqrt(3)
+
+Capacities are words of `element_bytes`, 8 by default; line sizes are bytes.
 """
 
 from lamcts.costs import asymptotics, kernels

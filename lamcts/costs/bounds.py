@@ -95,7 +95,8 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     `daap` holds to leading order only. At M = N^2 section 6 gives 7/6 N^2 for LU, which loads N^2. A producer that
     loads a word for each element (rho = 1) is counted twice by section 4.2. A symmetric product `A[i,k]*A[j,k]` has
     intensity sqrt(M/2), more than sqrt(M)/2, in triangular blocks [3]_: so N^3 / (3 sqrt M) for Cholesky, which
-    counts both accesses, is no lower bound.
+    counts both accesses, is no lower bound. Sums are compared on boxes, by |A+B| >= |A| + |B| - 1; a hexagonal tile of
+    a convolution holds up to 4/3 of the iterations of a box.
 
     References
     ----------
@@ -118,19 +119,9 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     >>> {name: round(extent, 6) for name, extent in bound.main.tile.items()}
     {'i': 64.0, 'j': 64.0, 'k': 64.0}
     """
-    least = max(len({(a.array, a.indices) for a in statement.accesses}) for statement in nest.statements)
-    if whole_number(memory, "memory") < least:
-        raise ValueError(
-            f"memory: expected at least {least} words, one for each element of an iteration, got {memory}; "
-            f"memory={least}"
-        )
+    _check_memory(nest, memory)
     whole_number(processors, "processors")
-    statements: list[StatementBound] = []
-    producers: dict[str, float] = {}
-    for statement in nest.statements:
-        found = bound_statement(statement, nest, memory, producers)
-        producers[statement.target.array] = max(found.intensity, producers.get(statement.target.array, 0.0))
-        statements.append(found)
+    statements = _alone(nest, memory)
     reuse, parts = _shared(nest, statements)
     parts += [one.closed for one in statements if one.loads]
     total = sum(one.loads for one in statements) - sum(reuse.values())
@@ -145,6 +136,27 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
         formula="" if most > total + CLOSE * most else total_formula(parts, memory_name(nest.sizes), processors),
         clashes=_clashes(nest),
     )
+
+
+def _check_memory(nest: Nest, memory: int) -> None:
+    """Check that the elements of one iteration fit."""
+    least = max(len({(a.array, a.indices) for a in statement.accesses}) for statement in nest.statements)
+    if whole_number(memory, "memory") < least:
+        raise ValueError(
+            f"memory: expected at least {least} words, one for each element of an iteration, got {memory}; "
+            f"memory={least}"
+        )
+
+
+def _alone(nest: Nest, memory: int) -> list[StatementBound]:
+    """Return the bounds of the statements by themselves, each with the intensities of earlier ones (Corollary 1)."""
+    statements: list[StatementBound] = []
+    producers: dict[str, float] = {}
+    for statement in nest.statements:
+        found = bound_statement(statement, nest, memory, producers)
+        producers[statement.target.array] = max(found.intensity, producers.get(statement.target.array, 0.0))
+        statements.append(found)
+    return statements
 
 
 def _shared(nest: Nest, statements: list[StatementBound]) -> tuple[dict[str, float], list[Formula | None]]:
@@ -165,8 +177,9 @@ def _clashes(nest: Nest) -> tuple[str, ...]:
     messages = []
     for statement in nest.statements:
         terms = terms_of(statement)
+        meet = clashing(terms, statement, nest)
         for i, one in enumerate(terms):
             for two in terms[:i]:
-                if clashing(one, two, statement, nest):
+                if meet(one, two):
                     messages.append(f"{two.access} and {one.access} may read one element, so they count once")
     return tuple(messages)

@@ -6,17 +6,18 @@ that two accesses may share count once, and statements that share an array share
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.costs.affine import Affine
-from lamcts.costs.intensity import TINY, Covering, capped, uncapped
+from lamcts.costs.intensity import TINY, Covering, Weights, average, capped, uncapped
 from lamcts.costs.nest import Nest
 from lamcts.costs.solvers import linear
 from lamcts.costs.statement import Access, Statement
 from lamcts.costs.statement_bound import StatementBound, groups_of, log_extents
-from lamcts.costs.terms import overlap, patterns, pivots, terms_of
+from lamcts.costs.terms import Term, overlaps, patterns, pivots, terms_of
 from lamcts.costs.volume import iterations, least
 
 MARGIN = math.log(16)  # the tile of the closed form touches X0 < 16 M words
@@ -42,23 +43,42 @@ def _statement_loads(statement: Statement, sizes: Mapping[str, int], memory: int
     terms = terms_of(statement)
     if not terms:
         return 0.0
-    groups = groups_of(terms, lambda one, two: overlap(one.access, two.access, statement, sizes))
-    caps = log_extents(statement, sizes)
-    lowest = math.inf
+    meet = overlaps(terms, statement, sizes)
+    groups = groups_of(terms, meet)
+    families = _families(groups, terms, meet)
+    caps, gains = log_extents(statement, sizes), np.zeros(len(terms))
+    found = []
     for pattern in patterns(terms, statement.names):
         cover = np.array([[name in chosen for name in statement.names] for chosen in pattern], dtype=float)
-        covering = Covering(cover, groups, np.zeros(len(terms)), caps, math.log(memory))
-        lowest = min(lowest, _least(covering))
+        covering = Covering(cover, groups, families, gains, caps, math.log(memory))
+        found.append(_least(covering))
+    lowest = min(one.log_intensity for one in [*found, average(covering, found)])
     return iterations(statement.loops, sizes) / math.exp(lowest)
 
 
-def _least(covering: Covering) -> float:
-    """Return the log of the intensity; caps matter only where the tile without them comes near to them."""
+def _families(
+    groups: NDArray[np.int64], terms: Sequence[Term], meet: Callable[[Term, Term], bool]
+) -> NDArray[np.int64]:
+    """Return a number for each term; terms of one group with one number do not meet."""
+    families: list[list[int]] = []
+    for i, one in enumerate(terms):
+        fits = (f for f in families if groups[f[0]] == groups[i] and not any(meet(one, terms[j]) for j in f))
+        family = next(fits, None)
+        if family is None:
+            families.append([i])
+        else:
+            family.append(i)
+    numbers = {i: number for number, family in enumerate(families) for i in family}
+    return np.array([numbers[i] for i in range(len(terms))])
+
+
+def _least(covering: Covering) -> Weights:
+    """Return the best weights; caps matter only where the tile without them comes near to them."""
     free = uncapped(covering)
     margin = LONG if free is not None and free.exponent < 1 + TINY else covering.memory + MARGIN
     if free is not None and (np.minimum(1, free.exponents) * margin <= covering.caps).all():
-        return free.log_intensity
-    return capped(covering, free).log_intensity
+        return free
+    return capped(covering, free)
 
 
 def _touched(nest: Nest, array: str) -> int:

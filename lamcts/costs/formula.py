@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from lamcts.costs.polynomial import Polynomial
 
-LARGEST_DENOMINATOR = 1000
+LARGEST_DENOMINATOR = 1000  # of constants: products of small powers of the exponents
 CLOSE = 1e-9  # relative: constants of closed forms are exact to rounding
 
 

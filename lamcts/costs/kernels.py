@@ -25,7 +25,7 @@ class Kernel:
     sizes: Mapping[str, int]
 
 
-KERNELS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {  # default sizes: 10^4 to 10^6 accesses
     "matmul": Kernel("matrix product", "for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", {"N": 48}),
     "matvec": Kernel("matrix-vector product", "for i,j in N: y[i] += A[i,j]*x[j]", {"N": 256}),
     "conv1d": Kernel(

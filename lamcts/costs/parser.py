@@ -112,29 +112,37 @@ class _Piece:
 
 def _statement(piece: _Piece, before: list[Statement]) -> Statement:
     """Return the statement of a piece, inside the loops of the one before that it needs."""
-    own: list[Loop] = []
-    rest = piece
-    while match := HEADER.match(rest.source):
-        if not match[2]:
-            raise rest.error("expected a colon after the ranges of `for`, got none")
-        own += _loops(rest.part(match.start(1), match.end(1)))
-        rest = rest.part(match.end())
+    own, rest = _headers(piece)
     target, reads, formula = _assignment(rest)
-    declared: set[str] = set()
-    needed: set[str] = {name for access in (target, *reads) for name in access.names}
-    needed -= {loop.name for loop in own}
-    for loop in own:
-        needed |= {*loop.start.names, *loop.stop.names} - declared
-        declared.add(loop.name)
     outer = before[-1].loops if before else ()
-    shared = max((i + 1 for i, loop in enumerate(outer) if loop.name in needed), default=0)
-    unknown = sorted(needed - set(piece.sizes) - {loop.name for loop in outer})
-    in_range = {name for loop in own for name in (*loop.start.names, *loop.stop.names)}
-    for name in unknown:
-        if name in in_range:
+    needed = _undeclared(own) | {name for access in (target, *reads) for name in access.names} - {i.name for i in own}
+    for name in sorted(needed - set(piece.sizes) - {loop.name for loop in outer}):
+        if name in _undeclared(own):
             raise ValueError(f"{name}: expected a size, got none; nest(..., {name}=1024)")
         raise piece.error(f"expected a loop over {name}, which an index uses, got none; add `for {name} in ...:`")
+    shared = max((i + 1 for i, loop in enumerate(outer) if loop.name in needed), default=0)
     return Statement((*outer[:shared], *own), target, tuple(reads), shared, formula)
+
+
+def _headers(piece: _Piece) -> tuple[list[Loop], _Piece]:
+    """Return the loops that a piece opens, and what follows."""
+    loops: list[Loop] = []
+    while match := HEADER.match(piece.source):
+        if not match[2]:
+            raise piece.error("expected a colon after the ranges of `for`, got none")
+        loops += _loops(piece.part(match.start(1), match.end(1)))
+        piece = piece.part(match.end())
+    return loops, piece
+
+
+def _undeclared(loops: list[Loop]) -> set[str]:
+    """Return the names in the ranges of loops that no loop further out declares."""
+    declared: set[str] = set()
+    names: set[str] = set()
+    for loop in loops:
+        names |= {*loop.start.names, *loop.stop.names} - declared
+        declared.add(loop.name)
+    return names
 
 
 def _loops(piece: _Piece) -> list[Loop]:
@@ -209,7 +217,7 @@ def _subscripts(node: ast.AST) -> list[ast.Subscript]:
 
 
 def _access(node: ast.Subscript, piece: _Piece, write: bool = False) -> Access:
-    """Return the access that a subscript stands for."""
+    """Return the access of a subscript."""
     if not isinstance(node.value, ast.Name):
         raise piece.error("expected the name of an array before the index, as in A[i,j]", node.col_offset)
     indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]

@@ -11,7 +11,8 @@ from lamcts.costs.layout import Layout
 from lamcts.costs.reuse import check_length, of_pieces, words_of_line
 from lamcts.costs.statement import Statement
 from lamcts.costs.steady import NotSteady, steady_distances, steady_rounds
-from lamcts.costs.trace import Body, length, trace
+from lamcts.costs.trace import Body, trace
+from lamcts.costs.volume import iterations
 
 
 class Program(ABC):
@@ -43,7 +44,10 @@ class Program(ABC):
         ValueError
             If the program has no array of a name in `registers`.
         """
-        return length(self.body, self.sizes, self._registers(registers))
+        held = self._registers(registers)
+        each = [sum(access.array not in held for access in statement.accesses) for statement in self.statements]
+        counts = [iterations(statement.loops, self.sizes) for statement in self.statements]
+        return sum(count * accesses for count, accesses in zip(counts, each, strict=True))
 
     def addresses(
         self, line: int | None = None, element_bytes: int = 8, registers: Iterable[str] = ()
@@ -99,8 +103,8 @@ class Program(ABC):
         sample : float or None, default None
             Share of the data to measure, in (0, 1]. None: all, exactly.
         steady : bool or None, default None
-            Whether to measure the first passes of the outermost loop alone, and to multiply the last of them. True
-            raises an error where the passes differ. None: where all later passes are the same. The result is exact.
+            Whether to measure the first passes of the outermost loop alone, and to multiply the last of them. True:
+            raise an error if the passes differ. None: if all later passes are the same. The result is exact.
         registers : iterable of str, default ()
             Arrays that are held in registers: accesses to them do not count.
 
@@ -120,7 +124,7 @@ class Program(ABC):
         A pass of the outermost loop is the pass before with every array moved by a constant, if no inner range depends
         on the outermost variable and all accesses to an array move alike. A datum is then used again within a bounded
         number of passes, and all later passes have the same distances. `lamcts.costs.steady` proves that from the
-        indices, and compares three passes.
+        indices, and compares three passes. A last pass over clipped tiles is measured after them.
 
         Examples
         --------
@@ -137,7 +141,9 @@ class Program(ABC):
             raise ValueError("sample: expected None where steady=True, which is exact; leave one of them out")
         if steady or (steady is None and sample is None):
             try:
-                return steady_distances(steady_rounds(self.body, layout, words), layout, words, held)
+                rounds = steady_rounds(self.body, layout, words, held)
+                if rounds.worthwhile:
+                    return steady_distances(rounds, layout, words, held)
             except NotSteady:
                 if steady:
                     raise

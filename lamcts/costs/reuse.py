@@ -13,7 +13,7 @@ from lamcts.costs.sampling import sampled_distances
 from lamcts.text import safe_repr
 from lamcts.types import whole_number
 
-LIMIT = 2 * 10**8  # accesses: 20 seconds, measured
+LIMIT = 2 * 10**8  # accesses: 20 seconds at the rates of benchmarks/costs/reuse.py
 
 
 def reuse_distances(

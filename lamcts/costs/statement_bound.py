@@ -12,7 +12,7 @@ from lamcts.costs.formula import Formula, memory_name
 from lamcts.costs.intensity import Covering, Weights, capped, exact, uncapped
 from lamcts.costs.program import Program
 from lamcts.costs.statement import Statement
-from lamcts.costs.terms import Term, clash, overlap, terms_of
+from lamcts.costs.terms import Term, clash, overlaps, terms_of
 from lamcts.costs.tile import Tiles, best, constant, extents
 from lamcts.costs.volume import extent, iterations, polynomial
 from lamcts.types import Floats
@@ -79,7 +79,8 @@ class _Task:
     def covering(self) -> Covering:
         """Return the programme of the weights; a sum counts as any one of its variables."""
         rows, owners = self.tiles().choices
-        return Covering(rows, self.groups[owners], self.gains[owners], self.caps, math.log(self.memory))
+        groups, families = self.groups[owners], np.arange(len(rows))
+        return Covering(rows, groups, families, self.gains[owners], self.caps, math.log(self.memory))
 
     def tiles(self, limited: bool = True) -> Tiles:
         """Return the programme of the extents."""
@@ -101,15 +102,22 @@ def bound_statement(statement: Statement, nest: Program, memory: int, producers:
     count = iterations(statement.loops, sizes)
     if not terms:
         return StatementBound(statement, count, None, math.inf, math.inf, {}, 0.0, {})
-    groups = groups_of(terms, lambda one, two: clashing(one, two, statement, nest))
+    groups = groups_of(terms, clashing(terms, statement, nest))
     task = _Task(statement, count, terms, np.array([gains[term] for term in terms]), groups, caps, sizes, memory)
     return _plain(task) if all(term.plain for term in terms) else _summed(task)
 
 
-def clashing(one: Term, two: Term, statement: Statement, nest: Program) -> bool:
-    """Return whether two terms of a statement of a nest may read one version of an element."""
-    changes = any(other.target.array == one.access.array for other in nest.statements)
-    return clash(one.access, two.access, statement, nest.sizes, changes)
+def clashing(terms: Sequence[Term], statement: Statement, nest: Program) -> Callable[[Term, Term], bool]:
+    """Return a test of whether two terms may read one version of an element; arrays never written have one version."""
+    meet = overlaps(terms, statement, nest.sizes)
+    written = {other.target.array for other in nest.statements}
+
+    def test(one: Term, two: Term) -> bool:
+        if one.access.array not in written or one.access.array != two.access.array:
+            return meet(one, two)
+        return clash(one.access, two.access, statement, nest.sizes)
+
+    return test
 
 
 def log_extents(statement: Statement, sizes: Mapping[str, int]) -> Floats:
@@ -215,7 +223,7 @@ def _result(
 
 def _strict(task: _Task) -> bool:
     """Return whether each access determines its variables, costs a word an element, and shares none unless grouped."""
-    apart = groups_of(task.terms, lambda one, two: overlap(one.access, two.access, task.statement, task.sizes))
+    apart = groups_of(task.terms, overlaps(task.terms, task.statement, task.sizes))
     costly = len(task.terms) == len(terms_of(task.statement)) and not task.gains.any()
     return costly and all(term.plain for term in task.terms) and bool((apart == task.groups).all())
 

@@ -1,10 +1,10 @@
 """What the elements that a statement reads say about its tiles: one term for each distinct access."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import permutations
+from itertools import combinations, permutations
 
 from lamcts.costs.affine import Affine
 from lamcts.costs.statement import Access, Statement
@@ -76,28 +76,45 @@ def patterns(terms: Sequence[Term], loops: tuple[str, ...]) -> list[list[tuple[s
     return [list(pattern) for pattern in sorted(found)]
 
 
-def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, int], changes: bool) -> bool:
-    """Return whether two accesses may read one vertex, so that they break the disjoint access property.
+def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, int]) -> bool:
+    """Return whether two accesses to an array that the nest writes may read one version of an element.
 
-    A vertex is a version of an element (DAAP, section 2.2, rule 6). Without `changes` each element has one version, so
-    two accesses clash where they overlap. Otherwise they clash where only constants differ, or where one iteration may
-    read one element through both.
+    They do where only constants differ, or where one iteration may read one element through both. In a valid DAAP no
+    two accesses read one version (section 2.2, rule 6).
     """
-    if not changes or one.array != two.array:
-        return overlap(one, two, statement, sizes)
     gaps = [a - b for a, b in zip(one.indices, two.indices, strict=True)]
     if all(not set(gap.names) & set(statement.names) for gap in gaps):
         return True
     return not any(least(gap * sign, statement.loops, sizes) > 0 for gap in gaps for sign in (1, -1))
 
 
-def overlap(one: Access, two: Access, statement: Statement, sizes: Mapping[str, int]) -> bool:
-    """Return whether two accesses to an array may touch one element in any two iterations."""
+def overlaps(terms: Sequence[Term], statement: Statement, sizes: Mapping[str, int]) -> Callable[[Term, Term], bool]:
+    """Return a test of whether two terms may touch one element of an array in any two iterations.
 
-    def ends(index: Affine) -> tuple[int, int]:
-        return least(index, statement.loops, sizes), -least(index * -1, statement.loops, sizes)
+    They do not where the values of an index, or of the difference of two indices, lie apart: `A[i,k]` and `A[k,j]` of
+    an LU factorisation touch the triangles below and above the diagonal.
+    """
+    arrays = [term.access.array for term in terms]
+    spans = {
+        term.access: [_span(aspect, statement, sizes) for aspect in _aspects(term.access)]
+        for term in terms
+        if arrays.count(term.access.array) > 1
+    }
 
-    if one.array != two.array:
-        return False
-    pairs = [(ends(a), ends(b)) for a, b in zip(one.indices, two.indices, strict=True)]
-    return all(a[0] <= b[1] and b[0] <= a[1] for a, b in pairs)
+    def meet(one: Term, two: Term) -> bool:
+        if one.access.array != two.access.array:
+            return False
+        pairs = zip(spans[one.access], spans[two.access], strict=True)
+        return all(a[0] <= b[1] and b[0] <= a[1] for a, b in pairs)
+
+    return meet
+
+
+def _span(expression: Affine, statement: Statement, sizes: Mapping[str, int]) -> tuple[int, int]:
+    """Return two numbers that the values of an affine expression lie between."""
+    return least(expression, statement.loops, sizes), -least(expression * -1, statement.loops, sizes)
+
+
+def _aspects(access: Access) -> list[Affine]:
+    """Return the indices, and the difference of each two."""
+    return [*access.indices, *(a - b for a, b in combinations(access.indices, 2))]

@@ -54,12 +54,14 @@ def _polynomial(loops: tuple[Loop, ...], pairs: tuple[tuple[str, int], ...]) -> 
 
 def least(expression: Affine, loops: tuple[Loop, ...], sizes: Mapping[str, int]) -> int:
     """Return a number that an affine expression is never below inside loops; attained where no range is empty."""
+    factors, constant = dict(expression.coefficients), expression.constant
     for loop in reversed(loops):
-        factor = dict(expression.coefficients).get(loop.name, 0)
-        if not factor:
-            continue
-        expression = expression.put({loop.name: loop.start if factor > 0 else loop.stop - 1})
-    return int(expression.value(sizes))
+        factor = factors.pop(loop.name, 0)
+        end = loop.start if factor > 0 else loop.stop  # the last value is stop - 1
+        constant += factor * end.constant - min(factor, 0)
+        for name, part in end.coefficients if factor else ():
+            factors[name] = factors.get(name, 0) + factor * part
+    return constant + sum(factor * sizes[name] for name, factor in factors.items())
 
 
 def extent(name: str, loops: tuple[Loop, ...], sizes: Mapping[str, int]) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.constrained import columns_time
-from benchmarks.costs import reuse
+from benchmarks.costs import bounds, reuse
 from benchmarks.discrete import runs as discrete
 from benchmarks.discrete import spaces_time, tree_mutation
 from benchmarks.harness import script, sheet
@@ -72,6 +72,7 @@ def test_a_run_that_failed_leaves_no_row_and_is_wanted_again(tmp_path):
         ("tree_mutation", tree_mutation.COLUMNS),
         ("alphax", alphax.COLUMNS),
         ("lanas", lanas.COLUMNS),
+        ("bounds", bounds.COLUMNS),
     ],
 )
 def test_rows_that_are_committed_have_the_columns_that_are_written_today(name, columns):

@@ -85,6 +85,8 @@ def test_a_trace_that_is_too_long_is_an_error_that_names_the_cure(monkeypatch):
     with pytest.raises(ValueError, match="accesses: expected at most 100"):
         costs.nest(PRODUCT, N=10).reuse_distances()
     monkeypatch.undo()
+    with pytest.raises(ValueError, match="accesses: expected at most"):  # at once: nothing is enumerated
+        costs.kernels.make("lu", N=30_000).reuse_distances()
     monkeypatch.setattr(layout, "MOST", 2**10)
     with pytest.raises(ValueError, match="arrays: expected at most"):
         costs.nest(PRODUCT, N=19).addresses()

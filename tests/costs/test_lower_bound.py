@@ -72,6 +72,14 @@ def test_lu_adds_the_column_and_the_trailing_update() -> None:
     assert bound.daap == exactly((2 * n**3 / 3 - n**2 + n / 3) / 16 + n * (n - 1) / 2)
 
 
+def test_accesses_to_one_array_that_share_no_elements_add_up() -> None:
+    """A[i,k] and A[k,j] of LU lie below and above the diagonal; A[i,j] may be either: C = 1/2, not 3^(-3/2)."""
+    update = costs.nest("for k in N: for i,j in k+1..N: A[i,j] -= A[i,k]*A[k,j]", N=3000).lower_bound(64)
+    intensity = 0.5 * (3 * 64) ** 1.5 / (2 * 64)
+    assert update.loads == exactly(update.main.iterations / intensity)
+    assert not update.main.strict and update.loads < update.daap
+
+
 def test_processors_share_the_iterations() -> None:
     nest = costs.nest(LU, N=1000)
     one, many = nest.lower_bound(256), nest.lower_bound(256, processors=64)

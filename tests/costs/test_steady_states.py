@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lamcts import costs
 from lamcts.costs import reuse, steady
@@ -49,7 +51,6 @@ def test_tilings_and_lines_have_steady_states(line):
     ("program", "reason"),
     [
         (costs.kernels.make("lu", N=8), "a range of i that depends on the outermost loop"),
-        (costs.kernels.make("matmul", N=10).tiled(i=4), "tiles of i that are clipped"),
         (costs.kernels.make("im2col", N=8), "statements that share no loop"),
         (costs.nest("for i in N: a[i] = a[39-i]", N=40), "accesses to a that move differently"),
         (costs.nest("a[0] = 1"), "statements that share no loop"),
@@ -81,6 +82,59 @@ def test_the_convolution_of_the_paper_needs_six_of_510_passes(monkeypatch):
     assert found.dmd == pytest.approx(36_455_961.35645, abs=1e-4) and found.accesses == 4_681_800
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_few_passes_are_measured_whole(n):
+    nest = costs.nest("for i in N: a[i,9-9*i] += a[i,9-9*i]", N=n)
+    assert same(nest.reuse_distances(steady=True), nest.reuse_distances(steady=False))
+    assert same(nest.reuse_distances(line=64), nest.reuse_distances(line=64, steady=False))
+
+
+def test_accesses_to_registers_may_move_as_they_like():
+    nest = costs.nest("for i in N: b[i] = a[i]+a[39-i]", N=40)
+    assert same(nest.reuse_distances(steady=True, registers="a"), nest.reuse_distances(steady=False, registers="a"))
+
+
 def test_a_sampled_nest_may_not_be_steady_too():
     with pytest.raises(ValueError, match="sample"):
         costs.kernels.make("matmul").reuse_distances(sample=0.1, steady=True)
+
+
+@st.composite
+def nests(draw):
+    """Return a random nest of one or two statements in two or three loops, the outermost of 5 to 14 passes."""
+    small, names = st.integers(-2, 3), ["i", "j", "k"][: draw(st.integers(2, 3))]
+    ranges = {"i": str(draw(st.integers(5, 14)))}
+    for name in names[1:]:
+        first = draw(st.sampled_from(["0", "0", "i", *(["j"] if name == "k" else [])]))
+        ranges[name] = f"{first}..{first}+{draw(st.integers(1, 4))}"
+
+    steps = {array: [draw(small), draw(small)] for array in "AB"}  # of each index, per pass: as most programs
+
+    def index(step):
+        return "+".join([f"{step}*i", *(f"{draw(small)}*{name}" for name in names[1:]), f"{draw(small)}"])
+
+    def access():
+        array = draw(st.sampled_from("AB"))
+        return f"{array}[{','.join(index(step) for step in steps[array])}]"
+
+    loops = " ".join(f"for {name} in {ranges[name]}:" for name in names)
+    statements = [f"C[{','.join(names)}] = {access()} + {access()}" for _ in range(draw(st.integers(1, 2)))]
+    return costs.nest(f"{loops} {'; '.join(statements)}")
+
+
+@given(
+    tiles=st.fixed_dictionaries({"i": st.integers(1, 4), "j": st.integers(1, 7), "y": st.integers(1, 3)}),
+    order=st.permutations("ijyx"),
+    line=st.sampled_from([None, 16]),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_default_is_the_whole_trace_of_tilings(tiles, order, line):
+    nest = costs.nest("for i in H: for j in W: for y,x in k: R[i,j] += K[y,x]*I[i+y,j+x]", H=23, W=14, k=3)
+    tiling = nest.tiled(order=order, **tiles)
+    assert same(tiling.reuse_distances(line=line), tiling.reuse_distances(line=line, steady=False))
+
+
+@given(nest=nests(), line=st.sampled_from([None, 16, 64]))
+@settings(max_examples=60, deadline=None)
+def test_the_default_is_the_whole_trace_of_random_nests(nest, line):
+    assert same(nest.reuse_distances(line=line), nest.reuse_distances(line=line, steady=False))
