@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,18 +11,18 @@ from lamcts.objectives.base import Entry, family
 from lamcts.objectives.control import episodes
 from lamcts.objectives.control.actions import Actions, actions_of
 from lamcts.objectives.control.episodes import Episode
-from lamcts.objectives.control.mujoco.statistics import MomentsLike, moments_of
+from lamcts.objectives.control.moments import Moments, MomentsLike, moments_of
 from lamcts.objectives.control.network import Form, Network, network_of
-from lamcts.objectives.control.policy import Moments
 from lamcts.objectives.control.returns import MeanReturn, checked_seeds, positive
 from lamcts.objectives.control.world import World
 from lamcts.spaces.box import Box
+from lamcts.types import Json
 
 BUDGET = 300  # evaluations of a first run from the command line (untuned)
 
 
 @dataclass(frozen=True, eq=False)
-class Gym(MeanReturn):
+class Gym(MeanReturn[Network]):
     """The mean return of some episodes under the policy with the given weights, each in [-1, 1].
 
     The policy is linear with a bias, or has hidden layers with tanh; at 0 its last layer gives nothing: the first of
@@ -75,7 +74,7 @@ class Gym(MeanReturn):
         """Return an episode of each policy, started from its seed."""
         return episodes.play(self.world, policies, starts)
 
-    def policy(self, point: ArrayLike) -> dict[str, Any]:
+    def policy(self, point: ArrayLike) -> Json:
         """Return all that is needed to run this policy elsewhere, as JSON values.
 
         Linear: `w` [a, s] and `bias` [a]; else `layers`, each with its own, and tanh between them. The moments and the
@@ -88,7 +87,7 @@ class Gym(MeanReturn):
             "moments": self.moments.to_json() if isinstance(self.moments, Moments) else None,
         }
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {**super().fingerprint(), "hidden": [*self.hidden, self.hidden_seed] if self.hidden else []}
 
@@ -102,7 +101,7 @@ def gym(
     base_seed: int = 0,
     moments: MomentsLike = None,
     episode_steps: int | None = None,
-    options: dict[str, Any] | None = None,
+    options: Json | None = None,
     hidden_seed: int = 0,
 ) -> Gym:
     """Return the search for a policy in the gymnasium environment `env`, such as "Pendulum-v1".
@@ -149,17 +148,18 @@ def _entry(env: str) -> Entry:
     return Entry(f"gym:{env}", f"{env} of gymnasium", partial(gym, env), "gymnasium", "mujoco", BUDGET)
 
 
-def states_of(space: Any, env: str) -> int:
+def states_of(space: object, env: str) -> int:
     """Return how many numbers the policy sees."""
+    from gymnasium import spaces
+
     cure = "wrap it (gymnasium.wrappers), register that under a name of its own, and run gym:your_module:Name-v0"
-    kind = type(space).__name__
-    if kind != "Box" or len(space.shape) != 1:
-        got = "pictures" if kind == "Box" else kind
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+        got = "pictures" if isinstance(space, spaces.Box) else type(space).__name__
         raise ValueError(f"expected an environment whose states are a row of numbers, got {got} in {env}: {cure}")
     return int(space.shape[0])
 
 
 def _sizes(hidden: int | Sequence[int]) -> tuple[int, ...]:
     """Return the sizes of hidden layers."""
-    given: list[Any] = list(hidden) if isinstance(hidden, (list, tuple)) else [hidden] if hidden else []
+    given: list[int] = list(hidden) if isinstance(hidden, Sequence) else [hidden] if hidden else []
     return tuple(positive("hidden", size) for size in given)

@@ -2,20 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lamcts.objectives.control.episodes import Episode, Rollouts
-from lamcts.objectives.control.policy import Moments
-from lamcts.objectives.control.watching import Watched, watch
+from lamcts.objectives.control.episodes import Acting, Episode, Rollouts, Watched, watch
+from lamcts.objectives.control.moments import Moments
 from lamcts.objectives.control.world import World
 from lamcts.objectives.identity import digest
 from lamcts.rng import Purpose, derive, fresh_seed
+from lamcts.types import Json
+
+Policy = TypeVar("Policy", bound=Acting)
 
 
-class MeanReturn:
+class MeanReturn(Generic[Policy]):
     """Methods of a frozen dataclass with these fields; subclasses define `acting` and `play`."""
 
     world: World
@@ -28,11 +30,11 @@ class MeanReturn:
     maximize = True
     optimum = None
 
-    def acting(self, point: ArrayLike) -> Any:
+    def acting(self, point: ArrayLike) -> Policy:
         """Return the policy of `point`, under the moments of this objective."""
         raise NotImplementedError
 
-    def play(self, policies: Sequence[Any], starts: Sequence[int]) -> list[Episode]:
+    def play(self, policies: Sequence[Policy], starts: Sequence[int]) -> list[Episode]:
         """Return an episode of each policy, started from its seed."""
         raise NotImplementedError
 
@@ -73,7 +75,7 @@ class MeanReturn:
         policy = self.acting(point)
         return Watched.of(watch(self.world, [policy] * k, starts(fresh_seed() if seed is None else seed, k)))
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         moments = self.moments
         return {
@@ -88,23 +90,22 @@ class MeanReturn:
     # What a study carries from evaluation to evaluation (lamcts.study.shared_state) -----------------------------------
 
     @property
-    def memory(self) -> dict[str, Any] | None:
+    def memory(self) -> Json | None:
         """The state statistics at the start of a run, as JSON values; None if there are none."""
         return Moments.none(self.states).to_json() if isinstance(self.moments, str) else None
 
-    def recalling(self, memory: dict[str, Any]) -> Self:
+    def recalling(self, memory: Json) -> Self:
         """Return this objective with the statistics in `memory`, which stay as they are."""
         moments = Moments.from_json(memory)
-        changed: Any = replace(self, moments=moments if moments.count > 1 else None)  # type: ignore[type-var]
-        found: Self = changed
+        found: Self = replace(self, moments=moments if moments.count > 1 else None)  # type: ignore[type-var]
         return found
 
-    def recall(self, point: ArrayLike, *, seed: int, memory: dict[str, Any]) -> tuple[float, dict[str, Any]]:
+    def recall(self, point: ArrayLike, *, seed: int, memory: Json) -> tuple[float, Json]:
         """Return the value of a point under the statistics in `memory`, and what to merge into them."""
         found = self.recalling(memory).evaluate(point, seed=self._seed(seed))
         return found.mean, found.states.to_json()
 
-    def learn(self, memory: dict[str, Any], seen: dict[str, Any]) -> dict[str, Any]:
+    def learn(self, memory: Json, seen: Json) -> Json:
         """Return `memory` with what an evaluation has seen merged in."""
         return Moments.from_json(memory).merge(Moments.from_json(seen)).to_json()
 

@@ -7,7 +7,6 @@ Letters: n points of the space, k = 30 points in the plane, t = 1000 samples of 
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from lamcts.objectives.base import register
 from lamcts.objectives.control.rover_map import CENTRES
 from lamcts.spaces.box import Box
-from lamcts.types import Floats
+from lamcts.types import Floats, Json
 
 # All but ROWS are part of the definition, as in EBO's code.
 DIM = 60
@@ -51,7 +50,7 @@ class Rover:
     def space(self) -> Box:
         return Box(0, 1, dim=DIM)
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {"game": self.name, "noise": float(self.noise)}
 

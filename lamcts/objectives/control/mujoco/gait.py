@@ -2,25 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.control import episodes
 from lamcts.objectives.control.episodes import Episode
+from lamcts.objectives.control.moments import Moments, MomentsLike, moments_of
 from lamcts.objectives.control.mujoco import batch
-from lamcts.objectives.control.mujoco.statistics import MomentsLike, moments_of
-from lamcts.objectives.control.policy import LinearPolicy, Moments
+from lamcts.objectives.control.policy import LinearPolicy
 from lamcts.objectives.control.returns import MeanReturn, checked_seeds, positive
 from lamcts.objectives.control.world import World
 from lamcts.spaces.box import Box
+from lamcts.types import Json
 
 ROUTES = ("auto", "gymnasium")
 
 
 @dataclass(frozen=True, eq=False)
-class Gait(MeanReturn):
+class Gait(MeanReturn[LinearPolicy]):
     """The mean return of some episodes under the linear policy with the given weights, each in [-1, 1].
 
     Picklable: every thread and process builds an environment of its own. The paper is the thesis (5.4, 5.6.1), whose
@@ -67,7 +67,7 @@ class Gait(MeanReturn):
         quick = self.route == "auto" and batch.can_play(self.world)
         return (batch.play if quick else episodes.play)(self.world, policies, starts)
 
-    def policy(self, point: ArrayLike) -> dict[str, Any]:
+    def policy(self, point: ArrayLike) -> Json:
         """Return all that is needed to run this policy elsewhere, as JSON values: action = w state + bias.
 
         `w` [a, s] and `bias` [a] have the moments folded in; the moments are returned too.
@@ -97,7 +97,7 @@ def gait(
     moments: MomentsLike = None,
     episode_steps: int | None = None,
     threshold: float | None = None,
-    options: dict[str, Any] | None = None,
+    options: Json | None = None,
     route: str = "auto",
 ) -> Gait:
     """Return the gait in the gymnasium environment `env`, such as "Walker2d-v5".
@@ -108,7 +108,7 @@ def gait(
     name: its name ("": that of the environment).
     rollouts, seeds, base_seed, threshold, route: as in `Gait`.
     moments: statistics that standardise the states, running, ars or a file of mean and std (None: not standardised);
-        also Moments, or a pair (mean [s], std [s]); the file is described in `statistics.py`.
+        also Moments, or a pair (mean [s], std [s]); the file is described in `moments.py`.
     episode_steps: length of an episode at most (None: the environment's own limit; control steps).
     options: arguments of the environment's constructor (None).
     """
