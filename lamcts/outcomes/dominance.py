@@ -8,8 +8,6 @@ A row dominates another if it is nowhere worse and somewhere better; so equal ro
 with nan takes no part: it dominates none, none dominates it, its number is `UNKNOWN`, and it is on no front.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -88,7 +86,7 @@ def non_dominated(f: Floats) -> Mask:
     return on
 
 
-def _compared(new: NDArray[Any], old: NDArray[Any]) -> tuple[Mask, Mask]:
+def _compared(new: Floats | Rows, old: Floats | Rows) -> tuple[Mask, Mask]:
     """Return which of `new` [m, k] dominate which of `old` [m, n], [k, n], and by which they are dominated, [k, n]."""
     shape = (new.shape[1], old.shape[1])
     no_worse, no_better = np.ones(shape, bool), np.ones(shape, bool)

@@ -9,14 +9,14 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import default_reference, hypervolume
 from lamcts.text import safe_repr, shortened
-from lamcts.types import Floats, number_of
+from lamcts.types import Floats, Json, Point, number_of
 
 ROUNDING = 1e-9  # of the range of a front: nearer to the plane of its extremes than this is on it
 MOST_LINES = 20  # of points in a repr: what stays readable at a prompt
@@ -29,7 +29,7 @@ class FrontPoint:
     `trial` is its number, -1 for a point nobody asked for.
     """
 
-    point: Any
+    point: Point
     values: dict[str, float]
     trial: int
     constraints: dict[str, float]
@@ -99,7 +99,7 @@ class Front(Sequence[FrontPoint]):
         row = knee(self._losses(self._points))
         return self._points[row]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Json]:
         """Return a dict for each point: trial, values, constraints, parameters; a list's parameters are x1, x2, ..."""
         return [_row(point) for point in self._points]
 
@@ -141,11 +141,10 @@ class Front(Sequence[FrontPoint]):
     def _in_order(self, reference: Mapping[str, float] | Sequence[float]) -> Floats:
         """Return a reference as numbers [m]; ValueError unless it has a finite one for each objective."""
         names = list(self.senses)
-        given: Mapping[Any, Any] = reference if isinstance(reference, Mapping) else dict(enumerate(reference))
-        expected: list[Any] = names if isinstance(reference, Mapping) else [*range(len(names))]
+        given = reference if isinstance(reference, Mapping) else dict(zip(names, reference, strict=False))
         try:
-            numbers = np.array([number_of(given[key]) for key in expected]) if set(given) == set(expected) else None
-        except TypeError:
+            numbers = np.array([number_of(given[name]) for name in names]) if len(reference) == len(names) else None
+        except (KeyError, TypeError):
             numbers = None
         if numbers is None or not np.isfinite(numbers).all():
             raise ValueError(
@@ -187,14 +186,14 @@ def knee(f: Floats) -> int:
     return int(on[np.lexsort((even, -bend))[0]])
 
 
-def _row(point: FrontPoint) -> dict[str, Any]:
-    row: dict[str, Any] = {"trial": point.trial, **point.values, **point.constraints}
+def _row(point: FrontPoint) -> Json:
+    row: Json = {"trial": point.trial, **point.values, **point.constraints}
     for name, value in parts_of(point.point):
         row[f"point.{name}" if name in row else name] = value
     return row
 
 
-def parts_of(point: Any) -> list[tuple[str, Any]]:
+def parts_of(point: Point) -> list[tuple[str, object]]:
     """Return the parts of a point by name; those of a list are x1, x2, ..., and a point of one part is "point"."""
     if isinstance(point, Mapping):
         return [(str(name), value) for name, value in point.items()]

@@ -2,9 +2,10 @@
 
 import os
 import re
-from typing import IO, Any
+from typing import IO
 
 from lamcts.objectives.programs.matching import MOST_SECONDS, Matcher
+from lamcts.objectives.protocol import Reporting
 
 STEP, VALUE = "step", "value"  # groups of a pattern
 CHUNK_BYTES = 2**16  # read at a time (untuned)
@@ -12,12 +13,12 @@ KEPT_BYTES = 2**20  # of a line that does not end: what is longer is no report (
 
 
 class Watch:
-    """Reports what a pattern finds in new lines of a file. `trial` has `report(step, value)`, which may raise.
+    """Reports what a pattern finds in new lines of a file.
 
     seconds: how long the matches of a look may take (10.0; seconds).
     """
 
-    def __init__(self, pattern: str, trial: Any, seconds: float = MOST_SECONDS) -> None:
+    def __init__(self, pattern: str, trial: Reporting, seconds: float = MOST_SECONDS) -> None:
         self._pattern, self._trial, self._matcher = re.compile(pattern), trial, Matcher(seconds)
         self._read, self._rest = 0, b""
 
