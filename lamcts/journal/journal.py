@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import Any
 
 from lamcts.errors import JournalError
 from lamcts.journal import events, tables
@@ -20,6 +19,7 @@ from lamcts.journal.table import pack
 from lamcts.journal.tables import LEADERS, Check, widths_of
 from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Delta
+from lamcts.types import Json, JsonValue
 
 
 class Journal:
@@ -54,9 +54,7 @@ class Journal:
     # Opening --------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def open(
-        cls, path: str | os.PathLike[str], fingerprint: dict[str, Any], about: dict[str, Any] | None = None
-    ) -> "Journal":
+    def open(cls, path: str | os.PathLike[str], fingerprint: Json, about: Json | None = None) -> "Journal":
         """Open the journal at `path` for writing, or make one; ":memory:" makes one that leaves no file.
 
         `fingerprint` as `Optimizer.fingerprint()` gives it: one that differs from the journal's is a JournalError
@@ -118,7 +116,7 @@ class Journal:
 
     # Writing --------------------------------------------------------------------------------------------------------
 
-    def write(self, delta: Delta, memory: Any = None, reports: Iterable[Report] = ()) -> None:
+    def write(self, delta: Delta, memory: JsonValue = None, reports: Iterable[Report] = ()) -> None:
         """Write what is new since `mark`, in one transaction: all of it or nothing.
 
         `memory`: JSON values that stand in `recorded().memory` from then on; None leaves those that do.
@@ -205,7 +203,7 @@ def begun_with(path: str | os.PathLike[str]) -> tuple[int | None, int | None]:
     return seed if isinstance(seed, int) else None, n_init if isinstance(n_init, int) else None
 
 
-def _meta(fingerprint: dict[str, Any], about: dict[str, Any] | None) -> dict[str, Any]:
+def _meta(fingerprint: Json, about: Json | None) -> Json:
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return {
         "fingerprint": plain(fingerprint),

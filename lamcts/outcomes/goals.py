@@ -26,7 +26,7 @@ LARGEST = 1e300  # stands for an infinite excess, so that sums of them are finit
 
 
 @dataclass(frozen=True)
-class Objective:
+class Goal:
     """A column of values: its name, and whether higher is better."""
 
     name: str
@@ -97,7 +97,7 @@ ConstraintsLike = int | str | Iterable[str | Constraint] | None  # how many are 
 class Goals:
     """Objectives [m], constraints [c], and a reference point for the hypervolume, in the user's units, where given."""
 
-    objectives: tuple[Objective, ...] = (Objective("value"),)
+    objectives: tuple[Goal, ...] = (Goal("value"),)
     constraints: tuple[Constraint, ...] = ()
     reference: tuple[float, ...] | None = None
 
@@ -194,21 +194,19 @@ def _digits(number: float) -> str:
     return repr(number).removesuffix(".0")
 
 
-def _objectives(given: object, maximize: bool) -> tuple[Objective, ...]:
+def _objectives(given: object, maximize: bool) -> tuple[Goal, ...]:
     if given is None:
-        return (Objective(VALUE, maximize),)
+        return (Goal(VALUE, maximize),)
     if isinstance(given, Mapping):
-        return (
-            tuple(Objective(_name(name, "objectives"), _sense(name, sense)) for name, sense in given.items()) or _none()
-        )
+        return tuple(Goal(_name(name, "objectives"), _sense(name, sense)) for name, sense in given.items()) or _none()
     if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
-        return tuple(Objective(_name(name, "objectives"), maximize) for name in given) or _none()
+        return tuple(Goal(_name(name, "objectives"), maximize) for name in given) or _none()
     n = whole_number(given, "objectives: names, a dict of names and senses, or how many there are")
     names = [f"f{i + 1}" for i in range(n)] if n > 1 else [VALUE]
-    return tuple(Objective(name, maximize) for name in names)
+    return tuple(Goal(name, maximize) for name in names)
 
 
-def _none() -> tuple[Objective, ...]:
+def _none() -> tuple[Goal, ...]:
     raise ValueError("objectives: expected at least one, got none; leave it out for one objective")
 
 
@@ -249,7 +247,7 @@ def _check_possible(constraints: tuple[Constraint, ...]) -> None:
             raise ValueError(f"constraints: expected some that can all be kept, got {' and '.join(map(str, own))}")
 
 
-def _reference(given: object, goals: tuple[Objective, ...]) -> tuple[float, ...] | None:
+def _reference(given: object, goals: tuple[Goal, ...]) -> tuple[float, ...] | None:
     if given is None:
         return None
     names = [goal.name for goal in goals]

@@ -79,7 +79,7 @@ class Synthetic:
 
 
 @dataclass(frozen=True)
-class Kind:
+class Landscape:
     """A formula, its box, and where its minimum lies before any shift: one number for all axes, or one for each.
 
     `at` may be a function of the dimension that returns the place [dim]. rippled: the formula takes `ripples`.
