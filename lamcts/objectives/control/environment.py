@@ -13,10 +13,10 @@ from lamcts.objectives.control.actions import Actions, actions_of
 from lamcts.objectives.control.episodes import Episode
 from lamcts.objectives.control.moments import Moments, MomentsLike, moments_of
 from lamcts.objectives.control.network import Form, Network, network_of
-from lamcts.objectives.control.returns import MeanReturn, checked_seeds, positive
+from lamcts.objectives.control.returns import MeanReturn, checked_seeds
 from lamcts.objectives.control.world import World
 from lamcts.spaces.box import Box
-from lamcts.types import Json
+from lamcts.types import Json, whole_number
 
 BUDGET = 300  # evaluations of a first run from the command line (untuned)
 
@@ -119,7 +119,7 @@ def gym(
     options: arguments of the environment's constructor, a dict (None).
     hidden_seed: seed of the random weights of the hidden layers at the start (0).
     """
-    cap = None if episode_steps is None else positive("episode_steps", episode_steps)
+    cap = None if episode_steps is None else whole_number(episode_steps, "episode_steps")
     world = World(env, tuple(sorted((options or {}).items())), cap)
     made = world.environment()
     states = states_of(made.observation_space, env)
@@ -131,7 +131,7 @@ def gym(
         states=states,
         actions=actions_of(made.action_space, env),
         hidden=_sizes(hidden),
-        rollouts=positive("rollouts", rollouts),
+        rollouts=whole_number(rollouts, "rollouts"),
         seeds=checked_seeds(seeds),
         base_seed=base_seed,
         moments=moments_of(moments, states, env),
@@ -162,4 +162,4 @@ def states_of(space: object, env: str) -> int:
 def _sizes(hidden: int | Sequence[int]) -> tuple[int, ...]:
     """Return the sizes of hidden layers."""
     given: list[int] = list(hidden) if isinstance(hidden, Sequence) else [hidden] if hidden else []
-    return tuple(positive("hidden", size) for size in given)
+    return tuple(whole_number(size, "hidden") for size in given)

@@ -7,21 +7,22 @@ The task is that of Eriksson et al., "Scalable global optimization via local Bay
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.base import register
+from lamcts.objectives.control.returns import checked_seeds
 from lamcts.objectives.control.world import Environment, World
 from lamcts.rng import Purpose, derive, fresh_seed
 from lamcts.spaces.box import Box
-from lamcts.types import Json
+from lamcts.text import shortened
+from lamcts.types import Json, whole_number
 
 ENV = "LunarLander-v3"
 WEIGHTS = 12  # Eriksson et al. 2019, section 3
 HEURISTIC = (0.5, 1.0, 0.4, 0.55, 0.5, 1.0, 0.5, 0.5, 0.0, 0.5, 0.05, 0.05)  # the constants of gymnasium's heuristic
-LISTED = 50  # numbers from which on a message tells their shape only
 
 _alone = threading.Lock()  # the strength of the first push is a global of gymnasium's module
 
@@ -137,15 +138,13 @@ def lunar(rollouts: int = 10, seeds: str = "fixed", base_seed: int = 0, initial_
 
     rollouts, seeds, base_seed, initial_random: as in `Lander`.
     """
-    for what, number, least in (("rollouts", rollouts, 1), ("base_seed", base_seed, 0)):
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < least:
-            raise ValueError(f"expected {what} as a whole number of at least {least}, got {number!r}")
-    if seeds not in ("fixed", "fresh"):
-        raise ValueError(f"expected seeds as 'fixed' or 'fresh', got {seeds!r}")
+    made = Lander(
+        whole_number(rollouts, "rollouts"), checked_seeds(seeds), whole_number(base_seed, "base_seed", least=0)
+    )
     if not (np.isfinite(initial_random) and initial_random >= 0):
         raise ValueError(f"expected initial_random as a finite number of at least 0, got {initial_random!r}")
     _environment()
-    return Lander(int(rollouts), seeds, int(base_seed), float(initial_random))
+    return replace(made, initial_random=float(initial_random))
 
 
 def _environment() -> Environment:
@@ -171,8 +170,6 @@ def weights_of(point: ArrayLike) -> list[float]:
     """Return the weights of the rule as plain numbers [12]; ValueError for any other content."""
     w = np.asarray(point, float)
     if w.shape != (WEIGHTS,) or not np.isfinite(w).all():
-        raise ValueError(
-            f"expected {WEIGHTS} finite weights in one row, got {w.tolist() if w.size < LISTED else w.shape}"
-        )
+        raise ValueError(f"expected {WEIGHTS} finite weights in one row, got {shortened(str(w.tolist()))}")
     result: list[float] = w.tolist()
     return result

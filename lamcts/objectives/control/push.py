@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.base import register
 from lamcts.objectives.control.box2d import box2d
+from lamcts.objectives.settings import checked_noise
 from lamcts.spaces.box import Box
+from lamcts.text import shortened
 from lamcts.types import Json
 
 # All below is part of the definition, as in EBO's code.
@@ -35,8 +37,6 @@ HAND_SIZE = (1, 0.3)
 GRIP = 30.0  # what a hand's miss of its velocity, or spin, is answered with, per mass
 OBJECT_DRAG = {"maxForce": 5, "maxTorque": 2}  # of the table
 HAND_DRAG = {"maxForce": 2, "maxTorque": 2}
-
-LISTED = 50  # numbers from which on a message tells their shape only
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Push:
         """Return where the two objects come to rest [object, xy] for `point` [14]."""
         x = np.asarray(point, float)
         if x.shape != (14,) or not np.isfinite(x).all():
-            raise ValueError(f"expected 14 finite numbers in one row, got {x.tolist() if x.size < LISTED else x.shape}")
+            raise ValueError(f"expected 14 finite numbers in one row, got {shortened(str(x.tolist()))}")
         hands, spins = x[:12].reshape(2, 6), x[12:].tolist()
         velocities = hands[:, 2:4]
         if self.noise:
@@ -105,10 +105,8 @@ def push(noise: float = 0.0) -> Push:
 
     noise: as in `Push`.
     """
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"expected noise as a standard deviation of at least 0, got {noise}")
     box2d()
-    return Push(float(noise))
+    return Push(checked_noise(noise))
 
 
 def _simulate(

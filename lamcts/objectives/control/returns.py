@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Generic, Self, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts.objectives.control.episodes import Acting, Episode, Rollouts, Watched, watch
@@ -12,7 +11,7 @@ from lamcts.objectives.control.moments import Moments
 from lamcts.objectives.control.world import World
 from lamcts.objectives.identity import digest
 from lamcts.rng import Purpose, derive, fresh_seed
-from lamcts.types import Json
+from lamcts.types import Json, whole_number
 
 Policy = TypeVar("Policy", bound=Acting)
 
@@ -62,7 +61,7 @@ class MeanReturn(Generic[Policy]):
 
     def many(self, points: Sequence[ArrayLike], seeds: Sequence[int], *, rollouts: int | None = None) -> list[Rollouts]:
         """Return the result of `evaluate` for each point with its seed; faster than a call for each."""
-        k = positive("rollouts", self.rollouts if rollouts is None else rollouts)
+        k = whole_number(self.rollouts if rollouts is None else rollouts, "rollouts")
         if len(points) != len(seeds):
             raise ValueError(f"expected a seed for each of {len(points)} points, got {len(seeds)} seeds")
         policies = [self.acting(point) for point in points for _ in range(k)]
@@ -71,7 +70,7 @@ class MeanReturn(Generic[Policy]):
 
     def watch(self, point: ArrayLike, *, seed: int | None = None, rollouts: int | None = None) -> Watched:
         """Run the episodes of `evaluate` again with an eye on the body: how far it came, whether it fell."""
-        k = positive("rollouts", self.rollouts if rollouts is None else rollouts)
+        k = whole_number(self.rollouts if rollouts is None else rollouts, "rollouts")
         policy = self.acting(point)
         return Watched.of(watch(self.world, [policy] * k, starts(fresh_seed() if seed is None else seed, k)))
 
@@ -123,10 +122,3 @@ def checked_seeds(seeds: str) -> str:
     if seeds not in ("fresh", "fixed"):
         raise ValueError(f"expected seeds as 'fresh' or 'fixed', got {seeds!r}")
     return seeds
-
-
-def positive(what: str, number: int) -> int:
-    """Return a count; ValueError unless it is a whole number of at least 1."""
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-        raise ValueError(f"expected {what} as a whole number of at least 1, got {number!r}")
-    return int(number)

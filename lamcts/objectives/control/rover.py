@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.base import register
 from lamcts.objectives.control.rover_map import CENTRES
+from lamcts.objectives.settings import checked_noise
 from lamcts.spaces.box import Box
 from lamcts.types import Floats, Json
 
@@ -75,9 +76,7 @@ def rover(noise: float = 0.0) -> Rover:
 
     noise: as in `Rover`.
     """
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"expected noise as a standard deviation of at least 0, got {noise}")
-    return Rover(float(noise))
+    return Rover(checked_noise(noise))
 
 
 def _value(x: Floats) -> Floats:

@@ -159,7 +159,7 @@ def test_a_file_of_moments_cannot_run_code(tmp_path):
     [
         ({"options": {"nope": 1}}, "expected options that Hopper-v5 takes"),
         ({"route": "quick"}, "expected route as one of auto, gymnasium"),
-        ({"episode_steps": 0}, "episode_steps as a whole number of at least 1"),
+        ({"episode_steps": 0}, "episode_steps: expected a whole number of at least 1"),
     ],
 )
 def test_a_gait_by_hand_says_what_was_expected(settings, message):

@@ -146,7 +146,7 @@ def test_the_policy_is_json_values(lander):
         ({"rollouts": 0}, "at least 1, got 0"),
         ({"rollouts": 2.5}, "whole number"),
         ({"base_seed": -1}, "base_seed"),
-        ({"seeds": "frsh"}, "'fixed' or 'fresh'"),
+        ({"seeds": "frsh"}, "'fresh' or 'fixed'"),
         ({"initial_random": np.nan}, "initial_random"),
     ],
 )

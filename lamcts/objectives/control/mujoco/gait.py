@@ -11,10 +11,10 @@ from lamcts.objectives.control.episodes import Episode
 from lamcts.objectives.control.moments import Moments, MomentsLike, moments_of
 from lamcts.objectives.control.mujoco import batch
 from lamcts.objectives.control.policy import LinearPolicy
-from lamcts.objectives.control.returns import MeanReturn, checked_seeds, positive
+from lamcts.objectives.control.returns import MeanReturn, checked_seeds
 from lamcts.objectives.control.world import World
 from lamcts.spaces.box import Box
-from lamcts.types import Json
+from lamcts.types import Json, whole_number
 
 ROUTES = ("auto", "gymnasium")
 
@@ -114,7 +114,7 @@ def gait(
     """
     if route not in ROUTES:
         raise ValueError(f"expected route as one of {', '.join(ROUTES)}, got {route!r}")
-    cap = None if episode_steps is None else positive("episode_steps", episode_steps)
+    cap = None if episode_steps is None else whole_number(episode_steps, "episode_steps")
     world = World(env, tuple(sorted((options or {}).items())), cap)
     made = world.environment()
     (states,), (actions,) = made.observation_space.shape, made.action_space.shape
@@ -123,7 +123,7 @@ def gait(
         world=world,
         states=states,
         actions=actions,
-        rollouts=positive("rollouts", rollouts),
+        rollouts=whole_number(rollouts, "rollouts"),
         seeds=checked_seeds(seeds),
         base_seed=base_seed,
         moments=moments_of(moments, states, env),
