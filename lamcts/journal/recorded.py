@@ -27,7 +27,22 @@ from lamcts.types import Floats, Json, JsonValue, Point, Rows
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """A run as its journal has it. Rows are finished evaluations in order of arrival; losses: lower is better."""
+    """The content of a journal.
+
+    Rows are finished evaluations in order of arrival, [n]; losses are lower for better rows.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.journal import Journal
+    >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
+    >>> with Journal.open(":memory:", opt.fingerprint()) as journal:
+    ...     opt.tell(opt.ask(3), [3.0, 1.0, 2.0])
+    ...     journal.write(opt.delta(journal.mark))
+    ...     run = journal.recorded()
+    >>> run.values.tolist(), run.best[1:]
+    ([3.0, 1.0, 2.0], (1.0, 1))
+    """
 
     path: str
     fingerprint: Json  # space, maximize, sampler, tree, seed, ...

@@ -153,14 +153,43 @@ def families() -> dict[str, str]:
 
 
 def names() -> dict[str, Entry]:
-    """Return every registered objective by name."""
+    """Return every registered objective by name.
+
+    Returns
+    -------
+    dict of str to Entry
+        The entries, ordered by name.
+
+    Examples
+    --------
+    >>> from lamcts import objectives
+    >>> objectives.names()["branin"].budget
+    100
+    """
     for module in catalogue().modules:
         importlib.import_module(module)
     return dict(sorted(_entries.items()))
 
 
 def find(name: str) -> Entry | None:
-    """Return the entry of `name`, or None if there is none; import no more modules than that takes."""
+    """Return the entry of `name`, or None; import no more modules than needed.
+
+    Parameters
+    ----------
+    name : str
+        The name of an objective.
+
+    Returns
+    -------
+    Entry or None
+        The entry; None if no objective has this name.
+
+    Examples
+    --------
+    >>> from lamcts import objectives
+    >>> objectives.find("no such function") is None
+    True
+    """
     known, (prefix, colon, rest) = catalogue(), str(name).partition(":")
     if colon and prefix in known.families:
         importlib.import_module(known.families[prefix])

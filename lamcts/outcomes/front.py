@@ -1,9 +1,4 @@
-"""The front: evaluations none of which is better than another in everything, in the user's units; and its knee.
-
-front.knee().point                    # one compromise, if one is wanted
-front.hypervolume({"cost": 10})       # how good the whole is, from a reference point
-front.to_csv("front.csv")
-"""
+"""The Pareto front of a run in the user's units, and its knee."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,9 +19,18 @@ MOST_LINES = 20  # of points in a repr: what stays readable at a prompt
 
 @dataclass(frozen=True, eq=False)
 class FrontPoint:
-    """An evaluation on the front: values and constraints by name, in the user's units.
+    """An evaluation on the front, in the user's units.
 
-    `trial` is its number, -1 for a point nobody asked for.
+    Parameters
+    ----------
+    point : point of the space
+        The point.
+    values : dict of str to float
+        The objectives by name.
+    trial : int
+        The number of its trial, -1 for a point that the user told.
+    constraints : dict of str to float
+        The excess of each constraint beyond its bound, by its text; at most 0.
     """
 
     point: Point
@@ -36,10 +40,27 @@ class FrontPoint:
 
 
 class Front(Sequence[FrontPoint]):
-    """Evaluations that no other one dominates, the best in the first objective first.
+    """Evaluations that no other one dominates, as a sequence ordered by the first objective, best first.
 
-    points: the evaluations. senses: "min" or "max" for each objective, by name, in order.
-    reference: where hypervolumes are measured from, by name, in the user's units; None: `reference` of the points.
+    Parameters
+    ----------
+    points : sequence of FrontPoint
+        The evaluations.
+    senses : mapping of str to str
+        "min" or "max" for each objective by name, in order.
+    reference : mapping of str to float or None, default None
+        The reference point of hypervolumes by name; None: 10 % of the front's range behind its worst values.
+
+    Examples
+    --------
+    >>> from lamcts.outcomes.front import Front, FrontPoint
+    >>> costs = {(1,): (1.0, 4.0), (2,): (2.0, 1.0), (3,): (4.0, 0.5)}
+    >>> points = [FrontPoint(x, dict(zip(("cost", "time"), y)), 0, {}) for x, y in costs.items()]
+    >>> front = Front(points, {"cost": "min", "time": "min"})
+    >>> front.knee().point
+    (2,)
+    >>> front.hypervolume({"cost": 5, "time": 5})
+    13.5
     """
 
     def __init__(
@@ -82,10 +103,23 @@ class Front(Sequence[FrontPoint]):
         return self._named(self._given)
 
     def hypervolume(self, reference: Mapping[str, float] | Sequence[float] | None = None) -> float:
-        """Return the volume between the front and a reference, by name or in order; None: from `self.reference`.
+        """Return the volume between the front and a reference point.
 
-        What is to be least has its reference above the points that count, what is to be largest below them.
-        MissingExtra for more than four objectives without moocore.
+        Parameters
+        ----------
+        reference : mapping of str to float, sequence of float or None, default None
+            A number for each objective, by name or in order: above the points that count where the objective is
+            minimised, below them where it is maximised. None: `self.reference`.
+
+        Returns
+        -------
+        float
+            The volume; 0 for an empty front.
+
+        Raises
+        ------
+        MissingExtra
+            For more than four objectives if moocore is not installed.
         """
         chosen = self.reference if reference is None else reference
         if chosen is None:
@@ -163,15 +197,40 @@ def signs_of(senses: Mapping[str, str]) -> Floats:
 
 
 def knee(f: Floats) -> int:
-    """Return the row of f [n, m] (lower is better) where the front bends most: the one farthest below its extremes.
+    """Return the row where the front bends most.
 
-    Each column is scaled to the range of the front; the row with the largest distance to the plane through the corners
-    (1, 0, ..., 0) to (0, ..., 0, 1), on the side of the ideal, is the knee. With two columns the corners are the ends
-    of the front (Das, 1999, "On characterizing the knee of the Pareto curve"); with more, the plane of the corners is
-    always there, unlike that of the extreme rows. Ranks would not do: on a front of two columns they all lie on a line.
-    A front that nowhere goes below the plane has no bend; there the row whose worst column is best is taken. Of equals
-    it is the most even one, then the first. Dominated rows and rows that are not finite do not count; ValueError
-    without any other.
+    Parameters
+    ----------
+    f : array of shape (n, m)
+        Losses. Dominated rows and rows that are not finite do not count.
+
+    Returns
+    -------
+    int
+        The number of the row.
+
+    Raises
+    ------
+    ValueError
+        If no row is finite.
+
+    Notes
+    -----
+    Each column is scaled to the range of the front. The knee has the largest distance to the plane through the corners
+    (1, 0, ..., 0) to (0, ..., 0, 1), on the side of the ideal. With two columns the corners are the ends of the front
+    [1]_. A front that nowhere goes below the plane has no bend; the row whose worst column is best is returned. Of
+    equal rows the most even one is returned, then the first.
+
+    References
+    ----------
+    .. [1] Das, "On characterizing the knee of the Pareto curve based on normal-boundary intersection", 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.front import knee
+    >>> knee(np.array([[0.0, 1.0], [0.2, 0.2], [1.0, 0.0]]))
+    1
     """
     f = np.asarray(f, float)
     on = np.flatnonzero(non_dominated(np.where(np.isfinite(f), f, np.nan)))

@@ -23,10 +23,32 @@ PAIRS = 2**20  # of candidates and cells at once: a few megabytes
 
 
 def hypervolume(f: Floats, reference: Floats) -> float:
-    """Return the volume that rows of f [n, m] dominate and that lies below the reference [m], exactly.
+    """Return the volume between the front of some rows and a reference point, exactly.
 
-    From three columns on it takes moocore where that is there, hundreds of times faster on large fronts.
-    MissingExtra without it, for more than `OWN` columns.
+    Parameters
+    ----------
+    f : array of shape (n, m)
+        Losses.
+    reference : array of shape (m,)
+        The reference point; rows that are not below it in every column add nothing.
+
+    Returns
+    -------
+    float
+        The volume; 0 without such rows.
+
+    Raises
+    ------
+    MissingExtra
+        For more than four columns if moocore is not installed. From three columns on moocore is used where it is
+        installed: it is hundreds of times faster on large fronts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.hypervolume import hypervolume
+    >>> hypervolume(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0]))
+    3.0
     """
     return _volume(*_front(f, reference))
 
@@ -50,7 +72,27 @@ def _volume(front: Floats, reference: Floats) -> float:
 
 
 def hypervolume_so_far(f: Floats, reference: Floats) -> Floats:
-    """Return the hypervolume of the first row of f [n, m], of the first two, and so on, [n]."""
+    """Return the hypervolume of the first row, of the first two, and so on.
+
+    Parameters
+    ----------
+    f : array of shape (n, m)
+        Losses.
+    reference : array of shape (m,)
+        The reference point.
+
+    Returns
+    -------
+    array of shape (n,)
+        `hypervolume(f[: i + 1], reference)` for each `i`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.hypervolume import hypervolume_so_far
+    >>> hypervolume_so_far(np.array([[1.0, 2.0], [2.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0])).tolist()
+    [2.0, 2.0, 3.0]
+    """
     f = np.asarray(f, float)
     (front, reference), volume = _front(f[:0], reference), 0.0
     course = np.empty(len(f))
@@ -65,9 +107,26 @@ def hypervolume_so_far(f: Floats, reference: Floats) -> Floats:
 
 
 def contributions(f: Floats, reference: Floats) -> Floats:
-    """Return how much of the hypervolume of f [n, m] each row alone dominates, [n].
+    """Return the part of the hypervolume that each row alone dominates.
 
-    Dominated rows have none, and take none from others; nor have equal rows, as either does without the other.
+    Parameters
+    ----------
+    f : array of shape (n, m)
+        Losses.
+    reference : array of shape (m,)
+        The reference point.
+
+    Returns
+    -------
+    array of shape (n,)
+        The volume lost without the row; 0 for dominated rows and for rows that occur twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.hypervolume import contributions
+    >>> contributions(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0])).tolist()
+    [1.0, 1.0]
     """
     front, reference = _front(f, reference)
     if len(reference) == 2:
@@ -82,9 +141,28 @@ def contributions(f: Floats, reference: Floats) -> Floats:
 
 
 def improvement(candidates: Floats, f: Floats, reference: Floats) -> Floats:
-    """Return by how much each of the candidates [k, m], alone, would raise the hypervolume of f [n, m], [k].
+    """Return by how much each candidate alone would raise the hypervolume.
 
-    A candidate that is not finite raises it by nothing.
+    Parameters
+    ----------
+    candidates : array of shape (k, m)
+        Losses of the candidates.
+    f : array of shape (n, m)
+        Losses so far.
+    reference : array of shape (m,)
+        The reference point.
+
+    Returns
+    -------
+    array of shape (k,)
+        The volume gained; 0 for a candidate that is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.hypervolume import improvement
+    >>> improvement(np.array([[1.0, 1.0]]), np.array([[1.0, 2.0]]), np.array([3.0, 3.0])).tolist()
+    [2.0]
     """
     cells = cells_of(f, reference)
     candidates = np.asarray(candidates, float)
@@ -98,9 +176,30 @@ def improvement(candidates: Floats, f: Floats, reference: Floats) -> Floats:
 
 
 def default_reference(f: Floats) -> Floats:
-    """Return the worst of the front of f [n, m] in each column plus `MARGIN` of the front's range there, [m].
+    """Return a reference point 10 % of the front's range behind its worst values, as BoTorch and Ax do.
 
-    Where the front has no range, that of its size, or 1, stands in for it, so that a lone point has a volume.
+    Parameters
+    ----------
+    f : array of shape (n, m)
+        Losses.
+
+    Returns
+    -------
+    array of shape (m,)
+        The reference point. Where the front has no range, 10 % of the value's size, or 0.1 at zero, is added, so that
+        a single point has a volume.
+
+    Raises
+    ------
+    ValueError
+        If every row has nan.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.hypervolume import default_reference
+    >>> default_reference(np.array([[0.0, 2.0], [1.0, 0.0]])).tolist()
+    [1.1, 2.2]
     """
     front = f[non_dominated(f)]
     if not len(front):
