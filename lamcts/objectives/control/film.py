@@ -38,11 +38,24 @@ GAP, GREY = 4, 138  # pixels between the frames of a strip, and their shade (by 
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """A film of an episode: `frames` with the time written on them, `rate` of them a second.
+    """A film of an episode.
 
-    steps, total: number of filmed steps, and the return up to there. most_steps: most steps to film.
-    ended: whether the episode ended before its cap.
-    distance: in metres along x (None: the environment has no position).
+    Parameters
+    ----------
+    frames : array of uint8 of shape (n, height, width, 3)
+        The frames, with the time written on them.
+    rate : float
+        Frames a second.
+    steps : int
+        Number of filmed steps.
+    total : float
+        The return of these steps.
+    ended : bool
+        Whether the episode ended before its cap.
+    distance : float or None
+        The distance along x, in metres; None if the environment has no position.
+    most_steps : int
+        The largest number of steps to film.
     """
 
     frames: Pictures
@@ -54,7 +67,18 @@ class Film:
     most_steps: int
 
     def strip(self, frames: int = 6) -> Pictures:
-        """Return `frames` of them, evenly over the time filmed, side by side as one picture [height, width, 3]."""
+        """Return some frames, evenly spaced in time, side by side.
+
+        Parameters
+        ----------
+        frames : int, default 6
+            The largest number of frames.
+
+        Returns
+        -------
+        array of uint8 of shape (height, width, 3)
+            The picture.
+        """
         if frames < 1:
             raise ValueError(f"frames: expected at least 1, got {frames}")
         chosen = np.linspace(0, len(self.frames) - 1, min(frames, len(self.frames))).round().astype(int)
@@ -64,7 +88,18 @@ class Film:
         return result
 
     def save(self, path: str | Path) -> None:
-        """Write it as a .gif, or as an .mp4 where imageio-ffmpeg is installed."""
+        """Write the film to a file.
+
+        Parameters
+        ----------
+        path : path-like
+            A name that ends in .gif, or in .mp4 if imageio-ffmpeg is installed.
+
+        Raises
+        ------
+        ValueError
+            If the name has another ending.
+        """
         pictures, kind = imageio(), Path(path).suffix
         if kind == ".gif":
             pictures.mimsave(path, list(self.frames), duration=1000 / self.rate, loop=0)
@@ -80,17 +115,35 @@ class Film:
 
 
 def film(policy: Json, *, seconds: float = 5.0, size: int = 320, seed: int = 0, trust: bool = False) -> Film:
-    """Film an episode of a saved policy, such as `json.load(open("result.json"))["policy"]`.
+    """Film an episode of a saved policy.
 
-    MissingExtra without gymnasium or what the environment needs; NoOpenGL where MuJoCo cannot draw; ValueError for what
-    is no policy, for an environment that draws no pictures, and for a policy that needs `trust`.
+    Parameters
+    ----------
+    policy : dict
+        The entry `policy` of `result.json`.
+    seconds : float, default 5.0
+        The longest time to film, in the environment's time.
+    size : int, default 320
+        The height of a frame in pixels; MuJoCo's frames are squares.
+    seed : int, default 0
+        The seed of the episode's start.
+    trust : bool, default False
+        Whether the policy may name a module, whose code runs, and options of the environment, which may open files.
+        Set it only for a policy of your own.
 
-    policy: what `result.json` holds under this name.
-    seconds: how long to film at most, in the environment's time (5.0).
-    size: height of a frame (320; pixels); MuJoCo's are as wide as high.
-    seed: of the episode's start (0).
-    trust: whether the policy may name a module, which is imported and runs its code, and options of the environment,
-        which may open files (False). Set it only for a policy of your own.
+    Returns
+    -------
+    Film
+        The film.
+
+    Raises
+    ------
+    MissingExtra
+        If gymnasium, or a package that the environment needs, is not installed.
+    NoOpenGL
+        If MuJoCo cannot draw.
+    ValueError
+        If `policy` is no policy, needs `trust`, or its environment draws no pictures.
     """
     if not (np.isfinite(seconds) and seconds > 0):
         raise ValueError(f"seconds: expected a number above 0, got {seconds}")
