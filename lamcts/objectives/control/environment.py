@@ -28,15 +28,26 @@ class Gym(MeanReturn[Network]):
     The policy is linear with a bias, or has hidden layers with tanh; at 0 its last layer gives nothing: the first of
     discrete actions, the middle between bounds. Picklable: every thread and process builds an environment of its own.
 
-    name: its name.
-    world: gymnasium's environment and the arguments of its constructor.
-    states: number of observed values.
-    actions: the action space (see `actions.py`).
-    hidden: sizes of the hidden layers; with none the policy is linear.
-    rollouts, seeds, base_seed: as in `Gait`.
-    moments: statistics that standardise the states (None: not standardised), as in `Gait`.
-    threshold: mean return from which gymnasium counts the task as solved (None: not defined).
-    hidden_seed: seed of the random weights of the hidden layers at the start (0).
+    Parameters
+    ----------
+    name : str
+        Its name.
+    world : World
+        The environment of gymnasium and the arguments of its constructor.
+    states : int
+        Number of observed values.
+    actions : Discrete or Bounded
+        The action space (see `actions.py`).
+    hidden : tuple of int
+        Sizes of the hidden layers; with none the policy is linear.
+    rollouts, seeds, base_seed : int, str, int
+        as in `Gait`.
+    moments : Moments, str or None, default None
+        as in `Gait`.
+    threshold : float or None, default None
+        Mean return from which gymnasium counts the task as solved; None: not defined.
+    hidden_seed : int, default 0
+        Seed of the random weights of the hidden layers at the start.
     """
 
     name: str
@@ -106,18 +117,39 @@ def gym(
 ) -> Gym:
     """Return the search for a policy in the gymnasium environment `env`, such as "Pendulum-v1".
 
-    States are a Box of numbers, or one of n (seen as n numbers, a single one of them 1); actions are Discrete or a Box
-    of numbers; other spaces raise ValueError. MissingExtra without gymnasium, or without what `env` needs.
+    Parameters
+    ----------
+    env : str
+        gymnasium's name of the environment; "module:name" imports first the module that registers it.
+    hidden : int or sequence of int, default 0
+        sizes of the hidden layers, 8 or 16,16; 0: none, the policy is linear.
+    rollouts : int, default 3
+        episodes whose returns are averaged.
+    seeds : str, default "fresh"
+        start states of the episodes, fresh or fixed.
+    base_seed : int, default 0
+        seed of fixed start states.
+    moments : str, path-like, Moments, pair of arrays or None, default None
+        statistics that standardise the states, running or a file of mean and std; None: not standardised.
+    episode_steps : int or None, default None
+        length of an episode at most; None: the environment's own limit, in steps.
+    options : dict or None, default None
+        arguments of the environment's constructor, a dict.
+    hidden_seed : int, default 0
+        seed of the random weights of the hidden layers at the start.
 
-    env: gymnasium's name of the environment; "module:name" imports first the module that registers it.
-    hidden: sizes of the hidden layers, 8 or 16,16 (0: none, the policy is linear).
-    rollouts: episodes whose returns are averaged (3).
-    seeds: start states of the episodes, fresh or fixed ("fresh").
-    base_seed: seed of fixed start states (0).
-    moments: statistics that standardise the states, running or a file of mean and std (None: not standardised).
-    episode_steps: length of an episode at most (None: the environment's own limit; steps).
-    options: arguments of the environment's constructor, a dict (None).
-    hidden_seed: seed of the random weights of the hidden layers at the start (0).
+    Returns
+    -------
+    Gym
+        The objective.
+
+    Raises
+    ------
+    ValueError
+        If the states are neither a Box of numbers nor one of n (seen as n numbers, one of them 1), or the actions are
+        neither Discrete nor a Box of numbers.
+    MissingExtra
+        If gymnasium, or a package that `env` needs, is not installed.
     """
     cap = None if episode_steps is None else whole_number(episode_steps, "episode_steps")
     world = World(env, tuple(sorted((options or {}).items())), cap)
