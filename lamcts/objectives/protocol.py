@@ -62,10 +62,3 @@ class Measured(Objective, Protocol):
     @property
     def hypervolume(self) -> float | None:
         """The largest known hypervolume, or None."""
-
-
-class Reporting(Protocol):
-    """The receiver of the intermediate values of an evaluation."""
-
-    def report(self, step: int, value: float) -> None:
-        """Take the value at a step; `Pruned` is raised if the evaluation should stop."""

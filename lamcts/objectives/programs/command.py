@@ -11,8 +11,7 @@ from pathlib import Path
 from lamcts.objectives.programs.matching import Matcher, limit
 from lamcts.objectives.programs.process import last_words, run
 from lamcts.objectives.programs.template import SEED, Template
-from lamcts.objectives.programs.watched import Watch, check_report
-from lamcts.objectives.protocol import Reporting
+from lamcts.objectives.programs.watched import Reporting, Watch, check_report
 from lamcts.outcomes.goals import ConstraintsLike, Goals, ObjectivesLike, ReferenceLike
 from lamcts.rng import fresh_seed
 from lamcts.spaces.base import SearchSpace

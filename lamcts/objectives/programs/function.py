@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lamcts.objectives.protocol import Reporting
+from lamcts.objectives.programs.watched import Reporting
 from lamcts.outcomes.goals import ConstraintsLike, ObjectivesLike, ReferenceLike
 from lamcts.spaces.base import SearchSpace
 from lamcts.text import safe_text

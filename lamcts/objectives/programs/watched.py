@@ -2,14 +2,20 @@
 
 import os
 import re
-from typing import IO
+from typing import IO, Protocol
 
 from lamcts.objectives.programs.matching import MOST_SECONDS, Matcher
-from lamcts.objectives.protocol import Reporting
 
 STEP, VALUE = "step", "value"  # groups of a pattern
 CHUNK_BYTES = 2**16  # read at a time (untuned)
 KEPT_BYTES = 2**20  # of a line that does not end: what is longer is no report (untuned)
+
+
+class Reporting(Protocol):
+    """The receiver of the intermediate values of an evaluation."""
+
+    def report(self, step: int, value: float) -> None:
+        """Take the value at a step; `Pruned` is raised if the evaluation should stop."""
 
 
 class Watch:

@@ -110,13 +110,12 @@ def play(world: World, policies: Sequence[LinearPolicy], seeds: Sequence[int]) -
 
 def _together(world: World, policies: Sequence[LinearPolicy], seeds: Sequence[int]) -> list[Episode]:
     body, env = BODIES[world.env], world.environment()
-    inner, cap = env.unwrapped, env.spec.max_episode_steps or 0
+    inner, cap = env.unwrapped, env.spec.max_episode_steps
+    assert cap is not None, "every body here has a cap"
     batch = world.mine("batch", lambda: _batch(inner.model))
     q, v, ctrl = batch.bind("qpos"), batch.bind("qvel"), batch.bind("ctrl")  # live: [TOGETHER, ...]
     up = np.arange(len(policies), dtype=np.int32)  # [k], the simulations that go on
-    at: slice | NDArray[np.int32] = slice(
-        len(policies)
-    )  # the same as an index: rows in order are quicker to reach than rows by number
+    at: slice | NDArray[np.int32] = slice(len(policies))  # the same as `up`; a slice is a quicker index
     batch.reset(up, stage=0)
     for i, seed in enumerate(seeds):
         q[i], v[i] = body.start(seed, inner.init_qpos, inner.init_qvel)
