@@ -11,6 +11,7 @@ from lamcts.text import safe_repr, safe_text
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Json = dict[str, Any]  # values that JSON can hold, by name
+JsonValue = Any  # a value that JSON can hold
 Point = Any  # a point in the user's units: an array, a dict, a tuple or a value, as its space defines
 
 

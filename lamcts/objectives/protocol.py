@@ -1,9 +1,10 @@
 """The protocols of objectives: a function of points of a space, with one value or with several quantities."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from lamcts.spaces.base import SearchSpace
+from lamcts.types import Point
 
 
 class Objective(Protocol):
@@ -26,14 +27,14 @@ class Objective(Protocol):
         """Whether higher values are better."""
 
     @property
-    def x0(self) -> Any:
+    def x0(self) -> Point:
         """A point to start from, or None."""
 
     @property
     def optimum(self) -> float | None:
         """The best possible value, or None if it is unknown."""
 
-    def __call__(self, point: Any, *, seed: int | None = None) -> float | dict[str, float]:
+    def __call__(self, point: Point, *, seed: int | None = None) -> float | dict[str, float]:
         """Return the value at `point`; a `Measured` objective returns its quantities by name.
 
         The same seed gives the same noise; None draws fresh noise.

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from lamcts.models.acquisition import log_expected_hypervolume, log_expected_improvement
 from lamcts.models.multi_output import MultiOutput
+from lamcts.outcomes.cells import cells_of
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.hypervolume import cells_of
 from lamcts.samplers.parts.scalarisation import MOST_FRONT, MOST_LOSSES, Chebyshev, reference_of
 from lamcts.types import Floats
 

@@ -10,7 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.outcomes.hypervolume import Cells, cells_of, improvement
+from lamcts.outcomes.cells import Cells, cells_of
+from lamcts.outcomes.hypervolume import improvement
 from lamcts.types import Floats
 
 MARGIN = 1.0  # of the front's range, or of the standard deviation if more, from its worst to the reference: less left
