@@ -13,7 +13,7 @@ from lamcts.errors import MissingExtra
 from lamcts.models.fit import Prior, fit
 from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.multi_output import MultiOutput, grouped
-from lamcts.models.scale import ColumnUnits
+from lamcts.models.output_transforms import ColumnUnits
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.types import Floats, Rows

@@ -248,7 +248,9 @@ class Optimizer(Persistent):
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
     def _designed_points(self, n: int) -> tuple[Proposal, int] | None:
-        """Return at most `n` points of the initial design that are not known yet; None where it is used up."""
+        """Return at most `n` unevaluated points of the initial design; None where it is used up."""
+        if self._designed >= self.design.n:
+            return None
         x, self._designed = self.design.fresh(self.seen, self._designed, n)
         return (Proposal(x, [None] * len(x)), -1) if len(x) else None
 

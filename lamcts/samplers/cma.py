@@ -11,8 +11,7 @@ from lamcts.errors import MissingExtra
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch, bisect_into, width
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress, bisect_into, width
 from lamcts.samplers.registry import register
 from lamcts.types import Floats, Rows, whole_number
 

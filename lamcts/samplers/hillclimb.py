@@ -8,9 +8,8 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.offspring import breed
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, is_long
 from lamcts.spaces.parameters import Parameters

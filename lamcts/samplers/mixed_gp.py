@@ -12,9 +12,8 @@ from lamcts.models.hamming_fit import HammingPrior
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.perturb import gradient_descent
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Mask, Parameters

@@ -10,8 +10,7 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.regions.sobol import SobolSequence
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 
 ROUNDS = 8  # draws of the sequence before a discrete space is searched by the region draw instead (untuned)

@@ -174,13 +174,9 @@ class IncrementalTree:
 
     def __init__(self, tree: LatentTree, space: SearchSpace, seen: Observations, seed: int) -> None:
         self._tree, self._space, self._seen, self._seed = tree, space, seen, seed
+        self.chooses = tree.chooses  # whether it selects regions
         self._depth = tree.max_depth if tree.height is None else tree.height
         self._root, self._learned = _Place(), 0  # the second of use with `refit` alone
-
-    @property
-    def chooses(self) -> bool:
-        """Whether it says where to search; else it is there to be looked at."""
-        return self._tree.chooses
 
     def root(self) -> Node:
         """Return the root over all rows seen by now. It and its kids stay as they are when further rows arrive."""

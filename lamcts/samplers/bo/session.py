@@ -14,10 +14,9 @@ from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.bo.acquisition import Outlook
-from lamcts.samplers.parts.batch import Batch, centre
 from lamcts.samplers.parts.feasibility_penalty import BEYOND
 from lamcts.samplers.parts.perturb import box, candidates, local_search
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSession, Progress, centre
 from lamcts.types import Floats, Rows
 
 if TYPE_CHECKING:

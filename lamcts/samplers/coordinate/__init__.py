@@ -19,8 +19,7 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.coordinate.line_search import NONE, LineSearch
-from lamcts.samplers.parts.batch import Batch, bisect_into
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress, bisect_into
 from lamcts.samplers.registry import register
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats, Rows, whole_number

@@ -14,8 +14,7 @@ from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.model import Fit, Model, fitted, nearest
 from lamcts.samplers.gp_cma.start import Start
-from lamcts.samplers.parts.batch import Batch, bisect_into
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSession, Progress, bisect_into
 from lamcts.types import Floats, Rows
 
 FEWEST = 4  # rows that a model is fitted to
@@ -126,7 +125,8 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
     def _fit(self, rows: Rows) -> Model:
         run, d = self.progress.run, self._distribution
         near = nearest(d, self.seen.x[rows], REACH if run.close else None)
-        self._success = success_near(self.seen, d.mean.clip(0, 1))
+        failed = len(self.seen.good) < len(self.seen)
+        self._success = success_near(self.seen, d.mean.clip(0, 1)) if failed else None
         return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), run.fit, len(rows))
 
     def _cost(self, model: Model, x: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.regions.region import Region
-from lamcts.samplers.parts.batch import bisect_into
+from lamcts.samplers.parts.session import bisect_into
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats

@@ -16,9 +16,8 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session
-from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.record import from_json
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.portfolio.bandit import GOOD, AdaptiveAllocation, AllocationState, gains
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals

@@ -13,16 +13,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.models.output_transforms import squared
+from lamcts.models.output_transforms import Scale, squared
 from lamcts.models.quadratic_posterior import Place, QuadraticPosterior, Slope, unknowns
-from lamcts.models.scale import Scale
 from lamcts.models.success import success_near
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Session, Several
-from lamcts.samplers.parts.batch import Batch, centre, distances
 from lamcts.samplers.parts.feasibility_penalty import shortened, step_penalty
-from lamcts.samplers.parts.session import LocalSampler
+from lamcts.samplers.parts.session import Batch, LocalSampler, centre, distances
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.samplers.quadratic.constrained import ConstrainedProgress, ConstrainedSession
 from lamcts.samplers.quadratic.descent import LENGTH_MAX, TRIES, DescentProgress, DescentSession

@@ -13,7 +13,7 @@ import numpy as np
 
 from lamcts.models.quadratic_posterior import Place
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch, centre, distances
+from lamcts.samplers.parts.session import Batch, centre, distances
 from lamcts.samplers.quadratic.constrained_model import ConstrainedModel, broken, merits
 from lamcts.samplers.quadratic.descent import TRIES, DescentProgress, DescentSession
 from lamcts.types import Floats, Rows

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from lamcts.models.joint_quadratic import JointQuadraticPosteriors, JointQuadratics
+from lamcts.models.output_transforms import Scale
 from lamcts.models.quadratic_posterior import Place
-from lamcts.models.scale import Scale
 from lamcts.observations import Observations
 from lamcts.samplers.quadratic.constrained_step import ConstrainedStep
 from lamcts.types import Floats, Rows

@@ -17,11 +17,11 @@ from lamcts.samplers.gp_cma.model import (
     Fit,
     Frame,
     Place,
+    Process,
     fitted,
     nearest,
     transforms,
 )
-from lamcts.samplers.gp_cma.process import Process
 from lamcts.types import Floats
 
 SHAPE = len(LENGTHS), len(NOISES), len(QUADRATICS)
