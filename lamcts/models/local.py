@@ -32,20 +32,32 @@ CHUNK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimens
 
 @dataclass(frozen=True)
 class ModelBudget:
-    """How much work a local model may spend. Its cost stays flat while `seen` grows.
+    """Limits on the size of a local model and on the work of its fits. The cost stays flat as rows arrive.
 
-    rows: most rows in the model (None: 10 d, between 512 and 1000; rows); a new selection keeps 3/4 of them, so that
-        results can be added for a while; untuned; paper: TuRBO keeps all of a search's.
-    fit_rows: most rows, the best of the model's, that the hyper-parameters are fitted to (None: 5 d, between 256 and
-        500; rows); untuned; paper: TuRBO fits to all of them.
-    growth: a refit is due when the model has grown by so much, or by 25 rows (0.1; share of the rows chosen); untuned;
-        paper: TuRBO fits at every batch.
-    iterations: of a fit (15; steps of L-BFGS); untuned; paper: TuRBO makes 50 of Adam.
-    afresh: every so many fits two more start from the prior's mode and from short lengths, and the best is kept (3;
-        fits): a warm start alone gets stuck on rugged functions; the number is untuned; paper: TuRBO starts every fit
-        from the same place.
-    device: what computes (None: closed form); "cpu" or "cuda" through gpytorch (extra: torch), which pays on a GPU for
-        models of thousands of rows; paper: TuRBO computes through gpytorch.
+    Parameters
+    ----------
+    rows : int or None, default None
+        Largest number of rows in the model; untuned. None is 10 d, from 512 to 1000. A new selection keeps 3/4 of them.
+        TuRBO keeps all rows of a search.
+    fit_rows : int or None, default None
+        Largest number of rows, the best first, that hyper-parameters are fitted to; untuned. None is 5 d, from 256 to
+        500.
+    growth : float, default 0.1
+        A refit is due when the model has grown by this share, or by 25 rows; untuned. TuRBO fits at every batch.
+    iterations : int, default 15
+        L-BFGS steps of a fit; untuned. TuRBO makes 50 Adam steps.
+    afresh : int, default 3
+        Number of fits from one multi-start fit to the next; untuned. It adds starts at the prior's mode and at short
+        lengths.
+    device : str or None, default None
+        "cpu" or "cuda" compute through gpytorch (extra: torch); None is the closed form in NumPy. A GPU pays for models
+        of thousands of rows.
+
+    Examples
+    --------
+    >>> from lamcts.models.local import ModelBudget
+    >>> ModelBudget().limits(dim=60)
+    (600, 300)
     """
 
     rows: int | None = None

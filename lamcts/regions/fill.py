@@ -1,4 +1,4 @@
-"""Fill a region with points: draw inside, and say how it was done and how often a draw hit.
+"""Sampling of a region: the methods, and the choice among them.
 
 Letters: n points wanted, k points found, d dimensions.
 """
@@ -32,7 +32,17 @@ FRUITLESS = 3  # rounds without a fresh point after which a discrete region coun
 
 
 class Fill(NamedTuple):
-    """Points `x` [k, d] of a region, how they were drawn, and the share of draws that fell inside."""
+    """Points of a region and how they were drawn.
+
+    Attributes
+    ----------
+    x : ndarray of shape (k, d)
+        The points, in the unit cube.
+    how : str
+        The method.
+    acceptance : float
+        Share of the draws that fell inside.
+    """
 
     x: Floats
     how: str
@@ -40,18 +50,45 @@ class Fill(NamedTuple):
 
 
 def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, how: How = "auto") -> Fill:
-    """Return `n` different fresh points inside `region`, snapped to its space.
+    """Return distinct unevaluated points inside a region, snapped to its space.
 
-    Fewer (down to none) come back only when the fresh points of a discrete region run out, or no point inside is
-    known and none is found. Never does a point lie outside.
+    Parameters
+    ----------
+    region : Region
+        The region.
+    n : int
+        Number of points.
+    rng : numpy.random.Generator
+        Source of randomness.
+    seen : Observations
+        Evaluated and pending points, which are not returned.
+    how : {"auto", "rejection", "polytope", "walk", "boxes"}, default "auto"
+        The method. "auto" uses the first that works.
 
-    "listed": few points of the space are left, and all were looked at. "sobol": the region is the whole space.
-    "rejection": Sobol points of the whole space, those inside; uniform.
-    "polytope": all splits are flat; uniform by exact chords (`hit_and_run.py`).
-    "walk": from the rows inside, along moves that keep the uniform distribution (`slice_sampling.py`).
-    "boxes": Sobol boxes round the rows inside, grown until a share leaves the region (thesis fig. 5.4), on request, as
-    they stay near the rows.
-    "auto" takes the first that works.
+    Returns
+    -------
+    Fill
+        At most `n` points. Fewer only where a discrete region is exhausted, or no point inside is found.
+
+    Raises
+    ------
+    ValueError
+        For an unknown method, or for "polytope" with a split that is not flat.
+
+    Notes
+    -----
+    "rejection" filters Sobol points of the whole space. "polytope" is hit-and-run with exact chords, for flat splits.
+    "walk" is slice sampling from the rows inside. All three are uniform. "boxes" draws in Sobol boxes around the rows
+    that grow until a share is outside (thesis fig. 5.4). `Fill.how` may also be "listed", where few points of a finite
+    space are left, or "sobol" for the whole space.
+
+    Examples
+    --------
+    >>> import lamcts, numpy as np
+    >>> from lamcts.regions import draw
+    >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
+    >>> draw(opt.region(), 5, np.random.default_rng(0), opt.seen).x.shape
+    (5, 2)
     """
     if how not in WAYS:
         raise ValueError(f"fill: expected how to be one of {', '.join(WAYS)}, got {how!r}")

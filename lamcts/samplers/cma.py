@@ -21,17 +21,24 @@ LEAST_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least
 @register("cma", "CMA-ES, for smooth problems and large budgets (extra: cma)")
 @dataclass(frozen=True)
 class Cma(LocalSampler):
-    """CMA-ES restricted to the region; one session is one run of it, and a restart is a new session.
+    """CMA-ES by the library `cma`, restricted to the region (extra: cma).
 
-    Only the order of values counts, so proposals are the same under any increasing transform of the objective.
+    One session is one run; a restart is a new session. Only the order of losses counts, so proposals are the same under
+    any increasing transform of the objective.
 
-    sigma: first step (0.3; share of the region's width); Hansen's tutorial (arXiv 1604.00772); paper: the thesis's runs
-        have 0.5.
-    popsize: results that close a generation (None: Hansen's 4 + 3 ln d; results).
-    diagonal: learn variances only (None: from 1000 dimensions on); for the cost of a full covariance.
-    tolx: the run has converged when steps are below it (1e-9; share of the space's width); untuned; the library: 1e-11.
-    tolfun: ... or when values differ by less (1e-9; share of the spread of the first generation's); untuned; the
-        library: 1e-11, in the unit of the values.
+    Parameters
+    ----------
+    sigma : float, default 0.3
+        First step size, as a share of the region's width (Hansen, arXiv 1604.00772). The thesis uses 0.5.
+    popsize : int or None, default None
+        Results in a generation. None is Hansen's 4 + 3 ln d.
+    diagonal : bool or None, default None
+        Whether only variances are learned. None is from 1000 dimensions on.
+    tolx : float, default 1e-9
+        The run has converged when steps are below this share of the space's width; untuned. The library uses 1e-11.
+    tolfun : float, default 1e-9
+        The run has converged when losses differ by less than this share of the first generation's spread; untuned. The
+        library uses 1e-11 in the unit of the losses.
     """
 
     sigma: float = 0.3

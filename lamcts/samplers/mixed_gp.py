@@ -40,16 +40,34 @@ PRIOR = HammingPrior()
 @register("mixed_gp", "Gaussian process over categories, integers and reals, with local search over single changes")
 @dataclass(frozen=True)
 class MixedGp(LocalSampler):
-    """A Gaussian process with an exponential Hamming kernel; log expected improvement climbed by one-exchange moves.
+    """Gaussian process over categories, integers and reals, with local search over single changes.
 
-    The kernel is that of Casmopolitan (Wan et al. 2021, arXiv 2102.07188) as a product over categories, the climb that
-    of most methods since; ours is their choice and order. Pending points count as if they had come out as expected.
+    Parameters
+    ----------
+    n_start : int or None, default None
+        Results to begin with, the rows of the region included; tuned. None is p + 2 for p parameters, from 8 to 12. The
+        paper uses 20.
+    scope : {"space", "selected"}, default "space"
+        Region of the search: the whole space, or what the tree selects at each ask.
+    prior : HammingPrior, default HammingPrior()
+        Priors of weights, length scales and noise.
 
-    n_start: results to begin with, those that are there among them (None: p + 2, between 8 and 12, for p parameters;
-        results); tuned; paper: 20.
-    scope: where it looks ("space"; or "selected"). "space": everywhere. "selected": inside the region that the tree
-        selects anew at each ask, with a model of all rows; benchmarks/README.md tells what that does.
-    prior: of the kernel's weights, length scales and noise (HammingPrior(); see there).
+    Notes
+    -----
+    The kernel is the exponential Hamming kernel of Casmopolitan, as a product over categories. One-exchange moves climb
+    log expected improvement. Pending points count with their predicted losses. "Tuned" means as in
+    benchmarks/README.md.
+
+    References
+    ----------
+    Wan, Nguyen, Ha, Ru, Lu and Osborne (2021), arXiv 2102.07188 (Casmopolitan).
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Space({"kind": lamcts.Choice(["a", "b", "c"]), "n": lamcts.Int(1, 9)})
+    >>> len(lamcts.Optimizer(space, sampler=lamcts.samplers.MixedGp(n_start=5), seed=0).ask(4))
+    4
     """
 
     several: ClassVar[bool] = True

@@ -21,37 +21,70 @@ MOST_STEPS = 100_000  # of the machine: 500 rows need some thousands; badly scal
 
 
 class Splitter(Protocol):
-    """Frozen settings of a way to split. A dataclass of plain values; its `repr` is its signature."""
+    """Protocol of splitters: frozen settings that fit a boundary between good and bad rows.
+
+    A splitter is a dataclass of plain values; its `repr` identifies it.
+    """
 
     @property
     def max_rows(self) -> int:
-        """How many rows a fit looks at; of more, it takes a fair sample."""
+        """Largest number of rows that a fit uses; of more, it takes a stratified sample."""
 
     def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
-        """Return a boundary learned from rows `x` [n, d] with `utility` [n] (higher is better), or None.
+        """Return a boundary between good and bad rows. Degenerate data never raises.
 
-        None: no boundary tells good rows from bad (the node stays a leaf). Degenerate data never raises.
+        Parameters
+        ----------
+        x : ndarray of shape (n, d)
+            Rows in the unit cube.
+        utility : ndarray of shape (n,)
+            Utility of the rows, higher is better.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        Split or None
+            None if no boundary separates good rows from bad: the node stays a leaf.
         """
 
 
 @dataclass(frozen=True)
 class KMeansSvm:
-    """Label the rows, learn a support vector machine of the labels, and keep it if it ranks rows held out.
+    """Label the rows, fit a support vector machine to the labels, and keep it if it ranks held-out rows.
 
-    The paper is LA-MCTS (thesis 5.3): one k-means, one machine, whose boundary is always taken.
+    The paper is LA-MCTS (thesis 5.3): one k-means, and one machine without a check.
 
-    kernel: of the machine ("rbf"; or "linear", "poly"); rows are standardised and its width is 1/d, which is
-        scikit-learn's "scale"; paper: "rbf", and "linear" on MuJoCo's largest tasks (5.6.1).
-    labels: the labelling rules to try, in this order ("kmeans", "median", "residual"); the first whose boundary passes
-        the check is taken; ours: benchmarks/optimizer/split_gap.py tells how each ranks; paper: "kmeans" alone.
-    y_weight: weights of the utility that "kmeans" tries (None, 1.0; times that of a coordinate): None is sqrt(d), so
-        that all coordinates together weigh as much; paper: 1.
-    degree: of "poly" (2): 3 ranked no better and took longer (benchmarks/optimizer/split_gap.py); paper: not told.
-    cost: of a row on the wrong side of the machine's margin (1.0); scikit-learn's own; paper: not told.
-    min_share: least share of the rows on either side (0.1; share); untuned; paper: none.
-    check: the test on held-out rows (HoldOut(); see there), None makes none; paper: none.
-    max_rows: most rows that a fit looks at (500; rows): a kernel of 500 x 500, which every fold and rule shares; for
-        the cost; paper: all of a node's.
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "poly"}, default "rbf"
+        Kernel of the machine on standardised rows, of width 1/d. The paper uses "linear" on the largest MuJoCo tasks.
+    labels : tuple of {"kmeans", "median", "residual"}, default ("kmeans", "median", "residual")
+        Labelling rules to try, in this order; the first whose boundary passes the check is used. The paper has
+        "kmeans".
+    y_weight : tuple of float or None, default (None, 1.0)
+        Weights of the utility that "kmeans" tries, relative to a coordinate. None is sqrt(d), as much as all
+        coordinates together. The paper uses 1.
+    degree : int, default 2
+        Degree of "poly"; 3 ranked no better (benchmarks/optimizer/split_gap.py).
+    cost : float, default 1.0
+        Penalty C of the machine; scikit-learn's default.
+    min_share : float, default 0.1
+        Least share of the rows on either side; untuned. The paper has none.
+    check : HoldOut or None, default HoldOut()
+        Test on held-out rows. None makes no test, as in the paper.
+    max_rows : int, default 500
+        Largest number of rows in a fit. The paper uses all rows of a node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.tree import KMeansSvm
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.random((60, 2))
+    >>> split = KMeansSvm(kernel="linear").fit(x, -x[:, 0], rng)
+    >>> split.good(np.array([[0.1, 0.5], [0.9, 0.5]])).tolist()
+    [True, False]
     """
 
     kernel: Kernel = "rbf"
@@ -72,7 +105,7 @@ class KMeansSvm:
         check_common("KMeansSvm", self.min_share, self.max_rows)
 
     def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
-        """Return a boundary learned from rows `x` [n, d] with `utility` [n] (higher is better), or None."""
+        """Return a boundary between good and bad rows, or None; see `Splitter.fit`."""
         ready = prepared(x, utility, self.max_rows, rng)
         if ready is None:
             return None

@@ -44,13 +44,23 @@ class Move(NamedTuple):
 @register("coordinate", "one parameter at a time by expected improvement, then the improvements together")
 @dataclass(frozen=True)
 class Coordinate(LocalSampler):
-    """Change one parameter of the best row at a time, by expected improvement; then try the improvements together.
+    """Coordinate search with a Bayesian line search and pattern moves.
 
-    The method is ours; the second half is Hooke and Jeeves' pattern move (1961).
+    One parameter of the best row changes at a time, where the expected improvement is largest. Improvements of several
+    parameters are then tried together (the pattern move of Hooke and Jeeves 1961).
 
-    patience: evaluations in a row without improvement after which the search has converged (None: 40, and 4 more for
-        each parameter; evaluations); untuned; paper: Hooke and Jeeves end with a least step, and the lines here have
-        none.
+    Parameters
+    ----------
+    patience : int or None, default None
+        Evaluations in a row without improvement after which the search has converged; untuned. None is 40 plus 4 for
+        each parameter.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.Coordinate(patience=30), seed=0)
+    >>> len(opt.ask(4))
+    4
     """
 
     patience: int | None = None

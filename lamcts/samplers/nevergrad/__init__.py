@@ -25,13 +25,20 @@ REGION_STEP = 0.3  # of the region's width, as for CMA-ES: with a sixth methods 
 @register("nevergrad", "any optimiser of Nevergrad: nevergrad:NAME (extra: nevergrad)")
 @dataclass(frozen=True)
 class Nevergrad(LocalSampler):
-    """One of Nevergrad's optimisers. Those that it runs in a thread of their own (`recast`) cannot be resumed.
+    """An optimiser of Nevergrad, on the unit cube, kept inside a region (extra: nevergrad).
 
-    name: such as "CMA", "TwoPointsDE" or "OnePlusOne" ("NGOpt"; a name of its registry); Nevergrad's own choice by the
-        problem; paper: the thesis compares with "Shiwa".
-    budget: evaluations that the method plans for (None: 1000; evaluations); untuned.
-    workers: how many points it may have out at a time (None: as many as the first ask wants; points); asked for more,
-        region draws are proposed and their results reported.
+    Optimisers that Nevergrad runs in a thread of their own (`recast`) cannot be resumed.
+
+    Parameters
+    ----------
+    name : str, default "NGOpt"
+        Name in Nevergrad's registry, such as "CMA", "TwoPointsDE" or "OnePlusOne". "NGOpt" chooses by the problem. The
+        thesis compares with "Shiwa".
+    budget : int or None, default None
+        Evaluations that the method plans for; untuned. None is 1000.
+    workers : int or None, default None
+        Largest number of pending points. None is the size of the first ask. Further points are drawn from the region,
+        and their results reported to the method.
     """
 
     name: str = "NGOpt"

@@ -30,7 +30,15 @@ HALVINGS = 30  # 2**-30 of the way is nearer than any boundary matters; on a gri
 
 @dataclass
 class Progress:
-    """What a session's state holds: randomness and the best row found. A search with more adds fields to it."""
+    """The state of a session. A search with more state adds fields.
+
+    Attributes
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    incumbent : int or None
+        Row of the best result.
+    """
 
     rng: np.random.Generator
     incumbent: int | None
@@ -42,9 +50,20 @@ Own = TypeVar("Own", bound="LocalSession[Any, Any]")
 
 
 class LocalSession(Generic[Settings, P]):
-    """A session of `lamcts.samplers.base.Session` but for `ask`. What a search does otherwise it overrides.
+    """Base of sessions: all of `lamcts.samplers.base.Session` except `ask`.
 
-    It takes the best of its results as its incumbent, never converges, and goes wherever the tree selects.
+    It keeps the best of its results as incumbent, never converges, and searches where the tree selects.
+
+    Parameters
+    ----------
+    settings : LocalSampler
+        Settings of the search.
+    region : Region
+        Where to search.
+    seen : Observations
+        The evaluations, which grow during the run.
+    progress : Progress
+        The state.
     """
 
     done: Any = False
@@ -55,14 +74,14 @@ class LocalSession(Generic[Settings, P]):
         self.log: list[Any] = []
 
     def restored(self: Own, state: dict[str, Any], log: list[Any]) -> Own:
-        """Return the session of the same settings whose progress and log these are."""
+        """Return a session of the same settings with the given progress and log."""
         session = type(self)(self.settings, self.region, self.seen, from_json(type(self.progress), state))
         session.log = list(log)
         session.replay()
         return session
 
     def replay(self) -> None:
-        """Bring what is not in the progress up to date with the log."""
+        """Rebuild from the log what is not in the progress."""
 
     @property
     def incumbent(self) -> int | None:
@@ -89,7 +108,7 @@ class LocalSession(Generic[Settings, P]):
 
 
 class LocalSampler:
-    """Base of frozen settings whose `start` returns a `LocalSession`; the hooks are those of `base.Sampler`."""
+    """Base of frozen settings whose `start` returns a `LocalSession`; see `base.Sampler` for the hooks."""
 
     several: ClassVar[Several] = False
     relocates: ClassVar[bool] = False
@@ -101,7 +120,7 @@ class LocalSampler:
 
     @classmethod
     def suited(cls, space: "SearchSpace", detail: str) -> "Self | None":
-        """Return the settings for a space; `detail` follows a colon in the name. None: the detail is unknown."""
+        """Return the settings for a space; `detail` follows a colon in the name. None: unknown detail."""
         return None if detail else cls()
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Any:
@@ -113,7 +132,34 @@ class LocalSampler:
 
 
 class Batch:
-    """The points of one ask while it is being made: `x` [k, d] are snapped, inside, fresh and distinct."""
+    """The points of one ask: snapped, inside the region, unevaluated and distinct.
+
+    Parameters
+    ----------
+    region : Region
+        Where points may lie.
+    seen : Observations
+        Evaluated and pending points, which are not taken.
+    size : int
+        Largest number of points.
+
+    Attributes
+    ----------
+    x : ndarray of shape (k, d)
+        The points taken so far.
+
+    Examples
+    --------
+    >>> import lamcts, numpy as np
+    >>> from lamcts.samplers import Batch
+    >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
+    >>> batch = Batch(opt.region(), opt.seen, 3)
+    >>> batch.take(np.array([[0.5, 0.5], [0.5, 0.5]])).tolist()
+    [True, False]
+    >>> batch.fill(np.random.default_rng(0))
+    >>> batch.x.shape
+    (3, 2)
+    """
 
     def __init__(self, region: Region, seen: Observations, size: int) -> None:
         self.region, self.seen, self.size = region, seen, size
@@ -125,14 +171,22 @@ class Batch:
 
     @property
     def open(self) -> bool:
-        """Whether there is room, and a point left in the space that is not known."""
+        """Whether the batch has room, and the space has unevaluated points."""
         left = self.seen.repeat or self.seen.distinct + len(self.x) < self.region.space.size
         return bool(self.missing) and left
 
     def take(self, x: Floats) -> NDArray[np.bool_]:
-        """Take the rows of `x` [k, d] that will do, in order, while there is room; return which were taken, [k].
+        """Take the rows that are inside, unevaluated and distinct, in order, while there is room.
 
-        Rows are taken as they are: snap them first.
+        Parameters
+        ----------
+        x : ndarray of shape (k, d)
+            Snapped points.
+
+        Returns
+        -------
+        ndarray of bool of shape (k,)
+            Which rows were taken.
         """
         taken = np.zeros(len(x), bool)
         inside = np.flatnonzero(self.region.contains(x))
@@ -142,7 +196,7 @@ class Batch:
         return taken
 
     def fill(self, rng: np.random.Generator) -> None:
-        """Fill the room that is left with draws of the region; fewer if it holds no more fresh points."""
+        """Fill the remaining room with draws of the region; fewer where it has no more unevaluated points."""
         known = math.isfinite(self.region.space.size)  # draws of a small region may repeat what the batch holds
         while self.open:
             drawn = fill(self.region, self.missing + known * len(self.x), rng, self.seen).x

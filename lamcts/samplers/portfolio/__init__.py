@@ -35,20 +35,32 @@ ROUNDS = 3  # times that points are asked for in place of those that two methods
 @register("portfolio", "turbo, quadratic, coordinate (and mixed_gp) around one incumbent, shares by gain")
 @dataclass(frozen=True)
 class Portfolio(LocalSampler):
-    """Shares each batch among `arms`, searches round one incumbent, by what each lately gained.
+    """Share each batch among several searches around one incumbent, by their recent gains.
 
-    The method is ours, the rule of its shares Thierens' (`bandit.py`). "Tuned": on seeds 0 to 9, as
-    benchmarks/README.md tells.
+    Parameters
+    ----------
+    arms : tuple of Sampler
+        The searches. The first is the base, such as Turbo: it proposes alone until its scope is not "selected". The
+        search ends when the base has converged and no other arm gains.
+    least : float, default 0.07
+        Least share of the points for every arm; tuned.
+    base : float, default 0.15
+        Least share of the points for the base; tuned. With several objectives it is at least 0.5, and 0.8 in up to five
+        dimensions.
+    memory : float, default 60.0
+        Evaluations after which the weight of a gain has decayed to 1 / e; untuned.
+    lead : int, default 0
+        Number of rows up to which the last arm proposes alone, for one objective without constraints; tuned.
 
-    arms: the first is the base: it proposes alone until it has found its place (so it must be a search that does, as
-        Turbo), and when it has converged and no other gains any more, the search ends. `recenter` tells an
-        arm of a better row that another arm has found.
-    least: what every arm keeps, whatever it gained lately (0.07; share of the points); tuned: lower than for two arms.
-    base: the same of the base (0.15; share of the points); tuned: more cost digits on Ackley and Rosenbrock.
-        With several objectives it keeps 0.5 at least, in up to five dimensions 0.8, and the others fit in beside it.
-    memory: how long gains are remembered (60; evaluations, to fade to 1 / e); untuned.
-    lead: until so many rows are there the last arm proposes alone, of one loss without constraints; then the others
-        begin (0; rows); tuned.
+    Notes
+    -----
+    Shares follow adaptive allocation (Thierens 2005). "Tuned" means on seeds 0 to 9, see benchmarks/README.md.
+
+    Examples
+    --------
+    >>> from lamcts.samplers import Coordinate, Portfolio, Turbo
+    >>> Portfolio((Turbo(), Coordinate())).least
+    0.07
     """
 
     several: ClassVar[bool] = True

@@ -47,21 +47,36 @@ QUIET = 0.1  # noise of a cone's model above which a tip is not believed: withou
 @register("quadratic", "trust-region descent on a quadratic model")
 @dataclass(frozen=True)
 class Quadratic(LocalSampler):
-    """Step to the lowest point of a quadratic model within a box round the best row; grow it on success, else shrink.
+    """Trust-region descent on a quadratic model, of the kind of NEWUOA (Powell 2006).
 
-    The method is ours, of the kind of Powell's (NEWUOA 2006). "Tuned": on seeds 0 to 9, as benchmarks/README.md tells.
+    Each step goes to the minimum of a quadratic model within a box around the best row. The box grows after successes
+    and shrinks after failures.
 
-    length: side of the box at first (2.0; share of the cube); over the whole cube from wherever it stands, so that the
-        model is the trend of all rows; untuned.
-    length_min: the search has converged when the side is below it (1e-9; share of the cube); tuned: so that the end of
-        a descent, which is superlinear, is reached.
-    success_tolerance: batches in a row that improve before the side doubles (2; batches); tuned: 1 was no better.
-    failure_tolerance: evaluations of one box in a row that do not before it halves (6; evaluations), half of them where
-        there are constraints; tuned: more was no better, and d / 3 better on rover, worse in 100 dimensions.
-    rows: most rows in the model, the nearest ones (None: (d + 1)(d + 2), twice the unknowns of a quadratic polynomial,
-        and at least 10 d, but at most 500; rows): those within twice the box, those within eight times where they tell
-        the near ones better, all where they lie on one polynomial, and 2 d + 1 at least; tuned: with 10 d it never saw
-        the whole curvature; paper: NEWUOA keeps 2 d + 1 rows, as Powell advises.
+    Parameters
+    ----------
+    length : float, default 2.0
+        First side of the box, as a share of the cube; untuned. 2 covers the cube from any point.
+    length_min : float, default 1e-9
+        The search has converged when the side is below this share of the cube; tuned.
+    success_tolerance : int, default 2
+        Improving batches in a row before the side doubles; tuned.
+    failure_tolerance : int, default 6
+        Evaluations in a row without improvement before the side halves; half as many under constraints; tuned.
+    rows : int or None, default None
+        Largest number of rows in the model, the nearest first; tuned. None is (d + 1)(d + 2), twice the unknowns of a
+        quadratic polynomial, from 10 d to 500. NEWUOA keeps 2 d + 1.
+
+    Notes
+    -----
+    The model uses rows within twice the box, within eight times where that predicts the near rows better, and all rows
+    where they lie on one polynomial. It uses at least 2 d + 1. "Tuned" means on seeds 0 to 9, see benchmarks/README.md.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.Quadratic(rows=40), seed=0)
+    >>> len(opt.ask(4))
+    4
     """
 
     several: ClassVar[Several] = "constraints"
