@@ -43,7 +43,7 @@ def lowest(slope: Slope, start: Floats, low: Floats, high: Floats, limits: Limit
 
 
 @cache
-def _core() -> Any:
+def _core() -> Callable[..., None] | None:
     """Return SciPy's core, None where its arguments are not known."""
     import scipy
 
@@ -60,7 +60,9 @@ def _by_minimize(slope: Slope, start: Floats, low: Floats, high: Floats, limits:
     return np.asarray(found.x), float(found.fun)
 
 
-def _by_core(core: Any, slope: Slope, x: Floats, low: Floats, high: Floats, limits: Limits) -> tuple[Floats, float]:
+def _by_core(
+    core: Callable[..., None], slope: Slope, x: Floats, low: Floats, high: Floats, limits: Limits
+) -> tuple[Floats, float]:
     d, m = len(x), CORRECTIONS
     both = np.full(d, 2, np.int32)  # every coordinate has two bounds
     work, whole = np.zeros(2 * m * d + 5 * d + 11 * m * m + 8 * m), np.zeros(3 * d, np.int32)

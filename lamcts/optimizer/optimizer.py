@@ -24,7 +24,7 @@ from lamcts.threads import one_blas_thread
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
 from lamcts.trial import Trial
-from lamcts.types import whole_number
+from lamcts.types import Point, whole_number
 
 
 class Optimizer(Persistent):
@@ -85,7 +85,7 @@ class Optimizer(Persistent):
         seed: int | None = None,
         n_init: int | None = None,
         design: Kind = "sobol",
-        x0: Any = None,
+        x0: Point = None,
         repeat: bool = False,
         objectives: Any = None,
         constraints: Any = None,
@@ -198,7 +198,7 @@ class Optimizer(Persistent):
 
     # The same in other words ----------------------------------------------------------------------------------------
 
-    def tell_point(self, point: Any, value: Any, constraints: Any = None) -> None:
+    def tell_point(self, point: Point, value: Any, constraints: Any = None) -> None:
         """Add the value of an unsolicited point; at a pending trial's point, it closes that trial.
 
         Parameters
@@ -212,7 +212,7 @@ class Optimizer(Persistent):
         """
         self.tell_points([point], [value], None if constraints is None else [constraints])
 
-    def tell_points(self, points: Sequence[Any], values: Sequence[Any], constraints: Any = None) -> None:
+    def tell_points(self, points: Sequence[Point], values: Sequence[Point], constraints: Any = None) -> None:
         """Add many unsolicited points and their values at once; nothing is added if anything is wrong.
 
         Parameters

@@ -20,6 +20,7 @@ from lamcts.rng import restore, save
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import SearchSpace
 from lamcts.tree import LatentTree
+from lamcts.types import Json
 
 
 class Persistent:
@@ -46,7 +47,7 @@ class Persistent:
         """Forget everything but the settings."""
         raise NotImplementedError
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {
             "format": FORMAT,
@@ -59,7 +60,7 @@ class Persistent:
             "repeat": self.repeat,
         } | self.goals.signature()
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> Json:
         """Return the state as JSON values; an optimizer that takes it over goes on bit for bit.
 
         `json.dumps` writes it and `json.loads` reads it. nan stands for an unknown number, which `json` writes as NaN.
@@ -70,7 +71,7 @@ class Persistent:
         parts = dict(self.failures), self._trials.state(), self._searches.states(), dict(self.seen.floors)
         return State(self.fingerprint(), self._core(), self.seen.columns(), *parts, dict(self.seen.exact))
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: Json) -> None:
         """Take over a state of an optimizer of equal settings; only a fresh optimizer can.
 
         ValueError for a state of other settings, or for anything else: the optimizer is as fresh as before then.

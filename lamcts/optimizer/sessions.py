@@ -14,7 +14,7 @@ from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler, Session
 from lamcts.samplers.parts.bounded_columns import BoundedColumns
 from lamcts.samplers.scalarised import adapt_to_goals
-from lamcts.types import Floats
+from lamcts.types import Floats, Note
 
 MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)
 
@@ -32,7 +32,7 @@ class TrialResult(NamedTuple):
     """A row of `seen`, with the number of the search that asked for it and the note that it gave."""
 
     search: int
-    note: Any
+    note: Note
     row: int
 
 
@@ -173,13 +173,13 @@ class LocalSearches:
         """Return the parts of searches that proposed some rows, where they have parts."""
         return {row: self.proposers[row] for row in rows if row in self.proposers}
 
-    def forget(self, number: int, note: Any) -> None:
+    def forget(self, number: int, note: Note) -> None:
         """Note that a point of a search will never be told; one that raises is ended with a warning, as in `tell`."""
         if number in self.live:
             error = self._attempt(number, self._forget, note)
             self._warn([] if error is None else [error])
 
-    def _forget(self, number: int, note: Any) -> None:
+    def _forget(self, number: int, note: Note) -> None:
         self.live[number].session.forget([note])
         self.live[number].revision += 1
 

@@ -1,12 +1,12 @@
 """The protocol of samplers: frozen settings that start sessions, and sessions that propose points in a region."""
 
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 Scope = Literal["selected", "incumbent", "space"]
 Several = bool | Literal["constraints"]
@@ -24,13 +24,13 @@ class Proposal(NamedTuple):
     """
 
     x: Floats
-    notes: list[Any]
+    notes: list[Note]
 
 
 class Session(Protocol):
     """Protocol of the state of one local search. Its region is all that it sees of the tree."""
 
-    log: list[Any]
+    log: list[JsonValue]
     """Append-only JSON entries that belong to the state but grow with it; the journal stores each once. Often empty."""
 
     @property
@@ -65,7 +65,7 @@ class Session(Protocol):
             such points that the sampler can find. A session never waits for pending results.
         """
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         """Take results, in any order.
 
         Parameters
@@ -76,7 +76,7 @@ class Session(Protocol):
             Rows of the results in `seen`; `seen.y[rows]` is nan for a failed evaluation.
         """
 
-    def forget(self, notes: list[Any]) -> None:
+    def forget(self, notes: list[Note]) -> None:
         """Note that the points of these notes will never be evaluated."""
 
     def move(self, region: Region) -> None:
@@ -85,10 +85,10 @@ class Session(Protocol):
     def recenter(self, row: int) -> None:
         """Continue from a better row that another search has found; by default do nothing."""
 
-    def proposer(self, note: Any) -> str | None:
+    def proposer(self, note: Note) -> str | None:
         """Return the name of the part that proposed the point of a note; None (default): no parts."""
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         """Return all progress except `log` as JSON values, with rows by number."""
 
 
@@ -141,5 +141,5 @@ class Sampler(Protocol):
             The session.
         """
 
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Session:
+    def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> Session:
         """Return the session of a `state()` and `log`, which continues bit for bit."""

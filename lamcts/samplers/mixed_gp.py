@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Pro
 from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Mask, Parameters
-from lamcts.types import Floats, Rows, whole_number
+from lamcts.types import Floats, Note, Rows, whole_number
 
 FEWEST_START, MOST_START = 8, 12  # results to begin with, where p + 2 would be fewer or more (the most: tuned)
 CLIMBED, MUTATED, CHILDREN, DRAWN = 3, 5, 20, 100  # best rows whose exchanges and mutations are looked at, mutations of
@@ -126,7 +126,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         """Go on from a row that others found."""
         self.progress.incumbent = row
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         before, progress = self.incumbent, self.progress
         super().tell(notes, rows)
         gained = self.incumbent != before or (self.seen.f.shape[1] > 1 and np.isin(rows, self.seen.front).any())

@@ -5,7 +5,7 @@ of a row does when others come: so weights and units are fixed when the session 
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session, Several
 from lamcts.samplers.parts.bounded_columns import bounded
-from lamcts.samplers.parts.session import LocalSampler
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 CORNERS = 0.25  # chance that a search looks at one objective alone: the ends of a front (untuned)
 
@@ -30,13 +29,15 @@ def adapt_to_goals(sampler: Sampler, seen: Observations) -> Sampler:
 
 
 @dataclass(frozen=True)
-class Scalarised(LocalSampler):
+class Scalarised:
     """Starts searches that each see the rows through weights of their own (Knowles, ParEGO, 2006).
 
     inner: the sampler.
     """
 
     several: ClassVar[Several] = True
+    relocates: ClassVar[bool] = False
+    starts_at_centre: ClassVar[bool] = False
     inner: Sampler
 
     @property
@@ -47,7 +48,7 @@ class Scalarised(LocalSampler):
         scale = weighting_of(seen, _weights(seen.f.shape[1], child(rng)))
         return _Scalarised(self.inner.start(region, ScalarisedView(seen, scale), rng), scale)
 
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Session:
+    def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> Session:
         scale = Weighting(**state["scale"])
         return _Scalarised(self.inner.restore(state["inner"], log, region, ScalarisedView(seen, scale)), scale)
 
@@ -80,10 +81,10 @@ class _Scalarised:
     def ask(self, n: int) -> Proposal:
         return self.inner.ask(n)
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         self.inner.tell(notes, rows)
 
-    def forget(self, notes: list[Any]) -> None:
+    def forget(self, notes: list[Note]) -> None:
         self.inner.forget(notes)
 
     def move(self, region: Region) -> None:
@@ -92,10 +93,10 @@ class _Scalarised:
     def recenter(self, row: int) -> None:
         self.inner.recenter(row)
 
-    def proposer(self, note: Any) -> str | None:
+    def proposer(self, note: Note) -> str | None:
         return self.inner.proposer(note)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         return {"inner": self.inner.state(), "scale": asdict(self.scale)}
 
 

@@ -9,7 +9,7 @@ like any other.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from lamcts.samplers.coordinate.line_search import NONE, LineSearch
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress, bisect_into
 from lamcts.samplers.registry import register
 from lamcts.spaces.parameters import active_coordinates
-from lamcts.types import Floats, Rows, whole_number
+from lamcts.types import Floats, Note, Rows, whole_number
 
 CONSIDERED = 128  # parameters at an ask, drawn at random where there are more: bounds its cost (untuned)
 LATELY = 9  # parameters probed last wait until others had their turn, at most half of all (9 untuned; that they wait
@@ -80,7 +80,7 @@ class CoordinateProgress(Progress):
     fails: int = 0  # failures in a row of moves together
     idle: int = 0  # evaluations in a row that did not improve
     recent: list[int] = field(default_factory=list)  # parameters that were probed lately: others come first
-    out: list[list[Any]] = field(default_factory=list)  # moves without a result yet
+    out: list[Note] = field(default_factory=list)  # moves without a result yet
 
 
 class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
@@ -205,7 +205,7 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
         active = active_coordinates(self.region.space, x[None])[0]
         return [int(i) for i in order if active[self._blocks[i].start]][:CONSIDERED]
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         y = self.seen.y
         for note, row in zip(notes, rows, strict=True):
             self.progress.out.remove(note)
@@ -241,7 +241,7 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
     def recenter(self, row: int) -> None:
         self.progress.incumbent, self.progress.idle = row, 0
 
-    def forget(self, notes: list[Any]) -> None:
+    def forget(self, notes: list[Note]) -> None:
         for note in notes:
             self.progress.out.remove(note)
 

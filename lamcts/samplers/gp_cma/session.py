@@ -15,7 +15,7 @@ from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.model import Fit, Model, fitted, nearest
 from lamcts.samplers.gp_cma.start import Start
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress, bisect_into
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Note, Rows
 
 FEWEST = 4  # rows that a model is fitted to
 CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (development runs)
@@ -204,7 +204,7 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
 
     # Results --------------------------------------------------------------------------------------------------------
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         super().tell(notes, rows)
         run, own = self.progress.run, rows[self._belongs(rows)]
         if run.distribution is not None:

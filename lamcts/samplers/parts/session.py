@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from lamcts.observations import Observations
 from lamcts.regions.fill import fill
 from lamcts.regions.region import Region
-from lamcts.samplers.base import Several
+from lamcts.samplers.base import Proposal, Scope, Several
 from lamcts.samplers.parts.record import from_json, to_json
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 if TYPE_CHECKING:
     from typing import Self
@@ -46,7 +46,7 @@ class Progress:
 
 Settings = TypeVar("Settings")
 P = TypeVar("P", bound=Progress)
-Own = TypeVar("Own", bound="LocalSession[Any, Any]")
+Own = TypeVar("Own", bound="AnySession")
 
 
 class LocalSession(Generic[Settings, P]):
@@ -66,14 +66,11 @@ class LocalSession(Generic[Settings, P]):
         The state.
     """
 
-    done: Any = False
-    scope: Any = "selected"
-
     def __init__(self, settings: Settings, region: Region, seen: Observations, progress: P) -> None:
         self.settings, self.region, self.seen, self.progress = settings, region, seen, progress
-        self.log: list[Any] = []
+        self.log: list[JsonValue] = []
 
-    def restored(self: Own, state: dict[str, Any], log: list[Any]) -> Own:
+    def restored(self: Own, state: Json, log: list[JsonValue]) -> Own:
         """Return a session of the same settings with the given progress and log."""
         session = type(self)(self.settings, self.region, self.seen, from_json(type(self.progress), state))
         session.log = list(log)
@@ -83,14 +80,25 @@ class LocalSession(Generic[Settings, P]):
     def replay(self) -> None:
         """Rebuild from the log what is not in the progress."""
 
+    def ask(self, n: int) -> Proposal:
+        raise NotImplementedError
+
+    @property
+    def done(self) -> bool:
+        return False
+
+    @property
+    def scope(self) -> Scope:
+        return "selected"
+
     @property
     def incumbent(self) -> int | None:
         return self.progress.incumbent
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         self.progress.incumbent = self.seen.best_row(rows, self.progress.incumbent)
 
-    def forget(self, notes: list[Any]) -> None:
+    def forget(self, notes: list[Note]) -> None:
         pass
 
     def move(self, region: Region) -> None:
@@ -99,12 +107,15 @@ class LocalSession(Generic[Settings, P]):
     def recenter(self, row: int) -> None:
         pass
 
-    def proposer(self, note: Any) -> str | None:
+    def proposer(self, note: Note) -> str | None:
         return None
 
-    def state(self) -> dict[str, Any]:
-        state: dict[str, Any] = to_json(self.progress)
+    def state(self) -> Json:
+        state: Json = to_json(self.progress)
         return state
+
+
+AnySession = LocalSession[Any, Any]
 
 
 class LocalSampler:
@@ -123,10 +134,10 @@ class LocalSampler:
         """Return the settings for a space; `detail` follows a colon in the name. None: unknown detail."""
         return None if detail else cls()
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Any:
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "AnySession":
         raise NotImplementedError
 
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Any:
+    def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> "AnySession":
         begun = self.start(region, seen, np.random.default_rng(0))  # its progress gives way to what was saved
         return begun.restored(state, log)
 

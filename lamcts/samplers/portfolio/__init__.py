@@ -8,7 +8,7 @@ space: the next valley along a parameter lies outside any region round the prese
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Pro
 from lamcts.samplers.portfolio.bandit import GOOD, AdaptiveAllocation, AllocationState, gains
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 MOST = float(np.finfo(float).max)  # differences of losses near it overflow
 LEAST = float(np.finfo(float).tiny)  # a gain is not nothing, however small
@@ -119,9 +119,9 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         self.shares = _shares(settings, len(arms), seen, progress.allocation)
         self._logged = [len(arm.log) for arm in arms]  # entries of each arm's log that stand in ours
 
-    def restored(self, state: dict[str, Any], log: list[Any]) -> "_PortfolioSession":
+    def restored(self, state: Json, log: list[JsonValue]) -> "_PortfolioSession":
         progress = from_json(PortfolioProgress, state)
-        logs: list[list[Any]] = [[] for _ in self.arms]
+        logs: list[list[JsonValue]] = [[] for _ in self.arms]
         for a, start, entry in log:
             if start == progress.starts[a]:
                 logs[a].append(entry)
@@ -151,7 +151,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         self._catch_up()
         self._restart()
         self._end_lead()
-        batch, notes = Batch(self.region, self.seen, n), list[Any]()
+        batch, notes = Batch(self.region, self.seen, n), list[Note]()
         closed = [arm.done for arm in self.arms]
         alone = [a > 0 for a in range(len(self.arms))]
         if self.arms[0].incumbent is None or self.scope == "selected" or all(closed):
@@ -176,7 +176,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         waiting = [c or adapt_to_goals(a, self.seen) is not a for c, a in zip(closed, self.settings.arms, strict=True)]
         return closed if all(waiting) else waiting
 
-    def _take(self, batch: Batch, a: int, k: int, spare: int) -> list[Any]:
+    def _take(self, batch: Batch, a: int, k: int, spare: int) -> list[Note]:
         """Take `k` points of arm `a` into the batch, asking for some to spare; return their notes."""
         x, own = self.arms[a].ask(k + spare)
         taken = batch.take(x)
@@ -184,8 +184,8 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         self._collect(a)
         return [[a, self.progress.starts[a], note] for note, used in zip(own, taken, strict=True) if used]
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
-        told: list[tuple[list[Any], list[int]]] = [([], []) for _ in self.arms]
+    def tell(self, notes: list[Note], rows: Rows) -> None:
+        told: list[tuple[list[Note], list[int]]] = [([], []) for _ in self.arms]
         found: list[list[int]] = [[] for _ in self.arms]
         for (a, start, own), row in zip(notes, rows, strict=True):
             found[a].append(int(row))
@@ -201,7 +201,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         for a in range(len(self.arms)):
             self._share_incumbent(a)
 
-    def proposer(self, note: Any) -> str:
+    def proposer(self, note: Note) -> str:
         """Return the name of the arm that a point's note is of."""
         return type(self.settings.arms[note[0]]).__name__
 
@@ -278,7 +278,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         self._logged[a] = 0
         self._share_incumbent(a)
 
-    def forget(self, notes: list[Any]) -> None:
+    def forget(self, notes: list[Note]) -> None:
         for a, start, own in notes:
             if start == self.progress.starts[a]:
                 self.arms[a].forget([own])
@@ -295,5 +295,5 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         self.log += [[a, self.progress.starts[a], entry] for entry in log[self._logged[a] :]]
         self._logged[a] = len(log)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         return super().state() | {"arms": [arm.state() for arm in self.arms]}

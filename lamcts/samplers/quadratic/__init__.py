@@ -18,7 +18,7 @@ from lamcts.models.quadratic_posterior import Place, QuadraticPosterior, Slope, 
 from lamcts.models.success import success_near
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
-from lamcts.samplers.base import Proposal, Session, Several
+from lamcts.samplers.base import Proposal, Several
 from lamcts.samplers.parts.feasibility_penalty import shortened, step_penalty
 from lamcts.samplers.parts.session import Batch, LocalSampler, centre, distances
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
@@ -92,7 +92,9 @@ class Quadratic(LocalSampler):
         whole_number(self.failure_tolerance, "Quadratic: failure_tolerance")
         whole_number(self.rows, "Quadratic: rows", optional=True)
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
+    def start(
+        self, region: Region, seen: Observations, rng: np.random.Generator
+    ) -> "_QuadraticSession | ConstrainedSession":
         best, box = seen.best_row(region.rows), TrustRegionState(self.length)
         if seen.plain or seen.f.shape[1] > 1:
             return _QuadraticSession(self, region, seen, QuadraticProgress(rng, best, box, rng.spawn(1)[0]))

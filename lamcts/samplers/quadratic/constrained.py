@@ -7,7 +7,6 @@ Wright 2006, 17.2), anew at every ask, for what has been evaluated already too.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.session import Batch, centre, distances
 from lamcts.samplers.quadratic.constrained_model import ConstrainedModel, broken, merits
 from lamcts.samplers.quadratic.descent import TRIES, DescentProgress, DescentSession
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Note, Rows
 
 REACH = 8.0  # boxes: rows within take part; with 2, curvature was never seen on the G problems (tuned on these)
 ENOUGH = 0.1  # of the fall that was predicted: a success (Powell's, 1994)
@@ -145,7 +144,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         gains = np.where(merit < merit[0], merit[0] - np.where(np.isfinite(merit), merit, 0.0), 0.0)
         return int(rows[np.argmin(merit)]), gains[1:]
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         best, gains = self._better(rows)
         wanted = [max(ENOUGH * fall, np.finfo(float).tiny) for _, fall, _ in notes]
         self.progress.box.tell(
@@ -174,5 +173,5 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         if self.progress.centre != before and before is not None:
             self._moved(float(np.abs(self._x() - self.seen.x[before]).max()))
 
-    def forget(self, notes: list[Any]) -> None:
+    def forget(self, notes: list[Note]) -> None:
         self.progress.box.forget([group for group, *_ in notes])
