@@ -111,6 +111,11 @@ def reference_of(front: Floats, margin: float = MARGIN) -> Floats:
 
 def dominated(f: Floats, front: Floats) -> NDArray[np.bool_]:
     """Return which of the points [k, m] are nowhere better than some row of a front [p, m], [k]."""
+    if front.shape[1] == 2 and len(front):
+        order = np.argsort(front[:, 0], kind="stable")
+        across, lowest = front[order, 0], np.minimum.accumulate(front[order, 1])
+        last = np.searchsorted(across, f[:, 0], side="right") - 1  # the front's last row that is no worse in the first
+        return np.asarray((last >= 0) & (f[:, 0] >= across[last]) & (f[:, 1] >= lowest[last]))
     worse = np.ones((len(f), len(front)), bool)
     for mine, theirs in zip(f.T, front.T, strict=True):
         worse &= mine[:, None] >= theirs
