@@ -12,8 +12,7 @@ from lamcts.optimizer.state import Mark, SearchState, Waiting
 from lamcts.regions.region import Region
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler, Session
-from lamcts.samplers.parts.bounded_columns import BoundedColumns
-from lamcts.samplers.scalarised import adapt_to_goals
+from lamcts.samplers.scalarised import BoundedColumns, adapt_to_goals
 from lamcts.types import Floats, Note
 
 MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)

@@ -1,7 +1,7 @@
-"""A fixed scalarisation of objectives and constraints, for samplers that handle one loss.
+"""Views of the observations: bounded columns, and a fixed scalarisation for samplers that handle one loss.
 
-Every session has weights of its own. What a session models or replays must not change under it, as the constrained rank
-of a row does when others come: so weights and units are fixed when the session starts.
+Weights and units of a scalarisation are drawn when a session starts and never change. So the loss of a row stays the
+same, unlike its constrained rank.
 """
 
 from dataclasses import asdict, dataclass
@@ -14,8 +14,39 @@ from lamcts.outcomes.constrained_rank import feasible, rankable
 from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session, Several
-from lamcts.samplers.parts.bounded_columns import bounded
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
+
+FARTHEST = 1e300  # the largest size of a number that a search sees: 1e8 of them have a finite sum
+
+
+def bounded(numbers: Floats) -> Floats:
+    """Return numbers of at most `FARTHEST` in size, the same array where all are."""
+    return np.clip(numbers, -FARTHEST, FARTHEST) if (np.abs(numbers) > FARTHEST).any() else numbers
+
+
+class _View(Observations):
+    """Observations seen through another; what a view does not define is that of the original."""
+
+    def __init__(self, seen: Observations) -> None:
+        self._seen = seen
+
+    def __getattr__(self, name: str) -> object:
+        if name == "_seen":  # a copy that is being made
+            raise AttributeError(name)
+        return getattr(self._seen, name)
+
+
+class BoundedColumns(_View):
+    """Observations with columns bounded by `FARTHEST`, compared as the original: differences do not overflow."""
+
+    @property
+    def f(self) -> Floats:
+        return bounded(self._seen.f)
+
+    @property
+    def g(self) -> Floats:
+        return bounded(self._seen.g)
+
 
 CORNERS = 0.25  # chance that a search looks at one objective alone: the ends of a front (untuned)
 
@@ -146,17 +177,12 @@ def _usual(g: Floats) -> float:
     return float(np.median(sizes)) if len(sizes) else 1.0
 
 
-class ScalarisedView(Observations):
-    """Observations whose rows are compared by one weighted value; all else is that of the original."""
+class ScalarisedView(_View):
+    """Observations whose rows are compared by one weighted value."""
 
     def __init__(self, seen: Observations, scale: "Weighting") -> None:
-        self._seen, self._scale = seen, scale
-        self._number = np.empty(0)  # of the first rows
-
-    def __getattr__(self, name: str) -> object:
-        if name == "_seen":  # a copy that is being made
-            raise AttributeError(name)
-        return getattr(self._seen, name)  # the columns, the pending points, and what they are made of
+        super().__init__(seen)
+        self._scale, self._number = scale, np.empty(0)  # the weighted value of the first rows
 
     @property
     def y(self) -> Floats:

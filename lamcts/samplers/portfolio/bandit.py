@@ -15,7 +15,7 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import improvement
-from lamcts.samplers.parts.bounded_columns import bounded
+from lamcts.samplers.scalarised import bounded
 from lamcts.types import Floats, Rows
 
 # Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
