@@ -1,4 +1,4 @@
-"""What others say, an exception or a value of the user's, as text: kept in a message, and shown on a terminal."""
+"""Text of exceptions and user values, safe for messages and terminals."""
 
 import re
 from collections.abc import Callable

@@ -27,8 +27,8 @@ MIDDLE = 0.5  # of a number's range: what stands for one that is not active
 class Inputs(NamedTuple):
     """Rows as the kernel takes them: the option of each category in `options` [n, c], and `numbers` [n, q].
 
-    An option is its number among the options of all categories. Orders are categories too, several each (`orders.py`):
-    in `orders` [n, v] they have what two of them may share.
+    An option is its number among the options of all categories. Orders are several categories each (see
+    `permutation_features.py`); `orders` [n, v] holds the features that two orders may share.
     """
 
     options: Rows

@@ -4,7 +4,7 @@ Letters: n rows, c categories, w options of all categories, q numbers.
 """
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,10 +62,9 @@ class HammingPrior:
     noise_real_spread: float = 2.0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name, value in vars(self).items():
             if not (0 < value < math.inf):
-                raise ValueError(f"HammingPrior: expected a {field.name} above 0 and finite, got {value!r}")
+                raise ValueError(f"HammingPrior: expected a {name} above 0 and finite, got {value!r}")
 
     def beside_reals(self) -> "HammingPrior":
         """Return the prior for spaces that have real parameters."""

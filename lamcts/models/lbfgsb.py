@@ -8,7 +8,7 @@ versions of SciPy whose core is known to be the same, and the others go by `mini
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def _by_minimize(slope: Slope, start: Floats, low: Floats, high: Floats, limits:
     from scipy import optimize
 
     options = {"maxiter": limits.steps, "ftol": limits.ftol, "gtol": limits.gtol, "maxfun": limits.evaluations}
-    bounds, minimize = np.stack([low, high], axis=1), getattr(optimize, "minimize")  # noqa: B009
+    bounds, minimize = np.stack([low, high], axis=1), cast(Callable[..., Any], optimize.minimize)
     found = minimize(slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return np.asarray(found.x), float(found.fun)
 

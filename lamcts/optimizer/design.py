@@ -10,7 +10,6 @@ from lamcts.optimizer.exact import exact
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.sobol import latin_hypercube, sobol
 from lamcts.rng import Purpose, stream
-from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import SearchSpace, identity_of
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import brief
@@ -48,11 +47,6 @@ def default_size(space: SearchSpace, goals: Goals | None = None, centred: bool =
     if parameters.mostly_discrete or ((goals is None or goals.plain) and parameters.partly_discrete):
         return min(max(d + 2, FEWEST_DISCRETE), MOST_DISCRETE)
     return min(d + 1, MOST) if goals is not None and goals.bounded else min(max(2 * d, FEWEST), MOST)
-
-
-def centred(sampler: Sampler) -> bool:
-    """Return whether a sampler needs no other points than a first guess (`starts_at_centre`)."""
-    return bool(sampler.starts_at_centre)
 
 
 class Design:

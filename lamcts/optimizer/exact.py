@@ -1,7 +1,7 @@
 """Points as they were told, to the last bit.
 
-Rows are stored as coordinates in [0, 1], so a float may decode to one of its neighbours: 0.1 to 0.09999999999999998.
-Where that happens, the told point is stored with the row.
+Rows are stored as coordinates in [0, 1], so a float may decode to a neighbour: 0.1 to 0.09999999999999998. There the
+told point is stored with the row.
 """
 
 from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import Any
 from lamcts.errors import Exhausted
 from lamcts.observations import Observations
 from lamcts.optimizer import arguments, records
-from lamcts.optimizer.design import Design, Kind, centred, encoded
+from lamcts.optimizer.design import Design, Kind, encoded
 from lamcts.optimizer.persistence import Persistent
 from lamcts.optimizer.placement import REASONS, place
 from lamcts.optimizer.records import Best
@@ -100,7 +100,7 @@ class Optimizer(Persistent):
         self.sampler = arguments.checked_sampler(sampler, self.space, self.goals)
         self.tree = arguments.checked_tree(tree, self.sampler)
         codes, points = encoded(self.space, x0)
-        first = centred(self.sampler)
+        first = bool(self.sampler.starts_at_centre)
         self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
         self._begin()
 

@@ -1,4 +1,4 @@
-"""Trials: which are out, which were told as failed and may still be mended, and what may be told of them."""
+"""Trials: pending, failed but still open, and the checks of what is told."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -26,8 +26,8 @@ FINAL = (OK, PRUNED)  # a trial that is of these kinds is told nothing more
 class Told(NamedTuple):
     """Checked results that are not stored yet: codes x [k, d], outcomes, seconds [k].
 
-    `trials` [k]: the trials that they belong to, None for an unsolicited point. `points` [k]: the points as they were
-    told, None where decoding x gives the same.
+    `trials` [k]: the trial of each result, None for an unsolicited point. `points` [k]: points as told, None where
+    decoding x gives the same.
     """
 
     trials: list[Trial | None]

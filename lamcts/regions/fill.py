@@ -114,10 +114,10 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
 
 
 def draw_unseen(space: SearchSpace, seen: Observations, n: int, rng: np.random.Generator) -> Floats:
-    """Return `n` different unseen points from anywhere in the space, [k, d]; fewer only where no more are left.
+    """Return at most `n` distinct unevaluated points of the whole space, [k, d].
 
-    Where points may be the same thing and are too many to list, also where so many draws as there are at once meet
-    nothing new, three times.
+    Fewer only where no more are left. With keys and too many points to list, also after three fruitless rounds of the
+    largest size.
     """
     if (left := _listed(space, seen)) is not None:
         return left[rng.permutation(len(left))[:n]]
@@ -136,7 +136,7 @@ def draw_unseen(space: SearchSpace, seen: Observations, n: int, rng: np.random.G
 
 
 def nothing_left(space: SearchSpace, seen: Observations) -> str:
-    """Return why `draw_unseen` returned none."""
+    """Return the reason for an empty result of `draw_unseen`."""
     if not seen.keyed:
         return f"all {space.size:.0f} points of the space have been handed out; repeat=True allows repeats"
     if hasattr(space, "holds"):
@@ -150,7 +150,7 @@ def nothing_left(space: SearchSpace, seen: Observations) -> str:
 
 
 def _listed(space: SearchSpace, seen: Observations) -> Floats | None:
-    """Return the unseen points of a space of which few are left, [k, d]; None where draws find them well enough."""
+    """Return the remaining points of a space that is nearly exhausted, [k, d]; None where draws suffice."""
     if seen.repeat or math.isinf(space.size):
         return None
     if SCARCE * (space.size - seen.distinct) > space.size and not (seen.keyed and SCARCE * seen.distinct > space.size):
@@ -159,7 +159,7 @@ def _listed(space: SearchSpace, seen: Observations) -> Floats | None:
 
 
 class _Catch:
-    """The points found so far, and the count of draws of the way in use."""
+    """Points found so far, and the number of draws of the current method."""
 
     def __init__(self, region: Region, n: int, seen: Observations) -> None:
         self.region, self.n, self._seen = region, n, seen
@@ -175,9 +175,9 @@ class _Catch:
         return self.n - len(self.x)
 
     def put(self, x: Floats, drawn: int, checked: bool = False) -> int:
-        """Keep those of `x` that lie inside (if `checked`, all do) and are fresh; return how many were kept.
+        """Keep the unevaluated rows of `x` that are inside (if `checked`, all are); return how many were kept.
 
-        `drawn`: how many looks it took to make them.
+        `drawn`: number of draws that `x` took.
         """
         x = self.region.space.snap(x)
         if not checked:
@@ -192,7 +192,7 @@ class _Catch:
         return len(self.x) - known
 
     def clear(self) -> None:
-        """Start anew with another way: a mixture of two would be neither."""
+        """Discard all points, so that the result is not a mixture of two methods."""
         self.x = self.x[:0]
         self.drawn = self.inside = 0
 
@@ -201,7 +201,7 @@ class _Catch:
 
 
 def _reject(catch: _Catch, rng: np.random.Generator, patient: bool) -> None:
-    """Draw from the whole space until enough fell inside, or it does not pay; then leave nothing behind."""
+    """Draw from the whole space until enough points are inside, or the share inside is too small."""
     space = catch.region.space
     most = MOST_DRAWS if patient else math.inf
     if space.size <= MOST_DRAWS / DRAWS_EACH:
@@ -222,7 +222,7 @@ def _reject(catch: _Catch, rng: np.random.Generator, patient: bool) -> None:
 
 
 def _repeat(catch: _Catch, draw: Callable[[int], tuple[Floats, int]], checked: bool) -> None:
-    """Call `draw(missing) -> (points, looks)` until enough were found or nothing new comes."""
+    """Call `draw(missing) -> (points, draws)` until enough points are found or nothing new comes."""
     fruitless = 0
     while not catch.full and fruitless < FRUITLESS:
         x, looks = draw(catch.missing)
@@ -230,7 +230,7 @@ def _repeat(catch: _Catch, draw: Callable[[int], tuple[Floats, int]], checked: b
 
 
 def _search(region: Region, rng: np.random.Generator) -> Floats:
-    """Return a point inside, [1, d], found by long rejection; none if it finds none, [0, d]."""
+    """Return a point inside by long rejection, [1, d]; [0, d] if none is found."""
     search = _Catch(region, 1, Observations(region.space.dim, repeat=True))
     _reject(search, rng, patient=True)
     return search.x

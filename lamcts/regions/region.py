@@ -12,16 +12,16 @@ from lamcts.types import Floats, Rows
 
 
 class Split(Protocol):
-    """A boundary that cuts a region in two."""
+    """A boundary that divides a region in two."""
 
     def good(self, x: Floats) -> NDArray[np.bool_]:
-        """Return for each row of `x` [n, d] whether it lies on the good side, [n].
+        """Return which rows of `x` [n, d] are on the good side, [n].
 
-        The answer for a row never depends on the other rows of the call.
+        The side of a row never depends on the other rows of the call.
         """
 
     def halfspace(self) -> tuple[Floats, float] | None:
-        """Return `(w, b)` such that the good side is `x @ w + b >= 0`, or None if the boundary is not flat."""
+        """Return `(w, b)` of a flat boundary, good where `x @ w + b >= 0`; None for a curved one."""
 
 
 class Step(NamedTuple):

@@ -1,9 +1,9 @@
 """The tree of latent actions: settings, and its growth with the data.
 
-The tree is a pure function of the rows seen, the settings and the seed. A node's split is fitted on its first m rows
-in order of arrival, m the largest of 2θ, 3θ, 4.5θ, ... (θ the leaf size) that are there, with random numbers named by
-the node's path and m. So new rows change a split only when they lift a node to its next m; all else is kept from
-call to call, and what grew row by row equals what is grown from nothing. Only what is looked at is grown.
+The tree is a pure function of the rows, the settings and the seed. A node is fitted on its first m rows in order of
+arrival, m the largest available of 2θ, 3θ, 4.5θ, ... (θ the leaf size), with a random stream named by the node's path
+and m. So new rows change a split only when its node reaches its next m. A tree grown row by row equals a tree grown
+from all rows at once. Nodes are fitted when they are first looked at.
 """
 
 from dataclasses import dataclass, field
@@ -150,19 +150,19 @@ class LatentTree:
         return cls(8, KMeansSvm(labels=("median",), min_share=0.0, check=None), cp, selector, "hypervolume", refit=1)
 
     def incremental(self, space: SearchSpace, seen: Observations, seed: int) -> "IncrementalTree":
-        """Return the tree over `seen`, which grows as rows arrive there."""
+        """Return the tree over `seen`, which grows as rows arrive."""
         return IncrementalTree(self, space, seen, seed)
 
     def select(self, root: Node, rng: np.random.Generator) -> Region:
-        """Return the region of the leaf that the selector leads to; `rng` breaks ties."""
+        """Return the region of the selected leaf; `rng` breaks ties."""
         return SELECT[self.selector](root, rng, self.cp)
 
     def around(self, root: Node, x: Floats) -> Region:
-        """Return the deepest region round `x` [d] that keeps `room` rows a dimension."""
+        """Return the deepest region around `x` [d] that keeps `room` rows for each dimension."""
         return follow(root, x, self.room * len(x))
 
     def fit_size(self, n: int) -> int:
-        """Return m, how many of the `n` rows that a node may learn from its split is fitted on; 0: it stays a leaf."""
+        """Return on how many of a node's `n` rows its split is fitted; 0 for a leaf."""
         size = float(2 * self.leaf_size if self.height is None else LEAST_ROWS)
         if n < size:
             return 0
@@ -174,7 +174,7 @@ class LatentTree:
 
 
 class _Moment(NamedTuple):
-    """What a root and the nodes below it show: the state of `seen` when the root was asked for."""
+    """State of `seen` that a root and its nodes show."""
 
     n: int  # number of rows seen
     learned: int  # splits are learned from rows below this number
@@ -183,7 +183,7 @@ class _Moment(NamedTuple):
 
 @dataclass
 class _FittedSplit:
-    """A split that was fitted on `m` rows, and what has been sorted into its sides; `split` None: no split."""
+    """A split fitted on `m` rows, and the rows assigned to its sides; `split` None: no split."""
 
     m: int
     split: Split | None
@@ -193,7 +193,7 @@ class _FittedSplit:
 
 @dataclass
 class _Place:
-    """What is kept of a node from call to call: its rows, ascending, and its latest fitted."""
+    """Cache of a node between calls: its rows, ascending, and its latest fit."""
 
     rows: Rows = field(default_factory=lambda: np.empty(0, np.int64))
     fitted: _FittedSplit | None = None
@@ -221,7 +221,7 @@ class IncrementalTree:
         self._root, self._learned = _Place(), 0  # the second of use with `refit` alone
 
     def root(self) -> Node:
-        """Return the root over all rows seen by now. It and its kids stay as they are when further rows arrive."""
+        """Return the root over all rows. Later rows do not change it or its children."""
         seen = self._seen
         if self._tree.refit is not None:
             self._relearn(self._tree.refit)
@@ -231,7 +231,7 @@ class IncrementalTree:
         return self._node(self._root, now, seen.pending_x(), ())
 
     def _relearn(self, refit: int) -> None:
-        """Forget all splits where `refit` more rows have come since they were learned."""
+        """Drop all splits if `refit` more rows have arrived since they were fitted."""
         good = self._seen.good
         whole = len(good) // refit * refit
         learned = int(good[whole - 1]) + 1 if whole else 0
@@ -239,11 +239,11 @@ class IncrementalTree:
             self._root, self._learned = _Place(), learned
 
     def select(self, rng: np.random.Generator) -> Region:
-        """Return the region of the leaf that the selector leads to now; `rng` breaks ties."""
+        """Return the region of the leaf selected now; `rng` breaks ties."""
         return self._tree.select(self.root(), rng)
 
     def around(self, x: Floats) -> Region:
-        """Return the deepest region round `x` [d] that keeps enough rows now."""
+        """Return the deepest region around `x` [d] that keeps enough rows now."""
         return self._tree.around(self.root(), x)
 
     def _node(self, place: _Place, at: _Moment, pending: Floats, path: tuple[int, ...]) -> Node:
@@ -256,7 +256,7 @@ class IncrementalTree:
         return Node(self._space, rows, value, pending, len(path), expand)
 
     def _expand(self, node: Node, place: _Place, at: _Moment, path: tuple[int, ...]) -> tuple[Split, Node, Node] | None:
-        """Return the node's split and kids, brought up to date as far as this moment needs."""
+        """Return the split and children of a node, updated to this moment."""
         usable = int(np.searchsorted(node.rows, at.learned))
         m = self._tree.fit_size(usable) if len(path) < self._depth else 0
         if not m:
@@ -277,14 +277,14 @@ class IncrementalTree:
         return fitted.split, good, bad
 
     def _fit(self, rows: Rows, path: tuple[int, ...]) -> Split | None:
-        """Return the split of these rows [m], the first of a node in order of arrival."""
+        """Return the split of rows [m], the first of a node in order of arrival."""
         order = utility.ranks(self._seen.constrained_rank(rows))
         rng = stream(self._seed, Purpose.TREE, len(rows), *path)
         some = thin(order, self._tree.splitter.max_rows, rng)  # before x is copied: it may be wide
         return self._tree.splitter.fit(self._seen.x[rows[some]], order[some], rng)
 
     def _route(self, fitted: _FittedSplit, split: Split, rows: Rows) -> None:
-        """Sort the rows of a node that its fitted has not sorted yet into the kids."""
+        """Assign the new rows of a node to its children."""
         block = max(1, ROUTED // self._space.dim)
         for start in range(fitted.routed, len(rows), block):
             new = rows[start : start + block]

@@ -1,4 +1,4 @@
-"""Splitters: how a node's rows become a boundary between a good and a bad side.
+"""Splitters: from the rows of a node to a boundary between a good and a bad side.
 
 Letters: n rows, d dimensions.
 """
@@ -124,7 +124,7 @@ class KMeansSvm:
         return [rule(name, weight) for name in self.labels for weight in weights[name]]
 
     def _ranks(self, label: Rule, z: Floats, s: Floats, kernel: Floats, rng: np.random.Generator) -> bool:
-        """Return whether boundaries learned by this rule rank held-out rows."""
+        """Return whether boundaries fitted with this rule rank held-out rows."""
 
         def sort(train: Rows, test: Rows) -> Mask | None:
             machine = self._machine(kernel[np.ix_(train, train)], label(z[train], s[train], rng))
@@ -145,7 +145,7 @@ class KMeansSvm:
         return KernelBoundary(frame, self.kernel, self.degree, np.ascontiguousarray(z[support]), weight, b)
 
     def _machine(self, kernel: Floats, good: Mask) -> tuple[Rows, Floats, float] | None:
-        """Return the support vectors' numbers [s], their weights [s] and the intercept; None for one class."""
+        """Return the indices [s] and weights [s] of support vectors, and the intercept; None: one class."""
         if not balanced(good, self.min_share):
             return None
         from sklearn.exceptions import ConvergenceWarning
@@ -161,7 +161,7 @@ class KMeansSvm:
 def prepared(
     x: Floats, utility: Floats, max_rows: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Frame] | None:
-    """Return a fair sample of the rows `x` [m, d], standardised utility [m] and frame; None if nothing differs."""
+    """Return a sample of the rows, standardised utility [m] and the frame; None if all rows are equal."""
     rows = thin(utility, max_rows, rng)
     x, s = x[rows], standard(utility[rows])
     if len(x) < LEAST_ROWS or not s.any():
@@ -171,7 +171,7 @@ def prepared(
 
 
 def thin(utility: Floats, size: int, rng: np.random.Generator) -> Rows:
-    """Return at most `size` row numbers in ascending order, one from each of `size` equal slices of the order."""
+    """Return at most `size` row numbers, ascending, one from each of `size` equal slices by utility."""
     n = len(utility)
     if n <= size:
         return np.arange(n)
@@ -181,7 +181,7 @@ def thin(utility: Floats, size: int, rng: np.random.Generator) -> Rows:
 
 
 def standard(utility: Floats) -> Floats:
-    """Return `utility` [n] with mean 0 and variance 1, or zeros if all are equal; any finite scale will do."""
+    """Return `utility` [n] with mean 0 and variance 1, zeros if all are equal; does not overflow."""
     if not len(utility) or utility.min() == utility.max():
         return np.zeros(len(utility))
     utility = utility / np.abs(utility).max()  # squares of 1e300 overflow
@@ -190,13 +190,13 @@ def standard(utility: Floats) -> Floats:
 
 
 def balanced(good: Mask, min_share: float) -> bool:
-    """Return whether each side holds two rows, and `min_share` of them all."""
+    """Return whether each side has two rows, and `min_share` of all rows."""
     smaller = min(np.count_nonzero(good), np.count_nonzero(~good))
     return bool(smaller >= LEAST_SIDE and smaller >= min_share * len(good))
 
 
 def check_common(name: str, min_share: float, max_rows: int) -> None:
-    """Raise ValueError for settings that no splitter can work with."""
+    """Raise ValueError for settings out of range."""
     if not 0 <= min_share < 0.5:
         raise ValueError(f"{name}: expected a min_share in [0, 0.5), got {min_share}")
     if max_rows < LEAST_ROWS:

@@ -1,11 +1,9 @@
-"""One parameter at a time, and what was learnt of several together: the quick way where parameters hardly interact.
+"""Coordinate search with a Bayesian line search, for parameters that hardly interact.
 
-A coordinate search whose line search is Bayesian and global: each parameter's effect is a Gaussian process of one
-variable (models/additive_model.py), the next probe has the largest expected improvement over all values of all
-parameters, and improvements of several parameters are tried together in one point, fewer of them after a failure:
-the pattern move of Hooke and Jeeves (1961, "Direct search" solution of numerical and statistical problems), made of
-what the effects expect in place of the last steps. Parameters of any kind take part: to change one option is a move
-like any other.
+Each parameter's effect is a Gaussian process of one variable (models/additive_model.py). The next probe has the
+largest expected improvement over all values of all parameters. Improvements of several parameters are tried together
+in one point, fewer after a failure: the pattern move of Hooke and Jeeves (1961, "Direct search" solution of numerical
+and statistical problems), with expected effects instead of the last steps. Parameters of any kind take part.
 """
 
 from dataclasses import dataclass, field

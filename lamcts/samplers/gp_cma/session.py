@@ -1,4 +1,4 @@
-"""The loop of `GpCma`: start, then CMA-ES on a model; where the model is blind, a close-up; where it stalls, a restart.
+"""The loop of `GpCma`: start, CMA-ES on a model, close-up when the model is blind, restart when it stalls.
 
 Letters: n rows, d coordinates, k points.
 """

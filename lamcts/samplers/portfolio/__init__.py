@@ -1,10 +1,8 @@
-"""The portfolio: several local searches round one incumbent, and a bandit that says how many points each may propose.
+"""A portfolio of local searches around one incumbent; a bandit sets how many points each proposes.
 
-No local method is first everywhere: trust-region Gaussian processes cross rough ground, descent on a quadratic model is
-far quicker down a smooth valley, a search along the parameters where they hardly interact. Here the tree picks the
-region where they begin, and the methods share all that is seen: a row that one of them finds becomes the incumbent of
-all. Each is credited with what its evaluations gained. Once the base has found its place, they look across the whole
-space: the next valley along a parameter lies outside any region round the present one, and the others fare no worse.
+The tree selects the region where they begin. All searches share all rows, and a better row of one becomes the
+incumbent of all. Each is credited with the gains of its evaluations. Once the base has a scope other than "selected",
+they search the whole space.
 """
 
 from dataclasses import dataclass

@@ -1,11 +1,10 @@
-"""Descent on a quadratic model, inside any region: the quick way down a valley, and to the middle of a rippled bowl.
+"""Descent on a quadratic model inside any region: fast along narrow valleys and in rippled bowls.
 
-A trust-region method of the kind of Powell's (COBYLA 1994, NEWUOA 2006), with a Bayesian polynomial for the
-interpolation: every row nearby counts, whoever asked for it, results may be late or missing, and the points of a batch
-beside the first go down draws of the posterior (Thompson sampling). It begins with a box over the whole cube, where
-the model is the trend of all rows, and ends in a narrow one, where it is a Taylor polynomial. Where few points
-are asked for at a time, most of them are such draws too: the mean's step after every result follows the first valley.
-Where losses rise from their minimum as a cone does, as Ackley's, no polynomial is near; their squares lie on one.
+A trust-region method of the kind of Powell's (COBYLA 1994, NEWUOA 2006), with a Bayesian polynomial as interpolation.
+Every row nearby counts, and results may be late or missing. Further points of a batch descend posterior samples. The
+box begins over the whole cube, where the model is the trend of all rows, and ends narrow, as a Taylor polynomial. For
+small batches most points are samples too, since the mean alone follows the first valley. Around a conical minimum such
+as Ackley's, the squared losses are modelled.
 """
 
 from dataclasses import dataclass, field
