@@ -4,14 +4,17 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import LibController
 
 LIBRARIES = ("scipy.linalg.lapack", "sklearn.utils", "torch")  # modules that load a BLAS or a thread pool
 
 _lock = threading.Lock()
 _depth = 0  # calls under way, in any thread
 _usual: dict[str, int] = {}  # by path of a BLAS: its number of threads before the first of them
-_found: dict[tuple[bool, ...], list[Any]] = {}  # by which of LIBRARIES are loaded: a search takes milliseconds
+_found: dict[tuple[bool, ...], list["LibController"]] = {}  # by which of LIBRARIES are loaded
 
 
 class _Inside(threading.local):
@@ -53,7 +56,7 @@ def one_blas_thread() -> Iterator[None]:
                 library.set_num_threads(max(before[path], _usual.get(path, 1)))
 
 
-def _blas() -> list[Any]:
+def _blas() -> list["LibController"]:
     """Return what controls each BLAS that is loaded."""
     from threadpoolctl import ThreadpoolController
 

@@ -110,7 +110,7 @@ def _plain_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else with_plain_numbers(value)
 
 
-def checked_tree(tree: LatentTree | str | None, sampler: Any) -> LatentTree | None:
+def checked_tree(tree: LatentTree | str | None, sampler: Sampler) -> LatentTree | None:
     """Return the settings of the tree, None for no tree; "auto" is a map with a sampler that relocates."""
     if isinstance(tree, str) and tree == "auto":
         return LatentTree(chooses=not sampler.relocates)

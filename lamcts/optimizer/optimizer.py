@@ -162,7 +162,7 @@ class Optimizer(Persistent):
         return proposal, search
 
     def tell(
-        self, trials: Trial | Sequence[Trial], values: Any, seconds: Any = None, *, constraints: Any = None
+        self, trials: Trial | Sequence[Trial], values: object, seconds: object = None, *, constraints: object = None
     ) -> None:
         """Add the values of pending trials, in any order; nothing is added if anything is wrong.
 
@@ -198,7 +198,7 @@ class Optimizer(Persistent):
 
     # The same in other words ----------------------------------------------------------------------------------------
 
-    def tell_point(self, point: Point, value: Any, constraints: Any = None) -> None:
+    def tell_point(self, point: Point, value: object, constraints: object = None) -> None:
         """Add the value of an unsolicited point; at a pending trial's point, it closes that trial.
 
         Parameters
@@ -212,7 +212,7 @@ class Optimizer(Persistent):
         """
         self.tell_points([point], [value], None if constraints is None else [constraints])
 
-    def tell_points(self, points: Sequence[Point], values: Sequence[Point], constraints: Any = None) -> None:
+    def tell_points(self, points: Sequence[Point], values: Sequence[object], constraints: object = None) -> None:
         """Add many unsolicited points and their values at once; nothing is added if anything is wrong.
 
         Parameters

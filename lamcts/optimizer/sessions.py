@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler, Session
 from lamcts.samplers.scalarised import BoundedColumns, adapt_to_goals
 from lamcts.types import Floats, Note
+
+What = TypeVar("What")
 
 MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)
 
@@ -181,7 +183,7 @@ class LocalSearches:
         self.live[number].session.forget([note])
         self.live[number].revision += 1
 
-    def _attempt(self, number: int, call: Callable[[int, Any], None], what: Any) -> Exception | None:
+    def _attempt(self, number: int, call: Callable[[int, What], None], what: What) -> Exception | None:
         """Call a search; end it and return the error if it raises."""
         try:
             call(number, what)

@@ -1,11 +1,14 @@
 """Low-discrepancy points in the unit cube."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamcts.rng import child, stream
 from lamcts.types import Floats
+
+if TYPE_CHECKING:
+    from scipy.stats.qmc import Sobol
 
 MOST_DIMENSIONS = 21201  # length of the table of direction numbers (Joe and Kuo 2008) that scipy ships
 
@@ -35,7 +38,7 @@ class SobolSequence:
 
     def __init__(self, dim: int, seed: int, position: int) -> None:
         self.dim, self.seed, self.position = dim, seed, position
-        self._engine: Any = None
+        self._engine: Sobol | None = None
 
     def draw(self, n: int) -> Floats:
         """Return the next `n` points, [n, dim]."""
@@ -50,7 +53,7 @@ class SobolSequence:
         self.position += n
         return points.reshape(n, self.dim)
 
-    def _at(self, position: int) -> Any:
+    def _at(self, position: int) -> "Sobol":
         from scipy.stats.qmc import Sobol
 
         engine = Sobol(self.dim, scramble=True, rng=np.random.default_rng(self.seed))

@@ -4,7 +4,7 @@ Letters: n rows, d coordinates, k points.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from lamcts.samplers.gp_cma.model import Fit, Model, fitted, nearest
 from lamcts.samplers.gp_cma.start import Start
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress, bisect_into
 from lamcts.types import Floats, Note, Rows
+
+if TYPE_CHECKING:
+    from lamcts.samplers.gp_cma import GpCma
 
 FEWEST = 4  # rows that a model is fitted to
 CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (development runs)
@@ -56,9 +59,10 @@ class GpCmaProgress(Progress):
     run: Run = field(default_factory=Run)
 
 
-class GpCmaSession(LocalSession[Any, GpCmaProgress]):
+class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     """A point needs no note: results act through the model of the run's rows."""
 
+    settings: "GpCma"
     scope: Scope = "space"
     _success: Success | None = None  # where evaluations fail, as of the latest ask
 
