@@ -46,7 +46,7 @@ class DiscreteModelState:
 class DiscreteModel:
     """Processes of all columns, each over the rows that have it, or over the 500 nearest to the best one.
 
-    What it returns depends on `state` and `seen` alone, bit for bit: it is made anew for every ask.
+    What it returns depends on `state` and `seen` alone, bit for bit: it is built at every ask.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class DiscreteModel:
     def _with_pruned(self, losses: HammingPosterior, good: Rows, centre: int) -> HammingPosterior:
         """Return the process with pruned rows at what it expects there, but no better than what they rank after.
 
-        It was fitted without them. Left out altogether, points beside them are proposed again and again: three seeds of
+        It was fitted without them. Left out altogether, points near them are proposed again and again: three seeds of
         benchmarks/neural/pruning.py (10 to 12) all ended worse then.
         """
         seen, pruned = self._seen, self._chosen(np.flatnonzero(self._seen.kind == PRUNED), centre)

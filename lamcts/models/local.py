@@ -21,9 +21,9 @@ from lamcts.types import Floats, Rows
 ROWS_EACH, LEAST_ROWS, MOST_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
 FIT_ROWS_EACH, LEAST_FIT_ROWS, MOST_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned); what both cost
 # benchmarks/optimizer/gp_speed.py prints: a fit with 1000 rows takes five times as long as one with 500
-KEPT = 3 / 4  # of the most rows, when the rows are chosen anew: the rest is room for results to come (untuned)
+KEPT = 3 / 4  # share of the most rows in a new selection; the rest is room for new results (untuned)
 REFIT_ROWS = 25  # new rows after which a refit is always due (untuned)
-MOST_PRUNED = 200  # rows beside those of the model (untuned)
+MOST_PRUNED = 200  # rows in addition to those of the model (untuned)
 FITTED = 8  # constraints that hyper-parameters are fitted to, those that most rows break: the time of a fit (untuned)
 SHORT, SHORT_NOISE = 8.0, 1e-3  # a start at which ripples are shape, not noise (untuned)
 Fit = Callable[..., tuple[Hyper, float]]
@@ -236,7 +236,7 @@ def _route(device: str | None) -> tuple[Fit, type[GaussianProcess]]:
         return fit, GaussianProcess
     try:
         from lamcts.models import torch_gp
-    except ModuleNotFoundError as error:  # torch itself, or gpytorch beside a torch that is there
+    except ModuleNotFoundError as error:  # torch, or gpytorch where only torch is installed
         raise MissingExtra.of(error.name or "torch", "torch") from None
     torch_gp.check(device)
     return partial(torch_gp.fit, device=device), torch_gp.process_on(device)

@@ -1,4 +1,4 @@
-"""What the user may set about an optimizer, checked: every error says what was expected, what came, and the cure."""
+"""Checks of the arguments of an optimizer."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -95,7 +95,7 @@ def checked_sampler(sampler: object, space: SearchSpace, goals: Goals) -> Sample
 
 
 def with_plain_numbers(settings: Any) -> Any:
-    """Return frozen settings with Python's numbers in place of numpy's: their text is what a run is known by."""
+    """Return frozen settings with Python's numbers instead of numpy's, as the identity of a run needs."""
     if not is_dataclass(settings) or isinstance(settings, type):
         return settings
     made = {field.name: _plain_number(getattr(settings, field.name)) for field in fields(settings) if field.init}

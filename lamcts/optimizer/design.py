@@ -98,9 +98,9 @@ class Design:
         self.n, self._rows = max(min(self.n, n), len(self.given)), None
 
     def fresh(self, seen: Observations, used: int, n: int) -> tuple[Floats, int]:
-        """Return at most `n` points that are not known, [k, d], and how many are used up then; `used` are by now.
+        """Return at most `n` unevaluated points [k, d], and the number of design points used, `used` before.
 
-        None are left once the points used and those that nobody asked for are enough; what was given is always used.
+        Unsolicited points count as design points, but all given points are used.
         """
         unasked = int(np.count_nonzero(seen.trial == -1))
         while used + unasked < self.n or used < len(self.given):

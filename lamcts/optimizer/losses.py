@@ -1,4 +1,4 @@
-"""Told values as columns of losses, constraint excesses and kinds; the one place that recognises a failure."""
+"""Told values as columns of losses, constraint excesses and kinds, failures included."""
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
@@ -51,7 +51,7 @@ def seconds_of(values: object, n: int) -> NDArray[np.float64]:
 
 
 def as_list(values: object, n: int, name: str) -> list[object]:
-    """Return `values` as a list of length `n`; one value is enough for one trial, None stands for n times None.
+    """Return `values` as a list of length `n`; a single value is a list of one, None is n times None.
 
     A sequence, an array, a tensor, a column of a table or an iterator holds one for each trial.
     """

@@ -101,7 +101,7 @@ class Persistent:
         check_consistent(state := state.widened(self.space.dim), self.design.n, REASONS)
         try:
             self._load(state)
-        except Exception as error:  # of a sampler of anybody's
+        except Exception as error:  # a user's sampler may raise anything
             self._begin()
             what = f"{type(error).__name__}: {error}"
             raise ValueError(f"state: expected what state_dict() returned, it cannot be taken over ({what})") from error

@@ -1,4 +1,4 @@
-"""What was found, in the user's words: the best evaluation, and the front of several objectives."""
+"""Results in the user's units: the best evaluation, and the front of several objectives."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from types import MappingProxyType

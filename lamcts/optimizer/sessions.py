@@ -187,7 +187,7 @@ class LocalSearches:
         """Call a search; end it and return the error if it raises."""
         try:
             call(number, what)
-        except Exception as error:  # a sampler of anybody's
+        except Exception as error:  # a user's sampler may raise anything
             self.end(number)
             return error
         return None

@@ -154,7 +154,7 @@ class _Words(str):
 
 
 def _missing(of: Json, name: str) -> JsonValue:
-    """Return what an entry stands for that an identity lacks: the default of the setting."""
+    """Return the default of a setting that an identity lacks."""
     if CLASS not in of:
         return None
     if name == VERSION:

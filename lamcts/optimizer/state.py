@@ -1,4 +1,4 @@
-"""What an optimizer's future depends on, as data: the whole `State`, and a `Delta` of what is new since a `Mark`.
+"""The state of an optimizer as data: the whole `State`, and a `Delta` of changes since a `Mark`.
 
 An optimizer gives them and takes a state; a journal writes deltas and reads a state, and neither knows the other.
 """
@@ -90,7 +90,7 @@ class State:
 
     @classmethod
     def of(cls, state: JsonValue, dim: int, losses: int = 1, constraints: int = 0) -> "State":
-        """Return the state that `to_dict` made of points of `dim` numbers, with so many losses and constraints.
+        """Return the state that `to_dict` made for points of `dim` numbers, losses and constraints.
 
         ValueError for anything else.
         """
@@ -131,7 +131,7 @@ class State:
 def _arrays(columns: Columns) -> Json:
     """Return the columns by name; where there is one loss and no constraint it is `y`, and says which rows failed.
 
-    Of one loss, which rows were pruned stands beside it, where there are any.
+    With one loss, `kind` is kept only if a row was pruned.
     """
     arrays = {name: np.array(column) for name, column in columns._asdict().items()}
     if columns.f.shape[1] == 1 and not columns.g.shape[1]:
@@ -177,7 +177,7 @@ def _waiting(trial: Json, dim: int) -> Waiting:
 
 
 def _short(state: JsonValue) -> str:
-    """Return what stands in place of a state: the names of a dict's entries, or the thing itself."""
+    """Return the text of a wrong state: the keys of a dict, or the value."""
     return f"a dict of {brief(list(state))}" if isinstance(state, dict) else brief(state)
 
 

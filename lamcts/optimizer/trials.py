@@ -109,7 +109,7 @@ class Trials:
         return as_list(given, n, name)
 
     def told_points(self, points: Sequence[Point], values: object, constraints: object) -> Told:
-        """The same for points of anybody: one that equals the point of a pending trial belongs to it."""
+        """Check unsolicited results; one at the point of a pending trial belongs to that trial."""
         points = many(points, "tell_points: expected points")
         codes = [self._space.encode(point) for point in points]
         n = len(points)

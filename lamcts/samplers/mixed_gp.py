@@ -1,4 +1,4 @@
-"""Bayesian optimisation by exchanges: the search for categories, integers, and numbers beside them."""
+"""Bayesian optimisation of categories, integers and reals by local search over exchanges."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
 CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (untuned)
 ORDER_ROUNDS = 30  # where there are orders, which take as many moves as they have items (untuned)
 ORDER_TURNS, LEAST_ITEMS = 4, 0.5  # of so many asks all but one are for orders that differ in so many items
-# (tuned: the eight slowest of fifty tours took 60 to 113 evaluations in place of 120 to 235)
+# (tuned: the eight slowest of fifty tours took 60 to 113 evaluations instead of 120 to 235)
 STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
 PATIENCE, PATIENCE_EACH = 20, 2  # results without a gain, and more for each parameter, after which the search stays
 # near its incumbent for as long, nearer each time, and then looks everywhere again (untuned)

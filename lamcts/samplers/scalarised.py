@@ -52,7 +52,7 @@ CORNERS = 0.25  # chance that a search looks at one objective alone: the ends of
 
 
 def adapt_to_goals(sampler: Sampler, seen: Observations) -> Sampler:
-    """Return a sampler for what is seen: itself, or one that shows it one number in place of several columns."""
+    """Return the sampler itself, or one that sees a scalarisation if it does not handle the columns."""
     own = sampler.several
     if seen.plain or own is True or (own == "constraints" and seen.f.shape[1] == 1):
         return sampler
@@ -131,7 +131,7 @@ class _Scalarised:
         return {"inner": self.inner.state(), "scale": asdict(self.scale)}
 
 
-UNKNOWN = 1e12  # excess in units that stands for one that was not measured, and the largest there is
+UNKNOWN = 1e12  # excess, in units, of one that was not measured, and the largest
 SUM_SHARE = 0.05  # of the weighted sum next to the weighted maximum: Knowles (ParEGO, 2006)
 
 

@@ -28,7 +28,7 @@ LATELY = 9  # parameters probed last wait until others had their turn, at most h
 PATIENCE, PATIENCE_EACH = 40, 4  # evaluations without improvement, and more for each parameter (untuned)
 FAR = 1e60  # rises beyond it, in units of the losses known at first, are as good as infinite: squares stay doubles
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
-PATTERN, DRAWN = -1, -2  # in place of a parameter's number: several, and none
+PATTERN, DRAWN = -1, -2  # instead of a parameter's number: several, and none
 
 
 class Move(NamedTuple):

@@ -137,7 +137,7 @@ class Distribution:
         return self._turned_back(z * self.scales)
 
 
-class Frame(NamedTuple):
+class Whitening(NamedTuple):
     """The coordinates of a distribution at one moment, `stretch` times as wide.
 
     A model keeps them while the distribution moves on.
@@ -149,7 +149,7 @@ class Frame(NamedTuple):
     stretch: float
 
     @classmethod
-    def of(cls, distribution: Distribution, stretch: float) -> "Frame":
+    def of(cls, distribution: Distribution, stretch: float) -> "Whitening":
         return cls(distribution.mean, distribution.axes, distribution.scales * distribution.sigma * stretch, stretch)
 
     def __call__(self, x: Floats) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 from lamcts.models.kernel import matern
 from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.models.output_transforms import Scale, rank_correlation, ranks
-from lamcts.samplers.gp_cma.distribution import Distribution, Frame
+from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.types import Floats, Rows
 
 MOST_ROWS = 300  # the cost of a factor (development runs: 150 is worse, 600 is level)
@@ -195,7 +195,7 @@ class Fit:
 class Model(NamedTuple):
     """A fitted process; `skill` is its rank correlation on rows left out."""
 
-    frame: Frame
+    frame: Whitening
     process: Process
     skill: float
 
@@ -231,7 +231,7 @@ def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit, told: int
         better = forecast_skill(other, y)
         if 1 - better < SWITCH * (1 - skill):
             process, skill, fit.transform = other, better, rival
-    return Model(Frame.of(distribution, stretch), process, skill)
+    return Model(Whitening.of(distribution, stretch), process, skill)
 
 
 def forecast_skill(process: Process, y: Floats) -> float:

@@ -37,7 +37,7 @@ PATIENCE = 2  # times d: evaluations without progress before a close-up, and val
 
 
 @dataclass
-class Run:
+class GpCmaRun:
     """One run: a start, then the search distribution, on a model of its own evaluations alone."""
 
     first: int = 0  # rows there were when it began
@@ -56,7 +56,7 @@ class Run:
 
 @dataclass
 class GpCmaProgress(Progress):
-    run: Run = field(default_factory=Run)
+    run: GpCmaRun = field(default_factory=GpCmaRun)
 
 
 class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
@@ -186,7 +186,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     def _restart(self) -> None:
         """Begin another run at a uniform point; points that are out belong to none."""
         issued = [*self.seen.pending, int(self.seen.trial.max())]
-        self.progress.run = Run(len(self.seen), max(issued), self._anywhere())
+        self.progress.run = GpCmaRun(len(self.seen), max(issued), self._anywhere())
 
     def _anywhere(self) -> Floats:
         one = Batch(self.region, self.seen, 1)

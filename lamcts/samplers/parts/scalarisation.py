@@ -18,7 +18,7 @@ MARGIN = 1.0  # of the front's range, or of the standard deviation if more, from
 MOST_LOSSES = 4  # of which volumes are taken: cells grow with the power of m / 2
 MOST_FRONT = 100  # rows of a front of three losses or more that cells are made of (untuned)
 LEAST_RANGE = 0.1  # of a front, to weigh by: a lone row has none (untuned)
-SUM_SHARE = 0.05  # of the weighted sum beside the weighted maximum: Knowles (ParEGO, 2006)
+SUM_SHARE = 0.05  # of the weighted sum, added to the weighted maximum: Knowles (ParEGO, 2006)
 
 
 class Scalarisation(Protocol):

@@ -27,7 +27,7 @@ BASE, BASE_OF_FEW = 0.5, 0.8  # least shares of the base with several losses, an
 # -0.09 by the first, -0.21 by the second, seeds 100 to 104; in 12 dimensions the second lost half of C2-DTLZ2's)
 LITTLE = 1e-9  # gain per evaluation that is as good as none, of a front's volume: late gains are far below 1e-5
 FEW = 5  # dimensions up to which the larger share holds: those in which Turbo takes exact gains of a front at every ask
-ROUNDS = 3  # times that points are asked for in place of those that two methods both propose (untuned)
+ROUNDS = 3  # rounds that replace points proposed by two methods (untuned)
 
 
 @register("portfolio", "turbo, quadratic, coordinate (and mixed_gp) around one incumbent, shares by gain")
@@ -141,7 +141,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
 
     @property
     def done(self) -> bool:
-        """Whether the base has converged, and no other arm still gains, be it little: it may be closing in."""
+        """Whether the base has converged and no other arm gains."""
         others = zip(self.progress.idle[1:], self.arms[1:], strict=True)
         return self.arms[0].done and not any(idle < self.settings.memory and not arm.done for idle, arm in others)
 
@@ -167,7 +167,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
     def _waiting(self, closed: list[bool]) -> list[bool]:
         """Return which arms propose nothing: of one loss, while nothing is feasible, those that model no constraint.
 
-        Ackley in ten dimensions was feasible after 25.5 evaluations in place of 28 (medians of 20 seeds).
+        Ackley in ten dimensions was feasible after 25.5 evaluations instead of 28 (medians of 20 seeds).
         """
         if self.seen.plain or self.seen.f.shape[1] > 1 or self.seen.feasible.any():
             return closed
@@ -263,7 +263,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
                 self._start_again(a)
 
     def _end_lead(self) -> None:
-        """Start the others anew, with all rows that are there by now, once the last arm has led."""
+        """Restart the other arms with all rows once the lead of the last arm has ended."""
         if not self.settings.lead or self._led or self.progress.starts[0]:
             return
         for a in range(len(self.arms) - 1):

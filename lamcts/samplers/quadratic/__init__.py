@@ -97,13 +97,13 @@ class Quadratic(LocalSampler):
         best, box = seen.best_row(region.rows), TrustRegionState(self.length)
         if seen.plain or seen.f.shape[1] > 1:
             return _QuadraticSession(self, region, seen, QuadraticProgress(rng, best, box, rng.spawn(1)[0]))
-        if best is None:  # nothing known, or what is has been searched: the models' one optimum is not to be it again
+        if best is None:  # nothing known, or all of it searched: the next optimum should be another
             box.length *= AGAIN
         since = len(seen) if best is None else 0
         return ConstrainedSession(self, region, seen, ConstrainedProgress(rng, best, box, best, since))
 
     def most_rows(self, d: int, within: int) -> int:
-        """Return how many rows take part in the model of `d` parameters where so many lie within reach."""
+        """Return the number of rows in the model of `d` parameters, of which `within` are within reach."""
         most = self.rows or min(max(LEAST_ROWS_EACH * d, 2 * unknowns(d)), MOST_ROWS)
         return min(most, max(2 * d + 1, within))
 
@@ -164,7 +164,7 @@ class _QuadraticSession(DescentSession[QuadraticProgress]):
         return quadric.lowest(low, high, price)
 
     def _model(self, centre: Floats, half: float) -> QuadraticPosterior | None:
-        """Return the model of the rows round `centre` [d], None where there are none beside it."""
+        """Return the model of the rows around `centre` [d], None without other rows."""
         good = self.seen.good
         far, off = distances(self.seen, good, centre)
         within = (int(np.count_nonzero(off <= reach * half)) for reach in REACHES)

@@ -3,7 +3,7 @@
 Its centre is the row of the least merit, the loss with what is broken at its price, and not the best: so it goes along
 a boundary through points on either side. Its points are to keep the constraints by as much as the models may be wrong
 there, so that its end is feasible. A price is twice the largest multiplier of the models (an exact penalty: Nocedal and
-Wright 2006, 17.2), anew at every ask, for what has been evaluated already too.
+Wright 2006, 17.2), computed at every ask, for all rows.
 """
 
 from dataclasses import dataclass, field
@@ -100,7 +100,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         return np.asarray(self.seen.x[self.progress.centre])
 
     def _model(self) -> ConstrainedModel | None:
-        """Return the models round the centre, None where no row lies beside it."""
+        """Return the models around the centre, None without other rows."""
         row = self.progress.centre
         rows, squares = self._rows(self._half)
         if row is None or not len(rows) or not squares.max() > 0:

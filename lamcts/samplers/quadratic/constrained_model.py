@@ -62,7 +62,7 @@ class ConstrainedStep:
         return result
 
     def _at(self, s: Floats) -> Floats:
-        """Return the loss beside that of step 0, and the excesses with their margins, at `s` [d], [1 + c]."""
+        """Return the loss relative to step 0, and the excesses with margins, at `s` [d], [1 + c]."""
         return np.asarray(self._models.at(s) / self.slopes + self._offsets)
 
     def _slopes(self, s: Floats) -> Floats:
@@ -184,7 +184,7 @@ def _scaled(excess: Floats) -> tuple[Floats, float]:
 
 
 def _tamed(values: Floats, here: float) -> Floats:
-    """Return values [n] of which none lies further above `here` than so many usual distances from it."""
+    """Return values [n] clipped to TAME median distances above `here`."""
     with np.errstate(over="ignore"):
         way = np.abs(values - here)
         most = here + TAME * float(np.median(way[way > 0])) if way.any() else np.inf
