@@ -100,8 +100,8 @@ class DiscreteModel:
     def _objective(self, j: int, rows: Rows, due: bool) -> HammingPosterior:
         """Return the process of one objective; of several, or of orders, in the units that best tell rows left out.
 
-        What a tour costs is a sum over its pairs, which a warp hides; others have losses far apart, which it helps.
-        Half of a front is where an objective is bad: what `half_rank` hides of accuracies it must not hide of costs.
+        The cost of a tour is a sum over pairs, which a warp hides; a warp helps widely spread losses.
+        On half of a front an objective is bad, where `half_rank` hides its values.
         """
         y, m = self._seen.f[rows, j], self._seen.f.shape[1]
         if m == 1 and not self._parameters.permutations:

@@ -178,9 +178,9 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
 
     @property
     def _share(self) -> float:
-        """By what share of all that counts to the model points have to differ from those that are known.
+        """Return the share of the model's inputs in which a point must differ from known points.
 
-        A round trip from another city on is another point and the same trip. That it is no better the model only
+        A round trip from another start is another point and the same trip, which the model only
         learns in time, so most points that follow a failure are different to it.
         """
         orders = self.parameters.permutations

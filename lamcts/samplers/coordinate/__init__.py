@@ -195,10 +195,7 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
         return point
 
     def _considered(self, x: Floats) -> list[int]:
-        """Return the parameters of this ask, in an order drawn at random: it decides between equals.
-
-        Without those that are inactive in `x` [d].
-        """
+        """Return the active parameters of this ask, in random order, which breaks ties."""
         order = self.progress.rng.permutation(len(self._blocks))
         active = active_coordinates(self.region.space, x[None])[0]
         return [int(i) for i in order if active[self._blocks[i].start]][:CONSIDERED]

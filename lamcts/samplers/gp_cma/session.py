@@ -169,7 +169,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         n = min(n, len(candidates))
         if not n:
             return []
-        out = np.array(list(self.seen.pending.values())).reshape(-1, self.seen.dim)
+        out = self.seen.pending_x()
         picks: list[int] = []
         for sample in model.sample(candidates, n, out, self.progress.rng) + self._failing(candidates):
             sample[picks] = np.inf

@@ -138,7 +138,7 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
                 self._apply(entry)
 
     def _begin(self, n: int) -> Method | None:
-        """Start in a region round the best row that is offered, else round a draw of it; None if it is empty.
+        """Start around the best offered row, else around a draw of the region; None if it is empty.
 
         On the whole space start as Nevergrad does by itself: with its steps, the best of a few random rows is a
         worse start than the centre (CMA on Ackley-20 after 300 evaluations: 11.0 against 3.3).

@@ -239,7 +239,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         arm.recenter(self.incumbent)
 
     def _catch_up(self) -> None:
-        """Go on from a better row of the region that came from elsewhere since: the initial design, a warm start.
+        """Adopt a better row of the region that another source added: the initial design, a warm start.
 
         At an ask, as `_restart`. Rows from before the session began do not count: it may have left them behind.
         """
@@ -253,7 +253,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
             self._share_incumbent(a)
 
     def _restart(self) -> None:
-        """Start arms again that have converged, where another arm has found a better row since.
+        """Restart converged arms where another arm has found a better row since.
 
         Done at an ask, not at a tell: only then is the region sure to be the same after a resume.
         """

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lamcts.samplers.gp_cma.distribution import Distribution
+from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.samplers.gp_cma.model import (
     FEWEST_ROWS,
     LENGTHS,
@@ -15,7 +15,6 @@ from lamcts.samplers.gp_cma.model import (
     ROWS_PER_DIM,
     TRY_EVERY,
     Fit,
-    Whitening,
     Place,
     Process,
     fitted,
