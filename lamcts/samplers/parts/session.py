@@ -52,7 +52,8 @@ Own = TypeVar("Own", bound="AnySession")
 class LocalSession(Generic[Settings, P]):
     """Base of sessions: all of `lamcts.samplers.base.Session` except `ask`.
 
-    It keeps the best of its results as incumbent, never converges, and searches where the tree selects.
+    It keeps the best of its results as incumbent, never converges, and searches where the tree selects. Override
+    `done` and `scope` by a property or a class attribute.
 
     Parameters
     ----------
