@@ -36,7 +36,9 @@ def front_below(f: Floats, reference: Floats) -> tuple[Floats, Floats]:
     if not np.isfinite(reference).all():
         raise ValueError(f"reference: expected finite numbers, got {reference}")
     f = f[np.isfinite(f).all(1) & (f < reference).all(1)]
-    return np.unique(f[non_dominated(f)], axis=0), reference
+    front = f[non_dominated(f)]
+    front = front[np.lexsort(front.T[::-1])]  # np.unique would sort rows ten times slower
+    return front[np.r_[True, (front[1:] != front[:-1]).any(1)][: len(front)]], reference
 
 
 def _strips(front: Floats, reference: Floats) -> Cells:

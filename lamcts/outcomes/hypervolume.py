@@ -133,8 +133,11 @@ def contributions(f: Floats, reference: Floats) -> Floats:
     else:
         own = np.array([_alone(front, i, reference) for i in range(len(front))])
     result = np.zeros(len(f))
-    for row, volume in zip(front, own, strict=True):
-        equal = np.flatnonzero((f == row).all(1))
+    places: dict[bytes, list[int]] = {}
+    for i, row in enumerate(np.asarray(f, float) + 0.0):  # + 0.0 turns -0.0 into 0.0
+        places.setdefault(row.tobytes(), []).append(i)
+    for row, volume in zip(front + 0.0, own, strict=True):
+        equal = places[row.tobytes()]
         result[equal] = volume if len(equal) == 1 else 0.0
     return result
 
@@ -225,8 +228,10 @@ def _gained(candidates: Floats, cells: Cells) -> Floats:
     volume = np.ones((len(candidates), len(cells.upper)))
     with _unbounded():
         for mine, lower, upper in zip(candidates.T, cells.lower.T, cells.upper.T, strict=True):
-            side = np.maximum(upper - np.maximum(mine[:, None], lower), 0)
-            volume = np.where((side == 0) | (volume == 0), 0.0, volume * side)
+            side = np.maximum(mine[:, None], lower)
+            np.subtract(upper, side, out=side)
+            volume *= np.maximum(side, 0, out=side)
+        volume[np.isnan(volume)] = 0.0  # infinity times 0
         result: Floats = volume.sum(1)
     return result
 

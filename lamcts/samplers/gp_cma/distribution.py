@@ -5,6 +5,7 @@ Letters: d coordinates, k points of a generation.
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -134,6 +135,32 @@ class Distribution:
 
     def _unwhitened(self, z: Floats) -> Floats:
         return self._turned_back(z * self.scales)
+
+
+class Whitening(NamedTuple):
+    """The coordinates of a distribution at one moment, `stretch` times as wide.
+
+    A model keeps them while the distribution moves on.
+    """
+
+    mean: Floats
+    axes: Floats | None
+    scales: Floats  # [d]
+    stretch: float
+
+    @classmethod
+    def of(cls, distribution: Distribution, stretch: float) -> "Whitening":
+        return cls(distribution.mean, distribution.axes, distribution.scales * distribution.sigma * stretch, stretch)
+
+    def __call__(self, x: Floats) -> Floats:
+        """Return points [m, d] of the cube in these coordinates."""
+        gap = x - self.mean
+        return (gap if self.axes is None else gap @ self.axes) / self.scales
+
+    def back(self, u: Floats) -> Floats:
+        """Return a point [d] of these coordinates in the cube."""
+        gap = u * self.scales
+        return self.mean + (gap if self.axes is None else self.axes @ gap)
 
 
 @dataclass(frozen=True)
