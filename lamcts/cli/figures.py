@@ -21,7 +21,7 @@ EFFECTS = {"importance": "importance", "slice": "slices", "contour": "contours",
 # effects of the parameters on one objective: kind -> function of lamcts.plot
 
 
-class Progress(NamedTuple):
+class RunValues(NamedTuple):
     """Values of a run, [n] or [n, m] in the user's sign, whether they are feasible [n], and violations [n]."""
 
     about: dict[str, Any]
@@ -35,7 +35,7 @@ class Progress(NamedTuple):
     @classmethod
     def of(
         cls, about: dict[str, Any], run: "Recorded | History", reference: Any, target: float | None = None
-    ) -> "Progress":
+    ) -> "RunValues":
         """Return the values of a run."""
         known = np.isfinite(run.values) if run.values.ndim == 1 else np.isfinite(run.values).all(1)
         violation = np.where(known | (run.violation > 0), run.violation, np.nan)  # failed, or its check found nothing
@@ -46,25 +46,25 @@ class Progress(NamedTuple):
         return str(self.about.get("objective", ""))
 
 
-def kinds(progress: Progress) -> list[str]:
+def kinds(run: RunValues) -> list[str]:
     """Return the kinds of figures that fit a run, the most informative first."""
-    m, bounded = len(progress.goals.objectives), ["violation"] if progress.goals.constraints else []
+    m, bounded = len(run.goals.objectives), ["violation"] if run.goals.constraints else []
     if m == 1:
-        return [*bounded, *(["best"] if not bounded or progress.feasible.any() else [])]
+        return [*bounded, *(["best"] if not bounded or run.feasible.any() else [])]
     fronts = ["front", "parallel"] if m > 2 else ["front"]
     return [*(fronts if m <= PANELS else fronts[1:]), "hypervolume", *bounded]
 
 
-def figure_of(progress: Progress, kind: str | None = None) -> "Figure":
+def figure_of(run: RunValues, kind: str | None = None) -> "Figure":
     """Return the figure of a kind (None: the most informative); ValueError if the run has no such figure."""
-    kind, goals = kind or kinds(progress)[0], progress.goals
-    if kind not in kinds(progress) and not (kind == "parallel" and len(goals.objectives) > 1):
+    kind, goals = kind or kinds(run)[0], run.goals
+    if kind not in kinds(run) and not (kind == "parallel" and len(goals.objectives) > 1):
         what = f"{len(goals.objectives)} objectives and {len(goals.constraints)} constraints"
-        known = [*kinds(progress), *(EFFECTS if len(goals.objectives) == 1 else [])]
+        known = [*kinds(run), *(EFFECTS if len(goals.objectives) == 1 else [])]
         raise ValueError(f"--kind: expected one of {', '.join(known)} for {what}, got {kind!r}")
     if kind == "best":
-        return _best(progress)
-    return _violation(progress) if kind == "violation" else _columns(progress, kind)
+        return _best(run)
+    return _violation(run) if kind == "violation" else _columns(run, kind)
 
 
 def effects_of(record: "Recorded", kind: str) -> "Figure":
@@ -75,41 +75,41 @@ def effects_of(record: "Recorded", kind: str) -> "Figure":
     return figure
 
 
-def _columns(progress: Progress, kind: str) -> "Figure":
+def _columns(run: RunValues, kind: str) -> "Figure":
     """Return the figure of several objectives."""
     from lamcts import plot
 
-    senses = {goal.name: "max" if goal.maximize else "min" for goal in progress.goals.objectives}
-    given: dict[str, Any] = {"feasible": progress.feasible}
+    senses = {goal.name: "max" if goal.maximize else "min" for goal in run.goals.objectives}
+    given: dict[str, Any] = {"feasible": run.feasible}
     if kind == "hypervolume":
-        name = f"{progress.title}: hypervolume".lstrip(": ")
-        return plot.hypervolume(progress.values, senses, reference=progress.reference, title=name, **given)
+        name = f"{run.title}: hypervolume".lstrip(": ")
+        return plot.hypervolume(run.values, senses, reference=run.reference, title=name, **given)
     draw = plot.front if kind == "front" else plot.parallel
-    return draw(progress.values, senses, title=f"{progress.title}: the front".lstrip(": "), **given)
+    return draw(run.values, senses, title=f"{run.title}: the front".lstrip(": "), **given)
 
 
-def _violation(progress: Progress) -> "Figure":
+def _violation(run: RunValues) -> "Figure":
     from lamcts import plot
 
-    goals, name = progress.goals, f"{progress.title}: feasibility".lstrip(": ")
+    goals, name = run.goals, f"{run.title}: feasibility".lstrip(": ")
     if len(goals.objectives) > 1:
-        return plot.violation(progress.violation, title=name)
+        return plot.violation(run.violation, title=name)
     (goal,) = goals.objectives
-    return plot.violation(progress.violation, progress.values, maximize=goal.maximize, y=goal.name, title=name)
+    return plot.violation(run.violation, run.values, maximize=goal.maximize, y=goal.name, title=name)
 
 
-def _best(progress: Progress) -> "Figure":
+def _best(run: RunValues) -> "Figure":
     """Return reward against episodes for policies, else the best value so far."""
     from lamcts import plot
 
-    episodes, maximize = episodes_of(progress.about), progress.goals.objectives[0].maximize
-    values = np.where(progress.feasible, progress.values, np.nan)
+    episodes, maximize = episodes_of(run.about), run.goals.objectives[0].maximize
+    values = np.where(run.feasible, run.values, np.nan)
     if episodes is not None and maximize:
-        return plot.reward(values, episodes=episodes, threshold=_threshold(progress.about), name=progress.title)
-    kept = " that is feasible" if progress.goals.constraints else ""
-    title = f"{progress.title}: best value{kept} so far".lstrip(": ")
-    lost = "infeasible or failed" if progress.goals.constraints else "failed"
-    return plot.best_so_far(values, maximize=maximize, target=progress.target, title=title, lost=lost)
+        return plot.reward(values, episodes=episodes, threshold=_threshold(run.about), name=run.title)
+    kept = " that is feasible" if run.goals.constraints else ""
+    title = f"{run.title}: best value{kept} so far".lstrip(": ")
+    lost = "infeasible or failed" if run.goals.constraints else "failed"
+    return plot.best_so_far(values, maximize=maximize, target=run.target, title=title, lost=lost)
 
 
 # `about` is written by users: its entries may be of any type.

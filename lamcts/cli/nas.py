@@ -109,7 +109,7 @@ def _first(args: argparse.Namespace, target: Target, own: int) -> int | None:
     return first
 
 
-class Search(NamedTuple):
+class NetworkSearch(NamedTuple):
     """A search: a line that describes it, and its settings for a space and a number of random networks."""
 
     line: str
@@ -156,13 +156,13 @@ def _design(first: int | None) -> dict[str, Any]:
 
 
 SEARCHES = {
-    samplers.AUTO: Search("the default of `lamcts run`: a Gaussian process over the choices", _auto),
-    "lanas": Search("LaNAS with a linear model in the leaves of its tree", _lanas("improved")),
-    "lanas-published": Search("LaNAS as published: uniform draws in the leaves", _lanas("published")),
-    "alphax": Search("AlphaX: tree search over the moves that build a network", _alphax),
-    "evolution": Search("regularised evolution, without a tree", _alone("mutate")),
-    "local": Search("local search, without a tree", _alone("hillclimb")),
-    "random": Search("uniform draws", _alone("uniform")),
+    samplers.AUTO: NetworkSearch("the default of `lamcts run`: a Gaussian process over the choices", _auto),
+    "lanas": NetworkSearch("LaNAS with a linear model in the leaves of its tree", _lanas("improved")),
+    "lanas-published": NetworkSearch("LaNAS as published: uniform draws in the leaves", _lanas("published")),
+    "alphax": NetworkSearch("AlphaX: tree search over the moves that build a network", _alphax),
+    "evolution": NetworkSearch("regularised evolution, without a tree", _alone("mutate")),
+    "local": NetworkSearch("local search, without a tree", _alone("hillclimb")),
+    "random": NetworkSearch("uniform draws", _alone("uniform")),
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lamcts.cli.console import say
-from lamcts.cli.figures import EFFECTS, Progress, effects_of, figure_of, reference_of
+from lamcts.cli.figures import EFFECTS, RunValues, effects_of, figure_of, reference_of
 from lamcts.cli.parser import Parser
 from lamcts.cli.show import read
 
@@ -53,4 +53,4 @@ def _drawn(record: "Recorded", kind: str | None) -> "Figure":
     """Return the figure of one run."""
     if kind in EFFECTS and len(record.goals.objectives) == 1:
         return effects_of(record, kind)
-    return figure_of(Progress.of(record.about, record, reference_of(record.about, record.goals)), kind)
+    return figure_of(RunValues.of(record.about, record, reference_of(record.about, record.goals)), kind)

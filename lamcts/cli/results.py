@@ -11,7 +11,7 @@ import numpy as np
 
 from lamcts.cli.console import complain, evaluation_of, say
 from lamcts.cli.evaluate import RESULT
-from lamcts.cli.figures import Progress, figure_of, kinds
+from lamcts.cli.figures import RunValues, figure_of, kinds
 from lamcts.errors import MissingExtra
 from lamcts.optimizer.placement import tree_chose
 from lamcts.spaces.values import plain
@@ -86,12 +86,12 @@ def _draw(study: "Study", result: Any, folder: Path, about: dict[str, Any]) -> l
 
     objective: Any = study.problem.f
     reference = result.front.reference if "front" in result else None
-    progress = Progress.of(about, result.history, reference, study.settings.target)
+    shown = RunValues.of(about, result.history, reference, study.settings.target)
     figures: dict[str, Any] = {}
     try:
-        for kind in kinds(progress):
+        for kind in kinds(shown):
             name = "reward" if kind == "best" and about.get("episodes") else kind
-            figures[f"{name}.png"] = figure_of(progress, kind)
+            figures[f"{name}.png"] = figure_of(shown, kind)
     except MissingExtra as error:
         say(f"no figures: {error}")
     if not figures:

@@ -25,7 +25,7 @@ BUDGET = 30  # networks of a first run, half an hour on digits (untuned)
 FOLDER, NETWORK = "trained", "network.npz"  # of all trainings and of the best network, in the folder of a run
 
 
-class Kind(NamedTuple):
+class NetworkKind(NamedTuple):
     """Networks that can be trained: a line, their space, sizes that a core trains in seconds, and a recipe."""
 
     line: str
@@ -38,15 +38,17 @@ ON_TEXTS = {"optimiser": "adamw", "rate": 5e-3, "clip": 0.25}  # untuned; 0.25: 
 SMALL = {"width": 0.25, "stem_stride": 1}  # of EfficientNet, for images of 8 to 32 pixels (untuned)
 DIGITS4096 = {"batch": 32, "rate": 0.1}  # as its table was trained
 KINDS = {  # sizes untuned: a second or less an epoch of the digits
-    "nasnet": Kind("cells of NASNet", nas.NasNet, {"width": 8, "cells": 3}),
-    "nasbench101": Kind("cells of NAS-Bench-101", nas.NasBench101, {"width": 16, "cells": 1, "stages": 2}),
-    "nasbench201": Kind("cells of NAS-Bench-201", nas.NasBench201, {"widths": (8, 16), "cells": 1}),
-    "transnas": Kind("cells of TransNAS-Bench-101", nas.TransNas, {"widths": (8, 16), "cells": 1}),
-    "digits4096": Kind("cells of 6 edges and 4 operations", nas.Digits4096, {"widths": (8,), "cells": 1}, DIGITS4096),
-    "convnet": Kind("chains of convolutions", nas.ConvNet, {"stages": 3}),
-    "efficientnet": Kind("mobile blocks of EfficientNet", nas.EfficientNet, SMALL),
-    "accel-nasbench": Kind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),
-    "rnn": Kind("recurrent cells of ENAS, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, ON_TEXTS),
+    "nasnet": NetworkKind("cells of NASNet", nas.NasNet, {"width": 8, "cells": 3}),
+    "nasbench101": NetworkKind("cells of NAS-Bench-101", nas.NasBench101, {"width": 16, "cells": 1, "stages": 2}),
+    "nasbench201": NetworkKind("cells of NAS-Bench-201", nas.NasBench201, {"widths": (8, 16), "cells": 1}),
+    "transnas": NetworkKind("cells of TransNAS-Bench-101", nas.TransNas, {"widths": (8, 16), "cells": 1}),
+    "digits4096": NetworkKind(
+        "cells of 6 edges and 4 operations", nas.Digits4096, {"widths": (8,), "cells": 1}, DIGITS4096
+    ),
+    "convnet": NetworkKind("chains of convolutions", nas.ConvNet, {"stages": 3}),
+    "efficientnet": NetworkKind("mobile blocks of EfficientNet", nas.EfficientNet, SMALL),
+    "accel-nasbench": NetworkKind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),
+    "rnn": NetworkKind("recurrent cells of ENAS, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, ON_TEXTS),
 }
 
 

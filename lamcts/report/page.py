@@ -8,7 +8,7 @@ from lamcts.plot import tree_used
 from lamcts.plot.series import RANK, Importance
 from lamcts.report import parameters, progress, tables, tree
 from lamcts.report.html import Grid, Piece, Section, Writer, plotly_js, text
-from lamcts.report.runs import Run
+from lamcts.report.runs import LabelledRun
 
 MOST_RUNS = 6  # with sections of their own; further runs are only compared
 STYLE = """
@@ -41,12 +41,12 @@ IMPORTANCE = (
 )
 
 
-def page(runs: Sequence[Run]) -> str:
+def page(runs: Sequence[LabelledRun]) -> str:
     """Return the HTML of a report on one or several runs.
 
     Parameters
     ----------
-    runs : sequence of Run
+    runs : sequence of LabelledRun
         The runs, in the order in which they are shown; the first six have sections of their own.
 
     Returns
@@ -90,14 +90,14 @@ def _whole(title: str, links: list[tuple[str, str]], parts: list[str], script: s
     )
 
 
-def _overview(runs: Sequence[Run]) -> Section:
+def _overview(runs: Sequence[LabelledRun]) -> Section:
     section = Section("Overview", [tables.overview(runs)])
     if len(runs) > MOST_RUNS:
         section.pieces.append(f"Of {len(runs)} runs the first {MOST_RUNS} have sections of their own.")
     return section
 
 
-def _compared(runs: Sequence[Run]) -> list[Section]:
+def _compared(runs: Sequence[LabelledRun]) -> list[Section]:
     """Return the sections that show all runs with the goals of the first side by side."""
     same = [run for run in runs if run.n and run.record.goals == runs[0].record.goals]
     left = [run.label for run in runs if run not in same]
@@ -119,14 +119,14 @@ def _compared(runs: Sequence[Run]) -> list[Section]:
     return sections
 
 
-def _thinning(runs: Sequence[Run]) -> str:
+def _thinning(runs: Sequence[LabelledRun]) -> str:
     most, largest = progress.MOST_DOTS, max(run.n for run in runs)
     if len(runs) > 1 or largest <= most:
         return "Drag to zoom, double-click to see all again, click a name in the legend to hide it."
     return f"{most} of {largest} evaluations are drawn as dots; the line has every improvement."
 
 
-def _own(run: Run, among: int) -> list[Section]:
+def _own(run: LabelledRun, among: int) -> list[Section]:
     """Return the sections of one run."""
     if not run.n:
         return [Section("Evaluations", ["This journal has no evaluations yet."])]
@@ -142,12 +142,12 @@ def _own(run: Run, among: int) -> list[Section]:
     ]
 
 
-def _front(run: Run) -> Piece:
+def _front(run: LabelledRun) -> Piece:
     figures = progress.fronts(run)
     return figures[0] if len(figures) == 1 else Grid(figures)
 
 
-def _parameters(run: Run, among: int) -> list[Section]:
+def _parameters(run: LabelledRun, among: int) -> list[Section]:
     """Return the sections on the parameters, as far as there are enough evaluations."""
     known, forest = run.shown.space.known, run.shown.forest
     encoded = "" if known else " Coordinates are encoded in [0, 1]: the journal does not hold the space."
@@ -167,7 +167,7 @@ def _parameters(run: Run, among: int) -> list[Section]:
     ]
 
 
-def _slices(run: Run, most: int) -> list[Piece]:
+def _slices(run: LabelledRun, most: int) -> list[Piece]:
     """Return the slices of each objective, as many in all as of a single one."""
     goals, order = run.record.goals.objectives[: parameters.MOST_GOALS], run.shown.forest.order
     most = max(3, most // len(goals))
@@ -177,7 +177,7 @@ def _slices(run: Run, most: int) -> list[Piece]:
     return [words, *(Grid(parameters.slices(run, most, k)) for k in range(len(goals)))]
 
 
-def _contours(run: Run) -> list[Piece]:
+def _contours(run: LabelledRun) -> list[Piece]:
     figures = parameters.contours(run)
     if not figures:
         return ["Contours need two parameters that are numbers."]
@@ -185,14 +185,14 @@ def _contours(run: Run) -> list[Piece]:
     return [f"{words}{RANK}. Dots are evaluations.", Grid(figures)]
 
 
-def _lines(run: Run) -> str:
+def _lines(run: LabelledRun) -> str:
     most, thin = parameters.MOST_LINES, ""
     if run.n > most:
         thin = f" The best {most // 2} of {run.n} evaluations are shown, and {most // 2} of the others."
     return f"Each line is an evaluation. Drag along an axis to keep the lines that cross it there.{thin}"
 
 
-def _tree(run: Run) -> list[Piece]:
+def _tree(run: LabelledRun) -> list[Piece]:
     if run.tree.settings is None:
         return ["The tree cannot be drawn: the journal does not describe its settings."]
     found = tree.drawn(run)
@@ -213,13 +213,13 @@ def _tree(run: Run) -> list[Piece]:
     ]
 
 
-def _proposed(run: Run) -> str:
+def _proposed(run: LabelledRun) -> str:
     placed = run.record.core.placements if run.record.core else {}
     said = ", ".join(f"{name} {count}" for name, count in placed.items() if count)
     return f"Batches by the region they were proposed in: {said}." if said else "No batch was proposed by a search."
 
 
-def _time(run: Run) -> list[Piece]:
+def _time(run: LabelledRun) -> list[Piece]:
     table, figure = tables.times(run), progress.clock(run)
     pieces: list[Piece] = [table] if table else ["The journal does not hold the durations of evaluations."]
     return [*pieces, figure] if figure else pieces

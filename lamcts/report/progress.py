@@ -12,7 +12,7 @@ from lamcts.plot.curves import EVALUATIONS, axis_label
 from lamcts.plot.evaluations import common_reference
 from lamcts.plot.series import AxisLimits, Violations, quartiles, thinned, value_limits
 from lamcts.report.html import HEIGHT, PALETTE, VALUES, PlotlyFigure, Section, axis, dots, layout, line
-from lamcts.report.runs import Run, by_search
+from lamcts.report.runs import LabelledRun, by_search
 from lamcts.types import Floats, Rows
 
 MOST_DOTS = 2500  # evaluations that a figure shows one by one (by eye, and for phones)
@@ -24,7 +24,7 @@ NO_SEARCH = {-2: "known before the run, or unsolicited", -1: "initial design"}  
 HOLLOW: dict[str, Any] = {"size": 6, "symbol": "circle-open", "color": FAINT}  # an infeasible evaluation
 
 
-def proposers(run: Run) -> list[tuple[str, Rows]]:
+def proposers(run: LabelledRun) -> list[tuple[str, Rows]]:
     """Return the rows of each proposer, the most active first: a search, or a part of one that has parts."""
     found: dict[str, list[int]] = {}
     parts, several = run.record.proposers, len(np.unique(run.record.source[run.record.source >= 0])) > 1
@@ -36,7 +36,7 @@ def proposers(run: Run) -> list[tuple[str, Rows]]:
     return sorted(rows, key=lambda each: -len(each[1]))
 
 
-def best(runs: Sequence[Run]) -> PlotlyFigure:
+def best(runs: Sequence[LabelledRun]) -> PlotlyFigure:
     """Draw the best value so far of runs with one objective; of one run also each evaluation."""
     traces, shown = _alone(runs[0]) if len(runs) == 1 else _compared(runs), [run.shown for run in runs]
     limits = value_limits(shown) or AxisLimits(0.0, 1.0)
@@ -50,7 +50,7 @@ def best(runs: Sequence[Run]) -> PlotlyFigure:
     return PlotlyFigure(traces, look, HEIGHT + 60)
 
 
-def _alone(run: Run) -> list[dict[str, Any]]:
+def _alone(run: LabelledRun) -> list[dict[str, Any]]:
     shown, values = run.shown, run.shown.values[:, 0]
     every, traces = np.zeros(run.n, bool), []
     every[thinned(run.n, MOST_DOTS)] = True
@@ -89,7 +89,7 @@ def _steps(values: Floats, name: str, colour: str) -> dict[str, Any]:
     return line(at + 1, values[at], name, colour, 2.5, shape="hv")
 
 
-def _compared(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def _compared(runs: Sequence[LabelledRun]) -> list[dict[str, Any]]:
     """Return a line for each run, and for searches with several seeds their median and quartiles."""
     traces: list[dict[str, Any]] = []
     for i, (name, group) in enumerate(by_search(runs).items()):
@@ -125,7 +125,7 @@ def _scales(log: bool) -> dict[str, Any]:
     return {"type": "buttons", "direction": "right", "buttons": buttons, "showactive": True, **place}
 
 
-def hypervolumes(runs: Sequence[Run]) -> PlotlyFigure | None:
+def hypervolumes(runs: Sequence[LabelledRun]) -> PlotlyFigure | None:
     """Draw the hypervolume of several objectives, from one reference point for all; None with nothing feasible."""
     reference = common_reference([run.shown for run in runs])
     if reference is None:
@@ -139,7 +139,7 @@ def hypervolumes(runs: Sequence[Run]) -> PlotlyFigure | None:
     return PlotlyFigure(traces, layout(axis(EVALUATIONS), y, title, showlegend=True))
 
 
-def fronts(run: Run) -> list[PlotlyFigure]:
+def fronts(run: LabelledRun) -> list[PlotlyFigure]:
     """Draw each pair of objectives: evaluations, infeasible ones hollow, and the front by when it was found."""
     shown, values, figures = run.shown, run.shown.values, []
     rest, broken = _some(shown.feasible & ~shown.front), _some(shown.known & ~shown.feasible)
@@ -163,7 +163,7 @@ def fronts(run: Run) -> list[PlotlyFigure]:
     return figures
 
 
-def violation(runs: Sequence[Run]) -> PlotlyFigure:
+def violation(runs: Sequence[LabelledRun]) -> PlotlyFigure:
     """Draw the least violation so far of each run, and each infeasible evaluation of a single one."""
     traces: list[dict[str, Any]] = []
     for i, run in enumerate(runs):
@@ -179,7 +179,7 @@ def violation(runs: Sequence[Run]) -> PlotlyFigure:
 
 
 @np.errstate(over="ignore")  # of times without end
-def clock(run: Run) -> PlotlyFigure | None:
+def clock(run: LabelledRun) -> PlotlyFigure | None:
     """Draw the time in evaluations and that on the clock; None where the journal has neither."""
     seconds, times = run.record.seconds, run.record.times
     at = thinned(run.n, MOST_DOTS)
@@ -192,7 +192,7 @@ def clock(run: Run) -> PlotlyFigure | None:
     return PlotlyFigure(traces, layout(axis(EVALUATIONS), axis("seconds"), showlegend=True)) if traces else None
 
 
-def intermediate_values(run: Run) -> list[Section]:
+def intermediate_values(run: LabelledRun) -> list[Section]:
     """Return the section of a run whose trials reported intermediate values; none for other runs."""
     curves = run.record.reports
     if not curves:
@@ -209,7 +209,7 @@ def intermediate_values(run: Run) -> list[Section]:
     return [Section("Intermediate values", [_counted(run, pruned, rows), figure])]
 
 
-def _counted(run: Run, pruned: Rows, rows: Rows) -> str:
+def _counted(run: LabelledRun, pruned: Rows, rows: Rows) -> str:
     """Return the number of reported steps in words, in all and by the pruned trials."""
     steps = [len(run.record.reports[int(run.record.trial[row])]) for row in rows]
     early = [len(run.record.reports[int(run.record.trial[row])]) for row in pruned]
@@ -219,7 +219,7 @@ def _counted(run: Run, pruned: Rows, rows: Rows) -> str:
     return said + f"{len(early)} were pruned, half of them before report {np.median(early):.0f}."
 
 
-def _reported(run: Run, rows: Rows, name: str, colour: str, width: float) -> dict[str, Any]:
+def _reported(run: LabelledRun, rows: Rows, name: str, colour: str, width: float) -> dict[str, Any]:
     """Return one trace with the curves of some rows, with gaps between them."""
     sign, x, y = float(run.record.goals.signs[0]), list[float | None](), list[float | None]()
     for row in rows[thinned(len(rows), MOST_LINES)]:

@@ -10,7 +10,7 @@ from lamcts.outcomes.failures import by_kind
 from lamcts.plot.grown_tree import tree_used
 from lamcts.report.html import HtmlTable, number
 from lamcts.report.progress import proposers
-from lamcts.report.runs import Run
+from lamcts.report.runs import LabelledRun
 from lamcts.spaces.values import plain
 from lamcts.text import shortened
 
@@ -20,7 +20,7 @@ MOST_WORDS = 400  # characters of a message
 UNKNOWN = "-"
 
 
-def overview(runs: Sequence[Run]) -> HtmlTable:
+def overview(runs: Sequence[LabelledRun]) -> HtmlTable:
     """Return settings and outcomes, one column for each run."""
     columns = [_overview(run) for run in runs]
     names = list(dict.fromkeys(name for column in columns for name in column))
@@ -28,7 +28,7 @@ def overview(runs: Sequence[Run]) -> HtmlTable:
     return HtmlTable(["", *(run.label for run in runs)], rows)
 
 
-def _overview(run: Run) -> dict[str, Any]:
+def _overview(run: LabelledRun) -> dict[str, Any]:
     record, goals = run.record, run.record.goals
     said: dict[str, Any] = {"objective": shortened(run.title)}
     said["objective values"] = ", ".join(
@@ -53,7 +53,7 @@ def _overview(run: Run) -> dict[str, Any]:
     return said
 
 
-def _found(run: Run) -> dict[str, Any]:
+def _found(run: LabelledRun) -> dict[str, Any]:
     if run.several:
         front = run.record.front
         knee = front.knee().values.items() if len(front) else ()
@@ -66,7 +66,7 @@ def _found(run: Run) -> dict[str, Any]:
     return {name: number(float(value)), "found at evaluation": row + 1}
 
 
-def found(run: Run) -> HtmlTable | None:
+def found(run: LabelledRun) -> HtmlTable | None:
     """Return the best point, or the points of the front; None before the first."""
     if run.several:
         rows = run.record.front.rows()
@@ -89,7 +89,7 @@ def found(run: Run) -> HtmlTable | None:
     return HtmlTable([], [[goal, float(value)], *([name, v] for name, v in shown), *([name, g] for name, g in over)])
 
 
-def proposed(run: Run) -> HtmlTable:
+def proposed(run: LabelledRun) -> HtmlTable:
     """Return the number of rows of each proposer, and their outcomes."""
     lead = np.array([row for row, _ in run.record.leaders], np.int64)
     kind, best = run.record.columns.kind, "best" if not run.several else "on the front"
@@ -102,7 +102,7 @@ def proposed(run: Run) -> HtmlTable:
     return HtmlTable(head, rows)
 
 
-def _best_of(run: Run, rows: Any) -> Any:
+def _best_of(run: LabelledRun, rows: Any) -> Any:
     if run.several:
         y = run.record.y
         return int(np.count_nonzero(run.shown.feasible[rows] & (y[rows] == np.nanmin(y, initial=np.inf))))
@@ -112,7 +112,7 @@ def _best_of(run: Run, rows: Any) -> Any:
     return float(values.max() if run.record.maximize else values.min())
 
 
-def failures(run: Run) -> HtmlTable | None:
+def failures(run: LabelledRun) -> HtmlTable | None:
     """Return failures by kind with their messages, most frequent first; None without failures."""
     rows: list[list[Any]] = []
     for kind, mine in by_kind(run.record.failures).items():
@@ -127,7 +127,7 @@ def failures(run: Run) -> HtmlTable | None:
 
 
 @np.errstate(over="ignore")  # of times without end
-def times(run: Run) -> HtmlTable | None:
+def times(run: LabelledRun) -> HtmlTable | None:
     """Return the times that the journal holds; None where it holds none."""
     seconds, at = run.record.seconds, run.record.times
     known = seconds[np.isfinite(seconds)]

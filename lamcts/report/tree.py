@@ -8,7 +8,7 @@ import numpy as np
 from lamcts.plot.canvas import FAINT, SELECTED
 from lamcts.plot.grown_tree import VALUE_NAMES, PlacedNode
 from lamcts.report.html import VALUES, HtmlTable, PlotlyFigure
-from lamcts.report.runs import Run
+from lamcts.report.runs import LabelledRun
 from lamcts.tree import Node
 from lamcts.types import Floats
 
@@ -19,7 +19,7 @@ MOST_ROWS = 500  # by which the effect of a parameter on a split is measured (un
 BOX, LEVEL = 92, 96  # pixels of a box's slot, and from one level to the next
 
 
-def drawn(run: Run) -> tuple[PlotlyFigure, HtmlTable] | None:
+def drawn(run: LabelledRun) -> tuple[PlotlyFigure, HtmlTable] | None:
     """Return the figure and the table of a run's tree; None where it has none, or no split yet."""
     settings, root = run.tree.settings, run.tree.root
     if settings is None or root is None or root.split is None:
@@ -70,13 +70,13 @@ def influences(node: Node, x: Floats, parts: Sequence[slice]) -> list[Influence]
     return [one for one in found[:NAMED] if one.share >= LEAST_SHARE]
 
 
-def _described(run: Run, found: Influence) -> str:
+def _described(run: LabelledRun, found: Influence) -> str:
     """Return the influence of one parameter in words: its typical value on either side, and the share of rows."""
     good, bad = (_typical(run, found.parameter, side) for side in (found.good, found.bad))
     return f"{run.shown.space.names[found.parameter]} {good} against {bad} ({found.share:.0%})"
 
 
-def _typical(run: Run, i: int, coordinates: Floats) -> str:
+def _typical(run: LabelledRun, i: int, coordinates: Floats) -> str:
     """Return the median of a number, or the commonest option, of rows [k, w] of a parameter's coordinates."""
     parameter = run.shown.space.parameters[i]
     if parameter.options is not None and coordinates.shape[1] > 1:

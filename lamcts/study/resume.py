@@ -1,6 +1,11 @@
 """How a run begins: with nothing, or where its journal ends."""
 
+import ast
+import hashlib
+import inspect
+import textwrap
 import warnings
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +20,6 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.study.options import RunSettings
 from lamcts.study.problem import RunProblem
 from lamcts.study.shared_state import SharedState
-from lamcts.study.source import source_hash
 
 if TYPE_CHECKING:
     from lamcts.journal import Journal
@@ -140,3 +144,21 @@ def _fingerprint(optimizer: "Optimizer", problem: RunProblem) -> dict[str, Any]:
     """Return what a journal must share with this run; an objective that can tell itself apart has its say."""
     own = getattr(problem.f, "fingerprint", None)
     return {**optimizer.fingerprint(), **({"objective": own()} if callable(own) else {})}
+
+
+def source_hash(f: Callable[..., Any]) -> str | None:
+    """Return a hash of a function's code without comments and docstrings; None for lambdas and other callables.
+
+    Only the function's own body counts, not what it calls.
+    """
+    f = inspect.unwrap(f)
+    if not (inspect.isfunction(f) or inspect.ismethod(f)) or f.__name__ == "<lambda>":
+        return None
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(f)))
+    except (OSError, TypeError, SyntaxError):  # defined at a prompt or by exec: there is no source
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+            node.body = node.body[1:] or [ast.Pass()]
+    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:16]

@@ -62,7 +62,7 @@ class Study:
         self._asks = 0
         self._exhausted = ""
         self._queue: deque[Trial] = deque()  # asked for, not started
-        self._progress: progress.Progress | None = None
+        self._progress: progress.ProgressDisplay | None = None
 
     def solve(self) -> Result:
         """Do all evaluations; Ctrl-C ends them."""
