@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lamcts import plot
 from lamcts.cli.console import complain, evaluation_of, say
 from lamcts.cli.evaluate import RESULT
-from lamcts.cli.figures import RunValues, figure_of, kinds
+from lamcts.cli.figures import figure_of, kinds
 from lamcts.errors import MissingExtra
 from lamcts.optimizer.placement import tree_chose
+from lamcts.plot.evaluations import evaluations_of
 from lamcts.spaces.values import plain
 from lamcts.study.export import json_values
 
@@ -82,16 +84,13 @@ def _columns(result: Any, best: dict[str, Any]) -> dict[str, Any]:
 
 def _draw(study: "Study", result: Any, folder: Path, about: dict[str, Any]) -> list[str]:
     """Write the figures of a run, of its tree if that decided anything, and of its best network; return the names."""
-    from lamcts import plot
-
     objective: Any = study.problem.f
-    reference = result.front.reference if "front" in result else None
-    shown = RunValues.of(about, result.history, reference, study.settings.target)
+    shown = evaluations_of(result)
     figures: dict[str, Any] = {}
     try:
         for kind in kinds(shown):
             name = "reward" if kind == "best" and about.get("episodes") else kind
-            figures[f"{name}.png"] = figure_of(shown, kind)
+            figures[f"{name}.png"] = figure_of(shown, about, kind, study.settings.target)
     except MissingExtra as error:
         say(f"no figures: {error}")
     if not figures:
@@ -107,8 +106,6 @@ def _draw(study: "Study", result: Any, folder: Path, about: dict[str, Any]) -> l
 
 def _tree_figures(study: "Study", objective: Any) -> dict[str, Any]:
     """Return the figure of the tree, and in one or two dimensions that of its partition."""
-    from lamcts import plot
-
     figures = {"tree.png": plot.tree(study.optimizer)}
     root = study.optimizer.tree_root()
     if objective.space.dim <= 2 and root is not None and root.split is not None:

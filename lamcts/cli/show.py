@@ -3,8 +3,9 @@
 import argparse
 import csv
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +13,14 @@ from lamcts import samplers
 from lamcts.cli.console import SCREEN, evaluation_of, front_text, number, pairs, span, table
 from lamcts.cli.evaluate import score_rows
 from lamcts.cli.evaluations import write_evaluations
-from lamcts.cli.figures import episodes_of, reference_of
 from lamcts.cli.follow import follow
 from lamcts.cli.parser import Parser
 from lamcts.optimizer.placement import tree_chose, tree_share
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
+from lamcts.outcomes.goals import Goals
 from lamcts.study.load import journal_in
+from lamcts.types import Point
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
@@ -168,19 +170,41 @@ def read(path: str) -> "Recorded":
 # `about` is written by users: its entries may be of any type.
 
 
-def _settings(about: dict[str, Any]) -> str:
+def reference_of(about: Mapping[str, object], goals: Goals) -> dict[str, float] | None:
+    """Return the reference point that a run records, by name; None if it records none that fits."""
+    given = about.get("reference")
+    if not isinstance(given, list) or len(given) != len(goals.names):
+        return None
+    numbers = [number for number in map(number_of, given) if number is not None]
+    return dict(zip(goals.names, numbers, strict=True)) if len(numbers) == len(given) else None
+
+
+def episodes_of(about: Mapping[str, object]) -> int | None:
+    """Return the number of episodes of an evaluation, or None."""
+    value = about.get("episodes")
+    return value if type(value) is int and 0 < value <= sys.maxsize else None
+
+
+def number_of(value: object) -> float | None:
+    """Return a finite number, or None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
+        return None
+    return float(value)
+
+
+def _settings(about: Mapping[str, object]) -> str:
     settings = about.get("settings", {})
     if not isinstance(settings, dict):
         return _brief(settings)
     return " ".join(f"{name}={value}" for name, value in settings.items())
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     text = str(value)
     return text if len(text) <= 100 else text[:97] + "..."
 
 
-def _point(point: Any) -> str:
+def _point(point: Point) -> str:
     if isinstance(point, dict):
         return ", ".join(f"{name}={value}" for name, value in point.items())
     if not isinstance(point, (list, tuple)):

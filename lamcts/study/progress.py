@@ -30,7 +30,7 @@ def make(wanted: "bool | TextIO | None", budget: int, done: int, several: bool =
     if wanted is False:
         return None
     notebook = (wanted is None or wanted is True) and _in_notebook()
-    if notebook and all(find_spec(name) is not None for name in ("tqdm", "ipywidgets")):
+    if notebook and has_widgets():
         return Widget(sys.stderr, budget, done, several)
     stream = sys.stderr if wanted is None or wanted is True else wanted
     if stream is None:  # a program without a console
@@ -48,6 +48,11 @@ def _in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
+
+
+def has_widgets() -> bool:
+    """Return whether tqdm can draw its bar in a notebook."""
+    return all(find_spec(name) is not None for name in ("tqdm", "ipywidgets"))
 
 
 class _Counter:
