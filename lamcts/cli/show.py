@@ -18,8 +18,7 @@ from lamcts.cli.parser import Parser
 from lamcts.optimizer.placement import tree_chose, tree_share
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
-from lamcts.outcomes.goals import Goals
-from lamcts.study.load import journal_in
+from lamcts.study.load import journal_in, with_reference
 from lamcts.types import Point
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def _best(record: "Recorded") -> list[list[str]]:
     if len(goals.objectives) > 1 and len(front := record.front):
         knee = front.knee()
         row = int(np.flatnonzero(record.trial == knee.trial)[0]) if knee.trial >= 0 else -1
-        said = [["front", front_text(front, reference_of(record.about, goals))]]
+        said = [["front", front_text(front, _reference(record))]]
         return [*said, ["knee", f"{pairs(knee.values)} {_where(record, row)}"], ["point", _point(knee.point)]]
     point, value, row = record.best
     where, told = _where(record, row), "not run" if np.isnan(value) else number(value)
@@ -135,6 +134,12 @@ def _best(record: "Recorded") -> list[list[str]]:
     lead = "best" if record.feasible[row] else "least infeasible"
     text = f"{told} {where}" if len(goals.objectives) == 1 else where
     return [[lead, text], ["point", _point(point)]]
+
+
+def _reference(record: "Recorded") -> dict[str, float] | None:
+    """Return the reference point that a run records, by name, if any."""
+    point = with_reference(record.goals, record.about.get("reference")).reference
+    return None if point is None else dict(zip(record.goals.names, point, strict=True))
 
 
 def _where(record: "Recorded", row: int) -> str:
@@ -168,15 +173,6 @@ def read(path: str) -> "Recorded":
 
 
 # `about` is written by users: its entries may be of any type.
-
-
-def reference_of(about: Mapping[str, object], goals: Goals) -> dict[str, float] | None:
-    """Return the reference point that a run records, by name; None if it records none that fits."""
-    given = about.get("reference")
-    if not isinstance(given, list) or len(given) != len(goals.names):
-        return None
-    numbers = [number for number in map(number_of, given) if number is not None]
-    return dict(zip(goals.names, numbers, strict=True)) if len(numbers) == len(given) else None
 
 
 def episodes_of(about: Mapping[str, object]) -> int | None:

@@ -1,7 +1,6 @@
 """Effects of the parameters in Plotly: importance, slices, contours, parallel coordinates."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from lamcts.plot.series import IMPORTANCE, RANK, Importance, best_and_some, cont
 from lamcts.report.html import PALETTE, VALUES, PlotlyFigure, axis, dots, layout
 from lamcts.report.runs import LabelledRun
 from lamcts.spaces.named_parameters import NamedParameter
+from lamcts.types import Json
 
 MOST_BARS = 30  # parameters whose importance is drawn
 MOST_SLICES, FEW_SLICES = 12, 6  # parameters that have a slice; the second where several runs are shown
@@ -56,7 +56,7 @@ def slices(run: LabelledRun, most: int = MOST_SLICES, k: int = 0) -> list[Plotly
     ]
 
 
-def _axis_of(parameter: NamedParameter, title: str = "") -> dict[str, Any]:
+def _axis_of(parameter: NamedParameter, title: str = "") -> Json:
     if parameter.options is not None:
         return axis(title, type="category", categoryorder="array", categoryarray=parameter.options)
     return axis(title, type="log" if parameter.log else "linear")
@@ -93,7 +93,7 @@ def parallel(run: LabelledRun) -> PlotlyFigure:
     return PlotlyFigure([trace], look, 460, 96 * len(axes) + 120)
 
 
-def _dimension(parameter: NamedParameter, column: list[Any]) -> dict[str, Any]:
+def _dimension(parameter: NamedParameter, column: Sequence[object]) -> Json:
     values = numbers_of(column, parameter)
     if parameter.options is not None:
         places = dict(enumerate(parameter.options))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from lamcts.plot.evaluations import common_reference
 from lamcts.plot.series import AxisLimits, Violations, quartiles, thinned, value_limits
 from lamcts.report.html import HEIGHT, PALETTE, VALUES, PlotlyFigure, Section, axis, dots, layout, line
 from lamcts.report.runs import LabelledRun, by_search
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Json, Mask, Rows
 
 MOST_DOTS = 2500  # evaluations that a figure shows one by one (by eye, and for phones)
 MOST_NAMES = 6  # proposers in a legend
@@ -21,7 +20,7 @@ MOST_PAIRS = 6  # of objectives
 MOST_LINES = 150  # trials of each kind whose intermediate values are shown (by eye)
 MOST_STEPS = 200  # of a trial (by eye)
 NO_SEARCH = {-2: "known before the run, or unsolicited", -1: "initial design"}  # source of rows that no search proposed
-HOLLOW: dict[str, Any] = {"size": 6, "symbol": "circle-open", "color": FAINT}  # an infeasible evaluation
+HOLLOW: Json = {"size": 6, "symbol": "circle-open", "color": FAINT}  # an infeasible evaluation
 
 
 def proposers(run: LabelledRun) -> list[tuple[str, Rows]]:
@@ -50,7 +49,7 @@ def best(runs: Sequence[LabelledRun]) -> PlotlyFigure:
     return PlotlyFigure(traces, look, HEIGHT + 60)
 
 
-def _alone(run: LabelledRun) -> list[dict[str, Any]]:
+def _alone(run: LabelledRun) -> list[Json]:
     shown, values = run.shown, run.shown.values[:, 0]
     every, traces = np.zeros(run.n, bool), []
     every[thinned(run.n, MOST_DOTS)] = True
@@ -68,7 +67,7 @@ def _alone(run: LabelledRun) -> list[dict[str, Any]]:
     return [*traces, _steps(shown.best, "best so far", PALETTE[0])]
 
 
-def _some(mask: Any) -> Rows:
+def _some(mask: Mask) -> Rows:
     """Return the rows of a mask [n], thinned."""
     rows = np.flatnonzero(mask)
     return rows[thinned(len(rows), MOST_DOTS)]
@@ -81,7 +80,7 @@ def _few(found: list[tuple[str, Rows]]) -> list[tuple[str, Rows]]:
     return [*found[: MOST_NAMES - 1], (f"{len(found) - MOST_NAMES + 1} others", rest)]
 
 
-def _steps(values: Floats, name: str, colour: str) -> dict[str, Any]:
+def _steps(values: Floats, name: str, colour: str) -> Json:
     """Return a line that has every step of `values` [n], and no point between steps."""
     n = len(values)
     steps = np.flatnonzero(np.r_[True, values[1:] != values[:-1]] & np.isfinite(values)) if n else np.arange(0)
@@ -89,9 +88,9 @@ def _steps(values: Floats, name: str, colour: str) -> dict[str, Any]:
     return line(at + 1, values[at], name, colour, 2.5, shape="hv")
 
 
-def _compared(runs: Sequence[LabelledRun]) -> list[dict[str, Any]]:
+def _compared(runs: Sequence[LabelledRun]) -> list[Json]:
     """Return a line for each run, and for searches with several seeds their median and quartiles."""
-    traces: list[dict[str, Any]] = []
+    traces: list[Json] = []
     for i, (name, group) in enumerate(by_search(runs).items()):
         colour = PALETTE[i % len(PALETTE)]
         if len(group) == 1:
@@ -115,7 +114,7 @@ def _faded(colour: str) -> str:
     return f"rgba({red},{green},{blue},0.18)"
 
 
-def _scales(log: bool) -> dict[str, Any]:
+def _scales(log: bool) -> Json:
     """Return two buttons that change the scale of the y axis."""
     kinds = ["log", "linear"] if log else ["linear", "log"]
     buttons = [
@@ -147,7 +146,7 @@ def fronts(run: LabelledRun) -> list[PlotlyFigure]:
     bar = {"title": {"text": "number of the evaluation", "side": "right"}, "thickness": 10}
     marker = {"size": 9, "color": rows + 1, "colorscale": VALUES, "showscale": True, "colorbar": bar}
     hover = {"customdata": rows + 1, "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
-    groups: list[tuple[str, Rows, dict[str, Any]]] = [
+    groups: list[tuple[str, Rows, Json]] = [
         ("dominated", rest, {"size": 5, "opacity": 0.5, "color": FAINT}),
         *([("infeasible", broken, HOLLOW)] if len(broken) else []),
         ("front", rows, marker),
@@ -165,7 +164,7 @@ def fronts(run: LabelledRun) -> list[PlotlyFigure]:
 
 def violation(runs: Sequence[LabelledRun]) -> PlotlyFigure:
     """Draw the least violation so far of each run, and each infeasible evaluation of a single one."""
-    traces: list[dict[str, Any]] = []
+    traces: list[Json] = []
     for i, run in enumerate(runs):
         found = Violations.of(run.shown.violation)
         if len(runs) == 1:
@@ -219,7 +218,7 @@ def _counted(run: LabelledRun, pruned: Rows, rows: Rows) -> str:
     return said + f"{len(early)} were pruned, half of them before report {np.median(early):.0f}."
 
 
-def _reported(run: LabelledRun, rows: Rows, name: str, colour: str, width: float) -> dict[str, Any]:
+def _reported(run: LabelledRun, rows: Rows, name: str, colour: str, width: float) -> Json:
     """Return one trace with the curves of some rows, with gaps between them."""
     sign, x, y = float(run.record.goals.signs[0]), list[float | None](), list[float | None]()
     for row in rows[thinned(len(rows), MOST_LINES)]:

@@ -1,7 +1,6 @@
 """Tables of a report: overview, best point or front, proposers, failures, times."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from lamcts.report.progress import proposers
 from lamcts.report.runs import LabelledRun
 from lamcts.spaces.values import plain
 from lamcts.text import shortened
+from lamcts.types import Json, Rows
 
 MOST_MESSAGES = 12  # of a kind of failure
 MOST_ROWS = 40  # of the front
@@ -28,9 +28,9 @@ def overview(runs: Sequence[LabelledRun]) -> HtmlTable:
     return HtmlTable(["", *(run.label for run in runs)], rows)
 
 
-def _overview(run: LabelledRun) -> dict[str, Any]:
+def _overview(run: LabelledRun) -> Json:
     record, goals = run.record, run.record.goals
-    said: dict[str, Any] = {"objective": shortened(run.title)}
+    said: Json = {"objective": shortened(run.title)}
     said["objective values"] = ", ".join(
         f"{goal.name} ({'max' if goal.maximize else 'min'})" for goal in goals.objectives
     )
@@ -53,7 +53,7 @@ def _overview(run: LabelledRun) -> dict[str, Any]:
     return said
 
 
-def _found(run: LabelledRun) -> dict[str, Any]:
+def _found(run: LabelledRun) -> Json:
     if run.several:
         front = run.record.front
         knee = front.knee().values.items() if len(front) else ()
@@ -102,7 +102,7 @@ def proposed(run: LabelledRun) -> HtmlTable:
     return HtmlTable(head, rows)
 
 
-def _best_of(run: LabelledRun, rows: Any) -> Any:
+def _best_of(run: LabelledRun, rows: Rows) -> float | int | str:
     if run.several:
         y = run.record.y
         return int(np.count_nonzero(run.shown.feasible[rows] & (y[rows] == np.nanmin(y, initial=np.inf))))
@@ -114,7 +114,7 @@ def _best_of(run: LabelledRun, rows: Any) -> Any:
 
 def failures(run: LabelledRun) -> HtmlTable | None:
     """Return failures by kind with their messages, most frequent first; None without failures."""
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for kind, mine in by_kind(run.record.failures).items():
         messages: dict[str, list[int]] = {}
         for row in mine:
@@ -131,7 +131,7 @@ def times(run: LabelledRun) -> HtmlTable | None:
     """Return the times that the journal holds; None where it holds none."""
     seconds, at = run.record.seconds, run.record.times
     known = seconds[np.isfinite(seconds)]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     if len(known):
         rows = [
             ["in the objective, sum, s", float(known.sum())],

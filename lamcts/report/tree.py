@@ -1,7 +1,7 @@
 """The tree as a Plotly figure, and as a table of what each split depends on."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from lamcts.plot.grown_tree import VALUE_NAMES, PlacedNode
 from lamcts.report.html import VALUES, HtmlTable, PlotlyFigure
 from lamcts.report.runs import LabelledRun
 from lamcts.tree import Node
-from lamcts.types import Floats
+from lamcts.types import Floats, Json
 
 DEPTH = 4  # splits below the root that are drawn: more than sixteen boxes side by side cannot be read
 NAMED = 3  # parameters that are named of a split
@@ -114,9 +114,9 @@ def _figure(value: str, placed: list[PlacedNode], names: list[str], words: list[
     bar = {"thickness": 10}
     values = [float(spot.node.value) for spot in placed]
     edges = [SELECTED if spot.chosen else FAINT for spot in placed]
-    marker: dict[str, Any] = {"symbol": "square", "size": 58, "color": values, "colorscale": VALUES, "showscale": True}
+    marker: Json = {"symbol": "square", "size": 58, "color": values, "colorscale": VALUES, "showscale": True}
     marker |= {"opacity": 1, "line": {"color": edges, "width": 2}, "colorbar": bar}
-    boxes: dict[str, Any] = {"type": "scatter", "mode": "markers+text", "cliponaxis": False, "marker": marker}
+    boxes: Json = {"type": "scatter", "mode": "markers+text", "cliponaxis": False, "marker": marker}
     boxes |= {"x": [spot.x for spot in placed], "y": [-spot.depth for spot in placed], "hoverinfo": "text"}
     boxes["text"] = [f"{value} {spot.node.value:.2g}\n{spot.node.visits} visits" for spot in placed]
     middle = (min(values) + max(values)) / 2

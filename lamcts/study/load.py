@@ -4,11 +4,12 @@ import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lamcts.observations import Observations
 from lamcts.optimizer.exact import exact_points
 from lamcts.outcomes.goals import LARGEST, Goals
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.serialization import from_signature
 from lamcts.study.result import Result
 from lamcts.study.summary import summarise
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 JOURNAL = "journal.db"  # what `lamcts run` calls it in the folder of a run
 
 
-def load(path: str | os.PathLike[str], space: Any = None) -> Result:
+def load(path: str | os.PathLike[str], space: SearchSpace | None = None) -> Result:
     """Return what a run has found so far, from its journal: the `Result`, with its `space` and `about` beside.
 
     path: the journal, or the folder that `lamcts run` wrote. A run may be writing it meanwhile.
@@ -35,7 +36,7 @@ def load(path: str | os.PathLike[str], space: Any = None) -> Result:
     return result_of(record, space_of(record, space))
 
 
-def result_of(record: "Recorded", space: Any) -> Result:
+def result_of(record: "Recorded", space: SearchSpace) -> Result:
     """Return the result of a run that was read."""
     run = _RecordedRun(record, space)
     message = f"{record.n} evaluations, read from {record.path}"
@@ -54,7 +55,7 @@ def journal_in(path: str | os.PathLike[str]) -> Path:
     return file / JOURNAL if file.is_dir() else file
 
 
-def space_of(record: "Recorded", given: Any = None) -> Any:
+def space_of(record: "Recorded", given: SearchSpace | None = None) -> SearchSpace:
     """Return the space of a run, as given or as its journal describes it; ValueError where that is not the run's."""
     signature = record.fingerprint.get("space")
     if given is None:
@@ -73,21 +74,24 @@ def space_of(record: "Recorded", given: Any = None) -> Any:
     return given
 
 
+def with_reference(goals: Goals, given: object) -> Goals:
+    """Return goals with the reference point that a run records, if it records one that fits."""
+    known = isinstance(given, list) and all(type(each) in (int, float) and abs(each) < LARGEST for each in given)
+    if not (known and isinstance(given, list) and len(given) == len(goals.names)):
+        return goals
+    return replace(goals, reference=tuple(map(float, given)))
+
+
 @dataclass(frozen=True)
 class _RecordedRun:
     """A run as far as a result needs it."""
 
     record: "Recorded"
-    space: Any
+    space: SearchSpace
 
     @property
     def goals(self) -> Goals:
-        goals, about = self.record.goals, self.record.about
-        given: Any = about.get("reference")  # a run says of itself what it likes
-        known = isinstance(given, list) and all(type(each) in (int, float) and abs(each) < LARGEST for each in given)
-        if not known or len(given) != len(goals.names):
-            return goals
-        return replace(goals, reference=tuple(float(number) for number in given))
+        return with_reference(self.record.goals, self.record.about.get("reference"))
 
     @cached_property
     def seen(self) -> Observations:

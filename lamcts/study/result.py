@@ -8,14 +8,13 @@ from types import MappingProxyType
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED, excess, feasible
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.study.export import dataframe_of, dict_of, html_of, rows_of
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Mask, Rows
 
 NO_POINTS: Mapping[int, Any] = MappingProxyType({})
 PLAIN = Goals()  # one objective, no constraint
@@ -139,7 +138,7 @@ class History:
         return self.kinds
 
     @property
-    def failed(self) -> NDArray[np.bool_]:
+    def failed(self) -> Mask:
         return np.asarray(self.kind == FAILED)
 
     @property
@@ -151,12 +150,12 @@ class History:
         return by_kind(self.messages)
 
     @property
-    def checked(self) -> NDArray[np.bool_]:
+    def checked(self) -> Mask:
         """Which were checked and not run, [n]: only their constraints are known."""
         return np.asarray(self.kind == CHECKED)
 
     @property
-    def pruned(self) -> NDArray[np.bool_]:
+    def pruned(self) -> Mask:
         """Which were stopped on their way, since others were ahead, [n]."""
         return np.asarray(self.kind == PRUNED)
 
@@ -178,7 +177,7 @@ class History:
         return f"pruned at step {next(reversed(curve))}" if curve else "pruned"
 
     @property
-    def feasible(self) -> NDArray[np.bool_]:
+    def feasible(self) -> Mask:
         """Which were evaluated and keep all constraints, [n]."""
         return feasible(self.constraints, self.kind)
 

@@ -11,6 +11,7 @@ import numpy as np
 from lamcts.objectives import Measured, Objective
 from lamcts.outcomes.goals import Constraint
 from lamcts.testing.contract import expect, watched
+from lamcts.types import Point
 
 TRIES = 1000  # draws of so many points, until enough of them have a key
 ROUNDING = 1e-9  # by how much a value may beat the optimum, as a share of it (of 1 if that is less)
@@ -65,10 +66,10 @@ def _repeats_itself(objective: Objective, seed: int) -> None:
     _unbeaten(objective, first)
 
 
-def _proposed(objective: Objective, rng: np.random.Generator) -> list[Any]:
+def _proposed(objective: Objective, rng: np.random.Generator) -> list[Point]:
     """Return points that a search could propose: those of a keyed space without a key it never does."""
     space, key = objective.space, getattr(objective.space, "key", lambda point: True)
-    points: list[Any] = []
+    points: list[Point] = []
     for _ in range(TRIES):
         points += [point for x in space.sample(POINTS, rng) if key(point := space.decode(x)) is not None]
         if len(points) >= POINTS:
@@ -87,7 +88,7 @@ def _starts_well(objective: Objective, seed: int) -> None:
     _unbeaten(objective, [values])
 
 
-def _values(objective: Objective, point: Any, seed: int) -> dict[str, float]:
+def _values(objective: Objective, point: Point, seed: int) -> dict[str, float]:
     """Return what a call gives by name; of a plain objective a value that has none."""
     found: Any = objective(point, seed=seed)
     if not _measures(objective):

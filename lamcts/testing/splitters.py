@@ -1,13 +1,11 @@
 """The contract of splitters and their splits (`lamcts.tree`)."""
 
-from typing import Any
-
 import numpy as np
 
 from lamcts.regions.region import Split
 from lamcts.testing.contract import expect, watched
 from lamcts.tree.splits import Splitter
-from lamcts.types import Floats
+from lamcts.types import Floats, Mask
 
 # Numbers of rows below: few enough for seconds, and enough for a clear case to be clear.
 
@@ -51,7 +49,7 @@ def _fit(splitter: Splitter, x: Floats, utility: Floats, seed: int) -> Split | N
     return split
 
 
-def _sides(split: Split, x: Floats) -> Any:
+def _sides(split: Split, x: Floats) -> Mask:
     good = split.good(x)
     expect(isinstance(good, np.ndarray) and good.dtype == bool, "good: an array of booleans", f"{good!r:.60}")
     expect(good.shape == (len(x),), f"good: shape [{len(x)}]", good.shape)
