@@ -17,6 +17,8 @@ from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
 from lamcts.errors import MissingExtra
 from lamcts.nas.base import ArchitectureSpace
+from lamcts.study.result import Result
+from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
     from lamcts.neural.train import Data, Recipe, TrainObjective
@@ -30,8 +32,8 @@ class NetworkKind(NamedTuple):
 
     line: str
     make: Callable[[], ArchitectureSpace]
-    sizes: Mapping[str, Any]
-    recipe: Mapping[str, Any] = MappingProxyType({})  # where the default of `Recipe` does not fit
+    sizes: Mapping[str, object]
+    recipe: Mapping[str, object] = MappingProxyType({})  # where the default of `Recipe` does not fit
 
 
 ON_TEXTS = {"optimiser": "adamw", "rate": 5e-3, "clip": 0.25}  # untuned; 0.25: torch's example of a word language model
@@ -80,7 +82,7 @@ class Training(NamedTuple):
     space: ArchitectureSpace
     data: "Data"
     recipe: "Recipe"
-    sizes: dict[str, Any]
+    sizes: Json
     short: str
 
     def objective(self, args: argparse.Namespace, folder: Path, inherit: bool | None = None) -> "TrainObjective":
@@ -122,7 +124,7 @@ def need_torch() -> None:
         raise MissingExtra.of("torch", "torch")
 
 
-def _recipe(values: dict[str, Any]) -> "Recipe":
+def _recipe(values: Json) -> "Recipe":
     from lamcts.neural.train import Recipe
 
     for name in values:
@@ -133,9 +135,9 @@ def _recipe(values: dict[str, Any]) -> "Recipe":
     return Recipe(**values)
 
 
-def values_of(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
+def values_of(option: str, texts: Sequence[str] | None) -> Json:
     """Return the values of NAME=VALUE texts: numbers, booleans and tuples of Python, or text."""
-    found: dict[str, Any] = {}
+    found: Json = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals or not name:
@@ -147,7 +149,7 @@ def values_of(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
     return found
 
 
-def report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
+def report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Print the best network, save it with its card, and return what was found."""
     best = found["best"]
     value = f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}"
@@ -155,9 +157,7 @@ def report(args: argparse.Namespace, objective: Any, result: Any, found: dict[st
     return save_best(args, objective, result.x, row, found)
 
 
-def save_best(
-    args: argparse.Namespace, objective: Any, point: Any, searched: list[str], found: dict[str, Any]
-) -> dict[str, Any]:
+def save_best(args: argparse.Namespace, objective: Any, point: Point, searched: list[str], found: Json) -> Json:
     """Save a trained network with its card, print it, and return what was found with it.
 
     searched: the row of the printed table on its value in the search.

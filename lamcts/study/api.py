@@ -9,7 +9,7 @@ from lamcts.study.study import Study
 
 
 @with_options
-def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
+def minimize(f: Callable[..., object], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
     """Minimise `f(point)` over `space` in `budget` evaluations.
 
     Parameters
@@ -51,7 +51,7 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
 
 
 @with_options
-def maximize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
+def maximize(f: Callable[..., object], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
     """Maximise `f(point)` over `space`: as `minimize`, with `fun` and `target` in the sign of `f`.
 
     Examples
@@ -65,7 +65,7 @@ def maximize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
 
 @with_options
 def run(
-    f: Callable[..., Any],
+    f: Callable[..., object],
     space: Any = None,
     *,
     budget: int,

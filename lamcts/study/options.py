@@ -2,12 +2,12 @@
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypedDict, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -17,12 +17,16 @@ from lamcts.optimizer.arguments import checked_seed
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
+from lamcts.study.scipy_constraints import Constraints
 from lamcts.study.workers import check_timeout, check_workers
-from lamcts.types import whole_number
+from lamcts.types import Json, Point, whole_number
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from lamcts.optimizer.design import Kind
     from lamcts.samplers.base import Sampler
+    from lamcts.study.prior_observations import PriorResults
     from lamcts.study.result import Result
     from lamcts.tree import LatentTree
 
@@ -37,31 +41,31 @@ class RunOptions(TypedDict, total=False):
     seed: int | None
     sampler: "str | Sampler"
     tree: "LatentTree | str | None"
-    x0: Any
+    x0: Point
     n_init: int | None
     design: "Kind"
     repeat: bool
     batch: int
     workers: int | str | None
-    executor: "Executor | Callable[[], Executor] | Any"
+    executor: "Executor | Callable[[], Executor] | Client | None"
     journal: "str | os.PathLike[str] | None"
-    about: dict[str, Any] | None
+    about: Json | None
     seconds: float | None
     target: float | None
     patience: int | None
-    callback: "Callable[[Result], Any] | None"
+    callback: "Callable[[Result], object] | None"
     progress: bool | TextIO | None
     noisy: bool | float
-    objectives: Any
-    constraints: Any
-    reference: Any
-    valid: "Callable[[Any], Any] | None"
+    objectives: Iterable[str] | Mapping[str, str] | int | None
+    constraints: Constraints
+    reference: Sequence[float] | Mapping[str, float] | None
+    valid: Callable[[Point], object] | None
     check_first: bool
-    known: Any
-    fix: Mapping[Any, Any] | None
+    known: "PriorResults"
+    fix: Mapping[Any, Point] | None
     vectorized: bool
     give_up: int | None
-    pruner: Any
+    pruner: str | pruners.Pruner | None
     timeout: float | None
 
 
@@ -77,17 +81,17 @@ class RunSettings:
         names are ignored, or numbers in order: the objectives, then what constraints bound. None for all objectives,
         beside the others, says that a point was checked and not run. `constraints` may also hold SciPy's: see
         `lamcts.study.scipy_constraints`.
-    valid: `valid(point)` says which points are worth proposing (None: all); the others cost no evaluation.
+    valid: Callable[[Point], object] | None
     check_first: call constraints that are functions before the function, and run it only where they are kept (False).
-    known: results that are there already (None): [(point, value), ...], a CSV file or a `Result`, see
+    known: "PriorResults"
         `lamcts.study.prior_observations`. They are told first, each once, and are no part of the budget.
-    fix: parameters that keep one value, by name, by number for arrays, 0 the first (None: none); points are whole all
+    fix: Mapping[Any, Point] | None
         the same.
     vectorized: the function gets a list of `batch` points, with `seed` a list of seeds, and returns a list of values
         (False). One that raises has failed at all of them.
     give_up: stop when so many evaluations, the first of this call, have failed in the same way (None: never;
         evaluations). `InvalidPoint` is no such failure.
-    pruner: stops trials that report on their way, `def f(point, trial): ... trial.report(step, value)`, once others are
+    pruner: str | pruners.Pruner | None
         ahead of them (None: none is stopped): "median", "halving", "hyperband", "extrapolation", a rule of
         `lamcts.pruners`, or any object with `prune(number, curves)`. A pruned trial is no failure. For one objective.
     timeout: after this long an evaluation is ended, and told failed (None: never; seconds). With `workers=n` (1 is
@@ -97,19 +101,19 @@ class RunSettings:
     batch: how many points are asked for at a time (1; points).
     workers: evaluations at a time, each in a process of its own (None: one, in this process); -1: one a core;
         "threads": one a core, in threads of this process. How many there are has a say in what is proposed.
-    executor: evaluate there instead (None: here): any `concurrent.futures` executor, a function that makes one, or a
+    executor: "Executor | Callable[[], Executor] | Client | None"
         Dask client; `workers` then says how many evaluations it is given at a time (None: as many as it has workers,
         those of a cluster being counted again as it grows and shrinks).
     journal: path of the file that keeps the run (None: no file); the same call again goes on where it stopped, up to
         the budget.
-    about: JSON values kept in a new journal for its readers (None).
+    about: Json | None
     seconds: no evaluation starts later than this after the call (None: any time; seconds); those under way are waited
         for.
     target: stop when a value as good as this is found that keeps all constraints (None: never; a value in the user's
         sign); there is none with several objectives.
     patience: stop after this many without a better one (None: never; evaluations): before a feasible one, a less
         infeasible one; with several objectives, one that is on the front.
-    callback: called with the `Result` so far after each evaluation (None); the run stops if it returns True.
+    callback: "Callable[[Result], object] | None"
     progress: whether it is shown: True always, False never, or a stream to write to (None: on a terminal and in a
         notebook, with tqdm's bar where that is installed).
     noisy: keep a share of the budget for re-evaluations of the best points, and return the best of those by mean
@@ -121,35 +125,35 @@ class RunSettings:
     seed: int | None = None
     sampler: "str | Sampler" = "auto"
     tree: "LatentTree | str | None" = "auto"
-    x0: Any = None
+    x0: Point = None
     n_init: int | None = None
     design: "Kind" = "sobol"
     repeat: bool = False
     batch: int = 1
     workers: int | str | None = None
-    executor: Any = None
+    executor: "Executor | Callable[[], Executor] | Client | None" = None
     journal: "str | os.PathLike[str] | None" = None
-    about: dict[str, Any] | None = None
+    about: Json | None = None
     seconds: float | None = None
     target: float | None = None
     patience: int | None = None
-    callback: "Callable[[Result], Any] | None" = None
+    callback: "Callable[[Result], object] | None" = None
     progress: bool | TextIO | None = None
     noisy: bool | float = False
-    objectives: Any = None
-    constraints: Any = None
-    reference: Any = None
-    valid: "Callable[[Any], Any] | None" = None
+    objectives: Iterable[str] | Mapping[str, str] | int | None = None
+    constraints: Constraints = None
+    reference: Sequence[float] | Mapping[str, float] | None = None
+    valid: Callable[[Point], object] | None = None
     check_first: bool = False
-    known: Any = None
-    fix: Mapping[Any, Any] | None = None
+    known: "PriorResults" = None
+    fix: Mapping[Any, Point] | None = None
     vectorized: bool = False
     give_up: int | None = None
-    pruner: Any = None
+    pruner: str | pruners.Pruner | None = None
     timeout: float | None = None
 
     @classmethod
-    def of(cls, budget: int, options: dict[str, Any]) -> "RunSettings":
+    def of(cls, budget: int, options: Json) -> "RunSettings":
         """Return checked settings; an unknown option is a TypeError naming the nearest known one."""
         known = [field.name for field in fields(cls)]
         for name in options:
@@ -229,7 +233,7 @@ def _nearest(name: str, known: list[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
 
 
-def _number(value: Any) -> bool:
+def _number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 

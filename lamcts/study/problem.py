@@ -1,6 +1,6 @@
 """What is to be solved: a function, its space and its sense, put together from what the user gave."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from lamcts.spaces.valid import Valid
 from lamcts.spaces.values import brief
 from lamcts.study.options import RunSettings
 from lamcts.study.scipy_constraints import ConstraintFunction, Guarded, constraints_by_kind
+from lamcts.types import Point
 
 
 class RunProblem(NamedTuple):
@@ -24,20 +25,20 @@ class RunProblem(NamedTuple):
     f: Callable[..., Any]
     space: SearchSpace
     maximize: bool
-    x0: Any
+    x0: Point
     name: str
     goals: Goals = Goals()
     functions: tuple[ConstraintFunction, ...] = ()
     check_first: bool = False
 
     @property
-    def call(self) -> Any:
+    def call(self) -> Callable[..., object] | Guarded:
         """What workers evaluate: the function, after the constraints that are functions."""
         return Guarded(self.f, self.functions, self.check_first) if self.functions else self.f
 
 
 def problem_of(
-    f: Any,
+    f: Callable[..., object],
     space: Any,
     maximize: bool | None,
     settings: RunSettings,
@@ -65,7 +66,7 @@ def problem_of(
     return RunProblem(f, space, maximize, x0, _name(f), goals, functions, settings.check_first)
 
 
-def _sense(f: Any, maximize: bool | None) -> bool:
+def _sense(f: Callable[..., object], maximize: bool | None) -> bool:
     """Return whether higher is better; ValueError where the call and the objective do not agree."""
     if hasattr(f, "maximise"):  # to ignore it would turn the sign in silence
         raise ValueError(f"the objective {_name(f)} has an attribute 'maximise': call it 'maximize'")
@@ -78,10 +79,15 @@ def _sense(f: Any, maximize: bool | None) -> bool:
     return maximize
 
 
-def _bounded(space: Any, x0: Any, settings: RunSettings) -> tuple[Any, tuple[ConstraintFunction, ...], tuple[Any, ...]]:
+def _bounded(
+    space: SearchSpace, x0: Point, settings: RunSettings
+) -> tuple[SearchSpace, tuple[ConstraintFunction, ...], tuple[object, ...]]:
     """Return the space without what is never to be proposed, constraints that are functions, and those in words."""
     bounded = constraints_by_kind(settings.constraints)
-    rules: list[Any] = [*bounded.rules(space), *([] if settings.valid is None else [settings.valid])]
+    rules: list[Callable[[Point], object]] = [
+        *bounded.rules(space),
+        *([] if settings.valid is None else [settings.valid]),
+    ]
     space = Valid(space, rules, known=_points(space, x0)) if rules else space
     functions = bounded.measures(_start(space, x0)) if rules or bounded.functions else ()
     if settings.check_first and not functions:
@@ -89,7 +95,7 @@ def _bounded(space: Any, x0: Any, settings: RunSettings) -> tuple[Any, tuple[Con
     return space, functions, bounded.words
 
 
-def goals_of(f: Any, maximize: bool, settings: RunSettings, constraints: Any) -> Goals:
+def goals_of(f: Callable[..., object], maximize: bool, settings: RunSettings, constraints: Iterable[object]) -> Goals:
     """Return what is sought and bounded: as given, else as `f` says; constraints are given beside those of `f`.
 
     A reference belongs to objectives: where others than its own are given, that of `f` says nothing.
@@ -107,19 +113,19 @@ def goals_of(f: Any, maximize: bool, settings: RunSettings, constraints: Any) ->
     return Goals.of(maximize, objectives, held, reference)
 
 
-def _points(space: Any, x0: Any) -> list[Any]:
+def _points(space: SearchSpace, x0: Point) -> list[Point]:
     """Return those of `x0`, one point or several, that are points of the space."""
     if x0 is None:
         return []
     for points in ([x0], x0):
         try:
-            return list(space.decode_many(space.encode_many(points)))
+            return [space.decode(space.encode(point)) for point in points]
         except (ValueError, TypeError):
             continue
     return []  # it is refused where it is proposed
 
 
-def _start(space: Any, x0: Any) -> Any:
+def _start(space: SearchSpace, x0: Point) -> Point:
     """Return a point to look at before the start: `x0` where that is one point, else one that is valid."""
     rng = np.random.default_rng(0)
     if x0 is None:
@@ -138,7 +144,7 @@ def _refuse_taken(names: Collection[str], goals: Goals, n: int) -> None:
         raise ValueError(f"constraints: {twice[0]!r} is the name of a constraint that is a function; rename your own")
 
 
-def wanted(value: Any, goals: Goals, besides: Collection[str] = ()) -> Any:
+def wanted(value: object, goals: Goals, besides: Collection[str] = ()) -> object:
     """Return a value by name without what is neither sought nor bounded, unless something is missing: a slip then.
 
     besides: names that are told otherwise.
@@ -149,5 +155,5 @@ def wanted(value: Any, goals: Goals, besides: Collection[str] = ()) -> Any:
     return {name: value[name] for name in names}
 
 
-def _name(f: Any) -> str:
+def _name(f: object) -> str:
     return str(getattr(f, "name", None) or getattr(f, "__qualname__", None) or type(f).__name__)

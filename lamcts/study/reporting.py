@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ class Reporter:
         self._judge, self._refuse = judge, refuse
         self._behind = False
 
-    def report(self, step: int, value: Any) -> None:
+    def report(self, step: int, value: object) -> None:
         """Tell what the objective has come to after so many steps; raise `Pruned` where it should stop there.
 
         step: a whole number, 0 or more, higher than the one before: epochs, iterations, folds.
@@ -51,7 +50,7 @@ class Reporter:
         if (close := getattr(self._judge, "close", None)) is not None:
             close()
 
-    def _checked(self, step: Any) -> int:
+    def _checked(self, step: object) -> int:
         if isinstance(step, bool) or not isinstance(step, (int, np.integer)) or step < 0:
             raise ValueError(
                 f"report: expected report(step, value) with a whole number of at least 0 as step, got "
@@ -62,7 +61,7 @@ class Reporter:
         return int(step)
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     try:
         number = number_of(value)
     except TypeError:

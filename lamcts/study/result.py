@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.study.export import dataframe_of, dict_of, html_of, rows_of
-from lamcts.types import Floats, Mask, Rows
+from lamcts.types import Floats, Json, Mask, Point, Rows
 
-NO_POINTS: Mapping[int, Any] = MappingProxyType({})
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+NO_POINTS: Mapping[int, Point] = MappingProxyType({})
 PLAIN = Goals()  # one objective, no constraint
 # of a result, where it is shown
 SHOWN = ("x", "fun", "feasible", "violation", "nfev", "nit", "pruned", "success", "status", "message", "tree", "front")
@@ -55,7 +58,7 @@ class Evaluation:
     """
 
     trial: int
-    point: Any
+    point: Point
     value: float | dict[str, float]
     seconds: float
     message: str | None
@@ -79,27 +82,27 @@ class Evaluation:
         return not (self.failed or self.pruned) and all(value != value for value in values)
 
 
-class Points(Sequence[Any]):
+class Points(Sequence[Point]):
     """The points of a history, decoded on access; `exact` has by row those that decoding would round."""
 
-    def __init__(self, space: SearchSpace, x: Floats, exact: Mapping[int, Any] = NO_POINTS) -> None:
+    def __init__(self, space: SearchSpace, x: Floats, exact: Mapping[int, Point] = NO_POINTS) -> None:
         self.space, self._x, self._exact = space, x, exact
 
     def __len__(self) -> int:
         return len(self._x)
 
     @overload
-    def __getitem__(self, index: int) -> Any: ...
+    def __getitem__(self, index: int) -> Point: ...
     @overload
     def __getitem__(self, index: slice) -> "Points": ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: int | slice) -> Point:
         rows = range(len(self))[index]
         if isinstance(rows, int):
             return deepcopy(self._exact[rows]) if rows in self._exact else self.space.decode(self._x[rows])
         exact = {i: self._exact[row] for i, row in enumerate(rows) if row in self._exact}
         return Points(self.space, self._x[index], exact)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Point]:
         return (self[row] for row in range(len(self)))
 
     def __repr__(self) -> str:
@@ -186,7 +189,7 @@ class History:
         """By how much constraints are broken in sum, [n]; nan where none was measured."""
         return excess(self.constraints)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Json]:
         """Return a dict for each evaluation: trial, values, constraints, parameters, seconds, message (export.py)."""
         return rows_of(self)
 
@@ -217,7 +220,7 @@ class Candidate:
     `first` is the value that made it a candidate; chosen for being good, it is lucky on average and not in the mean.
     """
 
-    point: Any
+    point: Point
     mean: float
     error: float
     repeats: int
@@ -270,15 +273,15 @@ class Result(dict[str, Any]):
         except KeyError:
             raise AttributeError(f"a result has no {name!r}; it has {', '.join(self)}") from None
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Json]:
         """Return a dict for each evaluation: the rows of the history."""
         return rows_of(self["history"])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return JSON values of all that was found; the history as its rows, None in place of nan."""
         return dict_of(self)
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> "DataFrame":
         """Return all evaluations as a pandas DataFrame, a row each; MissingExtra where pandas is not installed."""
         return dataframe_of(self["history"])
 

@@ -27,6 +27,7 @@ from lamcts.study.summary import evaluated, evaluated_again, summarise
 from lamcts.study.workers import workers_of
 from lamcts.text import visible
 from lamcts.trial import Trial
+from lamcts.types import Point
 
 if TYPE_CHECKING:
     from lamcts.journal import Journal
@@ -44,7 +45,7 @@ class Study:
     _stopping: Stopping
 
     def __init__(
-        self, f: Callable[..., Any], space: Any, maximize: bool | None, budget: int, **options: Unpack[RunOptions]
+        self, f: Callable[..., object], space: Any, maximize: bool | None, budget: int, **options: Unpack[RunOptions]
     ) -> None:
         self.settings = RunSettings.of(budget, dict(options))
         self.problem: RunProblem = problem_of(f, space, maximize, self.settings)
@@ -193,7 +194,7 @@ class Study:
         self.pruning.check()  # another trial may take hours
         return evaluation
 
-    def _note(self, which: tuple[int, int], point: Any, outcome: Outcome) -> Evaluation:
+    def _note(self, which: tuple[int, int], point: Point, outcome: Outcome) -> Evaluation:
         """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
         told = taken([wanted(_value(outcome), self.problem.goals)], [None], self.problem.goals)
         check = Check(*which, float(told.f[0, 0]), outcome.seconds, told.messages[0])
@@ -202,7 +203,7 @@ class Study:
         self.checks.append(check)
         return evaluated_again(self.optimizer, check, point, self._done + len(self.checks))
 
-    def _known(self) -> Any:
+    def _known(self) -> object:
         """Return what an evaluation that starts now is given of what others have learned."""
         return None if self.memory is None else self.memory.now
 
@@ -244,6 +245,6 @@ class Study:
         return result
 
 
-def _value(outcome: Outcome) -> Any:
+def _value(outcome: Outcome) -> object:
     """Return the value, or an exception of the name and text that the evaluation raised."""
     return outcome.value if outcome.error is None else type(outcome.error[0], (Exception,), {})(outcome.error[1])
