@@ -180,7 +180,7 @@ def unexplained(made, docstring):
     """Return the parameters that have no line in a docstring, or one that does not say their default."""
     lines, missing = explanations(docstring), []
     for name, parameter in inspect.signature(made).parameters.items():
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
             continue  # what is refused
         line, default = lines.get(name), parameter.default
         if default is not inspect.Parameter.empty and "factory" in repr(default):  # of a dataclass: made when needed

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lamcts import objectives, pruners, samplers
-from lamcts.cli.console import front_text, number, pairs, say
+from lamcts.cli.console import front_text, number, pairs, point_text, say
 from lamcts.cli.evaluate import score_found
 from lamcts.cli.parameters import fixed_of
 from lamcts.cli.parser import Parser
@@ -85,7 +85,9 @@ def _report(args: argparse.Namespace, objective: Any, result: Result, found: Jso
     """Print the best value, and return what was found with the policy and its score on held-out episodes."""
     print_best(result, found)
     found = found | {"tree": result.tree}
-    if hasattr(objective, "policy"):
+    if not hasattr(objective, "policy"):
+        say(f"point {point_text(found['best']['point'])}")
+    else:
         if "memory" in result:
             objective = objective.recalling(result.memory)
         found["policy"] = objective.policy(result.x)

@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lamcts import samplers
-from lamcts.cli.console import SCREEN, evaluation_of, front_text, number, pairs, span, table
+from lamcts.cli.console import SCREEN, evaluation_of, front_text, number, pairs, point_text, span, table
 from lamcts.cli.evaluate import score_rows
 from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.follow import follow
@@ -18,14 +17,12 @@ from lamcts.cli.parser import Parser
 from lamcts.optimizer.placement import tree_chose, tree_share
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
-from lamcts.study.load import journal_in, with_reference
-from lamcts.types import Point
+from lamcts.study.load import journal_in, sampler_name, with_reference
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
 
 MOST_FAILURES = 8  # messages that are printed (by eye)
-MOST_SHOWN = 24  # coordinates of a point that are printed (by eye)
 
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:
@@ -68,9 +65,7 @@ def _about_run(record: "Recorded") -> list[list[str]]:
 
 def sampler_text(recorded: str) -> str:
     """Return the name of a sampler and a line about it, from what a journal records of it."""
-    found = re.match(r"[A-Za-z_]\w*", recorded)
-    classes = {cls.__name__: name for name, cls in samplers.classes().items()}
-    name = classes.get(found[0], found[0]) if found else "unknown"
+    name = sampler_name(recorded)
     line = samplers.names().get(name)
     return name if line is None else f"{name}: {line}"
 
@@ -121,7 +116,7 @@ def _best(record: "Recorded") -> list[list[str]]:
         knee = front.knee()
         row = int(np.flatnonzero(record.trial == knee.trial)[0]) if knee.trial >= 0 else -1
         said = [["front", front_text(front, _reference(record))]]
-        return [*said, ["knee", f"{pairs(knee.values)} {_where(record, row)}"], ["point", _point(knee.point)]]
+        return [*said, ["knee", f"{pairs(knee.values)} {_where(record, row)}"], ["point", point_text(knee.point)]]
     point, value, row = record.best
     where, told = _where(record, row), "not run" if np.isnan(value) else number(value)
     if not record.feasible[row]:
@@ -133,7 +128,7 @@ def _best(record: "Recorded") -> list[list[str]]:
         where += f": infeasible, violation {number(record.violation[row])} ({', '.join(over) or 'not measured'})"
     lead = "best" if record.feasible[row] else "least infeasible"
     text = f"{told} {where}" if len(goals.objectives) == 1 else where
-    return [[lead, text], ["point", _point(point)]]
+    return [[lead, text], ["point", point_text(point)]]
 
 
 def _reference(record: "Recorded") -> dict[str, float] | None:
@@ -198,12 +193,3 @@ def _settings(about: Mapping[str, object]) -> str:
 def _brief(value: object) -> str:
     text = str(value)
     return text if len(text) <= 100 else text[:97] + "..."
-
-
-def _point(point: Point) -> str:
-    if isinstance(point, dict):
-        return ", ".join(f"{name}={value}" for name, value in point.items())
-    if not isinstance(point, (list, tuple)):
-        return str(point)
-    shown = [number(value) if isinstance(value, float) else str(value) for value in point[:MOST_SHOWN]]
-    return ", ".join(shown) + (f", ... ({len(point)} in all)" if len(point) > MOST_SHOWN else "")

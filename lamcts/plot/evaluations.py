@@ -25,8 +25,9 @@ from lamcts.outcomes.front import knee
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.hypervolume import default_reference, hypervolume_so_far
 from lamcts.spaces.named_parameters import NamedParameters
+from lamcts.study.history import History
 from lamcts.study.load import journal_in, with_reference
-from lamcts.study.result import History, Result
+from lamcts.study.result import Result
 from lamcts.types import Floats, Mask, Rows
 
 SOURCES = "a Result, the path of a journal, a Journal or an Optimizer"

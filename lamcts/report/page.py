@@ -10,12 +10,20 @@ from lamcts.report import parameters, progress, tables, tree
 from lamcts.report.html import Grid, Piece, Section, Writer, plotly_js, text
 from lamcts.report.runs import LabelledRun
 
+NOTHING = "No evaluation has succeeded yet."
+PLACES = {  # where batches were proposed, by the reason that a journal records
+    "selected": "in the region that the tree selected",
+    "held": "near the incumbent of the newest search",
+    "space": "in the whole space",
+    "restart": "in the whole space for a restart",
+}
 MOST_RUNS = 6  # with sections of their own; further runs are only compared
 STYLE = """
 :root{color-scheme:light}*{box-sizing:border-box}
 body{font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;color:#1c2024;margin:0;background:#f6f7f9}
 header,main{max-width:1180px;margin:0 auto;padding:0 16px}h1{font-size:1.5rem;margin:18px 0 2px}
-h2{font-size:1.25rem;margin:4px 0 8px}h3{font-size:1.05rem;margin:4px 0 8px}p{margin:6px 0;color:#4a525c;max-width:80ch}
+h2{font-size:1.25rem;margin:4px 0 8px}h3{font-size:1.05rem;margin:4px 0 8px}
+p,h1,h2,h3{overflow-wrap:anywhere}p{margin:6px 0;color:#4a525c;max-width:80ch}
 nav{position:sticky;top:0;background:#fffd;border-bottom:1px solid #dfe3e8;z-index:9;overflow-x:auto;white-space:nowrap}
 nav div{max-width:1180px;margin:0 auto;padding:8px 16px}nav a{margin-right:16px;color:#0b5394;text-decoration:none}
 section{background:#fff;border:1px solid #e3e6ea;border-radius:10px;padding:14px 16px;margin:14px 0}
@@ -131,7 +139,7 @@ def _own(run: LabelledRun, among: int) -> list[Section]:
     if not run.n:
         return [Section("Evaluations", ["This journal has no evaluations yet."])]
     return [
-        Section("Found", [tables.found(run) or "No evaluation has succeeded yet."]),
+        Section("Points of the front" if run.several else "Best point", [tables.found(run) or NOTHING]),
         *([Section("Front", [_front(run)])] if run.several else []),
         *progress.intermediate_values(run),
         *_parameters(run, among),
@@ -215,8 +223,8 @@ def _tree(run: LabelledRun) -> list[Piece]:
 
 def _proposed(run: LabelledRun) -> str:
     placed = run.record.core.placements if run.record.core else {}
-    said = ", ".join(f"{name} {count}" for name, count in placed.items() if count)
-    return f"Batches by the region they were proposed in: {said}." if said else "No batch was proposed by a search."
+    said = ", ".join(f"{count} {PLACES.get(name, name)}" for name, count in placed.items() if count)
+    return f"Batches of points by where they were proposed: {said}." if said else "No batch was proposed by a search."
 
 
 def _time(run: LabelledRun) -> list[Piece]:

@@ -24,6 +24,10 @@ class LabelledRun:
         The name of the run in tables and legends.
     record : Recorded
         The journal, as `Journal.read(path)` returns it.
+
+    See Also
+    --------
+    page : Writes the report on one or several runs.
     """
 
     label: str

@@ -11,6 +11,7 @@ from lamcts.report.html import HtmlTable, number
 from lamcts.report.progress import proposers
 from lamcts.report.runs import LabelledRun
 from lamcts.spaces.values import plain
+from lamcts.study.load import sampler_name
 from lamcts.text import shortened
 from lamcts.types import Json, Rows
 
@@ -36,7 +37,7 @@ def _overview(run: LabelledRun) -> Json:
     )
     if goals.constraints:
         said["constraints"] = ", ".join(map(str, goals.constraints))
-    said["sampler"] = record.sampler.partition("(")[0]
+    said["sampler"] = sampler_name(record.sampler)
     if tree_used(record):
         said["tree"] = str(record.tree).partition("(")[0]
     said["seed"] = str(record.fingerprint.get("seed", UNKNOWN))

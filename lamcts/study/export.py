@@ -20,7 +20,7 @@ from lamcts.types import Json
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from lamcts.study.result import History
+    from lamcts.study.history import History
 
 LONGEST = 300  # characters of a value in a cell of HTML (by eye)
 LAST = ("seconds", "message")  # columns after the parameters

@@ -1,11 +1,13 @@
 """A result from the journal of a run, without the function that was evaluated: `lamcts.load("run.db")`."""
 
 import os
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lamcts import samplers
 from lamcts.observations import Observations
 from lamcts.optimizer.exact import exact_points
 from lamcts.outcomes.goals import LARGEST, Goals
@@ -22,13 +24,37 @@ JOURNAL = "journal.db"  # what `lamcts run` calls it in the folder of a run
 
 
 def load(path: str | os.PathLike[str], space: SearchSpace | None = None) -> Result:
-    """Return what a run has found so far, from its journal: the `Result`, with its `space` and `about` beside.
+    """Return what a run has found so far, from its journal.
 
-    path: the journal, or the folder that `lamcts run` wrote. A run may be writing it meanwhile.
-    space: the run's (None: as the journal describes it). A journal has tables of points (`Finite`) by a checksum, and
-        options that are no plain values as texts: ValueError asks for the space then. Keys and rules are left out.
+    Parameters
+    ----------
+    path : str or path
+        The journal, or the folder that `lamcts run` wrote. The run may still be writing.
+    space : Space, default None
+        The space of the run; None takes it from the journal. A journal has tables of points (`Finite`) as a checksum
+        and options that are no JSON values as text, and then needs it.
 
-    `status` is "loaded": why a run stopped is in no journal. JournalError where the file is none.
+    Returns
+    -------
+    Result
+        As from `minimize`, with `space` and `about`. Its `status` is "loaded". Keys and rules of the space are missing.
+
+    Raises
+    ------
+    ValueError
+        If the journal does not hold the space, or `space` is not that of the run.
+    JournalError
+        If the file is no journal.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = f"{folder}/run.db"
+    ...     made = lamcts.minimize(lambda x: x[0] ** 2, [(-1, 1)], budget=12, seed=0, journal=path)
+    ...     lamcts.load(path).fun == made.fun
+    True
     """
     from lamcts.journal import Journal
 
@@ -45,6 +71,13 @@ def result_of(record: "Recorded", space: SearchSpace) -> Result:
     if isinstance(record.memory, dict):
         result["memory"] = record.memory.get("now" if "candidates" in result else "best")
     return result
+
+
+def sampler_name(recorded: str) -> str:
+    """Return the name of a sampler, from what a journal records of it."""
+    found = re.match(r"[A-Za-z_]\w*", recorded)
+    classes = {kind.__name__: name for name, kind in samplers.classes().items()}
+    return classes.get(found[0], found[0]) if found else "unknown"
 
 
 def journal_in(path: str | os.PathLike[str]) -> Path:

@@ -14,10 +14,24 @@ Judge = Callable[[int, int, float, bool], bool]
 
 
 class Reporter:
-    """The trial that an evaluation belongs to, as far as it is its business.
+    """The trial of an evaluation, which the objective gets as its parameter `trial`.
 
-    id: the trial's number; -1 where a point is only evaluated again.
-    reports: (step, value) of all that was reported.
+    Attributes
+    ----------
+    id : int
+        The number of the trial; -1 for a re-evaluation.
+    reports : list of (step, value)
+        All intermediate values so far.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> def f(point, trial):
+    ...     for epoch in range(1, 4):
+    ...         trial.report(epoch, point[0] / epoch)
+    ...     return point[0] / 3
+    >>> lamcts.minimize(f, [(0, 1)], budget=12, seed=0, pruner="median").nfev
+    12
     """
 
     def __init__(self, number: int, judge: Judge | None = None, refuse: str | None = None) -> None:
@@ -27,10 +41,19 @@ class Reporter:
         self._behind = False
 
     def report(self, step: int, value: object) -> None:
-        """Tell what the objective has come to after so many steps; raise `Pruned` where it should stop there.
+        """Report an intermediate value.
 
-        step: a whole number, 0 or more, higher than the one before: epochs, iterations, folds.
-        value: a number in the sign of the objective, comparable at equal steps; nan is worse than any.
+        Parameters
+        ----------
+        step : int
+            At least 0 and higher than the step before: an epoch, an iteration, a fold.
+        value : float
+            In the sign of the objective, comparable at equal steps. nan is worse than any number.
+
+        Raises
+        ------
+        Pruned
+            If the trial should stop.
         """
         if self._refuse is not None:
             raise RuntimeError(self._refuse)

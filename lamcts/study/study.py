@@ -38,7 +38,27 @@ FAILURES = 5  # in the same way from the first on, at least, before a bug is tho
 
 
 class Study:
-    """One run. `optimizer` is there from the first evaluation on; `result()` at any moment from then on."""
+    """One run of `minimize`, `maximize` or `run`.
+
+    Parameters
+    ----------
+    f, space, budget, **options
+        As in `minimize`.
+    maximize : bool or None
+        Whether higher values are better. None takes the sense of an `Objective`, and else minimises.
+
+    Attributes
+    ----------
+    optimizer : Optimizer
+        The optimizer; it exists from the first evaluation on, as does `result()`.
+
+    Examples
+    --------
+    >>> from lamcts.study import Study
+    >>> study = Study(lambda x: x[0] ** 2, [(-1, 1)], False, budget=12, seed=0)
+    >>> study.solve().nfev
+    12
+    """
 
     optimizer: "Optimizer"
     _journal: "Journal | None"

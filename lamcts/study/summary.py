@@ -15,7 +15,8 @@ from lamcts.outcomes.front import Front, knee
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.study import replicates
-from lamcts.study.result import Candidate, Evaluation, History, Points, Result
+from lamcts.study.history import History, Points
+from lamcts.study.result import Candidate, Evaluation, Result
 from lamcts.types import Json, Point
 
 Curve = Mapping[int, Mapping[int, float]]

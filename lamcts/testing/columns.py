@@ -97,6 +97,11 @@ def check_columns(sampler: Sampler, space: SearchSpace | None = None, seed: int 
     -----
     A sampler whose class does not set `several = True` (or "constraints") gets a single number for each evaluation, as
     in the optimizer.
+
+    Examples
+    --------
+    >>> import lamcts.testing
+    >>> lamcts.testing.check_columns(lamcts.samplers.Uniform(), lamcts.Box(0, 1, dim=2))
     """
     hold(CHECKS, sampler, space, seed)
 

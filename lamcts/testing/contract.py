@@ -10,7 +10,7 @@ import numpy as np
 
 
 class ContractError(AssertionError):
-    """A part breaks its contract; the message says what was expected and what it got."""
+    """A part breaks its contract; the message has what was expected and what came."""
 
 
 def expect(condition: object, expected: str, got: object = "otherwise") -> None:

@@ -32,6 +32,11 @@ def check_objective(objective: Objective, seed: int = 0) -> None:
     ------
     ContractError
         If it breaks its contract; the message says what was expected and what it got.
+
+    Examples
+    --------
+    >>> import lamcts.testing
+    >>> lamcts.testing.check_objective(lamcts.objectives.make("ackley", dim=3))
     """
     name = getattr(objective, "name", None)
     expect(isinstance(name, str) and name, "name: a text", repr(name))

@@ -75,6 +75,11 @@ def check_sampler(sampler: Sampler, space: SearchSpace | None = None, seed: int 
     ------
     ContractError
         If it breaks its contract; the message says what was expected and what it got.
+
+    Examples
+    --------
+    >>> import lamcts.testing
+    >>> lamcts.testing.check_sampler(lamcts.samplers.Uniform(), lamcts.Box(0, 1, dim=2))
     """
     hold(CHECKS, sampler, space, seed)
 

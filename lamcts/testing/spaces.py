@@ -28,6 +28,11 @@ def check_space(space: SearchSpace, seed: int = 0) -> None:
     ------
     ContractError
         If it breaks its contract; the message says what was expected and what it got.
+
+    Examples
+    --------
+    >>> import lamcts.testing
+    >>> lamcts.testing.check_space(lamcts.Space({"lr": lamcts.Float(1e-5, 1e-1, log=True), "depth": lamcts.Int(1, 8)}))
     """
     for check in (_shape, _snap, _round_trip, _spread, _rubbish):
         with watched(f"{space!r}, {check.__name__.strip('_').replace('_', ' ')}"):

@@ -24,6 +24,11 @@ def check_splitter(splitter: Splitter, seed: int = 0) -> None:
     ------
     ContractError
         If it breaks its contract; the message says what was expected and what it got.
+
+    Examples
+    --------
+    >>> import lamcts.testing
+    >>> lamcts.testing.check_splitter(lamcts.tree.KMeansSvm())
     """
     for check in (_splits_what_is_clear, _answers_by_row, _repeats_itself, _bears_degenerate_rows):
         with watched(f"{splitter!r}, {check.__name__.strip('_').replace('_', ' ')}"):
