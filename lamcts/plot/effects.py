@@ -180,9 +180,10 @@ def _ready(run: Source) -> Evaluations:
 
 def _scale(axes: "Axes", side: str, parameter: NamedParameter) -> None:
     if parameter.options is not None:
-        getattr(axes, f"set_{side}ticks")(range(len(parameter.options)), [*map(canvas.literal, parameter.options)])
+        axis = axes.xaxis if side == "x" else axes.yaxis
+        axis.set_ticks(range(len(parameter.options)), [*map(canvas.literal, parameter.options)])
     elif parameter.log:
-        getattr(axes, f"set_{side}scale")("log")
+        axes.set(**{f"{side}scale": "log"})
 
 
 def _height(column: list[Point], parameter: NamedParameter) -> tuple[Floats, tuple[str, str]]:

@@ -212,10 +212,10 @@ def _frame(axes: "Axes", shown: Evaluations, pair: tuple[int, int], values: Floa
     for i, name in zip(pair, ("x", "y"), strict=True):
         if len(values):
             limits = AxisLimits.around(np.concatenate([front[:, i], np.quantile(values[:, i], [TAIL, 1 - TAIL])]))
-            getattr(axes, f"set_{name}lim")(limits.low, limits.high)
+            axes.set(**{f"{name}lim": (limits.low, limits.high)})
         goal = shown.goals.objectives[i]
         text = f"{goal.name}  better →" if goal.maximize else f"← better  {goal.name}"
-        getattr(axes, f"set_{name}label")(canvas.literal(text), fontsize=canvas.LABEL)
+        (axes.xaxis if name == "x" else axes.yaxis).set_label_text(canvas.literal(text), fontsize=canvas.LABEL)
 
 
 def _finish(figure: "Figure", axes: "list[Axes]", title: str, columns: int) -> None:

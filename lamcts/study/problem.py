@@ -13,7 +13,33 @@ from lamcts.spaces.valid import Valid
 from lamcts.spaces.values import brief
 from lamcts.study.options import RunSettings
 from lamcts.study.scipy_constraints import ConstraintFunction, Guarded, constraints_by_kind
-from lamcts.types import Point
+from lamcts.types import Json, Point
+
+
+class Declared(NamedTuple):
+    """The attributes of an objective that a run uses; None where a function lacks one."""
+
+    name: str | None
+    space: Any
+    x0: Point
+    maximize: bool | None
+    objectives: Any
+    constraints: Any
+    reference: Any
+    reports: bool | None
+    fingerprint: Callable[[], Json] | None
+
+    @classmethod
+    def of(cls, f: object) -> "Declared":
+        """Return the attributes of `f`; ValueError for a misspelt one, which would turn the sign."""
+        found = cls(*(getattr(f, name, None) for name in cls._fields))
+        if hasattr(f, "maximise"):
+            raise ValueError(f"the objective {found.called(f)} has an attribute 'maximise': call it 'maximize'")
+        return found if callable(found.fingerprint) else found._replace(fingerprint=None)
+
+    def called(self, f: object) -> str:
+        """Return the name of a function."""
+        return str(self.name or getattr(f, "__qualname__", None) or type(f).__name__)
 
 
 class RunProblem(NamedTuple):
@@ -22,11 +48,12 @@ class RunProblem(NamedTuple):
     `maximize`: of one objective, whether higher is better.
     """
 
-    f: Callable[..., Any]
+    f: Callable[..., object]
     space: SearchSpace
     maximize: bool
     x0: Point
     name: str
+    declared: Declared
     goals: Goals = Goals()
     functions: tuple[ConstraintFunction, ...] = ()
     check_first: bool = False
@@ -46,10 +73,11 @@ def problem_of(
     """Return the problem; what is left out (None) is taken from `f` where it is an `Objective`."""
     if not callable(f):
         raise ValueError(f"expected a function of a point, got {type(f).__name__}")
-    given, x0 = getattr(f, "space", None), settings.x0
+    declared = Declared.of(f)
+    given, x0 = declared.space, settings.x0
     if x0 is None and (space is None or space is given) and settings.fix is None:  # it may not fit another space
-        x0 = getattr(f, "x0", None)
-    maximize = _sense(f, maximize)
+        x0 = declared.x0
+    maximize = _sense(declared.maximize, maximize)
     if given is None and space is None:
         raise ValueError(
             "space: expected a space such as lamcts.Box(-5, 10, dim=20), got none, and the function has none"
@@ -59,18 +87,15 @@ def problem_of(
         space = fixed(space, settings.fix)
     space, functions, words = _bounded(space, x0, settings)
     held = [each for one in functions for each in one.constraints]
-    goals = goals_of(f, maximize, settings, (*words, *held))
+    goals = goals_of(declared, maximize, settings, (*words, *held))
     _refuse_taken({each.name for each in held}, goals, len(held))
     if len(goals.objectives) == 1:
         maximize = goals.objectives[0].maximize
-    return RunProblem(f, space, maximize, x0, _name(f), goals, functions, settings.check_first)
+    return RunProblem(f, space, maximize, x0, declared.called(f), declared, goals, functions, settings.check_first)
 
 
-def _sense(f: Callable[..., object], maximize: bool | None) -> bool:
-    """Return whether higher is better; ValueError where the call and the objective do not agree."""
-    if hasattr(f, "maximise"):  # to ignore it would turn the sign in silence
-        raise ValueError(f"the objective {_name(f)} has an attribute 'maximise': call it 'maximize'")
-    sense = getattr(f, "maximize", None)
+def _sense(sense: bool | None, maximize: bool | None) -> bool:
+    """Return whether higher is better; ValueError where the call and the objective (`sense`) do not agree."""
     if maximize is None:
         return bool(sense)
     if sense is not None and bool(sense) != maximize:
@@ -95,12 +120,12 @@ def _bounded(
     return space, functions, bounded.words
 
 
-def goals_of(f: Callable[..., object], maximize: bool, settings: RunSettings, constraints: Iterable[object]) -> Goals:
-    """Return what is sought and bounded: as given, else as `f` says; constraints are given beside those of `f`.
+def goals_of(declared: Declared, maximize: bool, settings: RunSettings, constraints: Iterable[object]) -> Goals:
+    """Return what is sought and bounded: as given, else as declared; given constraints add to declared ones.
 
-    A reference belongs to objectives: where others than its own are given, that of `f` says nothing.
+    A reference belongs to objectives: where others than its own are given, the declared one has no meaning.
     """
-    own, known, point = (getattr(f, name, None) for name in ("objectives", "constraints", "reference"))
+    own, known, point = declared.objectives, declared.constraints, declared.reference
     objectives, reference = settings.objectives, settings.reference
     if objectives is None:
         objectives, reference = own, point if reference is None else reference
@@ -153,7 +178,3 @@ def wanted(value: object, goals: Goals, besides: Collection[str] = ()) -> object
     if not isinstance(value, Mapping) or any(name not in value for name in names):
         return value
     return {name: value[name] for name in names}
-
-
-def _name(f: object) -> str:
-    return str(getattr(f, "name", None) or getattr(f, "__qualname__", None) or type(f).__name__)

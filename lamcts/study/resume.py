@@ -122,7 +122,7 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
 
 def _warn_of_another_function(problem: RunProblem, recorded: Recorded, about: Json) -> None:
     """Warn if the journal has values of a function of another name or source code, unless fingerprints compare it."""
-    if callable(getattr(problem.f, "fingerprint", None)):
+    if problem.declared.fingerprint is not None:
         return
     ours, theirs = str(about["objective"]), str(recorded.about.get("objective", about["objective"]))
     text = ""
@@ -143,8 +143,8 @@ def _differ(theirs: str | None, ours: str | None) -> bool:
 
 def _fingerprint(optimizer: "Optimizer", problem: RunProblem) -> Json:
     """Return what a journal must share with this run; an objective that can tell itself apart has its say."""
-    own = getattr(problem.f, "fingerprint", None)
-    return {**optimizer.fingerprint(), **({"objective": own()} if callable(own) else {})}
+    own = problem.declared.fingerprint
+    return optimizer.fingerprint() | ({} if own is None else {"objective": own()})
 
 
 def source_hash(f: Callable[..., object]) -> str | None:

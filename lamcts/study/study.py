@@ -74,7 +74,7 @@ class Study:
             raise ValueError(f"vectorized: expected a function that learns nothing, got {self.problem.name}")
         if self.settings.vectorized and required(f, "trial"):
             raise ValueError(f"vectorized: expected a function without a parameter trial, got {self.problem.name}")
-        self.pruning = Pruning(f, self.settings.pruner, self.problem.goals, self.settings.executor)
+        self.pruning = Pruning(self.problem, self.settings.pruner, self.settings.executor)
         self.known = prior_observations(self.settings.known, self.problem)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations
