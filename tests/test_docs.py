@@ -185,7 +185,7 @@ def unexplained(made, docstring):
         line, default = lines.get(name), parameter.default
         if default is not inspect.Parameter.empty and "factory" in repr(default):  # of a dataclass: made when needed
             default = made.__dataclass_fields__[name].default_factory()
-        if line is None or not (line.startswith("as in ") or says(line, default)):
+        if line is None or not (line.lower().startswith("as in ") or says(line, default)):
             missing.append(name)
     return missing
 

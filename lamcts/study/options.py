@@ -71,7 +71,7 @@ class RunSettings:
     ----------
     budget : int
         Number of evaluations in all, failed ones included.
-    seed, sampler, tree, x0, n_init, design, repeat
+    seed, sampler, tree, x0, n_init, design, repeat : various
         As in `Optimizer`. Without `n_init`, the design takes at most a quarter of the budget. A resumed run keeps the
         `n_init` of its journal.
     batch : int, default 1
@@ -100,7 +100,7 @@ class RunSettings:
     noisy : bool or float, default False
         Share of the budget, at most 0.5, for re-evaluations of the best points; True is a tenth; untuned. The result
         is the best by mean. A stop by `seconds` or `callback` skips them. For one objective without constraints.
-    objectives, constraints, reference
+    objectives, constraints, reference : various
         As in `Optimizer`; None takes the attributes of an objective, and `constraints` add to its own. With several
         quantities, the function returns a dict by name, or the objectives and then the constrained quantities. None
         for all objectives means that a point was checked and not run. `constraints` may include SciPy's, see
