@@ -105,11 +105,9 @@ def _parameter(f: Call, name: str) -> inspect.Parameter | None:
 def evaluate(
     f: Any, seeded: bool, point: Point, seed: int, memory: object = None, trial: Reporter | None = None
 ) -> Outcome:
-    """Call `f`, with `trial` where there is one.
+    """Call `f`, and return its value or its exception as text, which always survives the way back from a worker.
 
-    An exception becomes text here: not every exception survives the way back from a worker. So does `sys.exit`, with
-    which a script says that it failed: one point that it refuses must not end the run. Not so where a handler of the
-    user's may have called it, on a signal that asks this process to end.
+    `sys.exit` is a failure too, unless a signal handler of the user may have called it.
     """
     start = time.perf_counter()
     value = error = note = held = None

@@ -158,8 +158,7 @@ class PickledByValue:
 def picklable(f: Call, option: str) -> Any:
     """Return what unpickles to `f` in a new process: `f` itself, or its code by cloudpickle.
 
-    Python pickles a function by its name, which a lambda does not have, nor a function of a notebook or a prompt:
-    `__main__` is no file there that another process could import. ValueError begins with `option`.
+    Python pickles functions by name, which fails for lambdas and in notebooks. ValueError begins with `option`.
     """
     try:
         data = bytes(ForkingPickler.dumps(f))

@@ -19,10 +19,9 @@ from lamcts.types import Floats, Rows
 
 @dataclass(frozen=True)
 class Quantities:
-    """What evaluations of rows x [k, d] come to: losses f [k, m], and excesses g [k, c]; feasible where these are <= 0.
+    """Losses f [k, m] and excesses g [k, c] of rows x [k, d]; one row in six each fails, is checked, lacks an excess.
 
-    Of one in six rows each, the evaluation fails, is only checked, and lacks an excess. kept: whether anything is
-    feasible. scales: what each column is multiplied by, losses first, in turn.
+    kept: whether anything is feasible. scales: factors of the columns, losses first.
     """
 
     losses: int
