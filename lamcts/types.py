@@ -10,6 +10,7 @@ from lamcts.text import safe_repr, safe_text
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 Json = dict[str, Any]  # values that JSON can hold, by name
 JsonValue = Any  # a value that JSON can hold
 Point = Any  # a point in the user's units: an array, a dict, a tuple or a value, as its space defines

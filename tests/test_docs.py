@@ -180,12 +180,12 @@ def unexplained(made, docstring):
     """Return the parameters that have no line in a docstring, or one that does not say their default."""
     lines, missing = explanations(docstring), []
     for name, parameter in inspect.signature(made).parameters.items():
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
             continue  # what is refused
         line, default = lines.get(name), parameter.default
         if default is not inspect.Parameter.empty and "factory" in repr(default):  # of a dataclass: made when needed
             default = made.__dataclass_fields__[name].default_factory()
-        if line is None or not (line.startswith("as in ") or says(line, default)):
+        if line is None or not (line.lower().startswith("as in ") or says(line, default)):
             missing.append(name)
     return missing
 

@@ -16,6 +16,8 @@ from lamcts.cli.search import Report, add_search_options, carry_out, journal_of
 from lamcts.cli.target import Target, one_of
 from lamcts.nas import TableTradeOff, TradeOff
 from lamcts.nas.objective import TableObjective
+from lamcts.study.result import Result
+from lamcts.types import Json
 
 if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
@@ -109,7 +111,7 @@ def _first(args: argparse.Namespace, target: Target, own: int) -> int | None:
     return first
 
 
-class Search(NamedTuple):
+class NetworkSearch(NamedTuple):
     """A search: a line that describes it, and its settings for a space and a number of random networks."""
 
     line: str
@@ -119,10 +121,10 @@ class Search(NamedTuple):
 class Settings(Protocol):
     """Returns settings of `lamcts.Optimizer`; first: random networks at the start (None: the search's own number)."""
 
-    def __call__(self, space: "SearchSpace", first: int | None = None) -> dict[str, Any]: ...
+    def __call__(self, space: "SearchSpace", first: int | None = None) -> Json: ...
 
 
-def _auto(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
+def _auto(space: "SearchSpace", first: int | None = None) -> Json:
     return {"sampler": samplers.make(samplers.AUTO, space), "tree": "auto"} | _design(first)
 
 
@@ -132,17 +134,17 @@ def _lanas(variant: str) -> Settings:
     Rounds of 50 results would take all of a small budget.
     """
 
-    def settings(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
+    def settings(space: "SearchSpace", first: int | None = None) -> Json:
         from lamcts.searches.lanas import settings as lanas
 
         own = {} if first is None else {"first": first, "selects": max(1, first * lanas.SELECTS // lanas.FIRST)}
-        made: dict[str, Any] = getattr(lanas, variant)(**own)
+        made: Json = getattr(lanas, variant)(**own)
         return made
 
     return settings
 
 
-def _alphax(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
+def _alphax(space: "SearchSpace", first: int | None = None) -> Json:
     return {"sampler": import_module("lamcts.searches.alphax").AlphaX(), "tree": None} | _design(first)
 
 
@@ -151,22 +153,22 @@ def _alone(name: str) -> Settings:
     return lambda space, first=None: {"sampler": samplers.make(name, space), "tree": None} | _design(first)
 
 
-def _design(first: int | None) -> dict[str, Any]:
+def _design(first: int | None) -> Json:
     return {} if first is None else {"n_init": first}
 
 
 SEARCHES = {
-    samplers.AUTO: Search("the default of `lamcts run`: a Gaussian process over the choices", _auto),
-    "lanas": Search("LaNAS with a linear model in the leaves of its tree", _lanas("improved")),
-    "lanas-published": Search("LaNAS as published: uniform draws in the leaves", _lanas("published")),
-    "alphax": Search("AlphaX: tree search over the moves that build a network", _alphax),
-    "evolution": Search("regularised evolution, without a tree", _alone("mutate")),
-    "local": Search("local search, without a tree", _alone("hillclimb")),
-    "random": Search("uniform draws", _alone("uniform")),
+    samplers.AUTO: NetworkSearch("the default of `lamcts run`: a Gaussian process over the choices", _auto),
+    "lanas": NetworkSearch("LaNAS with a linear model in the leaves of its tree", _lanas("improved")),
+    "lanas-published": NetworkSearch("LaNAS as published: uniform draws in the leaves", _lanas("published")),
+    "alphax": NetworkSearch("AlphaX: tree search over the moves that build a network", _alphax),
+    "evolution": NetworkSearch("regularised evolution, without a tree", _alone("mutate")),
+    "local": NetworkSearch("local search, without a tree", _alone("hillclimb")),
+    "random": NetworkSearch("uniform draws", _alone("uniform")),
 }
 
 
-def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
+def _report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Print the best network, and return what was found with all values of its table."""
     best = found["best"] | {"text": objective.architectures.text(result.x), "optimum": objective.optimum}
     found = found | {"search": args.search, "best": best}
@@ -178,13 +180,13 @@ def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[s
     return plain_numbers(found)
 
 
-def plain_numbers(found: dict[str, Any]) -> dict[str, Any]:
+def plain_numbers(found: Json) -> Json:
     """Return what was found with None for values that the table lacks: JSON has no nan."""
     known = {name: None if np.isnan(value) else value for name, value in found["costs"].items()}
     return found | {"costs": known}
 
 
-def _print_network(found: dict[str, Any]) -> None:
+def _print_network(found: Json) -> None:
     best = found["best"]
     rows = [["network", best["text"]]]
     if best["optimum"] is not None:

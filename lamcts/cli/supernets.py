@@ -11,6 +11,8 @@ from lamcts.cli import trained
 from lamcts.cli.console import number, say, table
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target
+from lamcts.study.result import Result
+from lamcts.types import Json
 
 if TYPE_CHECKING:
     from lamcts.neural.supernet import Supernet
@@ -108,9 +110,7 @@ class SupernetTraining:
             say(line)
 
 
-def _report(
-    training: SupernetTraining, args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]
-) -> dict[str, Any]:
+def _report(training: SupernetTraining, args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Train the best network alone, print it, save it with its card, and return what was found."""
     best = found["best"]
     searched = ["by shared weights", f"{number(best['value'])} at evaluation {best['evaluation']} of {result.nfev}"]

@@ -17,6 +17,8 @@ from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
 from lamcts.errors import MissingExtra
 from lamcts.nas.base import ArchitectureSpace
+from lamcts.study.result import Result
+from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
     from lamcts.neural.train import Data, Recipe, TrainObjective
@@ -25,28 +27,30 @@ BUDGET = 30  # networks of a first run, half an hour on digits (untuned)
 FOLDER, NETWORK = "trained", "network.npz"  # of all trainings and of the best network, in the folder of a run
 
 
-class Kind(NamedTuple):
+class NetworkKind(NamedTuple):
     """Networks that can be trained: a line, their space, sizes that a core trains in seconds, and a recipe."""
 
     line: str
     make: Callable[[], ArchitectureSpace]
-    sizes: Mapping[str, Any]
-    recipe: Mapping[str, Any] = MappingProxyType({})  # where the default of `Recipe` does not fit
+    sizes: Mapping[str, object]
+    recipe: Mapping[str, object] = MappingProxyType({})  # where the default of `Recipe` does not fit
 
 
 ON_TEXTS = {"optimiser": "adamw", "rate": 5e-3, "clip": 0.25}  # untuned; 0.25: torch's example of a word language model
 SMALL = {"width": 0.25, "stem_stride": 1}  # of EfficientNet, for images of 8 to 32 pixels (untuned)
 DIGITS4096 = {"batch": 32, "rate": 0.1}  # as its table was trained
 KINDS = {  # sizes untuned: a second or less an epoch of the digits
-    "nasnet": Kind("cells of NASNet", nas.NasNet, {"width": 8, "cells": 3}),
-    "nasbench101": Kind("cells of NAS-Bench-101", nas.NasBench101, {"width": 16, "cells": 1, "stages": 2}),
-    "nasbench201": Kind("cells of NAS-Bench-201", nas.NasBench201, {"widths": (8, 16), "cells": 1}),
-    "transnas": Kind("cells of TransNAS-Bench-101", nas.TransNas, {"widths": (8, 16), "cells": 1}),
-    "digits4096": Kind("cells of 6 edges and 4 operations", nas.Digits4096, {"widths": (8,), "cells": 1}, DIGITS4096),
-    "convnet": Kind("chains of convolutions", nas.ConvNet, {"stages": 3}),
-    "efficientnet": Kind("mobile blocks of EfficientNet", nas.EfficientNet, SMALL),
-    "accel-nasbench": Kind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),
-    "rnn": Kind("recurrent cells of ENAS, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, ON_TEXTS),
+    "nasnet": NetworkKind("cells of NASNet", nas.NasNet, {"width": 8, "cells": 3}),
+    "nasbench101": NetworkKind("cells of NAS-Bench-101", nas.NasBench101, {"width": 16, "cells": 1, "stages": 2}),
+    "nasbench201": NetworkKind("cells of NAS-Bench-201", nas.NasBench201, {"widths": (8, 16), "cells": 1}),
+    "transnas": NetworkKind("cells of TransNAS-Bench-101", nas.TransNas, {"widths": (8, 16), "cells": 1}),
+    "digits4096": NetworkKind(
+        "cells of 6 edges and 4 operations", nas.Digits4096, {"widths": (8,), "cells": 1}, DIGITS4096
+    ),
+    "convnet": NetworkKind("chains of convolutions", nas.ConvNet, {"stages": 3}),
+    "efficientnet": NetworkKind("mobile blocks of EfficientNet", nas.EfficientNet, SMALL),
+    "accel-nasbench": NetworkKind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),
+    "rnn": NetworkKind("recurrent cells of ENAS, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, ON_TEXTS),
 }
 
 
@@ -78,7 +82,7 @@ class Training(NamedTuple):
     space: ArchitectureSpace
     data: "Data"
     recipe: "Recipe"
-    sizes: dict[str, Any]
+    sizes: Json
     short: str
 
     def objective(self, args: argparse.Namespace, folder: Path, inherit: bool | None = None) -> "TrainObjective":
@@ -120,7 +124,7 @@ def need_torch() -> None:
         raise MissingExtra.of("torch", "torch")
 
 
-def _recipe(values: dict[str, Any]) -> "Recipe":
+def _recipe(values: Json) -> "Recipe":
     from lamcts.neural.train import Recipe
 
     for name in values:
@@ -131,9 +135,9 @@ def _recipe(values: dict[str, Any]) -> "Recipe":
     return Recipe(**values)
 
 
-def values_of(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
+def values_of(option: str, texts: Sequence[str] | None) -> Json:
     """Return the values of NAME=VALUE texts: numbers, booleans and tuples of Python, or text."""
-    found: dict[str, Any] = {}
+    found: Json = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals or not name:
@@ -145,7 +149,7 @@ def values_of(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
     return found
 
 
-def report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
+def report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Print the best network, save it with its card, and return what was found."""
     best = found["best"]
     value = f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}"
@@ -153,9 +157,7 @@ def report(args: argparse.Namespace, objective: Any, result: Any, found: dict[st
     return save_best(args, objective, result.x, row, found)
 
 
-def save_best(
-    args: argparse.Namespace, objective: Any, point: Any, searched: list[str], found: dict[str, Any]
-) -> dict[str, Any]:
+def save_best(args: argparse.Namespace, objective: Any, point: Point, searched: list[str], found: Json) -> Json:
     """Save a trained network with its card, print it, and return what was found with it.
 
     searched: the row of the printed table on its value in the search.

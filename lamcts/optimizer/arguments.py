@@ -1,6 +1,6 @@
 """Checks of the arguments of an optimizer."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -17,6 +17,15 @@ from lamcts.spaces.base import SearchSpace, when_of
 from lamcts.spaces.values import brief
 from lamcts.tree import LatentTree
 from lamcts.types import Json, array_of
+
+
+def refuse_in_order(given: Sequence[object]) -> None:
+    """Raise TypeError for options that are given in order, such as a starting point after the space."""
+    if given:
+        raise TypeError(
+            f"Optimizer: expected the space in order and options by name, got {1 + len(given)} arguments in order; "
+            "write Optimizer(space, x0=...)"
+        )
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str], function: str, foreign: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, Never
 
 from lamcts.errors import Exhausted
 from lamcts.observations import Observations
@@ -78,7 +78,7 @@ class Optimizer(Persistent):
     def __init__(
         self,
         space: Any,
-        *,
+        *in_order: Never,
         maximize: bool = False,
         sampler: str | Sampler = "auto",
         tree: LatentTree | str | None = "auto",
@@ -92,6 +92,7 @@ class Optimizer(Persistent):
         reference: Any = None,
         **unknown: Any,
     ) -> None:
+        arguments.refuse_in_order(in_order)
         arguments.refuse_unknown(unknown, ("space", *(Optimizer.__init__.__kwdefaults__ or ())), "Optimizer", True)
         self.space, self.maximize, self.repeat = arguments.checked_space(space), bool(maximize), bool(repeat)
         self.goals = Goals.of(self.maximize, objectives, constraints, reference)
