@@ -80,7 +80,7 @@ class TableObjective:
         """Return the values that a result is judged by, units in the names."""
         return self._values(self.reported, point)
 
-    def costs(self, point: Point) -> dict[str, float]:
+    def cost(self, point: Point) -> dict[str, float]:
         """Return the other columns of the table, units in the names: size, operations, latency; nan where unknown."""
         return self._values(self.others, point)
 

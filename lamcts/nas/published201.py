@@ -40,8 +40,8 @@ def nasbench201(
         200 epochs, one seed (not on cifar100; on ImageNet16-120 for 9,445 cells, the others fail); "val12" and
         "test12", after the 12 epochs of a schedule of their own.
     table: the file or its folder (None: the folder that LAMCTS_DATA names).
-    latency: file or folder of the latencies on 27 devices, for `costs` (None: left out).
-    robustness: file or folder of the CIFAR-10 accuracies under 32 attacks, for `costs` (None: left out).
+    latency: file or folder of the latencies on 27 devices, for `cost` (None: left out).
+    robustness: file or folder of the CIFAR-10 accuracies under 32 attacks, for `cost` (None: left out).
     keyed: cells that compute the same count as one (False: all were trained, each has a row).
     """
     _check(dataset, guide)

@@ -2,7 +2,7 @@
 
 Every builder takes the main settings of the table's own objective (`published.py`, `published201.py`), and
 
-against: the cost, by its name in `costs`.
+against: the cost, by its name in `cost`.
 """
 
 from lamcts.nas import published, published201, published_digits
