@@ -19,7 +19,7 @@ import lamcts.testing
 from lamcts.models.fit import Prior
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.models.local import ModelBudget
-from lamcts.nas import published, published201, published_digits, tradeoffs
+from lamcts.nas import published, published201, tradeoffs
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.nas.tradeoff import TableTradeOff
@@ -78,7 +78,7 @@ NAS = [
     *TABLES,
     *COSTS,
     published201.nasbench201,
-    published_digits.digits4096,
+    published.digits4096,
     tradeoffs.digits4096_cost,
     NasBench101,
     NasBenchGraph,

@@ -136,7 +136,7 @@ def _lanas(variant: str) -> Settings:
     """
 
     def settings(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
-        from lamcts.searches.lanas import settings as lanas
+        from lamcts.searches import lanas
 
         own = {} if first is None else {"first": first, "selects": max(1, first * lanas.SELECTS // lanas.FIRST)}
         made: dict[str, Any] = getattr(lanas, variant)(**own)

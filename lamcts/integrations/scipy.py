@@ -22,8 +22,8 @@ import numpy as np
 from scipy.optimize import OptimizeResult, OptimizeWarning
 
 import lamcts
-from lamcts.integrations.arrays import Call, MappedCall, StackedCall
-from lamcts.integrations.bounds import ArrayBounds, Floats, ends_of, whole_of
+from lamcts.integrations.arrays import ArrayBounds, Call, MappedCall, StackedCall, ends_of, whole_of
+from lamcts.types import Floats
 
 MAXFEV = 1000  # evaluations where none are asked for (untuned)
 BATCH = 10  # points of a vectorized function's call where no `batch` is asked for (untuned)

@@ -5,7 +5,7 @@ Every builder takes the main settings of the table's own objective (`published.p
 against: the cost, by its name in `cost`.
 """
 
-from lamcts.nas import published, published201, published_digits
+from lamcts.nas import published, published201
 from lamcts.nas.nasbench101 import VERTICES
 from lamcts.nas.published import BUDGET, Path
 from lamcts.nas.tradeoff import TableTradeOff
@@ -75,11 +75,11 @@ def nasbench_graph_cost(
 
 @register("digits4096-cost", "digits4096: accuracy against parameters or operations", budget=BUDGET)
 def digits4096_cost(
-    against: str = "params", epochs: int = published_digits.EPOCHS[-1], guide: str = "val", table: Path = None
+    against: str = "params", epochs: int = published.EPOCHS[-1], guide: str = "val", table: Path = None
 ) -> TableTradeOff:
     """Every cell of `Digits4096`: accuracy against a cost.
 
     against: "params" or "flops" ("params").
     epochs, guide, table: as in `digits4096`.
     """
-    return TableTradeOff(published_digits.digits4096(epochs, guide, table=table), against, "digits4096-cost")
+    return TableTradeOff(published.digits4096(epochs, guide, table=table), against, "digits4096-cost")

@@ -8,7 +8,7 @@ from benchmarks.nas import digits_table
 from lamcts import objectives, testing
 from lamcts.nas import Digits4096, formats
 from lamcts.nas.cells import reachable
-from lamcts.nas.published_digits import EPOCHS, SHIPPED, digits4096
+from lamcts.nas.published import EPOCHS, SHIPPED, digits4096
 from lamcts.nas.tradeoffs import digits4096_cost
 from tests.nas import made_up
 

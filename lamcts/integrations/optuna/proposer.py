@@ -1,6 +1,6 @@
 """An optimizer of ours that keeps up with a study: it is told what is new, and asked for one point a trial."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -8,7 +8,6 @@ import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
 import lamcts
-from lamcts.integrations.optuna.branches import Branches
 from lamcts.integrations.optuna.parameters import OptunaParameters, Point
 from lamcts.integrations.optuna.record import TrialOutcome, internal_of
 
@@ -152,3 +151,28 @@ class Proposer:
 
     def _held(self, outcome: TrialOutcome) -> list[float | None]:
         return [outcome.constraints.get(name) for name in self._constraints]
+
+
+Names = tuple[str, ...]
+Numbers = Mapping[str, float | int]
+
+
+class Branches:
+    """Finished trials that had some of the parameters only, by which ones and by their values there."""
+
+    def __init__(self) -> None:
+        self._found: dict[Names, dict[tuple[float | int, ...], TrialOutcome]] = {}
+
+    def add(self, had: Collection[str], numbers: Numbers, outcome: TrialOutcome) -> None:
+        """Take a trial: the names of all parameters that it had, and our numbers of those that are searched."""
+        if had and all(name in numbers for name in had):  # of the others the values are not ours to compare
+            names = tuple(sorted(had))
+            self._found.setdefault(names, {})[tuple(numbers[name] for name in names)] = outcome
+
+    def find(self, numbers: Numbers) -> TrialOutcome | None:
+        """Return what came of a trial that a point would run again, None for none."""
+        for names, found in self._found.items():
+            outcome = found.get(tuple(numbers[name] for name in names))
+            if outcome is not None:
+                return outcome
+        return None

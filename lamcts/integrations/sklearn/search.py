@@ -1,7 +1,8 @@
 """The search: what scikit-learn calls."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from math import ceil
 from typing import Any
@@ -14,7 +15,6 @@ from sklearn.utils import check_random_state
 import lamcts
 from lamcts.integrations.sklearn.cross_validated import CrossValidated, SameSplits
 from lamcts.integrations.sklearn.parameters import SklearnParameters, whole
-from lamcts.integrations.sklearn.tasks import Tasks
 
 N_ITER = 50  # candidates by default: four times an initial design or more (untuned)
 
@@ -95,7 +95,7 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
         finally:
             del self._course
 
-    def _evaluated(self, evaluate: Callable[..., Any], tasks: Tasks) -> dict[str, Any]:
+    def _evaluated(self, evaluate: Callable[..., Any], tasks: "Tasks") -> dict[str, Any]:
         """Evaluate all candidates, batch by batch; return the results that scikit-learn goes on with, still empty."""
         parameters, left, course = (
             SklearnParameters(self.param_distributions),
@@ -162,3 +162,35 @@ def _seed(random_state: Any) -> int | None:
     if random_state is None or isinstance(random_state, (int, np.integer)):
         return None if random_state is None else int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+class Tasks:
+    """The task of a search, below that of the call of `fit`; nothing where scikit-learn has no callbacks.
+
+    owner: the search. root: what scikit-learn hands to it, None before 1.9.
+    """
+
+    def __init__(self, owner: Any, root: Any) -> None:
+        self._owner, self._context = owner, root
+
+    def __enter__(self) -> "Tasks":
+        self._context = self._begun(self._context, task_name="search", max_subtasks=None)
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is None:
+            self._end(self._context)
+
+    @contextmanager
+    def batch(self) -> Iterator[dict[str, Any]]:
+        """Yield the keyword arguments that scikit-learn takes with the candidates of a batch."""
+        own = self._begun(self._context, task_name="batch", max_subtasks=None, sequential_subtasks=False)
+        yield {} if own is None else {"callback_ctx": own}
+        self._end(own)
+
+    def _begun(self, above: Any, **task: Any) -> Any:
+        return None if above is None else above.subcontext(**task).call_on_fit_task_begin(estimator=self._owner)
+
+    def _end(self, context: Any) -> None:
+        if context is not None:
+            context.call_on_fit_task_end(estimator=self._owner)

@@ -4,6 +4,7 @@ The tree is rebuilt from the session's log, so a resumed run has the same tree. 
 success of each visit, each result, and the rows of each fit. Letters: n rows, d coordinates.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +14,6 @@ import numpy as np
 from lamcts.rng import derive
 from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
 from lamcts.searches.alphax.actions import Actions, Assign
-from lamcts.searches.alphax.rewards import RewardKind, Rewards
 from lamcts.searches.alphax.tree import ActionNode, Path, Tree, forget_rewards
 from lamcts.searches.surrogate import RewardModel, Ridge
 from lamcts.types import Floats, Rows, whole_number
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from lamcts.observations import Observations
     from lamcts.regions.region import Region
 
+
 FIRST = 16  # successes before the first fit; later fits follow at doubled numbers, until `refit` (untuned)
 BARREN = 256  # consecutive visits without a new point before the region is sampled (untuned)
+RewardKind = Literal["rank", "raw"]
+UNKNOWN = 0.5  # rank of a loss before any other is known
 VISIT, RESULT, FIT = "visit", "result", "fit"  # kinds of log entries
 
 
@@ -184,3 +187,31 @@ class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
                 self._result(*rest)
             elif i == last:
                 self._fit(i)
+
+
+class Rewards:
+    """Rewards relative to the losses known at construction [n]."""
+
+    def __init__(self, kind: RewardKind, known: Floats) -> None:
+        self.kind = kind
+        self._sorted: list[float] = np.sort(known).tolist()
+
+    def of(self, loss: float) -> float:
+        """Return the share of known losses that are worse, ties half; or -loss. A failure (nan) is the worst."""
+        if self.kind == "raw":
+            return -loss if loss == loss else -self._sorted[-1] if self._sorted else 0.0
+        if loss != loss or not self._sorted:
+            return 0.0 if loss != loss else UNKNOWN
+        below, upto = bisect_left(self._sorted, loss), bisect_right(self._sorted, loss)
+        return 1 - (below + upto) / (2 * len(self._sorted))
+
+    @property
+    def guess(self) -> float:
+        """The expected reward without a prediction: the mean of known rewards."""
+        if self.kind == "raw" and self._sorted:
+            return -float(np.mean(self._sorted))
+        return 0.0 if self.kind == "raw" else UNKNOWN
+
+    def possible(self, predicted: Floats) -> Floats:
+        """Clip predicted rewards [n] to the range of rewards."""
+        return predicted if self.kind == "raw" else np.clip(predicted, 0.0, 1.0)

@@ -1,8 +1,12 @@
-"""A parametrization of Nevergrad as a space of ours: what has bounds or options by value, all else by its steps.
+"""Lamcts as an optimiser of Nevergrad: importing this module registers it.
 
-Nevergrad shows most optimisers one row of numbers, in which an option is drawn by weights. Here numbers between two
-bounds are real, log or whole numbers, options are options, and only what has no bounds is searched in Nevergrad's
-standard coordinates, where 1 is the first step that it would take.
+import lamcts.integrations.nevergrad
+optimizer = nevergrad.optimizers.registry["LaMCTS"](parametrization=2, budget=100)
+recommendation = optimizer.minimize(f)
+
+Nevergrad shows most optimisers one row of numbers, in which an option is drawn by weights. Here bounded numbers are
+real, log or whole numbers, and options are options. Only unbounded numbers are searched in Nevergrad's standard
+coordinates, in which 1 is its first step.
 """
 
 import math
@@ -11,15 +15,114 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from nevergrad.parametrization import parameter as ng
 
 import lamcts
+from lamcts.errors import MissingExtra
 from lamcts.types import Floats
 
+try:
+    from nevergrad.optimization import base
+    from nevergrad.parametrization import parameter as ng
+except ModuleNotFoundError as error:
+    if str(error.name).partition(".")[0] != "nevergrad":
+        raise
+    raise MissingExtra.of("nevergrad", "nevergrad") from None
+
+CLIPPED = 5e20  # what Nevergrad puts in the place of a loss that is larger, or no number
 REACH = 6.0  # without bounds a search goes to sinh(6) = 201 first steps, with most of its room near the start (untuned)
 FARTHEST = 1e6  # steps: beyond them a bound has no end, but comes closer and closer to one
 INSIDE = 1e-6  # of a range: how far from its ends a value goes that a bound by arctan or tanh has infinitely far away
 ROUNDED = 1e-9  # share of a bound that Nevergrad's own arithmetic may lose: Log(1, 1000) ends at 999.9999999999998
+
+
+class _LaMCTS(base.Optimizer):  # type: ignore[misc]
+    """An `lamcts.Optimizer` over the parts of a parametrization."""
+
+    def __init__(
+        self,
+        parametrization: Any,
+        budget: int | None = None,
+        num_workers: int = 1,
+        *,
+        sampler: Any = "auto",
+        tree: Any = "auto",
+        n_init: int | None = None,
+    ) -> None:
+        super().__init__(parametrization, budget=budget, num_workers=num_workers)
+        self._penalize_cheap_violations = True  # so that we hear of points that break a constraint
+        self._settings = {"sampler": sampler, "tree": tree, "n_init": n_init}
+        self._parts = list(parts_of(self.parametrization))
+        self._space = lamcts.Space([part.space for part in self._parts])
+        self._search: lamcts.Optimizer | None = None
+        self._out: dict[str, lamcts.Trial] = {}  # a candidate's uid -> our trial
+
+    def _internal_ask_candidate(self) -> Any:
+        search = self._begun()
+        candidate = self.parametrization.spawn_child()
+        try:
+            trial = search.ask()[0]
+        except lamcts.Exhausted:  # Nevergrad asks for as many as its budget has
+            self._write(candidate, self._space.decode(self._space.sample(1, np.random.default_rng(self._draw()))[0]))
+            return candidate
+        self._write(candidate, trial.point)
+        self._out[candidate.uid] = trial
+        return candidate
+
+    def _internal_tell_candidate(self, candidate: Any, loss: float) -> None:
+        value = loss if math.isfinite(loss) and loss < CLIPPED else None
+        trial = self._out.pop(candidate.uid, None)
+        if trial is None:
+            self._begun().tell_point(self._read(candidate), value)
+        else:
+            self._begun().tell(trial, value)
+
+    def _begun(self) -> lamcts.Optimizer:
+        """Return our optimizer, made with the generator that the parametrization has by now."""
+        if self._search is None:
+            self._search = self._made(self._draw())
+        return self._search
+
+    def _made(self, seed: int) -> lamcts.Optimizer:
+        start = self._read(self.parametrization)  # where the user began
+        return lamcts.Optimizer(self._space, seed=seed, x0=[start], **self._settings)
+
+    def _draw(self) -> int:
+        return int(self._rng.randint(2**31))
+
+    def _write(self, candidate: Any, point: tuple[Any, ...]) -> None:
+        for part, own in zip(self._parts, point, strict=True):
+            part.write(candidate, own, self.parametrization)
+
+    def _read(self, candidate: Any) -> tuple[Any, ...]:
+        return tuple(part.read(candidate, self.parametrization) for part in self._parts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what `dump` pickles: of our optimizer its seed and its state."""
+        search = self._search
+        return vars(self) | {"_search": None if search is None else (search.seed, search.state_dict())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if state["_search"] is not None:
+            seed, saved = state["_search"]
+            self._search = self._made(seed)
+            self._search.load_state_dict(saved)
+
+
+class ParametrizedLaMCTS(base.ConfiguredOptimizer):  # type: ignore[misc]
+    """`lamcts.Optimizer` as an optimiser of Nevergrad.
+
+    Bounded numbers and choices are searched as what they are; what has no bounds is searched within 200 of the first
+    steps that Nevergrad would take. Where it starts is evaluated first. A loss that is infinite or no number is a
+    failure.
+
+    sampler: the local search, as of `lamcts.Optimizer` ("auto").
+    tree: how the space is split, as of `lamcts.Optimizer` ("auto").
+    n_init: size of the initial design, as of `lamcts.Optimizer` (None; points).
+    """
+
+    def __init__(self, *, sampler: Any = "auto", tree: Any = "auto", n_init: int | None = None) -> None:
+        super().__init__(_LaMCTS, {"sampler": sampler, "tree": tree, "n_init": n_init})
 
 
 @dataclass
@@ -139,3 +242,6 @@ def _bounds(parameter: Any) -> tuple[Floats, Floats]:
 def _whole(low: float, high: float, log: bool) -> lamcts.Int:
     least, most = math.ceil(low - ROUNDED * abs(low)), math.floor(high + ROUNDED * abs(high))
     return lamcts.Int(least, most, log=log and least >= 1)
+
+
+LaMCTS = ParametrizedLaMCTS().set_name("LaMCTS", register=True)

@@ -1,0 +1,226 @@
+"""A ConfigSpace as a space: `lamcts.minimize(f, space_of(cs), budget=100)`. ConfigSpace is not imported here."""
+
+import math
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import lamcts
+
+
+def space_of(cs: Any) -> Any:
+    """Return a ConfigSpace as a space, whose points are dicts as `Configuration(cs, values=point)` takes them.
+
+    Ranges, logarithms, options, orders, constants, conditions (equal, unequal, in, less, greater; of "or" those about
+    one parameter) and forbidden clauses are kept. Of a normal or beta prior the bounds are, of weights nothing.
+    ValueError for anything else.
+    """
+    if not all(hasattr(cs, name) for name in ("items", "conditions", "forbidden_clauses")):
+        raise ValueError(f"space_of: expected a ConfigurationSpace of ConfigSpace 1.0 on, got {type(cs).__name__}")
+    parameters = dict(cs.items())
+    if not parameters:
+        raise ValueError("space_of: expected at least one hyperparameter, got an empty ConfigurationSpace; add one")
+    when = conditions_of(cs.conditions)
+    members = {name: _space(one, {"when": when[name]} if name in when else {}) for name, one in parameters.items()}
+    space = lamcts.Space(members)
+    rules = [rule_of(clause) for clause in cs.forbidden_clauses]
+    return lamcts.Valid(space, rules, name=" and ".join(sorted(map(str, rules)))) if rules else space
+
+
+def _space(one: Any, when: dict[str, Any]) -> Any:
+    """Return the space of a hyperparameter, active where `when` says."""
+    for name, ordered in (("choices", False), ("sequence", True)):
+        if hasattr(one, name):
+            return lamcts.Choice(tuple(getattr(one, name)), ordered=ordered, **when)
+    if hasattr(one, "lower") and hasattr(one, "upper"):
+        return _range(one, when)
+    if hasattr(one, "value"):
+        return lamcts.Choice((one.value,), **when)
+    raise ValueError(f"space_of: hyperparameter {one.name!r}: expected a range or options, got {type(one).__name__}")
+
+
+def _range(one: Any, when: dict[str, Any]) -> Any:
+    bounds = [one.lower, one.upper]
+    if None in bounds or not all(map(math.isfinite, bounds)):
+        raise ValueError(f"space_of: hyperparameter {one.name!r}: expected bounds, got {bounds}; give it both")
+    if getattr(one, "q", None) is not None:
+        raise ValueError(f"space_of: hyperparameter {one.name!r}: expected no steps, got q={one.q}; use an integer")
+    if "Integer" in type(one).__name__:
+        return lamcts.Int(int(one.lower), int(one.upper), log=bool(one.log), **when)
+    return lamcts.Float(float(one.lower), float(one.upper), log=bool(one.log), **when)
+
+
+When = dict[str, list[Any]]
+LISTED = 1000  # values of an integer that a comparison may leave: each is compared with (untuned)
+
+
+def conditions_of(conditions: Iterable[Any]) -> dict[str, When]:
+    """Return the values of parents by name, for each child by name; ValueError for what no list of values says."""
+    found: dict[str, When] = {}
+    for condition in conditions:
+        child = condition.child.name
+        found[child] = _both(found.get(child, {}), _when(condition))
+    return found
+
+
+def _when(condition: Any) -> When:
+    kind = type(condition).__name__
+    if kind == "AndConjunction":
+        result: When = {}
+        for part in condition.components:
+            result = _both(result, _when(part))
+        return result
+    if kind == "OrConjunction":
+        return _either([_when(part) for part in condition.components], condition)
+    if kind not in HOLDS:
+        raise ValueError(f"space_of: expected conditions that compare a parameter with values, got {condition}")
+    parent, holds = condition.parent, HOLDS[kind]
+    asked = list(condition.values) if kind == "InCondition" else [condition.value]
+    values = asked if kind in ("InCondition", "EqualsCondition") else _values(parent, condition)
+    return {
+        parent.name: [value for value in values if holds(_place(parent, value), [_place(parent, a) for a in asked])]
+    }
+
+
+# When a condition holds, by the places of the parent's value and of those that it is compared with.
+HOLDS: dict[str, Callable[[Any, list[Any]], bool]] = {
+    "EqualsCondition": lambda place, asked: place == asked[0],
+    "NotEqualsCondition": lambda place, asked: place != asked[0],
+    "InCondition": lambda place, asked: place in asked,
+    "GreaterThanCondition": lambda place, asked: place > asked[0],
+    "LessThanCondition": lambda place, asked: place < asked[0],
+}
+
+
+def _values(parent: Any, condition: Any) -> list[Any]:
+    """Return all values of a parent."""
+    for name in ("choices", "sequence"):
+        if hasattr(parent, name):
+            return list(getattr(parent, name))
+    if math.isfinite(parent.size) and parent.size <= LISTED:
+        return list(range(int(parent.lower), int(parent.upper) + 1)) if hasattr(parent, "lower") else [parent.value]
+    raise ValueError(f"space_of: expected conditions on options, or on integers of {LISTED} values, got {condition}")
+
+
+def _place(parent: Any, value: Any) -> Any:
+    """Return what tells the order of a value: its place in a sequence, else itself."""
+    return list(parent.sequence).index(value) if hasattr(parent, "sequence") else value
+
+
+def _both(a: When, b: When) -> When:
+    shared = {name: [value for value in values if value in b[name]] for name, values in a.items() if name in b}
+    return a | b | shared
+
+
+def _either(parts: list[When], condition: Any) -> When:
+    names = {name for part in parts for name in part}
+    if len(names) > 1:
+        raise ValueError(f"space_of: expected 'or' between conditions on one parameter, got {condition}")
+    name = names.pop()
+    values: list[Any] = []
+    for part in parts:
+        values += [value for value in part[name] if value not in values]
+    return {name: values}
+
+
+SIGNS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "Equals": ("==", operator.eq),
+    "LessThan": ("<", operator.lt),
+    "LessThanEquals": ("<=", operator.le),
+    "GreaterThan": (">", operator.gt),
+    "GreaterThanEquals": (">=", operator.ge),
+}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Says how a parameter compares to one of some values; an inactive one to none.
+
+    order: the values of a sequence, whose places are compared (None: the values themselves).
+    """
+
+    name: str
+    relation: str
+    values: tuple[Any, ...]
+    order: tuple[Any, ...] | None = None
+
+    def __call__(self, point: Any) -> bool:
+        if self.name not in point:
+            return False
+        own, compare = point[self.name], SIGNS[self.relation][1]
+        if self.relation == "Equals":
+            return any(
+                compare(own, value) and isinstance(own, bool) == isinstance(value, bool) for value in self.values
+            )
+        return any(compare(self._place(own), self._place(value)) for value in self.values)
+
+    def _place(self, value: Any) -> Any:
+        return value if self.order is None else self.order.index(value)
+
+    def __str__(self) -> str:
+        return " or ".join(f"{self.name} {SIGNS[self.relation][0]} {value!r}" for value in self.values)
+
+
+@dataclass(frozen=True)
+class Related:
+    """Says how one parameter compares to another one; not where one of them is inactive."""
+
+    left: str
+    relation: str
+    right: str
+
+    def __call__(self, point: Any) -> bool:
+        if self.left not in point or self.right not in point:
+            return False
+        return SIGNS[self.relation][1](point[self.left], point[self.right])
+
+    def __str__(self) -> str:
+        return f"{self.left} {SIGNS[self.relation][0]} {self.right}"
+
+
+@dataclass(frozen=True)
+class ForbiddenTogether:
+    """Says that all clauses hold, or any of them."""
+
+    clauses: tuple[Any, ...]
+    every: bool
+
+    def __call__(self, point: Any) -> bool:
+        return (all if self.every else any)(clause(point) for clause in self.clauses)
+
+    def __str__(self) -> str:
+        return f"({(' and ' if self.every else ' or ').join(map(str, self.clauses))})"
+
+
+@dataclass(frozen=True)
+class Unless:
+    """A rule: true but where a clause is."""
+
+    clause: Compared | Related | ForbiddenTogether
+
+    def __call__(self, point: Any) -> bool:
+        return not self.clause(point)
+
+    def __str__(self) -> str:
+        return f"not {self.clause}"
+
+
+def rule_of(clause: Any) -> Unless:
+    """Return the rule that a forbidden clause makes; ValueError for one of an unknown kind."""
+    return Unless(_clause(clause))
+
+
+def _clause(clause: Any) -> Compared | Related | ForbiddenTogether:
+    kind = type(clause).__name__.removeprefix("Forbidden")
+    if kind in ("AndConjunction", "OrConjunction"):
+        return ForbiddenTogether(tuple(map(_clause, clause.components)), every=kind == "AndConjunction")
+    relation = kind.removesuffix("Clause").removesuffix("Relation")
+    if kind == "InClause":
+        return Compared(clause.hyperparameter.name, "Equals", tuple(clause.values))
+    if relation not in SIGNS:
+        raise ValueError(f"space_of: expected forbidden clauses that compare values, got {clause}")
+    if kind.endswith("Relation"):
+        return Related(clause.left.name, relation, clause.right.name)
+    parent = clause.hyperparameter
+    return Compared(parent.name, relation, (clause.value,), getattr(parent, "sequence", None))
