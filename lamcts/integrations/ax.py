@@ -5,10 +5,11 @@ client.set_generation_strategy(GenerationStrategy(nodes=[LamctsNode(seed=0)]))
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lamcts
 from lamcts.errors import MissingExtra
+from lamcts.spaces import SearchSpace
 
 try:
     from ax.exceptions.core import SearchSpaceExhausted
@@ -18,6 +19,18 @@ except ModuleNotFoundError as error:
         raise
     raise MissingExtra.of("ax-platform", "ax") from None
 
+if TYPE_CHECKING:
+    from ax.core.data import Data
+    from ax.core.experiment import Experiment
+    from ax.core.optimization_config import OptimizationConfig
+    from ax.core.outcome_constraint import OutcomeConstraint
+    from ax.core.parameter import Parameter
+    from ax.core.parameter_constraint import ParameterConstraint
+    from ax.core.search_space import SearchSpace as AxSpace
+    from ax.core.types import TParameterization
+    from ax.generation_strategy.transition_criterion import TransitionCriterion
+    from pandas import DataFrame
+
 
 FAILED = ("FAILED",)  # states of a trial
 ENDED = ("COMPLETED", "EARLY_STOPPED", *FAILED)
@@ -25,24 +38,32 @@ GONE = ("ABANDONED", "STALE")
 
 
 class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
-    """Arms of an experiment of Ax chosen by `lamcts.Optimizer`, alone or after other nodes of a strategy.
+    """A generation node of Ax that proposes arms by `lamcts.Optimizer`.
 
-    What it knows it reads from the experiment, trials of other nodes and of the user too, so that an experiment that
-    was loaded goes on. Ranges, logarithms, choices, dependents, parameter and outcome constraints, weighted sums and
-    several objectives are taken as they are. A trial that failed is a failure; one that was stopped early counts with
-    its last step; one that was abandoned is forgotten.
+    Parameters
+    ----------
+    name : str, default "lamcts"
+        The name of the node in its strategy.
+    seed : int, default None
+        Seed of every draw; None: a fresh seed.
+    transition_criteria : sequence of TransitionCriterion, default None
+        Conditions under which the next node takes over; None: never.
+    **settings
+        Settings of `lamcts.Optimizer`, such as sampler, tree and n_init.
 
-    name: as in Ax ("lamcts").
-    seed: one number governs every draw (None: a fresh one).
-    transition_criteria: when the next node takes over (None: never).
-    settings: others of `lamcts.Optimizer`, such as sampler, tree, n_init.
+    Notes
+    -----
+    The node reads its results from the experiment, with trials of other nodes and of the user, so a loaded experiment
+    continues. It keeps ranges, logarithms, choices, dependents, parameter and outcome constraints, weighted sums and
+    several objectives. A failed trial is a failure, a trial that stopped early counts with its last step, and an
+    abandoned trial is forgotten.
     """
 
     def __init__(
         self,
         name: str = "lamcts",
         seed: int | None = None,
-        transition_criteria: Sequence[Any] | None = None,
+        transition_criteria: "Sequence[TransitionCriterion] | None" = None,
         **settings: Any,
     ) -> None:
         super().__init__(name=name, transition_criteria=transition_criteria)
@@ -51,8 +72,8 @@ class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
         self._goals: AxGoals | None = None
         self._told: set[str] = set()  # names of arms, which Ax gives to each parameterization once
 
-    def update_generator_state(self, experiment: Any, data: Any) -> None:
-        """Take in what the experiment says that is new."""
+    def update_generator_state(self, experiment: "Experiment", data: "Data") -> None:
+        """Tell the optimizer the new results of an experiment."""
         search, goals = self._up_to_date(experiment)
         means = _means(data.df)
         for number, trial in experiment.trials.items():
@@ -68,16 +89,16 @@ class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
                     search.tell_point(arm.parameters, value, held)
                     self._told.add(arm.name)
 
-    def get_next_candidate(self, pending_parameters: list[Any]) -> Any:
-        """Return a parameterization; those that are pending were asked for here, or Ax refuses them as repeated."""
+    def get_next_candidate(self, pending_parameters: "list[TParameterization]") -> "TParameterization":
+        """Return a parameterization; pending ones were proposed here, or Ax refuses them as repeated."""
         assert self._search is not None, "Ax updates the state first"
         try:
             return self._search.ask()[0].point
         except lamcts.Exhausted as error:
             raise SearchSpaceExhausted(str(error)) from None
 
-    def _up_to_date(self, experiment: Any) -> "tuple[lamcts.Optimizer, AxGoals]":
-        """Return our optimizer and the goals; a new one where the space, or what is sought, is another."""
+    def _up_to_date(self, experiment: "Experiment") -> "tuple[lamcts.Optimizer, AxGoals]":
+        """Return the optimizer and the goals; a new optimizer if the space or the goals changed."""
         space, goals = space_of(experiment.search_space), goals_of(experiment.optimization_config)
         search = self._search
         if search is None or (search.space.signature(), self._goals) != (space.signature(), goals):
@@ -85,14 +106,14 @@ class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
             self._search, self._goals, self._told = search, goals, set()
         return search, goals
 
-    def _forget(self, parameters: Any) -> None:
+    def _forget(self, parameters: "TParameterization") -> None:
         assert self._search is not None, "called with it"
         for trial in self._search.pending:
             if trial.point == parameters:
                 self._search.forget(trial)
 
 
-def _means(table: Any) -> dict[tuple[int, str], dict[str, float]]:
+def _means(table: "DataFrame") -> dict[tuple[int, str], dict[str, float]]:
     """Return the means of metrics by trial and arm; of several steps the last."""
     found: dict[tuple[int, str], dict[str, float]] = {}
     for number, arm, metric, mean in _rows(table):
@@ -100,7 +121,7 @@ def _means(table: Any) -> dict[tuple[int, str], dict[str, float]]:
     return found
 
 
-def _rows(table: Any) -> Iterator[tuple[int, str, str, float]]:
+def _rows(table: "DataFrame") -> Iterator[tuple[int, str, str, float]]:
     ordered = table.sort_values("step", kind="stable") if "step" in table.columns else table
     metric = "metric_signature" if "metric_signature" in table.columns else "metric_name"
     columns = (ordered[name] for name in ("trial_index", "arm_name", metric, "mean"))
@@ -112,30 +133,31 @@ Weights = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True)
 class AxGoals:
-    """Sums of metrics with weights: objectives, all to be as great as may be, and quantities with a bound.
+    """Weighted sums of metrics: objectives to maximise, and quantities with a bound.
 
-    constraints: of each the weights, whether it is to be at most its bound, else at least, and the bound.
+    constraints: for each the weights, whether the bound is an upper one, and the bound.
     """
 
     objectives: tuple[Weights, ...]
     constraints: tuple[tuple[Weights, bool, float], ...]
 
     def arguments(self) -> dict[str, Any]:
-        """Return what `lamcts.Optimizer` takes."""
+        """Return the arguments of `lamcts.Optimizer`."""
         bounds = [f"{_name(i)} {'<=' if most else '>='} {bound}" for i, (_, most, bound) in enumerate(self.constraints)]
         several = {"objectives": {_goal(i): "max" for i in range(len(self.objectives))}}
         return (several if len(self.objectives) > 1 else {"maximize": True}) | {"constraints": bounds or None}
 
-    def told(self, means: Mapping[str, float] | None) -> tuple[Any, dict[str, float | None] | None]:
-        """Return value and constraints of an arm by the means of its metrics; None: it failed."""
+    def told(
+        self, means: Mapping[str, float] | None
+    ) -> tuple[float | dict[str, float] | None, dict[str, float | None] | None]:
+        """Return value and constraints of an arm from the means of its metrics, None for a failed arm."""
         if means is None:
             return None, dict.fromkeys(map(_name, range(len(self.constraints)))) if self.constraints else None
         values = [_sum(weights, means) for weights in self.objectives]
         held: dict[str, float | None] = {
             _name(i): _sum(weights, means) for i, (weights, *_) in enumerate(self.constraints)
         }
-        value: Any = values[0] if len(values) == 1 else {_goal(i): value for i, value in enumerate(values)}
-        return value, held or None
+        return values[0] if len(values) == 1 else {_goal(i): value for i, value in enumerate(values)}, held or None
 
     def complete(self, means: Mapping[str, float]) -> bool:
         """Return whether there is a mean of each metric."""
@@ -143,7 +165,7 @@ class AxGoals:
         return all(name in means for weights in sums for name, _ in weights)
 
 
-def goals_of(config: Any) -> AxGoals:
+def goals_of(config: "OptimizationConfig | None") -> AxGoals:
     """Return the goals of an `OptimizationConfig`; ValueError where it has none, or bounds that are relative."""
     if config is None:
         raise ValueError("expected an experiment with an objective, got none; call client.configure_optimization first")
@@ -157,7 +179,7 @@ def goals_of(config: Any) -> AxGoals:
     return AxGoals(objectives, tuple(map(_constraint, config.outcome_constraints)))
 
 
-def _constraint(one: Any) -> tuple[Weights, bool, float]:
+def _constraint(one: "OutcomeConstraint") -> tuple[Weights, bool, float]:
     if one.relative:
         raise ValueError(f"expected outcome constraints with bounds of their own, got the relative {one}")
     return tuple(tuple(pair) for pair in one.metric_weights), one.op.name == "LEQ", float(one.bound)
@@ -175,7 +197,7 @@ def _name(i: int) -> str:
     return f"constraint{i}"
 
 
-def space_of(search_space: Any) -> Any:
+def space_of(search_space: "AxSpace") -> SearchSpace:
     """Return the space of a `SearchSpace`: ranges, choices, fixed values, dependents, linear constraints.
 
     ValueError for parameters that are derived from others, and for constraints that are equations.
@@ -187,7 +209,7 @@ def space_of(search_space: Any) -> Any:
     return lamcts.Valid(space, rules, name=" and ".join(map(str, rules))) if rules else space
 
 
-def _conditions(parameters: Mapping[str, Any]) -> dict[str, dict[str, list[Any]]]:
+def _conditions(parameters: "Mapping[str, Parameter]") -> dict[str, dict[str, list[Any]]]:
     """Return under which values of which parent a parameter is there, by name."""
     found: dict[str, dict[str, list[Any]]] = {}
     for name, one in parameters.items():
@@ -197,25 +219,24 @@ def _conditions(parameters: Mapping[str, Any]) -> dict[str, dict[str, list[Any]]
     return found
 
 
-def _member(one: Any, when: Any) -> Any:
-    given = {} if when is None else {"when": when}
+def _member(one: "Parameter", when: dict[str, list[Any]] | None) -> lamcts.Choice | lamcts.Int | lamcts.Float:
     if hasattr(one, "values"):
         options = tuple(one.values)
-        return lamcts.Choice(options, ordered=bool(one.is_ordered) and len(options) > 1, **given)
+        return lamcts.Choice(options, ordered=bool(one.is_ordered) and len(options) > 1, when=when)
     if hasattr(one, "lower") and hasattr(one, "upper"):
         if getattr(one, "logit_scale", False) or getattr(one, "digits", None) is not None:
             raise ValueError(f"{one.name}: expected a linear or log scale without digits, got {one}")
         if one.parameter_type.name == "INT":
-            return lamcts.Int(int(one.lower), int(one.upper), log=bool(one.log_scale), **given)
-        return lamcts.Float(float(one.lower), float(one.upper), log=bool(one.log_scale), **given)
+            return lamcts.Int(int(one.lower), int(one.upper), log=bool(one.log_scale), when=when)
+        return lamcts.Float(float(one.lower), float(one.upper), log=bool(one.log_scale), when=when)
     if hasattr(one, "value"):
-        return lamcts.Choice((one.value,), **given)
+        return lamcts.Choice((one.value,), when=when)
     raise ValueError(f"{one.name}: expected a range, a choice or a fixed parameter, got {type(one).__name__}")
 
 
 @dataclass(frozen=True)
 class AtMost:
-    """The rule that a weighted sum of parameters is at most a bound; where one of them is inactive it holds."""
+    """The rule that a weighted sum of parameters is at most a bound; it holds if a parameter is inactive."""
 
     weights: tuple[tuple[str, float], ...]
     bound: float
@@ -229,7 +250,7 @@ class AtMost:
         return f"{' + '.join(f'{weight} {name}' for name, weight in self.weights)} <= {self.bound}"
 
 
-def _rule(constraint: Any) -> AtMost:
+def _rule(constraint: "ParameterConstraint") -> AtMost:
     if getattr(constraint, "is_equality", False):
         raise ValueError(f"expected parameter constraints that are inequalities, got {constraint}")
     return AtMost(tuple(sorted(constraint.constraint_dict.items())), float(constraint.bound))

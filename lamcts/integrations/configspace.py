@@ -2,19 +2,41 @@
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lamcts
+from lamcts.spaces import SearchSpace
+
+if TYPE_CHECKING:
+    from ConfigSpace import ConfigurationSpace
+
+Hyperparameter = Any  # and the next two: of any version of ConfigSpace, read by the names of their attributes
+Condition = Any
+Clause = Any
+When = dict[str, list[Any]]
+Member = lamcts.Choice | lamcts.Int | lamcts.Float
 
 
-def space_of(cs: Any) -> Any:
-    """Return a ConfigSpace as a space, whose points are dicts as `Configuration(cs, values=point)` takes them.
+def space_of(cs: "ConfigurationSpace") -> SearchSpace:
+    """Return a ConfigSpace as a space.
 
-    Ranges, logarithms, options, orders, constants, conditions (equal, unequal, in, less, greater; of "or" those about
-    one parameter) and forbidden clauses are kept. Of a normal or beta prior the bounds are, of weights nothing.
-    ValueError for anything else.
+    Parameters
+    ----------
+    cs : ConfigSpace.ConfigurationSpace
+        Ranges, logarithms, options, orders, constants, conditions and forbidden clauses are kept; "or" joins conditions
+        on one parameter only. Weights are ignored, and a normal or beta prior is replaced by its bounds.
+
+    Returns
+    -------
+    Space or Valid
+        Its points are dicts as `Configuration(cs, values=point)` takes them.
+
+    Raises
+    ------
+    ValueError
+        For an empty ConfigSpace, and for parameters, conditions or clauses of other kinds.
     """
     if not all(hasattr(cs, name) for name in ("items", "conditions", "forbidden_clauses")):
         raise ValueError(f"space_of: expected a ConfigurationSpace of ConfigSpace 1.0 on, got {type(cs).__name__}")
@@ -22,40 +44,39 @@ def space_of(cs: Any) -> Any:
     if not parameters:
         raise ValueError("space_of: expected at least one hyperparameter, got an empty ConfigurationSpace; add one")
     when = conditions_of(cs.conditions)
-    members = {name: _space(one, {"when": when[name]} if name in when else {}) for name, one in parameters.items()}
+    members = {name: _space(one, when.get(name)) for name, one in parameters.items()}
     space = lamcts.Space(members)
     rules = [rule_of(clause) for clause in cs.forbidden_clauses]
     return lamcts.Valid(space, rules, name=" and ".join(sorted(map(str, rules)))) if rules else space
 
 
-def _space(one: Any, when: dict[str, Any]) -> Any:
+def _space(one: Hyperparameter, when: When | None) -> Member:
     """Return the space of a hyperparameter, active where `when` says."""
     for name, ordered in (("choices", False), ("sequence", True)):
         if hasattr(one, name):
-            return lamcts.Choice(tuple(getattr(one, name)), ordered=ordered, **when)
+            return lamcts.Choice(tuple(getattr(one, name)), ordered=ordered, when=when)
     if hasattr(one, "lower") and hasattr(one, "upper"):
         return _range(one, when)
     if hasattr(one, "value"):
-        return lamcts.Choice((one.value,), **when)
+        return lamcts.Choice((one.value,), when=when)
     raise ValueError(f"space_of: hyperparameter {one.name!r}: expected a range or options, got {type(one).__name__}")
 
 
-def _range(one: Any, when: dict[str, Any]) -> Any:
+def _range(one: Hyperparameter, when: When | None) -> Member:
     bounds = [one.lower, one.upper]
     if None in bounds or not all(map(math.isfinite, bounds)):
         raise ValueError(f"space_of: hyperparameter {one.name!r}: expected bounds, got {bounds}; give it both")
     if getattr(one, "q", None) is not None:
         raise ValueError(f"space_of: hyperparameter {one.name!r}: expected no steps, got q={one.q}; use an integer")
     if "Integer" in type(one).__name__:
-        return lamcts.Int(int(one.lower), int(one.upper), log=bool(one.log), **when)
-    return lamcts.Float(float(one.lower), float(one.upper), log=bool(one.log), **when)
+        return lamcts.Int(int(one.lower), int(one.upper), log=bool(one.log), when=when)
+    return lamcts.Float(float(one.lower), float(one.upper), log=bool(one.log), when=when)
 
 
-When = dict[str, list[Any]]
 LISTED = 1000  # values of an integer that a comparison may leave: each is compared with (untuned)
 
 
-def conditions_of(conditions: Iterable[Any]) -> dict[str, When]:
+def conditions_of(conditions: Iterable[Condition]) -> dict[str, When]:
     """Return the values of parents by name, for each child by name; ValueError for what no list of values says."""
     found: dict[str, When] = {}
     for condition in conditions:
@@ -64,7 +85,7 @@ def conditions_of(conditions: Iterable[Any]) -> dict[str, When]:
     return found
 
 
-def _when(condition: Any) -> When:
+def _when(condition: Condition) -> When:
     kind = type(condition).__name__
     if kind == "AndConjunction":
         result: When = {}
@@ -93,7 +114,7 @@ HOLDS: dict[str, Callable[[Any, list[Any]], bool]] = {
 }
 
 
-def _values(parent: Any, condition: Any) -> list[Any]:
+def _values(parent: Hyperparameter, condition: Condition) -> list[Any]:
     """Return all values of a parent."""
     for name in ("choices", "sequence"):
         if hasattr(parent, name):
@@ -103,7 +124,7 @@ def _values(parent: Any, condition: Any) -> list[Any]:
     raise ValueError(f"space_of: expected conditions on options, or on integers of {LISTED} values, got {condition}")
 
 
-def _place(parent: Any, value: Any) -> Any:
+def _place(parent: Hyperparameter, value: Any) -> Any:
     """Return what tells the order of a value: its place in a sequence, else itself."""
     return list(parent.sequence).index(value) if hasattr(parent, "sequence") else value
 
@@ -113,7 +134,7 @@ def _both(a: When, b: When) -> When:
     return a | b | shared
 
 
-def _either(parts: list[When], condition: Any) -> When:
+def _either(parts: list[When], condition: Condition) -> When:
     names = {name for part in parts for name in part}
     if len(names) > 1:
         raise ValueError(f"space_of: expected 'or' between conditions on one parameter, got {condition}")
@@ -145,7 +166,7 @@ class Compared:
     values: tuple[Any, ...]
     order: tuple[Any, ...] | None = None
 
-    def __call__(self, point: Any) -> bool:
+    def __call__(self, point: Mapping[str, Any]) -> bool:
         if self.name not in point:
             return False
         own, compare = point[self.name], SIGNS[self.relation][1]
@@ -170,7 +191,7 @@ class Related:
     relation: str
     right: str
 
-    def __call__(self, point: Any) -> bool:
+    def __call__(self, point: Mapping[str, Any]) -> bool:
         if self.left not in point or self.right not in point:
             return False
         return SIGNS[self.relation][1](point[self.left], point[self.right])
@@ -183,10 +204,10 @@ class Related:
 class ForbiddenTogether:
     """Says that all clauses hold, or any of them."""
 
-    clauses: tuple[Any, ...]
+    clauses: tuple["Compared | Related | ForbiddenTogether", ...]
     every: bool
 
-    def __call__(self, point: Any) -> bool:
+    def __call__(self, point: Mapping[str, Any]) -> bool:
         return (all if self.every else any)(clause(point) for clause in self.clauses)
 
     def __str__(self) -> str:
@@ -199,19 +220,19 @@ class Unless:
 
     clause: Compared | Related | ForbiddenTogether
 
-    def __call__(self, point: Any) -> bool:
+    def __call__(self, point: Mapping[str, Any]) -> bool:
         return not self.clause(point)
 
     def __str__(self) -> str:
         return f"not {self.clause}"
 
 
-def rule_of(clause: Any) -> Unless:
+def rule_of(clause: Clause) -> Unless:
     """Return the rule that a forbidden clause makes; ValueError for one of an unknown kind."""
     return Unless(_clause(clause))
 
 
-def _clause(clause: Any) -> Compared | Related | ForbiddenTogether:
+def _clause(clause: Clause) -> Compared | Related | ForbiddenTogether:
     kind = type(clause).__name__.removeprefix("Forbidden")
     if kind in ("AndConjunction", "OrConjunction"):
         return ForbiddenTogether(tuple(map(_clause, clause.components)), every=kind == "AndConjunction")

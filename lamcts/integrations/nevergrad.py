@@ -18,7 +18,9 @@ import numpy as np
 
 import lamcts
 from lamcts.errors import MissingExtra
-from lamcts.types import Floats
+from lamcts.samplers import Sampler
+from lamcts.spaces import SearchSpace
+from lamcts.types import Floats, Point
 
 try:
     from nevergrad.optimization import base
@@ -40,23 +42,23 @@ class _LaMCTS(base.Optimizer):  # type: ignore[misc]
 
     def __init__(
         self,
-        parametrization: Any,
+        parametrization: ng.Parameter | int,
         budget: int | None = None,
         num_workers: int = 1,
         *,
-        sampler: Any = "auto",
-        tree: Any = "auto",
+        sampler: Sampler | str = "auto",
+        tree: lamcts.LatentTree | str | None = "auto",
         n_init: int | None = None,
     ) -> None:
         super().__init__(parametrization, budget=budget, num_workers=num_workers)
-        self._penalize_cheap_violations = True  # so that we hear of points that break a constraint
-        self._settings = {"sampler": sampler, "tree": tree, "n_init": n_init}
+        self._penalize_cheap_violations = True  # reports points that violate a constraint
+        self._settings: dict[str, Any] = {"sampler": sampler, "tree": tree, "n_init": n_init}
         self._parts = list(parts_of(self.parametrization))
         self._space = lamcts.Space([part.space for part in self._parts])
         self._search: lamcts.Optimizer | None = None
         self._out: dict[str, lamcts.Trial] = {}  # a candidate's uid -> our trial
 
-    def _internal_ask_candidate(self) -> Any:
+    def _internal_ask_candidate(self) -> ng.Parameter:
         search = self._begun()
         candidate = self.parametrization.spawn_child()
         try:
@@ -68,7 +70,7 @@ class _LaMCTS(base.Optimizer):  # type: ignore[misc]
         self._out[candidate.uid] = trial
         return candidate
 
-    def _internal_tell_candidate(self, candidate: Any, loss: float) -> None:
+    def _internal_tell_candidate(self, candidate: ng.Parameter, loss: float) -> None:
         value = loss if math.isfinite(loss) and loss < CLIPPED else None
         trial = self._out.pop(candidate.uid, None)
         if trial is None:
@@ -89,11 +91,11 @@ class _LaMCTS(base.Optimizer):  # type: ignore[misc]
     def _draw(self) -> int:
         return int(self._rng.randint(2**31))
 
-    def _write(self, candidate: Any, point: tuple[Any, ...]) -> None:
+    def _write(self, candidate: ng.Parameter, point: tuple[Any, ...]) -> None:
         for part, own in zip(self._parts, point, strict=True):
             part.write(candidate, own, self.parametrization)
 
-    def _read(self, candidate: Any) -> tuple[Any, ...]:
+    def _read(self, candidate: ng.Parameter) -> tuple[Any, ...]:
         return tuple(part.read(candidate, self.parametrization) for part in self._parts)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -112,62 +114,88 @@ class _LaMCTS(base.Optimizer):  # type: ignore[misc]
 class ParametrizedLaMCTS(base.ConfiguredOptimizer):  # type: ignore[misc]
     """`lamcts.Optimizer` as an optimiser of Nevergrad.
 
-    Bounded numbers and choices are searched as what they are; what has no bounds is searched within 200 of the first
-    steps that Nevergrad would take. Where it starts is evaluated first. A loss that is infinite or no number is a
-    failure.
+    Parameters
+    ----------
+    sampler : str or sampler, default "auto"
+        The local search, as in `lamcts.Optimizer`.
+    tree : str or LatentTree, default "auto"
+        The partition of the space, as in `lamcts.Optimizer`.
+    n_init : int, default None
+        Points of the initial design, as in `lamcts.Optimizer`.
 
-    sampler: the local search, as of `lamcts.Optimizer` ("auto").
-    tree: how the space is split, as of `lamcts.Optimizer` ("auto").
-    n_init: size of the initial design, as of `lamcts.Optimizer` (None; points).
+    Notes
+    -----
+    Bounded numbers and choices keep their kind. Unbounded numbers are searched within 200 of Nevergrad's first steps.
+    The start of the parametrization is evaluated first. A loss that is infinite or nan is a failure.
+
+    Examples
+    --------
+    >>> import lamcts.integrations.nevergrad as integration
+    >>> optimizer = integration.ParametrizedLaMCTS(sampler="uniform", tree=None)(parametrization=2, budget=20)
+    >>> optimizer.parametrization.random_state.seed(0)
+    >>> optimizer.minimize(lambda x: float((x**2).sum())).value.shape
+    (2,)
     """
 
-    def __init__(self, *, sampler: Any = "auto", tree: Any = "auto", n_init: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        sampler: Sampler | str = "auto",
+        tree: lamcts.LatentTree | str | None = "auto",
+        n_init: int | None = None,
+    ) -> None:
         super().__init__(_LaMCTS, {"sampler": sampler, "tree": tree, "n_init": n_init})
+
+
+Keys = tuple[Any, ...]  # of nested parameters
 
 
 @dataclass
 class ParameterPart:
-    """A parameter inside another: the keys that lead to it, and the space of its values."""
+    """A nested parameter: the keys that lead to it, and the space of its values."""
 
-    keys: tuple[Any, ...]
-    space: Any
+    keys: Keys
+    space: SearchSpace
 
-    def write(self, child: Any, point: Any, reference: Any) -> None:
-        """Give a child of a parametrization, the reference, the value of a point."""
+    def write(self, child: ng.Parameter, point: Point, reference: ng.Parameter) -> None:
+        """Set the value of a child of a parametrization, the reference, to a point."""
         self._write(self._inner(child), point, self._inner(reference))
 
-    def read(self, parameter: Any, reference: Any) -> Any:
-        """Return the point that a parameter is at, the nearest one if its value lies outside."""
+    def read(self, parameter: ng.Parameter, reference: ng.Parameter) -> Point:
+        """Return the point of a parameter's value, the nearest one for a value outside the space."""
         return self._read(self._inner(parameter), self._inner(reference))
 
-    def _inner(self, parameter: Any) -> Any:
+    def _inner(self, parameter: ng.Parameter) -> ng.Parameter:
         for key in self.keys:
             parameter = parameter[key]
         return parameter
 
-    def _write(self, inner: Any, point: Any, reference: Any) -> None:
+    def _write(self, inner: ng.Parameter, point: Point, reference: ng.Parameter) -> None:
         raise NotImplementedError
 
-    def _read(self, inner: Any, reference: Any) -> Any:
+    def _read(self, inner: ng.Parameter, reference: ng.Parameter) -> Point:
         raise NotImplementedError
 
 
 class StandardizedPart(ParameterPart):
-    """Anything, in Nevergrad's standard coordinates."""
+    """Any parameter, in Nevergrad's standard coordinates."""
 
-    def _write(self, inner: Any, point: Floats, reference: Any) -> None:
+    def _write(self, inner: ng.Parameter, point: Floats, reference: ng.Parameter) -> None:
         inner.set_standardized_data(np.sinh(REACH * point))
 
-    def _read(self, inner: Any, reference: Any) -> Floats:
+    def _read(self, inner: ng.Parameter, reference: ng.Parameter) -> Floats:
         steps = inner.get_standardized_data(reference=reference)
         point: Floats = np.clip(np.arcsinh(steps) / REACH, -1.0, 1.0)
         return point
 
 
+@dataclass
 class NumbersPart(ParameterPart):
-    """NumbersPart that have two bounds each, real or whole."""
+    """Numbers with two bounds each, real or whole."""
 
-    def _write(self, inner: Any, point: tuple[float, ...], reference: Any) -> None:
+    members: Sequence[lamcts.Int | lamcts.Float]
+
+    def _write(self, inner: ng.Parameter, point: tuple[float, ...], reference: ng.Parameter) -> None:
         values, (low, high) = np.array(point, float), _bounds(inner)
         with np.errstate(divide="ignore"):
             self._set(inner, np.clip(values, low, high))
@@ -176,28 +204,28 @@ class NumbersPart(ParameterPart):
             margin = INSIDE * (high - low)
             self._set(inner, np.clip(values, low + margin, high - margin))
 
-    def _set(self, inner: Any, values: Floats) -> None:
+    def _set(self, inner: ng.Parameter, values: Floats) -> None:
         shape = np.shape(inner.value)
         inner.value = values.reshape(shape) if shape else float(values[0])
 
-    def _read(self, inner: Any, reference: Any) -> tuple[float, ...]:
+    def _read(self, inner: ng.Parameter, reference: ng.Parameter) -> tuple[float, ...]:
         values = np.ravel(inner.value)
         return tuple(
-            min(max(value, one.low), one.high) for value, one in zip(values.tolist(), self.space.members, strict=True)
+            min(max(value, one.low), one.high) for value, one in zip(values.tolist(), self.members, strict=True)
         )
 
 
 class ChoicePart(ParameterPart):
     """The numbers of the options of a choice, or of several equal ones."""
 
-    def _write(self, inner: Any, point: tuple[int, ...], reference: Any) -> None:
+    def _write(self, inner: ng.Parameter, point: tuple[int, ...], reference: ng.Parameter) -> None:
         inner["indices"].value = np.array(point)
 
-    def _read(self, inner: Any, reference: Any) -> tuple[int, ...]:
+    def _read(self, inner: ng.Parameter, reference: ng.Parameter) -> tuple[int, ...]:
         return tuple(int(place) for place in np.ravel(inner["indices"].value))
 
 
-def parts_of(parameter: Any, keys: tuple[Any, ...] = ()) -> Iterator[ParameterPart]:
+def parts_of(parameter: object, keys: Keys = ()) -> Iterator[ParameterPart]:
     """Yield the parts of a parametrization, constants left out; all options of a choice have theirs."""
     if not isinstance(parameter, ng.Parameter) or isinstance(parameter, ng.Constant):
         return
@@ -208,12 +236,12 @@ def parts_of(parameter: Any, keys: tuple[Any, ...] = ()) -> Iterator[ParameterPa
         for key in list(inner):
             yield from parts_of(parameter[key], (*keys, key))
     elif (members := _members(parameter)) is not None:
-        yield NumbersPart(keys, lamcts.Space(members))
+        yield NumbersPart(keys, lamcts.Space(members), members)
     elif parameter.dimension:
         yield StandardizedPart(keys, lamcts.Box(-1, 1, dim=parameter.dimension))
 
 
-def _options(choice: Any, keys: tuple[Any, ...]) -> Iterator[ParameterPart]:
+def _options(choice: ng.Choice | ng.TransitionChoice, keys: Keys) -> Iterator[ParameterPart]:
     one = lamcts.Choice(tuple(range(len(choice.choices))), ordered=isinstance(choice, ng.TransitionChoice))
     times = choice._repetitions or 1  # to ask for its value would draw one
     yield ChoicePart(keys, lamcts.Space([one] * times))
@@ -221,7 +249,7 @@ def _options(choice: Any, keys: tuple[Any, ...]) -> Iterator[ParameterPart]:
         yield from parts_of(choice.choices[place], (*keys, "choices", place))
 
 
-def _members(parameter: Any) -> Sequence[Any] | None:
+def _members(parameter: ng.Parameter) -> Sequence[lamcts.Int | lamcts.Float] | None:
     """Return a space for each number of an array, or of a scalar; None where not each has two bounds apart."""
     if not isinstance(parameter, (ng.Array, ng.Scalar)) or any(bound is None for bound in parameter.bounds):
         return None
@@ -233,7 +261,7 @@ def _members(parameter: Any) -> Sequence[Any] | None:
     return [_whole(*pair, log) if parameter.integer else lamcts.Float(*pair, log=log) for pair in pairs]
 
 
-def _bounds(parameter: Any) -> tuple[Floats, Floats]:
+def _bounds(parameter: ng.Parameter) -> tuple[Floats, Floats]:
     shape = np.shape(parameter.value)
     low, high = (np.broadcast_to(np.asarray(bound, float), shape or (1,)).ravel() for bound in parameter.bounds)
     return low, high

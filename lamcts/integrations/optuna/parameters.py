@@ -12,13 +12,14 @@ import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 import lamcts
+from lamcts.spaces import SearchSpace
 
 LARGEST_LOG = 2**39  # the largest low end of a log Int of ours
 Point = tuple[float | int, ...]
 
 
 class OptunaParameters:
-    """OptunaParameters by name, their distributions, and the space of them all."""
+    """Parameters by name: their distributions and their joint space."""
 
     def __init__(self, distributions: Mapping[str, BaseDistribution]) -> None:
         self.distributions = dict(distributions)
@@ -70,12 +71,12 @@ def together(a: BaseDistribution, b: BaseDistribution) -> BaseDistribution | Non
 
 
 class _Code(NamedTuple):
-    """A member of the space, and what makes Optuna's value of its number: low + number * step, at most high.
+    """A member of the space; Optuna's value of its number is low + number * step, at most high.
 
-    A step of 0 says that they are the same.
+    With step 0 both are equal.
     """
 
-    space: Any
+    space: SearchSpace
     low: float = 0.0
     high: float = math.inf
     step: float = 0.0

@@ -1,4 +1,4 @@
-"""An optimizer of ours that keeps up with a study: it is told what is new, and asked for one point a trial."""
+"""An optimizer that follows a study: it takes new results, and proposes one point a trial."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -144,7 +144,7 @@ class Proposer:
             self._optimizer.forget(self._out[number])
         self._out[number] = trial
 
-    def _value(self, outcome: TrialOutcome) -> Any:
+    def _value(self, outcome: TrialOutcome) -> float | list[float] | None:
         if outcome.values is None:
             return None
         return outcome.values[0] if self._single else list(outcome.values)
