@@ -1,11 +1,12 @@
 """Arrays for searches with other points: functions of arrays, and SciPy's bounds as a space."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import Bounds
 
 import lamcts
 from lamcts.spaces import SearchSpace
@@ -108,9 +109,9 @@ def _member(low: float, high: float, whole: bool) -> lamcts.Choice | lamcts.Int 
     return lamcts.Int(int(low), int(high)) if whole else lamcts.Float(float(low), float(high))
 
 
-def ends_of(bounds: Any) -> tuple[Floats, Floats]:
+def ends_of(bounds: Bounds | Sequence[tuple[float, float]]) -> tuple[Floats, Floats]:
     """Return `Bounds`, or pairs, as arrays [n]."""
-    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
+    if isinstance(bounds, Bounds):
         low, high = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
     else:
         try:
@@ -123,7 +124,7 @@ def ends_of(bounds: Any) -> tuple[Floats, Floats]:
     return low, high
 
 
-def whole_of(integrality: ArrayLike | None, bounds: Any) -> Mask:
+def whole_of(integrality: ArrayLike | None, bounds: Bounds | Sequence[tuple[float, float]]) -> Mask:
     """Return the coordinates that are whole numbers, [n]."""
     n = len(ends_of(bounds)[0])
     return np.broadcast_to(np.asarray(False if integrality is None else integrality, bool), n)

@@ -12,6 +12,7 @@ from lamcts.errors import MissingExtra
 from lamcts.spaces import SearchSpace
 
 try:
+    from ax.core.parameter import ChoiceParameter, FixedParameter, RangeParameter
     from ax.exceptions.core import SearchSpaceExhausted
     from ax.generation_strategy.external_generation_node import ExternalGenerationNode
 except ModuleNotFoundError as error:
@@ -220,16 +221,16 @@ def _conditions(parameters: "Mapping[str, Parameter]") -> dict[str, dict[str, li
 
 
 def _member(one: "Parameter", when: dict[str, list[Any]] | None) -> lamcts.Choice | lamcts.Int | lamcts.Float:
-    if hasattr(one, "values"):
+    if isinstance(one, ChoiceParameter):
         options = tuple(one.values)
         return lamcts.Choice(options, ordered=bool(one.is_ordered) and len(options) > 1, when=when)
-    if hasattr(one, "lower") and hasattr(one, "upper"):
-        if getattr(one, "logit_scale", False) or getattr(one, "digits", None) is not None:
+    if isinstance(one, RangeParameter):
+        if one.logit_scale or one.digits is not None:
             raise ValueError(f"{one.name}: expected a linear or log scale without digits, got {one}")
         if one.parameter_type.name == "INT":
             return lamcts.Int(int(one.lower), int(one.upper), log=bool(one.log_scale), when=when)
         return lamcts.Float(float(one.lower), float(one.upper), log=bool(one.log_scale), when=when)
-    if hasattr(one, "value"):
+    if isinstance(one, FixedParameter):
         return lamcts.Choice((one.value,), when=when)
     raise ValueError(f"{one.name}: expected a range, a choice or a fixed parameter, got {type(one).__name__}")
 

@@ -127,14 +127,6 @@ class ParametrizedLaMCTS(base.ConfiguredOptimizer):  # type: ignore[misc]
     -----
     Bounded numbers and choices keep their kind. Unbounded numbers are searched within 200 of Nevergrad's first steps.
     The start of the parametrization is evaluated first. A loss that is infinite or nan is a failure.
-
-    Examples
-    --------
-    >>> import lamcts.integrations.nevergrad as integration
-    >>> optimizer = integration.ParametrizedLaMCTS(sampler="uniform", tree=None)(parametrization=2, budget=20)
-    >>> optimizer.parametrization.random_state.seed(0)
-    >>> optimizer.minimize(lambda x: float((x**2).sum())).value.shape
-    (2,)
     """
 
     def __init__(

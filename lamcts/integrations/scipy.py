@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import Bounds, OptimizeResult, OptimizeWarning
+from scipy.optimize import Bounds, NonlinearConstraint, OptimizeResult, OptimizeWarning
 
 import lamcts
 from lamcts.integrations.arrays import ArrayBounds, Call, Function, MappedCall, StackedCall, ends_of, whole_of
@@ -197,8 +197,8 @@ def _of_arrays(constraint: Any) -> Any:
     """Return a constraint whose function takes an array."""
     if isinstance(constraint, Mapping) and callable(constraint.get("fun")):
         return {**constraint, "fun": Call(constraint["fun"])}
-    if callable(getattr(constraint, "fun", None)):
-        made = copy(constraint)
+    if isinstance(constraint, NonlinearConstraint):
+        made: Any = copy(constraint)
         made.fun = Call(constraint.fun)
         return made
     return constraint

@@ -17,12 +17,17 @@ NODES = 12  # in the paper
 class EnasCell(ArchitectureSpace):
     """Recurrent cells of n nodes: 4^n (n - 1)! points, 6.7e14 for twelve.
 
+    Parameters
+    ----------
+    nodes : int, default 12
+        Number of nodes n.
+
+    Notes
+    -----
     Node 0 sees the word and the last state; node i takes the output of `node<i>_input`, one of 0 to i - 1, and applies
     `node<i>_activation`. The cell's output is the mean of the nodes that no other takes. A cell is thus a tree, and
     nodes may change their numbers: trees that differ in the order of branches alone are one network, if trained by
     itself (the shared weights of ENAS belong to numbers of nodes, and would tell them apart).
-
-    nodes: n (12).
     """
 
     name = "enas-cell"

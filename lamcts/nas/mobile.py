@@ -77,10 +77,15 @@ class MobileBlocks(ArchitectureSpace):
 class EfficientNet(MobileBlocks):
     """Blocks of inverted residuals as in the thesis, 9.1.2: depth, expansion, kernel and stride of each block.
 
+    Parameters
+    ----------
+    blocks : int, default 5
+        Number of blocks; each has 54 kinds, so five have 4.6e8 networks.
+
+    Notes
+    -----
     Values are those of Once-for-All, whose supernet it used: depths 2, 3, 4, expansions 3, 4, 6, kernels 3, 5, 7 (the
     thesis gives 3, 5, 7 as expansions, which its own tables do not have), strides 1, 2.
-
-    blocks: how many (5), 54 kinds of each: 4.6e8 networks.
     """
 
     name = "efficientnet"

@@ -20,7 +20,10 @@ CODE_DIGITS = 16  # of the 32 hexadecimal digits of a hash, those that tables ho
 class NasBench101(TabledSpace):
     """A bit for each edge i -> j of the cell, and the operation of each inner vertex.
 
-    vertices: the most that a cell may have, input and output included (7); AlphaX searched cells of 6.
+    Parameters
+    ----------
+    vertices : int, default 7
+        Largest number of vertices of a cell, with input and output; AlphaX searched cells of 6.
     """
 
     def __init__(self, vertices: int = VERTICES) -> None:

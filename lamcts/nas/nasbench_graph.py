@@ -27,8 +27,13 @@ Net = tuple[tuple[int, ...], tuple[str, ...]]  # of each layer the number of wha
 class NasBenchGraph(TabledSpace):
     """The links of the four layers (`link`, one of nine), and an operation for each.
 
-    operations: those allowed (None: all nine); on proteins five of them were trained.
+    Parameters
+    ----------
+    operations : sequence of str, default None
+        The allowed operations; None: all nine. On proteins five were trained.
 
+    Notes
+    -----
     Notation: `{"link": [0, 0, 1, 3], "ops": ["gcn", ...]}`, of each layer the number of what feeds it, 0 the input.
     """
 

@@ -29,6 +29,8 @@ Masks = NDArray[np.uint8]
 class NasNet(ArchitectureSpace):
     """The 3.5e21 pairs of NASNet cells: of each cell five connections, as numbers of pairs of inputs, and ten layers.
 
+    Notes
+    -----
     `normal_connect2` = 4 says that node 2 takes the pair of inputs number 4 of (0, 0), (0, 1), ..., (3, 3);
     `normal_layer4` and `normal_layer5` are the operations on the pair's first and second input. The same operation
     twice on one input is no network: a mask cannot say it. Swapping a node's two edges gives the same network; nodes

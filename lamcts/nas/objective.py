@@ -14,7 +14,7 @@ from lamcts.nas.base import Point
 from lamcts.nas.tabled import TabledSpace
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.canonical import Canonical
-from lamcts.types import Floats
+from lamcts.types import Floats, Json
 
 DIGITS = 16  # hexadecimal, of a fingerprint: 64 bits, which no two tables share by chance
 
@@ -23,15 +23,36 @@ Columns = Mapping[str, ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class TableObjective:
-    """The value of a network as a table has it; higher is better.
+    """The value of a network from a table; higher is better.
 
-    architectures: the space of networks, with texts, pictures and keys. codes [N]: of each row the number of its
-        network, all different. searched [N]: what a call returns, nan where there is none. reported, others: further
-        values [N] by name, units in the names. cell: returns the point of a row.
-    keyed: whether points of one network count as one, of which invalid ones are never proposed.
-    settings: JSON values that tell this objective from others on the same table.
+    Parameters
+    ----------
+    architectures : TabledSpace
+        The space of networks, with texts, pictures and keys.
+    codes : array (n,)
+        The number of the network in each row; all are different.
+    searched : array (n,)
+        The value that a call returns, nan if it is missing.
+    reported, others : mapping of str to array (n,)
+        Further values by name, units in the names: `report` returns the first, `cost` the second.
+    cell : callable
+        Returns the point of a row.
+    keyed : bool, default False
+        Whether points of one network count as one, and invalid points are never proposed.
+    settings : mapping, default {}
+        JSON values that distinguish this objective from others on the same table.
 
-    A call raises RuntimeError, a failed evaluation, for a point that is no valid network or has no row.
+    Raises
+    ------
+    RuntimeError
+        By a call, a failed evaluation, for a point that is no valid network or has no row.
+
+    Examples
+    --------
+    >>> from lamcts import objectives
+    >>> f = objectives.make("digits4096")
+    >>> len(f), round(f.optimum, 2), round(f(f.best()), 2)
+    (4096, 99.07, 99.07)
     """
 
     architectures: TabledSpace
@@ -41,7 +62,7 @@ class TableObjective:
     others: Columns
     cell: Callable[[int], Point]
     keyed: bool = False
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Json = field(default_factory=dict)
 
     maximize = True
     x0 = None
@@ -103,7 +124,7 @@ class TableObjective:
         """Return a point with the best of the searched values."""
         return self.cell(int(np.nanargmax(self.searched)))
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {"table": self.name, **self.settings, "values": self._digest}
 

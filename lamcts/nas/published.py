@@ -46,10 +46,16 @@ def nasbench101(
 ) -> TableObjective:
     """NAS-Bench-101: mean accuracy of the three 108-epoch runs.
 
-    table: the file or its folder (None: the folder that LAMCTS_DATA names).
-    vertices: the most that a cell may have (7).
-    guide: "test" or "val", the accuracy that is searched ("test"); "val" where the table has it.
-    keyed: isomorphic cells count as one, and invalid ones are never proposed (True); else they fail.
+    Parameters
+    ----------
+    table : path, default None
+        The file or its folder; None: the folder that LAMCTS_DATA names.
+    vertices : int, default 7
+        Largest number of vertices of a cell.
+    guide : str, default "test"
+        The accuracy that is searched: "test", or "val" if the table has it.
+    keyed : bool, default True
+        Whether isomorphic cells count as one and invalid cells are never proposed; else invalid cells fail.
     """
     one_of(guide, ("test", "val"), "guide")  # before the table: who has none yet sees the mistake too
     space, arrays = NasBench101(vertices), read(formats.NASBENCH101, table)
@@ -90,8 +96,12 @@ def _accuracies(arrays: Arrays) -> dict[str, Floats]:
 def nasbench_macro(table: Path = None, keyed: bool = False) -> TableObjective:
     """NAS-Bench-Macro: mean test accuracy of three runs.
 
-    table: the file or its folder (None: the folder that LAMCTS_DATA names).
-    keyed: networks that differ in the place of an identity alone count as one (False: each has a row).
+    Parameters
+    ----------
+    table : path, default None
+        The file or its folder; None: the folder that LAMCTS_DATA names.
+    keyed : bool, default False
+        Whether networks that differ only in the place of an identity count as one; each has a row.
     """
     arrays, space = read(formats.MACRO, table), NasBenchMacro()
     mean = arrays["test_acc"].astype(float).mean(1)
@@ -104,8 +114,12 @@ def nasbench_macro(table: Path = None, keyed: bool = False) -> TableObjective:
 def transnas(table: Path = None, keyed: bool = True) -> TableObjective:
     """TransNAS-Bench-101 micro, scene classification: validation accuracy, the only one that the table has.
 
-    table: the file or its folder (None: the folder that LAMCTS_DATA names).
-    keyed: cells that differ in edges that no path passes count as one (True), as they do in the table.
+    Parameters
+    ----------
+    table : path, default None
+        The file or its folder; None: the folder that LAMCTS_DATA names.
+    keyed : bool, default True
+        Whether cells that differ only in unused edges count as one, as they do in the table.
     """
     arrays, space = read(formats.TRANSNAS, table), TransNas()
     values = arrays["val_top1"].astype(float)
@@ -138,10 +152,16 @@ def nasbench_graph(
 ) -> TableObjective:
     """NAS-Bench-Graph: performance on a graph, accuracy in per cent (ROC-AUC on proteins).
 
-    dataset: cora, citeseer, pubmed, cs, physics, photo, computers, arxiv or proteins ("cora").
-    guide: "valid" or "test", what is searched ("valid"); `report` gives both.
-    table: the file or its folder (None: the folder that LAMCTS_DATA names).
-    keyed: isomorphic networks count as one (True), as they do in the table.
+    Parameters
+    ----------
+    dataset : str, default "cora"
+        The graph: cora, citeseer, pubmed, cs, physics, photo, computers, arxiv or proteins.
+    guide : str, default "valid"
+        The performance that is searched, "valid" or "test"; `report` gives both.
+    table : path, default None
+        The file or its folder; None: the folder that LAMCTS_DATA names.
+    keyed : bool, default True
+        Whether isomorphic networks count as one, as they do in the table.
     """
     one_of(guide, ("valid", "test"), "guide")  # before the table: who has none yet sees the mistake too
     one_of(dataset, GRAPHS, "dataset")
@@ -184,11 +204,18 @@ def digits4096(
 ) -> TableObjective:
     """Every cell of `Digits4096`, trained here on scikit-learn's digits, three seeds; `report` gives the test accuracy.
 
-    epochs: of the training, 3 or 12, each with a schedule of its own (12): what a cheap evaluation is, and a dear one.
-    guide: the accuracy that is searched, "val" or "test" ("val").
-    training: the seed of the one that is looked up, 0, 1 or 2 (None: the mean of all).
-    table: a file in the same form, or its folder (None: the one that ships).
-    keyed: cells that differ in edges that no path passes count as one (False: each has a row, with the same values).
+    Parameters
+    ----------
+    epochs : int, default 12
+        Epochs of the training, 3 or 12, each with its own schedule: a cheap and an expensive evaluation.
+    guide : str, default "val"
+        The accuracy that is searched, "val" or "test".
+    training : int, default None
+        Seed of the training that is looked up, 0, 1 or 2; None: the mean of the three.
+    table : path, default None
+        A file in the same form, or its folder; None: the file that ships.
+    keyed : bool, default False
+        Whether cells that differ only in unused edges count as one; each has a row with the same values.
     """
     one_of(guide, GUIDES, "guide")
     arrays, space = read(formats.DIGITS4096, SHIPPED if table is None else table), Digits4096()

@@ -82,7 +82,9 @@ class _Code(NamedTuple):
     step: float = 0.0
 
     def number(self, internal: float) -> float | int:
-        if getattr(self.space, "step", None) is not None:  # equal steps have equal points, however they were added up
+        if (
+            isinstance(self.space, lamcts.Float) and self.space.step is not None
+        ):  # equal steps have equal points, however they were added up
             return float(self.space.decode(self.space.encode(internal)))
         return round((internal - self.low) / self.step) if self.step else float(internal)
 

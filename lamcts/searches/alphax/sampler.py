@@ -34,20 +34,39 @@ VISIT, RESULT, FIT = "visit", "result", "fit"  # kinds of log entries
 class AlphaX(LocalSampler):
     """Monte Carlo tree search over actions that build an architecture, with a surrogate (AlphaX, thesis ch. 3).
 
-    It replaces the latent tree: pass `tree=None` to the optimizer.
-
-    actions: the moves (Assign): one parameter after the other, for any space; paper: adding a node or an edge, and
+    Parameters
+    ----------
+    actions : Actions, default Assign
+        The moves: by default one parameter after the other, for any space; paper: adding a node or an edge, and
         ending, which is `BuildCells`.
-    model: surrogate of rewards (Ridge), any object with `fit`, such as `lamcts.neural.metadnn.MetaDnn()`; needs no
-    torch;
-        paper: the multi-stage network.
-    c: weight of exploration in (3.1) (0.5); thesis 3.2.2.
-    simulations: k of (3.2), drawn in addition to the evaluated one (10; architectures); untuned; paper: not stated.
-    dispatch: which simulation is evaluated, the "first" or the "best" by prediction ("first"); thesis (3.2).
-    refit: evaluations between two fits of the model (500; evaluations), fewer at the start; untuned; paper: after every
+    model : RewardModel, default Ridge
+        Surrogate of rewards, any object with `fit`, such as `lamcts.neural.metadnn.MetaDnn()`; paper: the
+        multi-stage network.
+    c : float, default 0.5
+        Weight of exploration in (3.1); thesis 3.2.2.
+    simulations : int, default 10
+        The number k of (3.2), drawn in addition to the evaluated one; untuned; paper: not stated.
+    dispatch : str, default "first"
+        Which simulation is evaluated, the "first" or the "best" by prediction; thesis (3.2).
+    refit : int, default 500
+        Evaluations between two fits of the model, fewer at the start; untuned; paper: after every
         result.
-    reward: the "rank" of a result among those at the last fit, or its "raw" value, negated where lower is better
-        ("rank"); a scale that fits c for any objective; paper: raw, the accuracy in [0, 1].
+    reward : str, default "rank"
+        The "rank" of a result among those at the last fit, or its "raw" value, negated where lower is better; a
+        scale that fits c for any objective; paper: raw, the accuracy in [0, 1].
+
+    Notes
+    -----
+    The sampler replaces the latent tree: pass `tree=None` to the optimizer.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.searches.alphax import AlphaX
+    >>> f = lamcts.objectives.make("digits4096")
+    >>> result = lamcts.maximize(f, budget=60, seed=0, sampler=AlphaX(), tree=None)
+    >>> result.fun > 97
+    True
     """
 
     actions: Actions = field(default_factory=Assign)
@@ -83,7 +102,7 @@ class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
         self._game = settings.actions.game(region.space)
         self._tree = Tree(self._game, seen.repeat)
         self._rewards = Rewards(settings.reward, np.empty(0))
-        self._predict: Callable[[Any], Floats] | None = None
+        self._predict: Callable[[Floats], Floats] | None = None
         self._learnt = 0  # successes at the last fit
         self._rows: dict[int, int] = {}  # row of the result, by entry of the visit
 
@@ -92,7 +111,7 @@ class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
     def ask(self, n: int) -> Proposal:
         """Visit the tree until `n` visits gave a new point; sample the region for the rest."""
         self._refit()
-        batch, notes, barren = Batch(self.region, self.seen, 0), list[Any](), 0
+        batch, notes, barren = Batch(self.region, self.seen, 0), list[int | None](), 0
         while len(notes) < n and barren < BARREN and not self._tree.spent:
             batch.size = len(batch.x) + 1
             if not batch.open:
