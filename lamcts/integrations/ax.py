@@ -167,7 +167,7 @@ class AxGoals:
 
 
 def goals_of(config: "OptimizationConfig | None") -> AxGoals:
-    """Return the goals of an `OptimizationConfig`; ValueError where it has none, or bounds that are relative."""
+    """Return the goals of an `OptimizationConfig`; ValueError for none, and for relative bounds."""
     if config is None:
         raise ValueError("expected an experiment with an objective, got none; call client.configure_optimization first")
     weights = [tuple(pair) for pair in config.objective.metric_weights]
@@ -211,7 +211,7 @@ def space_of(search_space: "AxSpace") -> SearchSpace:
 
 
 def _conditions(parameters: "Mapping[str, Parameter]") -> dict[str, dict[str, list[Any]]]:
-    """Return under which values of which parent a parameter is there, by name."""
+    """Return the values of its parents that activate a parameter, by name."""
     found: dict[str, dict[str, list[Any]]] = {}
     for name, one in parameters.items():
         for value, children in (one.dependents if one.is_hierarchical else {}).items():

@@ -77,7 +77,7 @@ LISTED = 1000  # values of an integer that a comparison may leave: each is compa
 
 
 def conditions_of(conditions: Iterable[Condition]) -> dict[str, When]:
-    """Return the values of parents by name, for each child by name; ValueError for what no list of values says."""
+    """Return the values of parents that activate each child, by name; ValueError for other conditions."""
     found: dict[str, When] = {}
     for condition in conditions:
         child = condition.child.name
@@ -125,7 +125,7 @@ def _values(parent: Hyperparameter, condition: Condition) -> list[Any]:
 
 
 def _place(parent: Hyperparameter, value: Any) -> Any:
-    """Return what tells the order of a value: its place in a sequence, else itself."""
+    """Return the index of a value in a sequence, else the value."""
     return list(parent.sequence).index(value) if hasattr(parent, "sequence") else value
 
 
@@ -156,7 +156,7 @@ SIGNS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 
 @dataclass(frozen=True)
 class Compared:
-    """Says how a parameter compares to one of some values; an inactive one to none.
+    """Whether a parameter compares to one of some values; False for an inactive one.
 
     order: the values of a sequence, whose places are compared (None: the values themselves).
     """
@@ -185,7 +185,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Related:
-    """Says how one parameter compares to another one; not where one of them is inactive."""
+    """Whether one parameter compares to another; False if one is inactive."""
 
     left: str
     relation: str
@@ -202,7 +202,7 @@ class Related:
 
 @dataclass(frozen=True)
 class ForbiddenTogether:
-    """Says that all clauses hold, or any of them."""
+    """Whether all clauses hold, or any."""
 
     clauses: tuple["Compared | Related | ForbiddenTogether", ...]
     every: bool
@@ -216,7 +216,7 @@ class ForbiddenTogether:
 
 @dataclass(frozen=True)
 class Unless:
-    """A rule: true but where a clause is."""
+    """The rule that a clause does not hold."""
 
     clause: Compared | Related | ForbiddenTogether
 
@@ -228,7 +228,7 @@ class Unless:
 
 
 def rule_of(clause: Clause) -> Unless:
-    """Return the rule that a forbidden clause makes; ValueError for one of an unknown kind."""
+    """Return the rule of a forbidden clause; ValueError for an unknown kind."""
     return Unless(_clause(clause))
 
 

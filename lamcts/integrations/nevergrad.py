@@ -79,7 +79,7 @@ class _LaMCTS(base.Optimizer):  # type: ignore[misc]
             self._begun().tell(trial, value)
 
     def _begun(self) -> lamcts.Optimizer:
-        """Return our optimizer, made with the generator that the parametrization has by now."""
+        """Return the optimizer, made with the parametrization's current generator."""
         if self._search is None:
             self._search = self._made(self._draw())
         return self._search
@@ -99,7 +99,7 @@ class _LaMCTS(base.Optimizer):  # type: ignore[misc]
         return tuple(part.read(candidate, self.parametrization) for part in self._parts)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what `dump` pickles: of our optimizer its seed and its state."""
+        """Return what `dump` pickles: the seed and the state of the optimizer."""
         search = self._search
         return vars(self) | {"_search": None if search is None else (search.seed, search.state_dict())}
 
@@ -218,7 +218,7 @@ class ChoicePart(ParameterPart):
 
 
 def parts_of(parameter: object, keys: Keys = ()) -> Iterator[ParameterPart]:
-    """Yield the parts of a parametrization, constants left out; all options of a choice have theirs."""
+    """Yield the parts of a parametrization without constants, with those of all options of a choice."""
     if not isinstance(parameter, ng.Parameter) or isinstance(parameter, ng.Constant):
         return
     if isinstance(parameter, (ng.Choice, ng.TransitionChoice)):
@@ -242,7 +242,7 @@ def _options(choice: ng.Choice | ng.TransitionChoice, keys: Keys) -> Iterator[Pa
 
 
 def _members(parameter: ng.Parameter) -> Sequence[lamcts.Int | lamcts.Float] | None:
-    """Return a space for each number of an array, or of a scalar; None where not each has two bounds apart."""
+    """Return a space for each number of an array or scalar; None unless each has two different bounds."""
     if not isinstance(parameter, (ng.Array, ng.Scalar)) or any(bound is None for bound in parameter.bounds):
         return None
     low, high = _bounds(parameter)

@@ -21,7 +21,7 @@ class Code(NamedTuple):
 
 
 def options_of(values: Sequence[Any]) -> Code:
-    """Return the code of a list of values, which is not empty."""
+    """Return the code of a non-empty list of values."""
     ordered = all(map(_is_number, values))
     options = sorted(values) if ordered else list(values)
     try:

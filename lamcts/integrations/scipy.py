@@ -1,4 +1,4 @@
-"""Lamcts as SciPy's users call a global optimiser: arrays in, a true `scipy.optimize.OptimizeResult` out.
+"""Lamcts in SciPy's interface: arrays in, `scipy.optimize.OptimizeResult` out.
 
     import lamcts.scipy
     result = lamcts.scipy.minimize(f, [(-5, 10)] * 20, maxfev=500, rng=0)
@@ -174,7 +174,7 @@ def method(
 
 
 def _seed(rng: Rng) -> int | None:
-    """Return a seed: one that was given, or drawn from a generator."""
+    """Return the given seed, or one drawn from a generator."""
     if rng is None or isinstance(rng, (int, np.integer)):
         return None if rng is None else int(rng)
     if isinstance(rng, np.random.RandomState):

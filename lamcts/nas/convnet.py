@@ -1,4 +1,4 @@
-"""Plain ConvNets: a chain of convolutions 3 x 3 without branches, of which the numbers of filters are searched for."""
+"""Plain ConvNets: a chain of 3 x 3 convolutions with variable numbers of filters."""
 
 from lamcts.nas.base import ArchitectureSpace, Graph, Point
 from lamcts.spaces.choice import Choice

@@ -50,7 +50,7 @@ class NasBenchGraph(TabledSpace):
         return "all four layers are skips" if set(self._net(point)[1]) == {SKIP} else None
 
     def canonical(self, point: Point) -> Point:
-        """Return the network that has a row: skips that change nothing first, one after another, then least numbers.
+        """Return the equal network that has a row: idle skips first, then the least numbers.
 
         A skip changes nothing where it feeds another layer, where it alone is fed by its source, and where that is
         the input. (Beside others under the input it would join the input itself; so says the official code.)
@@ -107,7 +107,7 @@ def _canonical(net: Net) -> Net:
 
 
 def _without_idle_skips(net: Net) -> Net:
-    """Return a network without the skips that change nothing; what they feed is fed by their source."""
+    """Return a network without idle skips, whose readers read the skip's source."""
     link, ops = list(net[0]), net[1]
     alive = list(range(1, LAYERS + 1))
     for i in range(1, LAYERS + 1):  # sources come before what they feed
@@ -123,7 +123,7 @@ def _without_idle_skips(net: Net) -> Net:
 
 
 def _least(net: Net, fixed: int) -> Net:
-    """Return the network whose layers after the first `fixed` are in the order of a known tree, of these the least."""
+    """Return the least equal network in the order of a known tree, with the first `fixed` layers kept."""
     found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     for order in permutations(range(fixed + 1, LAYERS + 1)):
         placed = (*range(fixed + 1), *order)  # the layer that gets number k

@@ -1,4 +1,4 @@
-"""An objective that looks networks up in a table: one value guides the search, others are reported."""
+"""An objective that looks up networks in a table: one value is searched, others are reported."""
 
 import hashlib
 import math
@@ -94,26 +94,26 @@ class TableObjective:
         return len(self.codes)
 
     def __call__(self, point: Point, *, seed: int | None = None) -> float:
-        """Return the searched value. The table's means have no noise: `seed` has no say."""
+        """Return the searched value; `seed` has no effect, since the values have no noise."""
         return float(self.searched[self.row(point)])
 
     def report(self, point: Point) -> dict[str, float]:
-        """Return the values that a result is judged by, units in the names."""
+        """Return the reported values of a network, units in the names."""
         return self._values(self.reported, point)
 
     def cost(self, point: Point) -> dict[str, float]:
-        """Return the other columns of the table, units in the names: size, operations, latency; nan where unknown."""
+        """Return the other columns of the table, units in the names: size, operations, latency; nan if unknown."""
         return self._values(self.others, point)
 
     def row(self, point: Point) -> int:
-        """Return the number of a network's row; RuntimeError where `failure` gives a reason."""
+        """Return the row of a network; RuntimeError if `failure` gives a reason."""
         row, reason = self._found(point)
         if reason is not None:
             raise RuntimeError(f"{self.name}: {reason}")
         return row
 
     def failure(self, point: Point) -> str | None:
-        """Return why a point of the space has no value, None where it has one."""
+        """Return why a point has no value, or None if it has one."""
         return self._found(point)[1]
 
     def cells(self) -> Iterator[Point]:
@@ -125,7 +125,7 @@ class TableObjective:
         return self.cell(int(np.nanargmax(self.searched)))
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+        """Return what two runs must share for one to continue the other, as JSON values."""
         return {"table": self.name, **self.settings, "values": self._digest}
 
     def _values(self, columns: Columns, point: Point) -> dict[str, float]:
@@ -133,7 +133,7 @@ class TableObjective:
         return {name: float(np.asarray(values)[row]) for name, values in columns.items()}
 
     def _found(self, point: Point) -> tuple[int, str | None]:
-        """Return the row of a point, -1 where there is none, and why it has no value, None where it has one."""
+        """Return the row of a point or -1, and why it has no value or None."""
         reason = self.architectures.invalid(point)
         if reason is not None:
             return -1, f"no valid network: {reason}"

@@ -66,7 +66,7 @@ def nasbench201(
 
 
 def _check(dataset: str, guide: str) -> None:
-    """Raise ValueError for settings that no table has: who has none yet sees the mistake too."""
+    """Raise ValueError for settings that no table has, before a table is read."""
     one_of(dataset, DATASETS, "dataset")
     one_of(guide, GUIDES, "guide")
     if guide == "val" and dataset not in VALIDATION:
@@ -74,7 +74,7 @@ def _check(dataset: str, guide: str) -> None:
 
 
 def _guide(arrays: Arrays, dataset: str, place: int, guide: str) -> Floats:
-    """Return the searched values [N]; ValueError where the table has none for the data set."""
+    """Return the searched values [N]; ValueError if the table lacks them for the data set."""
     whole = {"test": "test_acc_200", "val12": "val_acc_12", "test12": "test_acc_12"}
     name = whole.get(guide) or VALIDATION[dataset]
     if name not in arrays:

@@ -30,7 +30,7 @@ class OptunaParameters:
         self.neutral: Point = tuple(member.decode(np.full(member.dim, 0.5)) for member in members)
 
     def point(self, internal: Mapping[str, float]) -> Point | None:
-        """Return the point of values in Optuna's internal form by name; None where it has none of the parameters.
+        """Return the point of values in Optuna's internal form by name; None without any parameter.
 
         A parameter without a value that its distribution holds gets the neutral one.
         """
@@ -40,7 +40,7 @@ class OptunaParameters:
         return tuple(known.get(name, middle) for name, middle in zip(self.distributions, self.neutral, strict=True))
 
     def numbers(self, internal: Mapping[str, float]) -> dict[str, float | int]:
-        """Return our numbers of those values in Optuna's internal form that a distribution holds, by name."""
+        """Return the numbers in a point of the values that a distribution contains, by name."""
         return {
             name: self._codes[name].number(internal[name])
             for name, distribution in self.distributions.items()
@@ -59,7 +59,7 @@ class OptunaParameters:
 
 
 def together(a: BaseDistribution, b: BaseDistribution) -> BaseDistribution | None:
-    """Return a distribution of all values of two, None where there is none: ranges have a hull, categories do not."""
+    """Return a distribution of all values of two, or None: ranges have a hull, categories do not."""
     if a == b:
         return a
     if isinstance(a, FloatDistribution) and isinstance(b, FloatDistribution):

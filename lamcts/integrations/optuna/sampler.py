@@ -1,4 +1,4 @@
-"""The sampler: what Optuna calls."""
+"""The sampler that Optuna calls."""
 
 import math
 import threading
@@ -153,7 +153,7 @@ class LamctsSampler(BaseSampler):
     def _up_to_date(
         self, search_space: dict[str, BaseDistribution], trials: list[FrozenTrial], number: int
     ) -> Proposer:
-        """Return the proposer for a space, told all trials; a new one where the space, or the constraints, changed."""
+        """Return the proposer for a space with all trials; a new one if space or constraints changed."""
         made_of = (search_space, list(self._record.constraints))
         if self._proposer is None or self._made_of != made_of:
             settings = self._settings | {"seed": derived(self._seed, number)}
@@ -181,5 +181,5 @@ class LamctsSampler(BaseSampler):
 
 
 def derived(seed: int, number: int) -> int:
-    """Return the seed of what begins at the trial of a number: two processes of one seed begin at different ones."""
+    """Return the seed of a proposer that starts at a trial; processes with one seed start at different trials."""
     return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))

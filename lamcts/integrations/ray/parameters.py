@@ -42,7 +42,7 @@ class RayParameters:
         return made
 
     def point(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the point of a config; ValueError where a parameter is missing that is always there."""
+        """Return the point of a config; ValueError if an unconditional parameter is missing."""
         point = {}
         for name, (path, code) in self._codes.items():
             value = _inner(config, path)
@@ -113,7 +113,7 @@ def _numbers(domain: sample.Domain, step: float | None, log: bool) -> Code:
 
 
 def _steps(domain: sample.Domain, step: float, log: bool) -> Code:
-    """Return the multiples of a step between the bounds, both included, by their number."""
+    """Return the multiples of a step between the bounds (inclusive) by number."""
     low, high = math.ceil(_nearly(domain.lower / step)), math.floor(_nearly(domain.upper / step))
     space = lamcts.Int(low, high, log=log and 1 <= low <= LARGEST_LOG)
 
@@ -124,5 +124,5 @@ def _steps(domain: sample.Domain, step: float, log: bool) -> Code:
 
 
 def _nearly(ratio: float) -> float:
-    """Return a ratio, whole where it is but for rounding."""
+    """Return a ratio, rounded if it is whole up to rounding errors."""
     return round(ratio) if math.isclose(ratio, round(ratio)) else ratio

@@ -1,4 +1,4 @@
-"""The searcher: what Ray Tune calls."""
+"""The searcher that Ray Tune calls."""
 
 import json
 import logging

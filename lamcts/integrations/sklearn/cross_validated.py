@@ -1,4 +1,4 @@
-"""Evaluated candidates of a search, in the form from which scikit-learn makes `cv_results_`.
+"""Evaluated candidates in the form from which scikit-learn makes `cv_results_`.
 
 Scikit-learn evaluates all candidates in one call, and takes it for a misconfigured estimator where each fit of a call
 fails. A search in batches has small calls: here candidates of such a batch have failed, as they would in a large call.
@@ -38,7 +38,7 @@ class CrossValidated:
         return len(self.fits) // len(self.candidates)
 
     def take(self, candidates: list[Candidate], fits: list[Fit], means: Callable[..., dict[str, Any]]) -> None:
-        """Take what is new in scikit-learn's lists; `means(candidates, fits)` gives `cv_results_` of some."""
+        """Take the new candidates; `means(candidates, fits)` returns their `cv_results_`."""
         new, done = candidates[self._read[0] :], fits[self._read[1] :]
         self._read = len(candidates), len(fits)
         found = means(new, out=done)
@@ -54,7 +54,7 @@ class CrossValidated:
             self._add(candidate, own, None if failed else scores)
 
     def take_failed(self, candidates: Sequence[Candidate], error: ValueError) -> None:
-        """Take candidates no fit of which succeeded; the error itself where none has succeeded yet."""
+        """Take candidates without a successful fit; raise the error if no fit has succeeded yet."""
         if not str(error).startswith(ALL_FAILED) or not self.candidates:
             raise error
         warnings.warn(str(error).strip(), FitFailedWarning, stacklevel=2)

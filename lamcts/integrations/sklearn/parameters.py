@@ -81,7 +81,7 @@ def _options(name: str, options: list[Any]) -> Code:
 
 
 def _distribution(name: str, given: Distribution) -> Code:
-    """Return the range of a frozen distribution: evenly, by the logarithm, or by quantiles as it is dense there."""
+    """Return the range of a frozen distribution, with uniform, logarithmic or quantile scale."""
     kind = getattr(getattr(given, "dist", None), "name", "")
     low, high = map(float, given.support())
     if hasattr(given, "pmf"):

@@ -1,4 +1,4 @@
-"""The search: what scikit-learn calls."""
+"""The search that scikit-learn calls."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -132,7 +132,7 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
             del self._course
 
     def _evaluated(self, evaluate: Function, tasks: "Tasks") -> dict[str, Any]:
-        """Evaluate all candidates, batch by batch; return the results that scikit-learn goes on with, still empty."""
+        """Evaluate all candidates in batches; return the dict of results, still empty."""
         parameters, left, course = (
             SklearnParameters(self.param_distributions),
             whole(self.n_iter, "n_iter"),
@@ -154,7 +154,7 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
     def _format_results(
         self, candidate_params: list[Candidate], n_splits: int, out: list[Fit], more_results: object = None
     ) -> dict[str, Any]:
-        """Take in what was evaluated; `_run_search` fills these results, which it gets handed on, once at its end."""
+        """Take the evaluated candidates; `_run_search` fills the returned dict at its end."""
         with warnings.catch_warnings():  # of scores that are not finite the last results warn
             warnings.simplefilter("ignore", UserWarning)
             self._course.take(candidate_params, out, partial(super()._format_results, n_splits=n_splits))
@@ -180,7 +180,7 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
         return ceil(jobs / splits)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what only a running search has: scikit-learn sends a search to the jobs with each fit."""
+        """Return the state without that of a running search: scikit-learn pickles it for each fit."""
         return {name: value for name, value in super().__getstate__().items() if name != "_course"}
 
 
@@ -203,7 +203,7 @@ def _seed(random_state: RandomState) -> int | None:
 
 
 class Tasks:
-    """The task of a search, below that of the call of `fit`; nothing where scikit-learn has no callbacks.
+    """The callback task of a search, below that of `fit`; without effect before scikit-learn 1.9.
 
     owner: the search. root: what scikit-learn hands to it, None before 1.9.
     """
