@@ -57,6 +57,6 @@ def _cost_names(objective: Costed) -> list[str]:
     for _ in range(TRIES):
         try:
             return list(objective.cost(space.decode(space.sample(1, rng)[0])))
-        except RuntimeError:
+        except (RuntimeError, ValueError):  # a point without a value, or no valid network
             continue
     raise ValueError(f"against: expected costs of {objective.name}, got none for {TRIES} random points")

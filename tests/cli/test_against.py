@@ -38,7 +38,7 @@ class Bowl:
 
     def cost(self, point):
         if point[0] > 0.5:
-            raise RuntimeError("no costs here")
+            raise ValueError("no costs here") if point[1] > 0.5 else RuntimeError("nor here")
         return {"weight_kg": 10.0 - point.sum(), "price_eur": 1.0}
 
     def fingerprint(self):
