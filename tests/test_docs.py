@@ -19,15 +19,15 @@ import lamcts.testing
 from lamcts.models.fit import Prior
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.models.local import ModelBudget
-from lamcts.nas import published, published201, published_digits, tradeoffs
+from lamcts.nas import published, published201, tradeoffs
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench_graph import NasBenchGraph
-from lamcts.nas.tradeoff import TableTradeOff, TradeOff
+from lamcts.nas.tradeoff import TableTradeOff
 from lamcts.neural.memory import Machine, ScheduleObjective
 from lamcts.neural.memory.objective import memory
 from lamcts.neural.metadnn import MetaDnn
 from lamcts.neural.train import Recipe, TrainObjective, TransferObjective
-from lamcts.objectives import Command, Function
+from lamcts.objectives import Command, Function, TradeOff
 from lamcts.objectives.constrained import ackley, engineering, keane, plane
 from lamcts.objectives.control import Gym, film, gym, lunar, push, rover
 from lamcts.objectives.control.mujoco.effort import Effort
@@ -69,15 +69,16 @@ OBJECTIVES = [
     push.push,
     Command,
     Function,
+    TradeOff,
 ]
 TABLES = [published.nasbench101, published.nasbench_macro, published.transnas, published.nasbench_graph]
 COSTS = [tradeoffs.nasbench101_cost, tradeoffs.nasbench201_cost, tradeoffs.nasbench_macro_cost]
-COSTS += [tradeoffs.transnas_cost, tradeoffs.nasbench_graph_cost, TradeOff, TableTradeOff]
+COSTS += [tradeoffs.transnas_cost, tradeoffs.nasbench_graph_cost, TableTradeOff]
 NAS = [
     *TABLES,
     *COSTS,
     published201.nasbench201,
-    published_digits.digits4096,
+    published.digits4096,
     tradeoffs.digits4096_cost,
     NasBench101,
     NasBenchGraph,

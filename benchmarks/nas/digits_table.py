@@ -23,7 +23,7 @@ from benchmarks.harness.sheet import Sheet
 from lamcts.nas import Digits4096
 from lamcts.nas.cells import EDGES, reachable
 from lamcts.nas.digits import OPERATIONS
-from lamcts.nas.published_digits import EPOCHS, SHIPPED
+from lamcts.nas.published import EPOCHS, SHIPPED
 
 SEEDS = (0, 1, 2)
 KEY = ("cell", "seed")

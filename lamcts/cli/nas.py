@@ -9,12 +9,13 @@ import numpy as np
 
 from lamcts import objectives, samplers
 from lamcts.cli import supernets, trained
+from lamcts.cli.against import add_against, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.parser import Parser, option, settings_in
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, add_search_options, carry_out, journal_of
 from lamcts.cli.target import Target, one_of
-from lamcts.nas import TableTradeOff, TradeOff
+from lamcts.nas import TableTradeOff
 from lamcts.nas.objective import TableObjective
 from lamcts.study.result import Result
 from lamcts.types import Json
@@ -40,9 +41,11 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     line = "random networks at the start (default: chosen by the search, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
     add_search_options(one, how)
-    one.set_defaults(check=0, no_tree=False, timeout=None)
+    one.set_defaults(check=0, no_tree=False, timeout=None, against=None)
     space = one.value_in(argv, "--space")
-    if (row := tables().get(space or "")) is not None:
+    row = tables().get(space or "")
+    add_against(how, row)
+    if row is not None:
         one.add_settings(row)
         return
     one.takes = None if space in (None, *trained.KINDS) else f"no space is called {space!r};"
@@ -88,7 +91,7 @@ def _table_target(args: argparse.Namespace) -> tuple[Target, Report]:
     made = objectives.make(row.name, **settings)
     settings.pop("table", None)  # the run is the same wherever the table lies
     files = frozenset(name for name in settings if row.parameters[name].is_path)
-    return Target(made, row.name, row.name, settings, row.budget, files), _report
+    return with_cost(Target(made, row.name, row.name, settings, row.budget, files), args), _report
 
 
 def _first(args: argparse.Namespace, target: Target, own: int) -> int | None:
@@ -135,7 +138,7 @@ def _lanas(variant: str) -> Settings:
     """
 
     def settings(space: "SearchSpace", first: int | None = None) -> Json:
-        from lamcts.searches.lanas import settings as lanas
+        from lamcts.searches import lanas
 
         own = {} if first is None else {"first": first, "selects": max(1, first * lanas.SELECTS // lanas.FIRST)}
         made: Json = getattr(lanas, variant)(**own)
@@ -170,10 +173,10 @@ SEARCHES = {
 
 def _report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Print the best network, and return what was found with all values of its table."""
-    best = found["best"] | {"text": objective.architectures.text(result.x), "optimum": objective.optimum}
+    table_of = without_cost(objective)
+    best = found["best"] | {"text": table_of.architectures.text(result.x), "optimum": objective.optimum}
     found = found | {"search": args.search, "best": best}
-    table_of: Any = objective.objective if isinstance(objective, TradeOff) else objective
-    found |= {"reported": table_of.report(result.x), "costs": table_of.costs(result.x)}
+    found |= {"reported": table_of.report(result.x), "costs": table_of.cost(result.x)}
     if "front" in result:
         print_best(result, found)
     _print_network(found)

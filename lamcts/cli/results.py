@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts import plot
+from lamcts.cli.against import without_cost
 from lamcts.cli.console import complain, evaluation_of, say
 from lamcts.cli.evaluate import RESULT
 from lamcts.cli.figures import figure_of, kinds
@@ -101,8 +102,8 @@ def _draw(study: "Study", result: Result, folder: Path, about: Json) -> list[str
         return []
     if tree_chose(study.optimizer.placements):
         figures |= _tree_figures(study, objective)
-    if hasattr(objective, "architectures"):
-        figures["network.png"] = plot.cells(objective.architectures, result.x)
+    if (architectures := getattr(without_cost(objective), "architectures", None)) is not None:
+        figures["network.png"] = plot.cells(architectures, result.x)
     for name, figure in figures.items():
         figure.savefig(folder / name)
     return list(figures)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lamcts import objectives, pruners, samplers
+from lamcts.cli.against import add_against, with_cost
 from lamcts.cli.console import front_text, number, pairs, point_text, say
 from lamcts.cli.evaluate import score_found
 from lamcts.cli.parameters import fixed_of
@@ -36,7 +37,8 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     out.add_argument("--check", type=int, default=CHECK_EPISODES, metavar="N", help=line)
     words, maybe = one.positionals_in(argv)
     row = next((row for word in [*words, *maybe] if (row := objectives.find(word)) is not None), None)
-    one.set_defaults(registered=row is not None)
+    one.set_defaults(registered=row is not None, against=None)
+    add_against(how, row)
     if row is not None:
         one.add_settings(row)
         return
@@ -74,7 +76,7 @@ def main(args: argparse.Namespace) -> int:
     """Run the command."""
     if args.check < 0:
         raise ValueError(f"--check: expected a number of episodes of at least 0, got {args.check}; 0 leaves it out")
-    target = target_of(args)
+    target = with_cost(target_of(args), args)
     space, fix = target.objective.space, fixed_of(args.fix, target.objective.space)
     goals = Goals.of(False, *(getattr(target.objective, name, None) for name in GOALS))
     sampler = samplers.make(args.sampler, space if fix is None else fixed(space, fix), goals)

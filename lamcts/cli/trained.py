@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lamcts import nas, pruners
+from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import number, say, table
+from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
 from lamcts.errors import MissingExtra
 from lamcts.nas.base import ArchitectureSpace
+from lamcts.nas.tradeoff import ACCURACY
 from lamcts.study.result import Result
 from lamcts.types import Json, Point
 
@@ -115,8 +118,10 @@ def training_target(args: argparse.Namespace) -> tuple[Target, Report]:
     one_of("--space", args.space, list(KINDS))
     need_torch()
     wanted = training_of(args)
-    named = Target(None, f"{args.space} trained on {wanted.data.name}", wanted.short, {}, BUDGET)
-    return named._replace(objective=wanted.objective(args, folder_of(args, named), args.inherit)), report
+    named = Target(None, f"{args.space} trained on {wanted.data.name}", wanted.short, against_in(args), BUDGET)
+    made = wanted.objective(args, folder_of(args, named), args.inherit)
+    value = ACCURACY if made.maximize else made.score
+    return with_cost(named._replace(objective=made), args, value), report
 
 
 def need_torch() -> None:
@@ -151,23 +156,31 @@ def values_of(option: str, texts: Sequence[str] | None) -> Json:
 
 def report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Print the best network, save it with its card, and return what was found."""
+    objective = without_cost(objective)
+    rows = searched_rows(f"validation {objective.score}", result, found, f", {result.pruned} pruned")
+    return save_best(args, objective, result.x, rows, found)
+
+
+def searched_rows(name: str, result: Any, found: dict[str, Any], more: str = "") -> list[list[str]]:
+    """Return the row of a printed table on the best value; print a front instead."""
+    if "front" in result:
+        print_best(result, found)
+        return []
     best = found["best"]
-    value = f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}"
-    row = [f"validation {objective.score}", f"{value}, {result.pruned} pruned"]
-    return save_best(args, objective, result.x, row, found)
+    return [[name, f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}{more}"]]
 
 
-def save_best(args: argparse.Namespace, objective: Any, point: Point, searched: list[str], found: Json) -> Json:
+def save_best(args: argparse.Namespace, objective: Any, point: Point, searched: list[list[str]], found: Json) -> Json:
     """Save a trained network with its card, print it, and return what was found with it.
 
-    searched: the row of the printed table on its value in the search.
+    searched: rows of the printed table on its value in the search.
     """
     from lamcts.neural.train.model_card import save_network
 
     place = Path(objective.folder).parent / NETWORK
     card = save_network(place, objective, point)
-    known = {"reported": objective.report(point), "costs": objective.costs(point)}
-    rows = [["network", card["text"]], searched]
+    known = {"reported": objective.report(point), "costs": objective.cost(point)}
+    rows = [["network", card["text"]], *searched]
     table(rows + [[name, number(each)] for part in known.values() for name, each in part.items() if each == each])
     say(f"weights and model card: {place}")
     return found | known | {"search": args.search, "best": found["best"] | {"text": card["text"]}, "card": card}

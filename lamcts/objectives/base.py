@@ -11,8 +11,12 @@ from typing import Any, TypeVar, get_type_hints
 
 from lamcts.errors import MissingExtra
 from lamcts.objectives.discovery import catalogue
-from lamcts.objectives.protocol import Objective
+from lamcts.objectives.protocol import Costed, Objective
 from lamcts.objectives.settings import Setting, function_of, settings_of
+from lamcts.objectives.tradeoff import TradeOff
+
+__all__ = ["Costed", "Entry", "Family", "Objective", "TradeOff", "entry", "families", "family", "find", "make"]
+__all__ += ["names", "register"]
 
 BUDGET = 500  # evaluations of a first run from the command line unless an objective sets another number (untuned)
 NEAR_NAMES = 3  # names that a message suggests for an unknown one

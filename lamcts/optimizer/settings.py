@@ -29,7 +29,7 @@ MODULES = {
     "Prior": "lamcts.models.fit",
     "ModelBudget": "lamcts.models.local",
     "HammingPrior": "lamcts.models.hamming_fit",
-    "Leaf": "lamcts.searches.lanas.leaf",
+    "Leaf": "lamcts.searches.lanas",
     "AlphaX": "lamcts.searches.alphax.sampler",
     "Assign": "lamcts.searches.alphax.actions",
     "BuildCells": "lamcts.searches.alphax.cells",

@@ -98,7 +98,7 @@ class SupernetObjective:
         accuracies = {f"{name}_accuracy_percent": PERCENT * right for name, (_, right) in judged.items()}
         return accuracies | {f"{name}_loss": loss for name, (loss, _) in judged.items()}
 
-    def costs(self, point: Point) -> dict[str, float]:
+    def cost(self, point: Point) -> dict[str, float]:
         """Return parameters and MFLOPs of one example, two a multiply-add."""
         found = size(self.architectures, point, self.data.shape, self.data.classes, self.supernet.sizes)
         return {"params": float(found.parameters), "mflops": found.flops / MEGA}

@@ -138,7 +138,7 @@ class TrainObjective:
         found = self._last(point)
         return {name: found.get(name, math.nan) for name in REPORTED}
 
-    def costs(self, point: Point) -> dict[str, float]:
+    def cost(self, point: Point) -> dict[str, float]:
         """Return costs of a network, units in the names.
 
         mflops: of one example in the forward pass, two a multiply-add. seconds: of the last training, or nan. peak_mb:
