@@ -84,8 +84,7 @@ def score(simulator: Simulator, actions: Sequence[int], budget_bytes: int) -> Sc
     Score
         Bytes above the budget, summed over steps, and seconds.
     """
-    cost = simulator.plan_cost(actions)
-    return Score(int(np.maximum(cost.live - budget_bytes, 0).sum()), cost.seconds)
+    return Score(*simulator.excess(actions, budget_bytes))
 
 
 class _Exchange:

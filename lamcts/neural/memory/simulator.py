@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import NamedTuple
 
-import numpy as np
-
 from lamcts.graphs import StepGraph, baseline_bytes
 from lamcts.neural.memory.events import Event, forward_events, live_counts
 from lamcts.neural.memory.forward import forward
@@ -17,7 +15,6 @@ from lamcts.neural.memory.graph_tables import TICKS, GraphTables, graph_tables
 from lamcts.neural.memory.live_ranges import live_ranges
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
-from lamcts.neural.memory.plan_cost import IncrementalCosts, PlanCost
 from lamcts.neural.memory.report import Report
 
 HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once materialised, it stays for its dependents
@@ -39,7 +36,7 @@ class Cost(NamedTuple):
 class Simulator:
     """Simulate plans on a step graph.
 
-    Peaks exclude `graph.outside_bytes`. Plans that differ little from the previous one are costed incrementally.
+    Peaks exclude `graph.outside_bytes`.
 
     Parameters
     ----------
@@ -61,34 +58,22 @@ class Simulator:
         self.graph = graph
         self.machine = machine or Machine()
         self.tables = graph_tables(graph, self.machine)
-        self._incremental = IncrementalCosts(self.tables)
 
-    def cost(self, actions: Sequence[Action]) -> Cost:
+    def cost(self, actions: Sequence[int]) -> Cost:
         """Return the cost of the actions of all movable storages [n]; storages are freed after their last need."""
-        chosen = bytes(actions)
-        found = self._incremental.cost(chosen)
-        return Cost(int(found.live.max()), *found[1:]) if found else self.stepped(chosen)[0]
-
-    def plan_cost(self, actions: Sequence[int]) -> PlanCost:
-        """Return the cost with the peak of each step in bytes.
-
-        Plans that differ little from the previous one are costed many times faster than others.
-        """
-        chosen = bytes(actions)
-        if found := self._incremental.cost(chosen):
-            return found
-        cost, live = self.stepped(chosen)
-        return PlanCost(np.array(live, np.int64), *cost[1:])
+        return self._playback(actions).cost()
 
     def live(self, actions: Sequence[Action]) -> list[int]:
         """Return the peak of each step in bytes [S]."""
-        found: list[int] = self.plan_cost(actions).live.tolist()
-        return found
+        return self._playback(actions).live
 
-    def stepped(self, actions: Sequence[int]) -> tuple[Cost, list[int]]:
-        """Return the cost and the peak of each step by a full simulation: slower, with the same result."""
+    def excess(self, actions: Sequence[int], budget_bytes: int) -> tuple[int, float]:
+        """Return the bytes above a budget, summed over steps, and the seconds of a training step.
+
+        The sum ranks plans that exceed the budget: one change does not lower a peak that two steps share.
+        """
         playback = self._playback(actions)
-        return playback.cost(), playback.live
+        return sum([live - budget_bytes for live in playback.live if live > budget_bytes]), playback.cost().seconds
 
     def last_needs(self, actions: Sequence[Action]) -> list[int]:
         """Return the last backward step [n] that needs each storage, for itself or to recompute others, or -1."""
@@ -118,7 +103,7 @@ class Simulator:
         return Report(self.graph, plan, *playback.cost()._replace(peak_bytes=whole), [whole] * steps, storages, [])
 
     def _playback(self, actions: Sequence[int], events: list[Event] | None = None) -> "_Playback":
-        playback = _Playback(self.tables, actions, events)
+        playback = _Playback(self.tables, bytes(actions), events)
         playback.run(self.graph.forward_count, len(self.graph.steps))
         return playback
 
@@ -132,7 +117,7 @@ class _Playback:
 
     def __init__(self, tables: GraphTables, actions: Sequence[int], events: list[Event] | None) -> None:
         self.tables, self.actions, self.events = tables, actions, events
-        self.first, self.last, _ = live_ranges(tables, actions)
+        self.first, self.last = live_ranges(tables, actions)
         start = forward(tables, actions, self.first, self.last)
         self.live, self.resident = start.live, start.resident
         self.frees, self.prefetches, self.waits = start.frees, start.prefetches, start.waits

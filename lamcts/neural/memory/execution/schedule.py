@@ -32,7 +32,7 @@ def schedule(traced: Trace, plan: Plan) -> PlanSchedule:
     """Return the schedule of a plan; raise ValueError if the plan does not fit the trace."""
     graph, simulator = traced.graph, Simulator(traced.graph)
     simulator.report(plan)
-    first, last, _ = live_ranges(simulator.tables, plan.actions)
+    first, last = live_ranges(simulator.tables, plan.actions)
     resident = forward(simulator.tables, plan.actions, first, last).resident
     wanted = [i for i in range(len(graph.movable)) if last[i] >= 0]
     actions = {graph.movable[i]: Action.KEEP if resident[i] else plan.actions[i] for i in wanted}
