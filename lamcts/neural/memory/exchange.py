@@ -11,9 +11,8 @@ import numpy as np
 
 from lamcts.graphs import StepGraph
 from lamcts.neural.memory.machine import Machine
-from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
+from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan, tensor_groups
 from lamcts.neural.memory.simulator import Simulator
-from lamcts.neural.memory.tensor_groups import tensor_groups
 
 HEAT = 1e-3  # initial temperature, relative to the time of a training step
 COOLED = 1e-3  # final temperature, relative to the initial one

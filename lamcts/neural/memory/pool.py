@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lamcts.graphs import liveness
-from lamcts.neural.memory.events import Event
-from lamcts.neural.memory.report import Report
+from lamcts.neural.memory.report import Event, Report
 
 BLOCK_BYTES = 1024  # the thesis's basic unit of storage
 

@@ -9,13 +9,11 @@ from itertools import compress
 from typing import NamedTuple
 
 from lamcts.graphs import StepGraph, baseline_bytes
-from lamcts.neural.memory.events import Event, forward_events, live_counts
-from lamcts.neural.memory.forward import forward
+from lamcts.neural.memory.forward import forward, live_ranges
 from lamcts.neural.memory.graph_tables import TICKS, GraphTables, graph_tables
-from lamcts.neural.memory.live_ranges import live_ranges
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
-from lamcts.neural.memory.report import Report
+from lamcts.neural.memory.report import Event, Report, forward_events, live_counts
 
 HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once materialised, it stays for its dependents
 
@@ -117,8 +115,9 @@ class _Playback:
 
     def __init__(self, tables: GraphTables, actions: Sequence[int], events: list[Event] | None) -> None:
         self.tables, self.actions, self.events = tables, actions, events
-        self.first, self.last = live_ranges(tables, actions)
-        start = forward(tables, actions, self.first, self.last)
+        self.recomputed = [action in RECOMPUTED for action in actions]
+        start = forward(tables, actions)
+        self.last = start.last
         self.live, self.resident = start.live, start.resident
         self.frees, self.prefetches, self.waits = start.frees, start.prefetches, start.waits
         self.bytes = sum(compress(tables.size, start.resident))
@@ -145,7 +144,8 @@ class _Playback:
                 if not resident[i]:
                     highest = self._materialise(t)
                     break
-            live.append(max(highest, self.bytes + tables.fixed_during[t]))
+            held = self.bytes + tables.fixed_during[t]
+            live.append(held if held > highest else highest)
             if t in frees:
                 for i in frees[t]:
                     self._free(i, t, 2)
@@ -167,12 +167,15 @@ class _Playback:
         return max(self._materialise_group(t, group) for group in self.tables.need_groups[t])
 
     def _materialise_group(self, t: int, group: list[int]) -> int:
-        tables, highest = self.tables, 0
-        order = self._closure([i for i in group if not self.resident[i]])
-        last_user = {source: i for i in order if self._recomputes(i) for source in tables.inputs[i]}
+        missing, tables, highest = [i for i in group if not self.resident[i]], self.tables, 0
+        if not missing:
+            return 0
+        order = self._closure(missing)
+        made = set(order)
+        last_user = {source: i for i in order if self.recomputed[i] for source in tables.inputs[i] if source in made}
         for i in order:
             self._allocate(i, t)
-            if self._recomputes(i):
+            if self.recomputed[i]:
                 self.late += tables.ticks.recompute[i]
                 self.recomputes += 1
                 highest = max(highest, self.bytes + tables.scratch[i] + tables.fixed_before[t])
@@ -181,7 +184,7 @@ class _Playback:
                 highest = max(highest, self.bytes + tables.fixed_before[t])
             self._schedule_free(i, t, group)
             for source in tables.inputs[i]:
-                if last_user.get(source) == i and source in order and not self._stays(source, t, group):
+                if last_user.get(source) == i and not self._stays(source, t, group):
                     self._free(source, t, 0)
         return highest
 
@@ -190,14 +193,11 @@ class _Playback:
         found, stack = set(missing), list(missing)
         while stack:
             i = stack.pop()
-            if self._recomputes(i):
+            if self.recomputed[i]:
                 new = [source for source in self.tables.inputs[i] if not self.resident[source] and source not in found]
                 found.update(new)
                 stack += new
-        return sorted(found, key=self.tables.last_write.__getitem__)
-
-    def _recomputes(self, i: int) -> bool:
-        return self.actions[i] in RECOMPUTED
+        return missing if len(found) == 1 else sorted(found, key=self.tables.last_write.__getitem__)
 
     def _stays(self, i: int, t: int, group: list[int]) -> bool:
         """Return whether a storage materialised at step t stays after it served as an input."""

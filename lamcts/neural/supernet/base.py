@@ -16,7 +16,6 @@ from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.build import maker_of
 from lamcts.neural.build.noise import Noise
 from lamcts.neural.supernet.region import SupernetRegion
-from lamcts.neural.supernet.statistics import recalibrate
 from lamcts.neural.train.inherit import inherit
 
 TRIES = 100  # draws for a random network that depends on the image; in digits4096 two of three do
@@ -125,3 +124,30 @@ class Draws(Noise):
                 "reseed(supernet, seed) first, which lamcts.neural.train.train does"
             )
         return int(torch.randint(n, (), generator=self.generator))
+
+
+@torch.no_grad()
+def recalibrate(net: nn.Module, batches: Iterable[Tensor]) -> None:
+    """Estimate all batch-norm statistics of a network from examples: the means over the batches.
+
+    Nothing else changes, and no random numbers are drawn.
+
+    Parameters
+    ----------
+    net : torch.nn.Module
+        The network, changed in place.
+    batches : iterable of tensor
+        Batches of training examples.
+    """
+    norms = [module for module in net.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
+    training, momenta = net.training, [norm.momentum for norm in norms]
+    net.eval()
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.train()
+        norm.momentum = None  # cumulative mean over all batches
+    for x in batches:
+        net(x)
+    for norm, momentum in zip(norms, momenta, strict=True):
+        norm.momentum = momentum
+    net.train(training)

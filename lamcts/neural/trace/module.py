@@ -150,3 +150,52 @@ def scalar(output: Any, loss: Callable[[Any], Tensor] | None) -> Tensor:
 
 def _floats(values: list[Any], any_type: bool = False) -> list[Tensor]:
     return [one for one in values if isinstance(one, Tensor) and (any_type or one.is_floating_point())]
+
+
+def saved_bytes(module: nn.Module, batch: Any, *, loss: Callable[[Any], Tensor] | None = None) -> int:
+    """Run a training step and return the peak of saved bytes, each storage once, without parameters and inputs.
+
+    Parameters, buffers and global generators are restored.
+
+    Parameters
+    ----------
+    module, batch, loss
+        As in `trace`.
+    """
+    held = {name: one.detach().clone().requires_grad_(one.requires_grad) for name, one in module.named_parameters()}
+    held |= {name: one.clone() for name, one in module.named_buffers()}
+    args, kwargs = arguments(batch)
+    counter = _SavedBytes([*held.values(), *tree_leaves((args, kwargs))])
+    devices = sorted({one.device.index or 0 for one in held.values() if one.device.type == "cuda"})
+    hooks = torch.autograd.graph.saved_tensors_hooks(counter.pack, counter.unpack)
+    with torch.random.fork_rng(devices), torch.enable_grad(), hooks:
+        whole_step(module, held, (args, kwargs), loss, lambda _: None)
+    return counter.most
+
+
+class _SavedBytes:
+    """Count the tensors that autograd packs, by storage, until they are unpacked."""
+
+    def __init__(self, outside: list[Any]) -> None:
+        self.outside = {_key(one) for one in outside if isinstance(one, Tensor)}
+        self.packed: dict[int, int] = {}  # pack count by storage
+        self.now = self.most = 0
+
+    def pack(self, tensor: Tensor) -> Tensor:
+        key = _key(tensor)
+        if key not in self.outside:
+            self.now += 0 if self.packed.get(key) else tensor.untyped_storage().nbytes()
+            self.packed[key] = self.packed.get(key, 0) + 1
+            self.most = max(self.most, self.now)
+        return tensor
+
+    def unpack(self, tensor: Tensor) -> Tensor:
+        key = _key(tensor)
+        if key not in self.outside:
+            self.packed[key] -= 1
+            self.now -= 0 if self.packed[key] else tensor.untyped_storage().nbytes()
+        return tensor
+
+
+def _key(tensor: Tensor) -> int:
+    return int(tensor.untyped_storage()._cdata)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lamcts.graphs import liveness
 from lamcts.neural.train.augment import Augmentation
 from lamcts.neural.train.data import Data, Part
 from lamcts.neural.train.failures import Diverged, OutOfMemory
@@ -199,6 +200,22 @@ def evaluate(net: nn.Module, part: DevicePart, chunk: int = CHUNK) -> tuple[floa
 def to_device(part: Part, device: torch.device) -> DevicePart:
     """Return a part as tensors on a device."""
     return DevicePart(*(torch.tensor(array, device=device) for array in part))
+
+
+def step_bytes(net: nn.Module, data: Data, recipe: Recipe) -> int:
+    """Return the peak of a training step in bytes, with weights and optimizer state."""
+    from lamcts.neural.trace import trace  # loads slowly
+
+    batch = min(recipe.batch, len(data.train.y))
+    x, y = torch.tensor(data.train.x[:batch]), torch.tensor(data.train.y[:batch])
+
+    def loss(scores: Tensor) -> Tensor:
+        flat = scores.flatten(0, -2)
+        return functional.cross_entropy(flat, torch.zeros(len(flat), dtype=y.dtype, device=scores.device))
+
+    state = "adam" if recipe.optimiser == "adamw" else "momentum" if recipe.momentum else "sgd"
+    graph = trace(net.train(), x, loss=loss, optimizer=state).graph
+    return liveness(graph).peak_bytes + graph.outside_bytes
 
 
 def _fits(recipe: Recipe, data: Data, device: torch.device) -> None:

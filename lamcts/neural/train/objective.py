@@ -145,7 +145,7 @@ class TrainObjective:
         of memory, measured on CUDA, else traced, which takes seconds.
         """
         from lamcts.neural.build.sizes import size
-        from lamcts.neural.train.memory import step_bytes
+        from lamcts.neural.train.loop import step_bytes
 
         found = self._last(point)
         cost = size(self.architectures, point, self.data.shape, self.data.classes, self.sizes)
