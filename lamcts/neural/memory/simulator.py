@@ -15,10 +15,10 @@ from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
 from lamcts.neural.memory.report import Event, Report, forward_events, live_counts
 
-HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once materialised, it stays for its dependents
+HELD = frozenset({Action.RECOMPUTE, Action.OFFLOAD})  # once materialised, it stays for its dependents
 
 # A materialised storage is freed when the step that needed it ends, or the last step of its node.
-EACH = (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)
+EACH = frozenset({Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH})
 
 
 class Cost(NamedTuple):
@@ -115,7 +115,6 @@ class _Playback:
 
     def __init__(self, tables: GraphTables, actions: Sequence[int], events: list[Event] | None) -> None:
         self.tables, self.actions, self.events = tables, actions, events
-        self.recomputed = [action in RECOMPUTED for action in actions]
         start = forward(tables, actions)
         self.last = start.last
         self.live, self.resident = start.live, start.resident
@@ -136,8 +135,9 @@ class _Playback:
     def run(self, begin: int, end: int) -> None:
         """At each step prefetch, materialise, run, and free storages after their last need."""
         tables, resident, live, frees = self.tables, self.resident, self.live, self.frees
+        transfers = self.prefetches.keys() | self.waits
         for t in range(begin, end):
-            if t in self.prefetches or t in self.waits:
+            if t in transfers:
                 self._transfers(t)
             highest = 0
             for i in tables.needs[t]:
@@ -164,27 +164,32 @@ class _Playback:
 
     def _materialise(self, t: int) -> int:
         """Materialise the storages that step t misses; return the peak meanwhile in bytes."""
-        return max(self._materialise_group(t, group) for group in self.tables.need_groups[t])
+        highest = 0
+        for group in self.tables.need_groups[t]:
+            if missing := [i for i in group if not self.resident[i]]:
+                highest = max(highest, self._materialise_group(t, group, missing))
+        return highest
 
-    def _materialise_group(self, t: int, group: list[int]) -> int:
-        missing, tables, highest = [i for i in group if not self.resident[i]], self.tables, 0
-        if not missing:
-            return 0
+    def _materialise_group(self, t: int, group: list[int], missing: list[int]) -> int:
+        tables, highest = self.tables, 0
         order = self._closure(missing)
+        recomputed = [i for i in order if self.actions[i] in RECOMPUTED]
         made = set(order)
-        last_user = {source: i for i in order if self.recomputed[i] for source in tables.inputs[i] if source in made}
+        last_user = {source: i for i in recomputed for source in tables.inputs[i] if source in made}
         for i in order:
             self._allocate(i, t)
-            if self.recomputed[i]:
+            held = self.bytes + tables.fixed_before[t]
+            if self.actions[i] in RECOMPUTED:
                 self.late += tables.ticks.recompute[i]
                 self.recomputes += 1
-                highest = max(highest, self.bytes + tables.scratch[i] + tables.fixed_before[t])
+                held += tables.scratch[i]
             else:
                 self.late += self._fetch(i, t)
-                highest = max(highest, self.bytes + tables.fixed_before[t])
-            self._schedule_free(i, t, group)
-            for source in tables.inputs[i]:
-                if last_user.get(source) == i and not self._stays(source, t, group):
+            highest = held if held > highest else highest
+            if (until := self._until(i, t, group)) >= 0:
+                self.frees.setdefault(until, []).append(i)
+            for source in tables.inputs[i] if last_user else ():
+                if last_user.get(source) == i and self._until(source, t, group) < 0:
                     self._free(source, t, 0)
         return highest
 
@@ -193,24 +198,20 @@ class _Playback:
         found, stack = set(missing), list(missing)
         while stack:
             i = stack.pop()
-            if self.recomputed[i]:
+            if self.actions[i] in RECOMPUTED:
                 new = [source for source in self.tables.inputs[i] if not self.resident[source] and source not in found]
                 found.update(new)
                 stack += new
         return missing if len(found) == 1 else sorted(found, key=self.tables.last_write.__getitem__)
 
-    def _stays(self, i: int, t: int, group: list[int]) -> bool:
-        """Return whether a storage materialised at step t stays after it served as an input."""
-        if i in group:
-            return True
-        return self.actions[i] in HELD and (self.last[i] > t or i in self.tables.needs[t])
-
-    def _schedule_free(self, i: int, t: int, group: list[int]) -> None:
-        """Schedule the free of a storage that stays."""
-        if self._stays(i, t, group):
-            until = self.last[i] if self.actions[i] in HELD else self.tables.last_need[i]
-            until = self.tables.node_ends[t] if self.actions[i] in EACH else until
-            self.frees.setdefault(until, []).append(i)
+    def _until(self, i: int, t: int, group: list[int]) -> int:
+        """Return the last step of a storage materialised at step t, or -1 if it only serves as an input."""
+        action = self.actions[i]
+        if action in HELD:
+            return self.last[i] if self.last[i] > t or i in self.tables.needs[t] else -1
+        if i not in group:
+            return -1
+        return self.tables.node_ends[t] if action in EACH else self.tables.last_need[i]
 
     def _fetch(self, i: int, t: int) -> int:
         """Return the ticks until a storage is fetched; the link transfers one storage at a time."""
