@@ -92,7 +92,7 @@ def train(
     return BatchedResult(torch.stack(losses).cpu().numpy(), *(values for pair in evaluated for values in pair))
 
 
-def _check(nets: Sequence[nn.Module], recipe: Recipe, seeds: Sequence[Any]) -> None:
+def _check(nets: Sequence[nn.Module], recipe: Recipe, seeds: Sequence[object]) -> None:
     if not len(nets) or len(nets) != len(seeds):
         raise ValueError(f"seeds: expected one for each network, got {len(seeds)} for {len(nets)}")
     set_ = [name for name in ALONE if getattr(recipe, name)]

@@ -6,13 +6,13 @@ belongs to one leaf.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.fewshot.splits import Exhaustive, Halves, Matching, SplitRequest, SupernetSplit, SupernetSplitter
@@ -178,7 +178,7 @@ class SubSupernets(nn.Module):
         """Return the leaf that a network belongs to."""
         return self.root.leaf(self.space.canonical(point)).trained
 
-    def subnet(self, point: Point, batches: Any = None) -> nn.Module:
+    def subnet(self, point: Point, batches: Iterable[Tensor] | None = None) -> nn.Module:
         """Return the stand-alone network of a point with copies of its leaf's weights."""
         return self.route(point).subnet(self.space.canonical(point), batches)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -147,11 +147,10 @@ class Matching:
 
 def place_at(asked: SplitRequest, order: str) -> str:
     """Return the place of a depth, the same for all supernets of a tree."""
-    places: Any = list(asked.supernet.places)
+    places = list(asked.supernet.places)
     if order == "random":
         places = stream(asked.seed, ORDER).permutation(places).tolist()
-    found: str = next(place for place in places if place in asked.open)
-    return found
+    return next(place for place in places if place in asked.open)
 
 
 def in_two(options: Options, first: set[int]) -> tuple[Options, Options]:

@@ -5,14 +5,16 @@ from operator import getitem
 from typing import Any
 
 from torch import Tensor
+from torch.fx import Graph, Node
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.flop_counter import flop_registry
 
 from lamcts.graphs import Step, StepGraph, Storage
 from lamcts.graphs import Tensor as Named
+from lamcts.graphs.steps import Role
 
 
-def joint_steps(joint: Any, forward: Collection[Any]) -> tuple[StepGraph, dict[Any, int]]:
+def joint_steps(joint: Graph, forward: Collection[Node]) -> tuple[StepGraph, dict[Node, int]]:
     """Return the step graph of a joint graph, and the storage of each node.
 
     forward: its forward nodes. Inputs and returned gradients are outside storages.
@@ -38,12 +40,12 @@ class _Builder:
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.storages: list[Storage] = []
-        self.place: dict[Any, int] = {}
+        self.place: dict[Node, int] = {}
         self._seen: dict[int, int] = {}
 
-    def number(self, node: Any, role: Any) -> list[int]:
+    def number(self, node: Node, role: Role) -> list[int]:
         """Return the storages of a node's results."""
-        value = node.meta.get("val")
+        value: Any = node.meta.get("val")
         found = [self._storage(one, f"{node.name}:{k}", role) for k, one in enumerate(_tensors(value))]
         if isinstance(value, Tensor):
             self.place[node] = found[0]
@@ -53,14 +55,14 @@ class _Builder:
                     self.place[user] = self._storage(value[user.args[1]], user.name, role)
         return found
 
-    def _storage(self, value: Tensor, name: str, role: Any) -> int:
+    def _storage(self, value: Tensor, name: str, role: Role) -> int:
         memory = value.untyped_storage()
         if memory._cdata not in self._seen:
             self._seen[memory._cdata] = len(self.storages)
             self.storages.append(Storage(name, 0 if role == "outside" else memory.nbytes(), role))
         return self._seen[memory._cdata]
 
-    def step(self, node: Any, forward: bool) -> None:
+    def step(self, node: Node, forward: bool) -> None:
         before = len(self.storages)
         reads = tuple(dict.fromkeys(self.place[one] for one in node.all_input_nodes if one in self.place))
         made = self.number(node, "activation" if forward else "gradient")
@@ -75,7 +77,7 @@ class _Builder:
         self.storages[number] = Storage(self.storages[number].name, 0, "outside")
 
 
-def _flops(node: Any) -> int:
+def _flops(node: Node) -> int:
     counted = flop_registry.get(getattr(node.target, "_overloadpacket", None))
     if counted is None:
         return 0
@@ -83,5 +85,5 @@ def _flops(node: Any) -> int:
     return int(counted(*args, **kwargs, out_val=node.meta["val"]))
 
 
-def _tensors(values: Any) -> list[Tensor]:
+def _tensors(values: object) -> list[Tensor]:
     return [one for one in tree_leaves(values) if isinstance(one, Tensor)]

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
 
 from lamcts.graphs import MB, NETWORKS, StepGraph, thesis_graph
 from lamcts.neural.memory.machine import Machine
@@ -141,7 +140,7 @@ class ScheduleObjective:
             actions.append(next(one for one in choices if one.word in self._allowed(i)))
         return Plan(tuple(actions), name=plan.name)
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return the settings that a resumed run must share, as JSON values."""
         told = repr((self.graph.steps, self.graph.storages, self.graph.outside_bytes))
         content = hashlib.sha256(told.encode()).hexdigest()[:DIGITS]

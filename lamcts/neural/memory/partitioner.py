@@ -7,7 +7,7 @@ absent.
 import copy
 import importlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,11 @@ import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call
+from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_leaves
 
-from lamcts.neural.trace.module import faked, scalar
+from lamcts.neural.trace.module import Loss, faked, scalar
+from lamcts.neural.trace.recorder import Args, Kwargs
 
 TESTED = "2.13"  # the tested release; others may work
 NAMES = {
@@ -37,15 +39,15 @@ class Partition:
     """
 
     budget: float
-    forward: Any
-    backward: Any
+    forward: GraphModule
+    backward: GraphModule
     outputs: int
     given: tuple[Tensor, ...]
     tangents: tuple[Tensor, ...]
     fake: FakeTensorMode
 
     @property
-    def saved(self) -> list[Any]:
+    def saved(self) -> list[Node]:
         """Forward nodes that the backward graph reads, without parameters, buffers and inputs."""
         (results,) = next(iter(reversed(self.forward.graph.nodes))).args
         return [node for node in results[self.outputs :] if node.op != "placeholder"]
@@ -69,7 +71,7 @@ def lacking(names: Mapping[str, Sequence[str]]) -> str | None:
 
 
 def partitions(
-    module: nn.Module, batch: Any, budgets: Sequence[float], *, loss: Callable[[Any], Tensor] | None = None
+    module: nn.Module, batch: object, budgets: Sequence[float], *, loss: Loss | None = None
 ) -> list[Partition]:
     """Partition a training step as `torch.compile(module, backend="aot_eager")` does, for each budget from 0 to 1.
 
@@ -85,7 +87,7 @@ def partitions(
     place = {id(one): i for i, one in enumerate(unique)}
     order = {name: place[id(one)] for name, one in held.items()}
 
-    def step(values: list[Tensor], args: Any, kwargs: Any) -> Tensor:
+    def step(values: list[Tensor], args: Args, kwargs: Kwargs) -> Tensor:
         return scalar(functional_call(module, {name: values[i] for name, i in order.items()}, args, kwargs), loss)
 
     cutter = _Cutter(tuple(budgets), len(unique), fake)
@@ -103,7 +105,9 @@ class _Cutter:
         self.budgets, self.free, self.fake = budgets, free, fake
         self.found: list[Partition] = []
 
-    def cut(self, joint: Any, inputs: Any, *, num_fwd_outputs: int, **_: Any) -> tuple[Any, Any]:
+    def cut(
+        self, joint: GraphModule, inputs: Any, *, num_fwd_outputs: int, **_: object
+    ) -> tuple[GraphModule, GraphModule]:
         from torch._functorch import config
         from torch._functorch.partitioners import min_cut_rematerialization_partition
 
@@ -120,5 +124,5 @@ class _Cutter:
         return forward, backward
 
 
-def _unchanged(gm: Any, example_inputs: Any) -> Any:
+def _unchanged(gm: GraphModule, example_inputs: object) -> GraphModule:
     return gm

@@ -4,7 +4,7 @@ A point of the space is a mask of operations. Each training batch draws a random
 2019, so that operations learn with all others. Letters: b images, k classes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -82,7 +82,7 @@ class Supernet(nn.Module):
         inherit(child, self)
         return child
 
-    def draw(self, below: Any) -> Point:
+    def draw(self, below: Callable[[int], int]) -> Point:
         """Return a random valid point of the region, if possible one that depends on the image; `below(n)` draws."""
         found: Point | None = None
         for _ in range(TRIES):

@@ -96,7 +96,7 @@ def digits() -> Data:
     return Data("digits", train, valid, test, DIGITS_CLASSES)
 
 
-def part_of(x: Array, y: Array, rows: Any) -> Part:
+def part_of(x: Array, y: Array, rows: Array | slice) -> Part:
     """Return rows as a part with the loop's dtypes, read-only since runs share them."""
     kind = np.float32 if x.dtype.kind == "f" else np.int64
     part = Part(np.ascontiguousarray(x[rows], kind), np.ascontiguousarray(y[rows], np.int64))

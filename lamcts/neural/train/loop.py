@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -226,7 +226,7 @@ def _fits(recipe: Recipe, data: Data, device: torch.device) -> None:
         raise ValueError(f"{data.name}: expected a recipe for {kind}, got {', '.join(named)}, which change images")
 
 
-def _autocast(recipe: Recipe, device: torch.device) -> AbstractContextManager[Any]:
+def _autocast(recipe: Recipe, device: torch.device) -> AbstractContextManager[object]:
     if recipe.precision == "float32":
         return nullcontext()
     return torch.autocast(device.type, getattr(torch, recipe.precision))

@@ -153,7 +153,7 @@ class TrainObjective:
         known = {"params": float(cost.parameters), "mflops": cost.flops / MEGA}
         return known | {"seconds": found.get("seconds", math.nan), "peak_mb": peak / MEGA}
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return the settings that a resumed run must share, as JSON values."""
         known = {"architectures": self.architectures.name, "data": self.data.fingerprint, "score": self.score}
         return known | {"recipe": plain(self.recipe), "sizes": dict(self.sizes)}
@@ -185,11 +185,11 @@ class TrainObjective:
         return {} if file is None else dict(checkpoints.read(file).values["result"])
 
 
-def plain(recipe: Recipe) -> dict[str, Any]:
+def plain(recipe: Recipe) -> dict[str, object]:
     """Return a recipe as JSON values."""
     return asdict(recipe) | {"drops": list(recipe.drops)}
 
 
-def short(values: Any) -> str:
+def short(values: object) -> str:
     """Return a hash of JSON values."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:CODE]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lamcts.nas.base import Point
 from lamcts.neural.train.objective import EpochTrial, TrainingStart, TrainObjective, plain
@@ -68,6 +68,6 @@ class TransferObjective(TrainObjective):
 
         return Archive(self.architectures, self.place / "trained")
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return the settings that a resumed run must share, as JSON values."""
         return super().fingerprint() | {"again": plain(self.shorter), "within": self.within}
