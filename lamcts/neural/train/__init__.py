@@ -7,8 +7,8 @@ f = TrainObjective(nas.NasBench101(), digits(), Recipe(epochs=6), sizes={"width"
 result = lamcts.maximize(f, f.space, budget=30, pruner="median", journal="run.db")
 """
 
-from lamcts.neural.train.data import Data, Part, digits
-from lamcts.neural.train.datasets import load
+from lamcts.neural.train.data import Data, Part
+from lamcts.neural.train.datasets import digits, load
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
 from lamcts.neural.train.model_card import load_network, save_network
 from lamcts.neural.train.objective import TrainObjective
