@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lamcts.neural.batched.stacked import StackedNetworks
-from lamcts.neural.batched.vmapped import VmappedNetworks
+from lamcts.neural.batched.stacked import StackedNetworks, VmappedNetworks
 from lamcts.neural.build.edge_cells import EdgeNetwork
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.loop import DevicePart, batches, to_device

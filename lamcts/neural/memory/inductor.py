@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from lamcts.graphs import MB, StepGraph
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.memory import partitioner
-from lamcts.neural.memory.joint import joint_steps
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action
 from lamcts.neural.memory.simulator import Simulator
@@ -123,7 +122,7 @@ def _solver(peak_bytes: int, machine: Machine | None) -> "CustomKnapsackSolver":
             all_recomputable_banned_nodes: Any,
         ) -> tuple[list[int], list[int]]:
             nodes = all_recomputable_banned_nodes
-            graph, place = joint_steps(joint_graph, node_info.required_fw_nodes)
+            graph, place = partitioner.joint_steps(joint_graph, node_info.required_fw_nodes)
             keep, peak = kept(graph, [place[node] for node in nodes], peak_bytes, machine)
             if peak > peak_bytes:
                 raise ValueError(f"peak: expected at least {peak / MB:.3f} MB, got {peak_bytes / MB:.3f} MB: raise it")
