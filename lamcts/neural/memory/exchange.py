@@ -61,6 +61,15 @@ def exchange(
     -------
     Plan
         The fastest plan found within the budget, or the one nearest to it if none was found.
+
+    Examples
+    --------
+    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.memory import Simulator, exchange, keep_all
+    >>> graph = thesis_graph(alexnet(batch=200))
+    >>> plan = exchange(graph, keep_all(graph), 900 * 2**20, evaluations=100)
+    >>> Simulator(graph).cost(plan.actions).peak_bytes < Simulator(graph).cost(keep_all(graph).actions).peak_bytes
+    True
     """
     search = _Exchange(Simulator(graph, machine), budget_bytes, [*actions], np.random.default_rng(seed))
     return Plan(tuple(map(Action, search.run(bytes(plan.checked(graph).actions), evaluations))), name="exchanged")

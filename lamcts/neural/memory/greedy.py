@@ -54,6 +54,13 @@ def greedy(
     -------
     Plan or None
         The fastest plan found within the budget; None if none was found.
+
+    Examples
+    --------
+    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.memory import greedy
+    >>> greedy(thesis_graph(alexnet(batch=200)), 800 * 2**20).counts()
+    {'keep': 16, 'recompute': 4, 'recompute-again': 2}
     """
     simulator = Simulator(graph, machine)
     allowed = _allowed(simulator, choices)

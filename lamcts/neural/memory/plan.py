@@ -98,6 +98,13 @@ def keep_all(graph: StepGraph, name: str = "liveness") -> Plan:
         The training step.
     name : str, default "liveness"
         Name of the plan.
+
+    Examples
+    --------
+    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.memory import keep_all
+    >>> keep_all(thesis_graph(alexnet(batch=200))).counts()
+    {'keep': 22}
     """
     return Plan((Action.KEEP,) * len(graph.movable), name=name)
 

@@ -45,6 +45,12 @@ class Recipe:
     clip: largest gradient norm (0.0: none); DARTS: 5.
     average: decay of the exponential average of weights, which is the result (0.0: none); 0.999 is usual.
     precision: of the forward pass, "float32", "bfloat16" or, on CUDA, "float16" ("float32").
+
+    Examples
+    --------
+    >>> from lamcts.neural.train import Recipe
+    >>> Recipe(epochs=10, warmup=2).rate_at(1.0)
+    0.025
     """
 
     epochs: int = 12
