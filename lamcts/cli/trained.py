@@ -59,11 +59,10 @@ KINDS = {  # sizes untuned: a second or less an epoch of the digits
 
 def add_training_options(one: argparse.ArgumentParser) -> None:
     """Add the options of `--evaluate train` and `--evaluate supernet`."""
-    from lamcts.neural.train.datasets import FILES
-    from lamcts.neural.train.texts import TEXTS
+    from lamcts.neural.train.datasets import DATASETS
 
     of = one.add_argument_group("training")
-    names = ", ".join(["digits", *FILES, *TEXTS])
+    names = ", ".join(DATASETS)
     of.add_argument("--data", metavar="NAME", help=f"{names}, or a .npz file (default: digits; for rnn wikitext2)")
     of.add_argument("--side", type=int, metavar="PIXELS", help="resize images to this height and width")
     line = "a size of the networks, such as width=8 or cells=3; repeatable"
