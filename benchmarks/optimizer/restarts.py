@@ -1,14 +1,14 @@
-"""Does a search leave its valley, follow it to the end, and what is the tree for? The default before and after, paired.
+"""Does a search escape local optima, and what does the tree add? The default before and after, paired.
 
-    python -m benchmarks.optimizer.restarts --list                              the parts of the plan, and what each costs
+    python -m benchmarks.optimizer.restarts --list          the parts of the plan, and what each costs
     python -m benchmarks.optimizer.restarts --parts "old" "games, old" --jobs 2 --hours 2
     python -m benchmarks.optimizer.restarts --parts turned --as "trend starts"  a candidate under a name of its own
     python -m benchmarks.optimizer.restarts --parts turned --as portfolio --runs "lamcts portfolio, tree" --seeds 0 1 2
-    python -m benchmarks.optimizer.restarts --table --new "trend starts"        medians at 500 to 5000, and who is better
+    python -m benchmarks.optimizer.restarts --table --new "trend starts"  medians at 500 to 5000, and who is better
     python -m benchmarks.optimizer.restarts --judge --parts ...  seeds from 100 on, once a commit has frozen it
 
-Rows go to results/restarts.csv, one a run; what is there is not run again. "old default" is the search of commit e838a28,
-and rows of that name are made only where the code that proposes is still that; later they come from a checkout that has
+Rows go to results/restarts.csv, one a run; what is there is not run again. "old default" is the search of commit
+e838a28, and rows of that name are made only where the code that proposes is still that; later they come from a checkout that has
 both it and this script. Tuning seeds begin at 0, judging seeds at 100.
 """
 

@@ -8,7 +8,7 @@ from benchmarks.tables.registry import table
 from benchmarks.tables.runs import DEFAULT, Cell, Recorded, longest
 
 # The share of its evaluations in which the default is to be where a predecessor ends. These are goals of ours, not
-# published figures: what benchmarks/README.md calls "wanted" under "Evaluations saved", where it says what was met.
+# published figures: what benchmarks/notes/portfolio-results.md calls "wanted" under "Evaluations saved", where it says what was met.
 ALLOWED = {"reference LaMCTS-TuRBO@1": 1 / 3, "reference TuRBO-1@10": 2 / 3, "reference TuRBO-1@1": 2 / 3}
 
 

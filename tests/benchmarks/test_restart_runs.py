@@ -1,4 +1,4 @@
-"""The valley's plan and tables: which runs are asked for, who is better, and where runs ended."""
+"""The plan of restarts and tables: which runs are asked for, who is better, and where runs ended."""
 
 import pytest
 
