@@ -8,7 +8,8 @@
     python -m benchmarks.optimizer.restarts --judge --parts ...  seeds from 100 on, once a commit has frozen it
 
 Rows go to results/restarts.csv, one a run; what is there is not run again. "old default" is the search of commit
-e838a28. Rows of that name need a checkout with both that search and this script. Tuning seeds begin at 0, judging seeds at 100.
+e838a28. Rows of that name need a checkout with both that search and this script.
+Tuning seeds begin at 0, judging seeds at 100.
 """
 
 import math
