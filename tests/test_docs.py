@@ -1,8 +1,7 @@
-"""The reference has a page for what is public, and shows parameters as a list; notebooks come without outputs."""
+"""The reference has a page for what is public, and shows parameters as a list."""
 
 import ast
 import inspect
-import json
 import re
 from importlib import import_module
 from importlib.util import find_spec
@@ -255,10 +254,3 @@ def means(text, default):
 def test_the_page_of_examples_names_all_there_are(pattern):
     page, found = (ROOT / "docs" / "examples.md").read_text(), sorted(ROOT.glob(pattern))
     assert found and not [path.name for path in found if path.relative_to(ROOT).as_posix() not in page]
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.name)
-def test_a_notebook_comes_without_outputs(path):
-    cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
-    assert cells
-    assert [cell for cell in cells if cell["outputs"] or cell["execution_count"] is not None] == []

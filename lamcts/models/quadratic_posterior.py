@@ -20,7 +20,7 @@ import numpy as np
 from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.types import Floats
 
-# Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
+# Tuned: on seeds 0 to 9, as benchmarks/notes/portfolio.md tells.
 LEVEL = 10.0  # standard deviation of c, in those of g: wide, so that the rows alone say it (untuned)
 JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide alive (untuned)
 FINE = 1e-13  # the same where rows are tried for one polynomial: 1e-10 hides a floor whose walls are 1e6 times as steep

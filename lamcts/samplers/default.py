@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
 PORTFOLIO = "portfolio"
-LEAD = 100  # evaluations for which the mixed GP proposes alone, of partly discrete spaces (benchmarks/README.md, models
-# to tune)
+LEAD = 100  # evaluations of the mixed GP alone, in partly discrete spaces (benchmarks/notes/discrete.md)
 
 
 def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
@@ -100,7 +99,7 @@ def portfolio(space: "SearchSpace") -> "Portfolio":
     from lamcts.spaces.parameters import Parameters
 
     # The quadratic search descends, the trust region crosses ripples: with half of its draws descending, Rastrigin and
-    # Rosenbrock, rotated, ended higher (seeds 0 to 9, benchmarks/README.md). 2^-7 is that of arXiv 1910.01739.
+    # Rosenbrock, rotated, ended higher (seeds 0 to 9, benchmarks/notes/discrete.md). 2^-7 is that of arXiv 1910.01739.
     base = Turbo(length_min=2**-7, descent_share=1.0)
     arms: list[Sampler] = [base, Quadratic(), Coordinate()]
     if space.continuous.all():

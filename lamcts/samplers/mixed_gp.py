@@ -56,7 +56,7 @@ class MixedGp(LocalSampler):
     -----
     The kernel is the exponential Hamming kernel of Casmopolitan, as a product over categories. One-exchange moves climb
     log expected improvement. Pending points count with their predicted losses. "Tuned" means as in
-    benchmarks/README.md.
+    benchmarks/notes/discrete.md.
 
     References
     ----------

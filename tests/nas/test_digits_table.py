@@ -109,10 +109,10 @@ def test_what_has_a_row_is_not_trained_again(sheet, monkeypatch):
         digits_table, "trained", lambda group, epochs: seen.append(group) or [row(*run) for run in group]
     )
     wanted = digits_table.runs()[:7]
-    digits_table.fill(sheet, wanted[:3], together=2, minutes=1)
-    digits_table.fill(sheet, wanted, together=2, minutes=1)
+    digits_table.fill(sheet, wanted[:3], at_once=2, minutes=1)
+    digits_table.fill(sheet, wanted, at_once=2, minutes=1)
     assert sorted(run for group in seen for run in group) == wanted and len(sheet.rows()) == 7
-    digits_table.fill(sheet, digits_table.runs()[:9], together=2, minutes=-1)
+    digits_table.fill(sheet, digits_table.runs()[:9], at_once=2, minutes=-1)
     assert len(sheet.rows()) == 7
 
 

@@ -24,7 +24,7 @@ from lamcts.types import Floats, Note, Rows, whole_number
 
 CONSIDERED = 128  # parameters at an ask, drawn at random where there are more: bounds its cost (untuned)
 LATELY = 9  # parameters probed last wait until others had their turn, at most half of all (9 untuned; that they wait
-# is tuned, on seeds 0 to 9: benchmarks/README.md)
+# is tuned, on seeds 0 to 9: benchmarks/notes/portfolio.md)
 PATIENCE, PATIENCE_EACH = 40, 4  # evaluations without improvement, and more for each parameter (untuned)
 FAR = 1e60  # rises beyond it, in units of the losses known at first, are as good as infinite: squares stay doubles
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)

@@ -12,7 +12,7 @@ import numpy as np
 from lamcts.types import Floats
 
 DIAGONAL_ABOVE = 200  # dimensions above which C is diagonal (Ros and Hansen 2008): its axes take 12 ms there
-OUTSIDE = 1.0  # standard deviations by which the mean may lie outside the cube (development runs, benchmarks/README.md)
+OUTSIDE = 1.0  # standard deviations by which the mean may lie outside the cube (benchmarks/notes/public-suites.md)
 FLATTEST = 1e-14  # least eigenvalue of C, as a share of the largest: the limit of double precision
 
 

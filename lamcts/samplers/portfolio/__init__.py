@@ -52,7 +52,7 @@ class Portfolio(LocalSampler):
 
     Notes
     -----
-    Shares follow adaptive allocation (Thierens 2005). "Tuned" means on seeds 0 to 9, see benchmarks/README.md.
+    Shares follow adaptive allocation (Thierens 2005). "Tuned" means on seeds 0 to 9, see benchmarks/notes/portfolio.md.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from lamcts.outcomes.hypervolume import improvement
 from lamcts.samplers.scalarised import bounded
 from lamcts.types import Floats, Rows
 
-# Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
+# Tuned: on seeds 0 to 9, as benchmarks/notes/portfolio.md tells.
 LITTLE = 1e-5  # a gain per evaluation, as a share of the spread, that is as good as none (tuned: 0 was worse on push)
 SHARPNESS = 2.0  # power of the rates that shares are proportional to (tuned: 1 is too mild among three arms)
 PRIOR = 5.0  # evaluations at the common rate that every arm is credited with: one unseen lately is average (untuned)

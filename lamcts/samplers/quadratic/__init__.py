@@ -26,7 +26,7 @@ from lamcts.samplers.quadratic.descent import LENGTH_MAX, TRIES, DescentProgress
 from lamcts.samplers.registry import register
 from lamcts.types import Floats, Rows, whole_number
 
-# Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
+# Tuned: on seeds 0 to 9, as benchmarks/notes/portfolio.md tells.
 MOST_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
 LEAST_ROWS_EACH = 10  # for each parameter: what the model had before it was given the rows of a whole curvature
 NEAR = 2.0  # boxes: rows within take part (untuned)
@@ -68,7 +68,8 @@ class Quadratic(LocalSampler):
     Notes
     -----
     The model uses rows within twice the box, within eight times where that predicts the near rows better, and all rows
-    where they lie on one polynomial. It uses at least 2 d + 1. "Tuned" means on seeds 0 to 9, see benchmarks/README.md.
+    where they lie on one polynomial. It uses at least 2 d + 1. "Tuned" means on seeds 0 to 9, see
+    benchmarks/notes/portfolio.md.
 
     Examples
     --------

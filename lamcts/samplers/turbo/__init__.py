@@ -63,7 +63,7 @@ class Turbo(LocalSampler):
     With constraints, one model of the loss and the excesses is sampled. The best candidate that a sample predicts as
     feasible is chosen, else that of the smallest violation. With several objectives, a sample is worth the hypervolume
     that it adds, and the box is placed around rows of the front in turn. With two objectives, some points maximise the
-    expected hypervolume improvement. "Tuned" means on seeds 0 to 9, see benchmarks/README.md.
+    expected hypervolume improvement. "Tuned" means on seeds 0 to 9, see benchmarks/notes/portfolio.md.
 
     References
     ----------

@@ -15,7 +15,7 @@ from lamcts.types import Floats
 TRIES = 1000  # draws in a row that bring nothing new, after which the space counts as used up
 
 
-class Ground:
+class EvaluatedCodes:
     """The space of a search as codes z [p], and the losses of all that was evaluated there."""
 
     def __init__(self, search: Search) -> None:
@@ -29,7 +29,7 @@ class Ground:
         rows = self.parameters.rows(z)
         points = [self.space.decode(x) for x in rows]
         self._seen |= {self.key(x) for x in rows}
-        return [np.inf if np.isnan(loss) else loss for loss in self.search.together(points)]
+        return [np.inf if np.isnan(loss) else loss for loss in self.search.evaluate_all(points)]
 
     def unseen(self, z: Floats) -> Floats:
         """Return those of the codes [n, p] that are neither known nor forbidden, no two with one key."""
@@ -40,10 +40,10 @@ class Ground:
 
     def draw(self, n: int) -> Floats:
         """Return codes of `n` unseen rows drawn uniformly, [n, p]; fewer where the space is used up."""
-        found, vain = np.empty((0, self.parameters.count)), 0
-        while len(found) < n and vain < TRIES:
+        found, fruitless = np.empty((0, self.parameters.count)), 0
+        while len(found) < n and fruitless < TRIES:
             more = self.unseen(np.vstack([found, self.parameters.draw(n, self.rng)]))[:n]
-            vain = 0 if len(more) > len(found) else vain + n
+            fruitless = 0 if len(more) > len(found) else fruitless + n
             found = more
         return found
 

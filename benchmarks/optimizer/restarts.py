@@ -1,15 +1,15 @@
-"""Does a search leave its valley, follow it to the end, and what is the tree for? The default before and after, paired.
+"""Does a search escape local optima, and what does the tree add? The default before and after, paired.
 
-    python -m benchmarks.optimizer.valley --list                              the parts of the plan, and what each costs
-    python -m benchmarks.optimizer.valley --parts "old" "games, old" --jobs 2 --hours 2
-    python -m benchmarks.optimizer.valley --parts turned --as "trend starts"  a candidate under a name of its own
-    python -m benchmarks.optimizer.valley --parts turned --as portfolio --runs "lamcts portfolio, tree" --seeds 0 1 2
-    python -m benchmarks.optimizer.valley --table --new "trend starts"        medians at 500 to 5000, and who is better
-    python -m benchmarks.optimizer.valley --judge --parts ...  seeds from 100 on, once a commit has frozen it
+    python -m benchmarks.optimizer.restarts --list          the parts of the plan, and what each costs
+    python -m benchmarks.optimizer.restarts --parts "old" "games, old" --jobs 2 --hours 2
+    python -m benchmarks.optimizer.restarts --parts turned --as "trend starts"  a candidate under a name of its own
+    python -m benchmarks.optimizer.restarts --parts turned --as portfolio --runs "lamcts portfolio, tree" --seeds 0 1 2
+    python -m benchmarks.optimizer.restarts --table --new "trend starts"  medians at 500 to 5000, and who is better
+    python -m benchmarks.optimizer.restarts --judge --parts ...  seeds from 100 on, once a commit has frozen it
 
-Rows go to results/valley.csv, one a run; what is there is not run again. "old default" is the search of commit e838a28,
-and rows of that name are made only where the code that proposes is still that; later they come from a checkout that has
-both it and this script. Tuning seeds begin at 0, judging seeds at 100.
+Rows go to results/restarts.csv, one a run; what is there is not run again. "old default" is the search of commit
+e838a28. Rows of that name need a checkout with both that search and this script.
+Tuning seeds begin at 0, judging seeds at 100.
 """
 
 import math
@@ -24,9 +24,9 @@ from benchmarks.harness import script
 from benchmarks.harness.comparison import KEY, Case
 from benchmarks.harness.sheet import ROOT, Sheet
 from benchmarks.harness.task import Result, Task
-from benchmarks.plan import valley as plan
-from benchmarks.plan.valley import PARTS, Part
-from benchmarks.tables import valley as tables
+from benchmarks.plan import restarts as plan
+from benchmarks.plan.restarts import PARTS, Part
+from benchmarks.tables import restarts as tables
 from benchmarks.tables.markdown import markdown
 
 FROZEN = "e838a28"
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def options() -> ArgumentParser:
-    given = script.parser(__doc__, "valley.csv", "the smallest part, tiny")
+    given = script.parser(__doc__, "restarts.csv", "the smallest part, tiny")
     names = [name for name in PARTS if name != "smoke"]
     given.add_argument("--parts", nargs="+", default=names, metavar="NAME", help="of the plan, in their order")
     given.add_argument("--judge", action="store_true", help="the seeds from 100 on")
@@ -139,7 +139,7 @@ def run(cases: Sequence[Case], sheet: Sheet, jobs: int, hours: float) -> None:
             print(f"left for later: {method}, {package} is not installed", flush=True)
     todo = missing([case for case in cases if not absent[case.runs]], sheet)
     print(f"{len(cases)} runs, {len(todo)} to do: {plan.hours(todo, sheet.rows()):.2f} core-hours", flush=True)
-    script.record(todo, sheet, "benchmarks.optimizer.valley:measure", jobs, hours)
+    script.record(todo, sheet, "benchmarks.optimizer.restarts:measure", jobs, hours)
 
 
 def missing(cases: Sequence[Case], sheet: Sheet) -> list[Case]:

@@ -1,19 +1,19 @@
-"""The valley's plan and tables: which runs are asked for, who is better, and where runs ended."""
+"""The plan of restarts and tables: which runs are asked for, who is better, and where runs ended."""
 
 import pytest
 
 from benchmarks import peers, problems
 from benchmarks.harness.sheet import ROOT
-from benchmarks.optimizer import valley
-from benchmarks.plan import valley as plan
-from benchmarks.plan.valley import PARTS, Part
-from benchmarks.tables import valley as tables
+from benchmarks.optimizer import restarts
+from benchmarks.plan import restarts as plan
+from benchmarks.plan.restarts import PARTS, Part
+from benchmarks.tables import restarts as tables
 
 NAMES = {"old": plan.OLD, "new": plan.NEW, "tree": plan.TREE}
 
 
 def row(method, problem, seed, best, *, batch=10, budget=1000, funnel=""):
-    marks = {f"best_{m}": str(best) if m <= budget else "" for m in valley.MARKS}
+    marks = {f"best_{m}": str(best) if m <= budget else "" for m in restarts.MARKS}
     return {"method": method, "problem": problem, "batch": str(batch), "seed": str(seed), "budget": str(budget)} | {
         **marks,
         "funnel": funnel,
@@ -35,18 +35,18 @@ def test_every_part_names_problems_and_methods_that_there_are():
 
 def test_runs_are_asked_for_seed_by_seed_and_candidates_have_their_own_names():
     part = Part(("ackley-20", "levy-20"), [(plan.NEW, 10), (plan.TREE, 10), ("cma", 1)], 2, 500)
-    cases = valley.asked(part, judge=True, label="trend")
+    cases = restarts.asked(part, judge=True, label="trend")
     assert [case.seed for case in cases] == [100] * 6 + [101] * 6
     assert [case.method for case in cases[:3]] == ["trend", "trend, tree", "cma"]
     assert [case.runs for case in cases[:3]] == ["lamcts", "lamcts auto, tree", "cma"]
     assert cases[0].key == ("trend", "ackley-20", "10", "100", "500")
-    assert {case.seed for case in valley.asked(part, judge=False)} == {0, 1}
+    assert {case.seed for case in restarts.asked(part, judge=False)} == {0, 1}
 
 
 def test_a_candidate_may_be_any_method_on_some_of_the_seeds_and_problems():
     given = ["--parts", "far", "--as", "mine", "--runs", "lamcts portfolio, tree", "--seeds", "1", "--problems"]
-    arguments = valley.options().parse_args([*given, "levy-20-rotated"])
-    cases = valley.chosen(arguments, "far")
+    arguments = restarts.options().parse_args([*given, "levy-20-rotated"])
+    cases = restarts.chosen(arguments, "far")
     assert [(case.method, case.runs) for case in cases] == [
         ("mine", "lamcts portfolio, tree"), ("cma bipop", "cma bipop"), ("cma lq", "cma lq")
     ]  # fmt: skip
@@ -55,17 +55,17 @@ def test_a_candidate_may_be_any_method_on_some_of_the_seeds_and_problems():
 
 
 def test_a_run_that_has_a_row_is_not_asked_for_again(tmp_path):
-    sheet = valley.Sheet(tmp_path / "valley.csv", valley.KEY, valley.COLUMNS)
-    cases = valley.asked(PARTS["smoke"], judge=False)
-    assert valley.missing(cases * 2, sheet) == cases
-    sheet.append({"method": cases[0].method, **dict(zip(valley.KEY[1:], cases[0][1:-1], strict=True))})
-    assert valley.missing(cases, sheet) == cases[1:]
+    sheet = restarts.Sheet(tmp_path / "restarts.csv", restarts.KEY, restarts.COLUMNS)
+    cases = restarts.asked(PARTS["smoke"], judge=False)
+    assert restarts.missing(cases * 2, sheet) == cases
+    sheet.append({"method": cases[0].method, **dict(zip(restarts.KEY[1:], cases[0][1:-1], strict=True))})
+    assert restarts.missing(cases, sheet) == cases[1:]
 
 
 def test_a_row_says_what_was_reached_at_the_marks_and_in_which_funnel_it_ended():
-    case = valley.Case("mine", "funnels2-2", 1, 3, 600, "random")
-    found, _ = valley.measure(**case._asdict())
-    assert found["method"] == "mine" and found["funnel"] in (0, 1) and set(found) <= set(valley.COLUMNS)
+    case = restarts.Case("mine", "funnels2-2", 1, 3, 600, "random")
+    found, _ = restarts.measure(**case._asdict())
+    assert found["method"] == "mine" and found["funnel"] in (0, 1) and set(found) <= set(restarts.COLUMNS)
     assert float(found["best_500"]) >= float(found["best"]) and "best_1000" not in found
 
 
@@ -147,15 +147,15 @@ def test_ranks_are_of_the_problems_with_the_most_methods():
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git checkout")
 def test_rows_of_the_old_default_need_its_code(monkeypatch):
-    monkeypatch.setattr(valley, "FROZEN", "0" * 7)
-    assert "git does not know that commit" in valley.changed()
-    monkeypatch.setattr(valley, "FROZEN", "HEAD")
-    monkeypatch.setattr(valley, "PROPOSES", ["no-such-folder"])
-    assert valley.changed() == ""
+    monkeypatch.setattr(restarts, "FROZEN", "0" * 7)
+    assert "git does not know that commit" in restarts.changed()
+    monkeypatch.setattr(restarts, "FROZEN", "HEAD")
+    monkeypatch.setattr(restarts, "PROPOSES", ["no-such-folder"])
+    assert restarts.changed() == ""
 
 
 def test_hours_come_from_rows_where_there_are_some():
-    case = valley.Case(plan.NEW, "ackley-20", 10, 0, 3600, "lamcts")
+    case = restarts.Case(plan.NEW, "ackley-20", 10, 0, 3600, "lamcts")
     stated = plan.hours([case], [])
     assert stated == pytest.approx((3 + 3600 * 6.5e-3) / 3600)
     seen = {"method": plan.NEW, "batch": "10", "dim": "20", "budget": "1000", "own_ms": "999", "objective_s": "1"}

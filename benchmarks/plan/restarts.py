@@ -1,4 +1,4 @@
-"""What `benchmarks.optimizer.valley` runs: parts in order of importance, their seeds, and what they cost.
+"""What `benchmarks.optimizer.restarts` runs: parts in order of importance, their seeds, and what they cost.
 
 The default before and after is compared on 30 seeds where that decides (funnels: 50), with a tree that places its
 searches, one by one and in 100 dimensions on 10; peers have 10. No decision rests on Schwefel, Styblinski-Tang,
@@ -70,7 +70,7 @@ PARTS = {
 }
 
 # Milliseconds an evaluation, as the rows of results/runs have them in 20 and in 100 dimensions (NGOpt's grow with the
-# budget); those of lq-CMA-ES and Py-BOBYQA from one run each. Rows of results/valley.csv go before.
+# budget); those of lq-CMA-ES and Py-BOBYQA from one run each. Rows of results/restarts.csv go before.
 STATED = {
     **dict.fromkeys(OURS, (6.5, 12.0)),
     "cma": (0.2, 0.2),

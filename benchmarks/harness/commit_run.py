@@ -1,4 +1,4 @@
-"""One run for `beside.py`, which starts this file by its path: `python -P beside_run.py DIM BATCH BUDGET SEED`.
+"""One run for `compare_commits.py`, started by path: `python -P commit_run.py DIM BATCH BUDGET SEED`.
 
 It imports nothing of the benchmarks, and of the package only what every commit has; PYTHONPATH says whose that is.
 """

@@ -1,4 +1,4 @@
-"""The tables of `python -m benchmarks.optimizer.valley --table`: the default and its peers.
+"""The tables of `python -m benchmarks.optimizer.restarts --table`: the default and its peers.
 
 A gap is the distance from the optimum (0 in all problems here that know it), or what is missing of the best known
 value. Better is what has a median gap that is lower by 5 % of the other's and, seed by seed, p < 0.05 in Wilcoxon's
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import problems
-from benchmarks.plan.valley import PEERS
+from benchmarks.plan.restarts import PEERS
 from benchmarks.tables import stats
 from benchmarks.tables.discrete import wilcoxon
 from benchmarks.tables.markdown import markdown
@@ -35,13 +35,13 @@ class Verdict(NamedTuple):
 def tables(rows: Sequence[Row], marks: Sequence[int], names: Mapping[str, str], batch: int) -> str:
     """Return all tables; `names` says which rows are the "old", the "new" and the one with a "tree"."""
     parts = [(f"After {m} evaluations", medians(rows, m, names, batch)) for m in marks]
-    rivals = [row for row in rows if row["method"] in (names["new"], *PEERS)]
-    parts += [(f"Beside peers after {m} evaluations, medians", beside(rivals, m)) for m in marks]
+    baselines = [row for row in rows if row["method"] in (names["new"], *PEERS)]
+    parts += [(f"Beside peers after {m} evaluations, medians", beside(baselines, m)) for m in marks]
     parts += [("Rewards: the worst quarter", quarters(rows, marks, names, batch))]
     parts += [("One by one beside tens", one_by_one(rows, marks, names["new"]))]
     parts += [("With and without a tree", with_tree(rows, marks, names, batch))]
     parts += [("Ends in the deepest funnel", deepest(rows))]
-    parts += [("Mean rank over problems", ranked(rivals, marks))]
+    parts += [("Mean rank over problems", ranked(baselines, marks))]
     return "\n\n".join(f"### {title}\n\n{text}" for title, text in parts if text)
 
 

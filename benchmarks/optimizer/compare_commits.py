@@ -1,12 +1,12 @@
 """Did the optimiser's own time change? The working tree beside another commit, in turn, in fresh processes.
 
-    python -m benchmarks.optimizer.beside COMMIT [--pairs 5]
+    python -m benchmarks.optimizer.compare_commits COMMIT [--pairs 5]
 
 Shifted Ackley in batches of 10: 300 evaluations at d = 20, 200 at d = 100. A pair is one run of each on one seed, a
 process of its own for each, the first of the pair by turns, since the load of a shared machine drifts. Counted are
 CPU milliseconds an evaluation inside ask and tell, on one thread, imports and a short warm-up before. The commit is
 checked out into a temporary folder, and gone afterwards. Medians, their ratio (below 1: quicker than the commit) and
-whether both found the same best value on every seed go to the screen and to results/beside.csv.
+whether both found the same best value on every seed go to the screen and to results/compare_commits.csv.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from benchmarks.harness.versions import commit
 BUDGETS = {20: 300, 100: 200}  # evaluations, by dimensions
 BATCH = 10
 COLUMNS = ("base", "commit", "dim", "batch", "budget", "pairs", "base_ms", "ours_ms", "ratio", "low", "high", "same")
-PROGRAM = Path(__file__).parents[1] / "harness" / "beside_run.py"
+PROGRAM = Path(__file__).parents[1] / "harness" / "commit_run.py"
 PATIENCE = 600  # seconds for one run, of which the longest takes some ten
 
 
@@ -42,7 +42,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("base", nargs="?", default="HEAD", metavar="COMMIT", help="what to stand beside (HEAD)")
     parser.add_argument("--pairs", type=int, default=5, help="seeds 0 to PAIRS - 1")
-    parser.add_argument("--out", type=Path, default=sheet.RESULTS / "beside.csv")
+    parser.add_argument("--out", type=Path, default=sheet.RESULTS / "compare_commits.csv")
     parser.add_argument("--smoke", action="store_true", help="one short pair, into a temporary file")
     given = parser.parse_args()
     budgets, pairs, out = BUDGETS, given.pairs, given.out
