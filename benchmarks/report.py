@@ -34,9 +34,9 @@ def main() -> None:
 def shifted(rows: list[Row]) -> str:
     """One line a method, one column a problem: the best after 300, 500 and 1000 evaluations."""
     lines: list[Sequence[str]] = []
-    for (dim,), at_dim in sorted(_grouped(rows, "dim").items(), key=lambda item: int(item[0][0])):
+    for (dim,), at_dim in sorted(_group_by(rows, "dim").items(), key=lambda item: int(item[0][0])):
         problems = list(dict.fromkeys(row["problem"] for row in at_dim))
-        for (method, batch), runs in _grouped(at_dim, "method", "batch").items():
+        for (method, batch), runs in _group_by(at_dim, "method", "batch").items():
             for mark in ("300", "500", "1000"):
                 cells = []
                 for problem in problems:
@@ -52,7 +52,7 @@ def own_time(rows: list[Row]) -> str:
     """One line for each method, problem and batch: milliseconds an evaluation, the floor, and the quality reached."""
     lines = []
     for (dim, batch, problem, method, budget), runs in sorted(
-        _grouped(rows, "dim", "batch", "problem", "method", "budget").items(),
+        _group_by(rows, "dim", "batch", "problem", "method", "budget").items(),
         key=lambda item: (int(item[0][0]), int(item[0][1]), *item[0][2:]),
     ):
         ms = [row["own_ms"] for row in runs]
@@ -66,7 +66,7 @@ def own_time(rows: list[Row]) -> str:
 def _ratios(rows: list[Row]) -> str:
     """The predecessor's seconds over ours at the same problem, size and seed, and who found the better value."""
     lines = []
-    for (dim, batch, problem), runs in _grouped(rows, "dim", "batch", "problem").items():
+    for (dim, batch, problem), runs in _group_by(rows, "dim", "batch", "problem").items():
         ours = {row["seed"]: row for row in runs if row["method"] == "lamcts"}
         theirs = {row["seed"]: row for row in runs if row["method"].startswith("reference")}
         both = sorted(ours.keys() & theirs.keys())
@@ -103,7 +103,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
 }
 
 
-def _grouped(rows: Iterable[Row], *names: str) -> dict[Group, list[Row]]:
+def _group_by(rows: Iterable[Row], *names: str) -> dict[Group, list[Row]]:
     groups: dict[Group, list[Row]] = defaultdict(list)
     for row in rows:
         groups[tuple(row[name] for name in names)].append(row)

@@ -23,7 +23,7 @@ class InvalidPoint(LamctsError, ValueError):
 class Pruned(LamctsError):
     """A trial was stopped since others are ahead of it: `trial.report` raises it, and it is to leave the function.
 
-    Told to an optimizer in place of a value, it says so of the trial, which is no failure then. `after`: the worst
+    Told to an optimizer instead of a value, it marks the trial, which is no failure then. `after`: the worst
     value, in the user's sign, of those known to be better: the trial ranks after all that are as good (None: unknown).
     """
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lamcts.outcomes.constrained_rank import FAILED, OK, ConstrainedRanks, constrained_rank, feasible, rankable
 from lamcts.remaining import Remaining
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Point, Rows
 
 CAPACITY = 16  # rows that there is room for at first; it doubles
 Column = TypeVar("Column", Floats, Rows, NDArray[np.bool_])
@@ -70,7 +70,7 @@ class Observations:
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
         self._remaining: Remaining | None = None  # of a finite space, once someone asked for it
         self.floors: dict[int, float] = {}  # pruned row -> the loss after which it ranks, where one is known
-        self.exact: dict[int, Any] = {}  # row -> its point as it was told, where decoding x gives other last digits
+        self.exact: dict[int, Point] = {}  # row -> its point as it was told, where decoding x gives other last digits
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
 
     def __len__(self) -> int:
@@ -200,7 +200,7 @@ class Observations:
         """Return copies of the columns from row `first` on."""
         return Columns(*(np.array(getattr(self, name)[first:]) for name in Columns._fields))
 
-    def point(self, row: int, space: Any) -> Any:
+    def point(self, row: int, space: Any) -> Point:
         """Return the point of a row in the user's units, as it was told."""
         return deepcopy(self.exact[row]) if row in self.exact else space.decode(self._x[row])
 

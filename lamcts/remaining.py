@@ -8,7 +8,7 @@ from lamcts.types import Floats
 
 
 class Remaining:
-    """The rows of `rows` [n, d] whose keys are not in `known`. Keys of None are skipped, equal keys counted once."""
+    """Rows [n, d] whose keys are not in `known`; None keys are skipped, equal keys counted once."""
 
     def __init__(self, rows: Floats, keys: Iterable[Hashable | None], known: Container[Hashable]) -> None:
         self._dim = rows.shape[1]

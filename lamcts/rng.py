@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from lamcts.types import Json
+
 
 class Purpose(IntEnum):
     """First part of a stream's key. Numbers are part of the format: never reuse or renumber them."""
@@ -39,13 +41,13 @@ def child(rng: np.random.Generator) -> np.random.Generator:
     return np.random.default_rng(int(rng.integers(2**63)))
 
 
-def save(rng: np.random.Generator) -> dict[str, Any]:
+def save(rng: np.random.Generator) -> Json:
     """Return the state of `rng` as JSON values (Python integers of up to 128 bits)."""
-    state: dict[str, Any] = dict(rng.bit_generator.state)
+    state: Json = dict(rng.bit_generator.state)
     return state
 
 
-def restore(state: dict[str, Any]) -> np.random.Generator:
+def restore(state: Json) -> np.random.Generator:
     """Return a generator that goes on from where `save` looked."""
     bits: Any = np.random.PCG64()  # numpy's stubs want a TypedDict that JSON cannot promise
     bits.state = state

@@ -1,4 +1,4 @@
-"""SciPy's habits: `lamcts.scipy.minimize(f, bounds)`; `scipy.optimize.minimize(..., method=lamcts.scipy.method)`."""
+"""SciPy interface: `lamcts.scipy.minimize(f, bounds)`; `scipy.optimize.minimize(..., method=lamcts.scipy.method)`."""
 
 from lamcts.integrations.scipy import method, minimize
 

@@ -1,4 +1,4 @@
-"""Scikit-learn's habits: `lamcts.sklearn.LamctsSearchCV(estimator, parameters)`, where `RandomizedSearchCV` stood."""
+"""Scikit-learn interface: `lamcts.sklearn.LamctsSearchCV`, a replacement of `RandomizedSearchCV`."""
 
 from lamcts.integrations.sklearn import LamctsSearchCV
 

@@ -1,8 +1,7 @@
-"""What others say, an exception or a value of the user's, as text: kept in a message, and shown on a terminal."""
+"""Text of exceptions and user values, safe for messages and terminals."""
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 SHOWN = 80  # characters of a value in a message: a line of a terminal
 MOST_CHARACTERS = 4000  # of a failure message: a traceback fits, and a thousand of them take 4 MB in a journal
@@ -11,7 +10,7 @@ MOST_CHARACTERS = 4000  # of a failure message: a traceback fits, and a thousand
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def safe_text(value: Any) -> str:
+def safe_text(value: object) -> str:
     """Return `str(value)`, valid Unicode and cut to `MOST_CHARACTERS`; where `str` raises, a text that says so.
 
     A text that this returned comes back as it is.
@@ -19,7 +18,7 @@ def safe_text(value: Any) -> str:
     return _cut(_valid(_written(str, value)))
 
 
-def safe_repr(value: Any) -> str:
+def safe_repr(value: object) -> str:
     """Return `repr(value)` as valid Unicode; where `repr` raises, a text that says so."""
     return _valid(_written(repr, value))
 
@@ -34,7 +33,7 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda found: _escape(ord(found[0])), text)
 
 
-def _written(write: Callable[[Any], str], value: Any) -> str:
+def _written(write: Callable[[object], str], value: object) -> str:
     try:
         return write(value)
     except Exception as error:

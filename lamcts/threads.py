@@ -4,15 +4,26 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import LibController
 
 LIBRARIES = ("scipy.linalg.lapack", "sklearn.utils", "torch")  # modules that load a BLAS or a thread pool
 
 _lock = threading.Lock()
-_inside = threading.local()  # whether this thread is in such a call already
 _depth = 0  # calls under way, in any thread
 _usual: dict[str, int] = {}  # by path of a BLAS: its number of threads before the first of them
-_found: dict[tuple[bool, ...], list[Any]] = {}  # by which of LIBRARIES are loaded: a search takes milliseconds
+_found: dict[tuple[bool, ...], list["LibController"]] = {}  # by which of LIBRARIES are loaded
+
+
+class _Inside(threading.local):
+    """Whether this thread is in such a call already."""
+
+    here = False
+
+
+_inside = _Inside()
 
 
 @contextmanager
@@ -23,7 +34,7 @@ def one_blas_thread() -> Iterator[None]:
     larger of what it found and what the first of concurrent calls found. OpenBLAS obeys in the main thread alone.
     """
     global _depth
-    if getattr(_inside, "here", False):
+    if _inside.here:
         yield
         return
     _inside.here, libraries = True, _blas()
@@ -45,7 +56,7 @@ def one_blas_thread() -> Iterator[None]:
                 library.set_num_threads(max(before[path], _usual.get(path, 1)))
 
 
-def _blas() -> list[Any]:
+def _blas() -> list["LibController"]:
     """Return what controls each BLAS that is loaded."""
     from threadpoolctl import ThreadpoolController
 

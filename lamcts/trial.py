@@ -1,10 +1,11 @@
 """A trial: one point handed out for evaluation."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lamcts.types import Note, Point
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class Trial:
     """
 
     id: int
-    point: Any = field(compare=False)
+    point: Point = field(compare=False)
     x: NDArray[np.float64] = field(repr=False, compare=False)
     seed: int = field(default=0, repr=False)
     session: int = field(default=-1, repr=False)
-    note: Any = field(default=None, repr=False, compare=False)
+    note: Note = field(default=None, repr=False, compare=False)

@@ -10,11 +10,14 @@ from lamcts.text import safe_repr, safe_text
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 Json = dict[str, Any]  # values that JSON can hold, by name
+JsonValue = Any  # a value that JSON can hold
 Point = Any  # a point in the user's units: an array, a dict, a tuple or a value, as its space defines
+Note = Any  # a JSON value that a sampler attaches to a point
 
 
-def whole_number(value: Any, name: str, least: int = 1, optional: bool = False) -> int:
+def whole_number(value: object, name: str, least: int = 1, optional: bool = False) -> int:
     """Return `value` as an int if it is a whole number of at least `least`; where `optional`, None passes, as `least`.
 
     Anything else is a ValueError that begins with `name`.
@@ -27,7 +30,7 @@ def whole_number(value: Any, name: str, least: int = 1, optional: bool = False) 
     return int(value)
 
 
-def number_of(value: Any) -> float:
+def number_of(value: object) -> float:
     """Return a number, or a container of one such as a tensor, as a float: an integer beyond all floats as infinity.
 
     TypeError for anything else, whatever its own methods raise.
@@ -46,7 +49,7 @@ def number_of(value: Any) -> float:
         raise TypeError(f"expected one number, got {type(value).__name__}: {safe_text(error)}") from None
 
 
-def array_of(values: Any) -> NDArray[Any]:
+def array_of(values: object) -> NDArray[Any]:
     """Return what numpy makes of `values`, which may be or hold tensors with a gradient or on a device.
 
     TypeError if it makes nothing of them, whatever their own methods raise.
@@ -60,7 +63,7 @@ def array_of(values: Any) -> NDArray[Any]:
         raise TypeError(f"expected numbers, got {type(values).__name__}: {safe_text(error)}") from None
 
 
-def _detached(values: Any) -> Any:
+def _detached(values: object) -> object:
     """Return tensors, in lists too, without their gradient and off their device, and anything else as it is."""
     if isinstance(values, (list, tuple)):
         return [_detached(value) for value in values]

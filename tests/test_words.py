@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "lamcts"
+BENCHMARKS = ROOT / "benchmarks"
 LONGEST = 30  # words in the definition of a term, two sentences at the most
 
 # A retired word, and the word that the package uses instead. It may not be a part of any identifier: `_by_lineage` has
@@ -93,11 +94,11 @@ ALLOWED_WORDS: dict[str, str] = {
     "believing": "models samplers",
     "besides": "optimizer study",
     "described": "report",
-    "exchange": "neural searches",
+    "exchange": "benchmarks neural searches",
     "foreign": "optimizer",
     "ground": "samplers",
-    "grouped": "models",
-    "keyed": ". nas neural plot regions",
+    "grouped": "benchmarks models",
+    "keyed": ". benchmarks nas neural plot regions",
     "leader": ". study",
     "learner": "study",
     "led": "samplers",
@@ -129,7 +130,9 @@ def retired_in(identifier: str, room: str = ".") -> set[str]:
 
 
 def room_of(path: Path) -> str:
-    """Return the folder right in the package that a file is in; "." for a file of the package itself."""
+    """Return the folder of the package that a file is in: "." for the package itself, "benchmarks" outside of it."""
+    if path.is_relative_to(BENCHMARKS):
+        return BENCHMARKS.name
     own = path.relative_to(PACKAGE).parts
     return own[0] if len(own) > 1 else "."
 
@@ -142,8 +145,8 @@ def identifiers(source: str) -> set[str]:
 def words_there() -> dict[str, str]:
     """Return the rooms of each retired word that is an identifier, or a part of one."""
     found: dict[str, set[str]] = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for name in {*identifiers(path.read_text()), *path.relative_to(PACKAGE).with_suffix("").parts}:
+    for path in sorted([*PACKAGE.rglob("*.py"), *BENCHMARKS.rglob("*.py")]):
+        for name in {*identifiers(path.read_text()), *path.relative_to(ROOT).with_suffix("").parts[1:]}:
             for word in retired_in(name, room_of(path)):
                 found.setdefault(word, set()).add(room_of(path))
     return {word: " ".join(sorted(rooms)) for word, rooms in sorted(found.items())}

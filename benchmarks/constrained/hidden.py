@@ -19,10 +19,9 @@ import numpy as np
 
 from benchmarks import peers, problems
 from benchmarks.harness import comparison, script
-from benchmarks.harness.comparison import KEY, Case
+from benchmarks.harness.comparison import KEY, Case, Comparison
 from benchmarks.harness.measure import best_after, go
 from benchmarks.harness.search import Search
-from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import OURS, commit, versions
 from benchmarks.tables.discrete import wilcoxon
@@ -71,23 +70,15 @@ class Failing:
 
 
 def main() -> None:
-    given = options()
-    tiny = {"problems": ["rosenbrock-5-rotated edge"], "methods": ["lamcts", "random"], "seeds": [0], "budget": 50}
-    arguments = script.parsed(given, **tiny, here=True)
-    comparison.check_label(given, arguments, METHODS)
-    sheet = Sheet(arguments.out, KEY, COLUMNS)
-    if not arguments.table:
-        comparison.record(arguments, cases(arguments), sheet, "benchmarks.constrained.hidden:measure", measure)
-    if arguments.table or arguments.smoke:
-        print(tables(comparison.rows_of(sheet, arguments, asked(arguments.problems)), arguments))
+    parts = Comparison("benchmarks.constrained.hidden", COLUMNS, METHODS, asked, cases, measure, tables)
+    parts.main(options(), problems=["rosenbrock-5-rotated edge"], methods=["lamcts", "random"], seeds=[0], budget=50)
 
 
 def options() -> ArgumentParser:
     """Return the parser of the command line."""
     given = script.parser(__doc__, "hidden.csv", "two methods on one problem")
-    script.many(given, "0-4")
     out_of = f"{', '.join(FAILURES)}, or a function before it: {', '.join(FUNCTIONS)}"
-    comparison.add_options(given, list(FAILURES), out_of, f"{', '.join(METHODS)}; any of the runner", 200)
+    comparison.add_options(given, "0-4", list(FAILURES), out_of, f"{', '.join(METHODS)}; any of the runner", 200)
     return given
 
 

@@ -21,10 +21,9 @@ import numpy as np
 
 from benchmarks.constrained import measured_problems as mp
 from benchmarks.harness import comparison, script
-from benchmarks.harness.comparison import KEY, Case
+from benchmarks.harness.comparison import KEY, Case, Comparison
 from benchmarks.harness.measured import MeasuredSearch
 from benchmarks.harness.search import Enough
-from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import OURS, commit, versions
 from benchmarks.peers import Run
@@ -41,29 +40,21 @@ COLUMNS = (*KEY, *(f"at_{m}" for m in MARKS), *CELLS)
 
 
 def main() -> None:
-    given = options()
-    tiny = {"problems": list(mp.SMOKE), "methods": ["lamcts", "random", "cobyla"], "seeds": [0], "budget": 25}
-    arguments = script.parsed(given, **tiny, here=True)
-    comparison.check_label(given, arguments, METHODS)
-    sheet = Sheet(arguments.out, KEY, COLUMNS)
-    if not arguments.table:
-        comparison.record(arguments, cases(arguments), sheet, "benchmarks.constrained.runs:measure", measure)
-    if arguments.table or arguments.smoke:
-        print(tables(sheet, arguments))
+    parts = Comparison("benchmarks.constrained.runs", COLUMNS, METHODS, asked, cases, measure, tables)
+    parts.main(options(), problems=list(mp.SMOKE), methods=["lamcts", "random", "cobyla"], seeds=[0], budget=25)
 
 
 def options() -> ArgumentParser:
     """Return the parser of the command line."""
     given = script.parser(__doc__, "measured.csv", "three methods on two problems of two parameters")
-    script.many(given, "0-4")
     out_of = f"{', '.join(SETS)}, or out of {', '.join(mp.ALL)}"
-    comparison.add_options(given, list(SETS), out_of, ", ".join(peers.PEERS), 500)
+    comparison.add_options(given, "0-4", list(SETS), out_of, ", ".join(peers.PEERS), 500)
     return given
 
 
 def asked(words: list[str]) -> list[str]:
     """Return the problems that words such as "constrained", "pareto" and names say."""
-    return list(dict.fromkeys(name for word in words for name in SETS.get(word, [word])))
+    return comparison.named(words, SETS)
 
 
 def cases(arguments: Any) -> list[Case]:
@@ -134,12 +125,11 @@ def told(search: MeasuredSearch) -> dict[str, Any]:
     return row | {"feasible": int(feasible.sum()), "own_ms": own, "evaluations": n}
 
 
-def tables(sheet: Sheet, arguments: Any) -> str:
-    """Return the tables of the rows of these problems, seeds, batch and, where some are named, methods."""
+def tables(rows: comparison.Rows, arguments: Any) -> str:
+    """Return the tables of these rows."""
     from benchmarks.tables import measured
 
-    wanted = comparison.rows_of(sheet, arguments, asked(arguments.problems))
-    return measured.tables(wanted, arguments.budget, arguments.against)
+    return measured.tables(rows, arguments.budget, arguments.against)
 
 
 if __name__ == "__main__":

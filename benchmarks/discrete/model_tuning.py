@@ -24,15 +24,15 @@ import numpy as np
 from benchmarks.discrete import trained_models
 from benchmarks.discrete.trained_models.parameters import Model, Point, space, suggested
 from benchmarks.harness import comparison, script
-from benchmarks.harness.comparison import KEY, Case
+from benchmarks.harness.comparison import KEY, Case, Comparison
 from benchmarks.harness.search import Enough
-from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import OURS, commit, versions
-from benchmarks.tables import model_tuning as tables
+from benchmarks.tables import model_tuning
 from lamcts import Optimizer
 
 PEERS = ("random", "tpe", "gp")  # of Optuna
+METHODS = ("lamcts", *PEERS)
 MARKS = (10, 15, 25, 50, 100)  # trials; tables show the last three
 COLUMNS = (*KEY, *(f"best_{m}" for m in MARKS), "own_seconds", "distinct", "versions")
 WARM = 12  # trials of a run before the run, which loads what the method loads
@@ -60,31 +60,23 @@ class Run:
 
 
 def main() -> None:
-    given = options()
-    tiny = {"problems": ["mlp-digits"], "methods": ["lamcts", "random"], "seeds": [0], "budget": 12, "here": True}
-    arguments = script.parsed(given, **tiny)
-    comparison.check_label(given, arguments, ("lamcts", *PEERS))
-    sheet = Sheet(arguments.out, KEY, COLUMNS)
-    if not arguments.table:
-        comparison.record(arguments, cases(arguments), sheet, "benchmarks.discrete.model_tuning:measure", measure)
-    if arguments.table or arguments.smoke:
-        rows = comparison.rows_of(sheet, arguments, asked(arguments.problems))
-        print(tables.table(rows, [m for m in MARKS[-3:] if m <= arguments.budget] or MARKS[:1], arguments.against))
+    parts = Comparison("benchmarks.discrete.model_tuning", COLUMNS, METHODS, asked, cases, measure, tables)
+    parts.main(options(), problems=["mlp-digits"], methods=["lamcts", "random"], seeds=[0], budget=12)
 
 
 def options() -> ArgumentParser:
     """Return the parser of the command line."""
     given = script.parser(__doc__, "model_tuning.csv", "twelve trials of a perceptron")
-    script.many(given, "0-9")
     out_of = f"tune, judge, or out of {', '.join(trained_models.ALL)}"
-    comparison.add_options(given, ["tune", "judge"], out_of, f"lamcts, 'lamcts SAMPLER', {', '.join(PEERS)}", 100)
+    comparison.add_options(
+        given, "0-9", ["tune", "judge"], out_of, f"lamcts, 'lamcts SAMPLER', {', '.join(PEERS)}", 100
+    )
     return given
 
 
 def asked(words: list[str]) -> list[str]:
     """Return the problems that words such as "tune", "judge" and names say."""
-    sets = {"tune": trained_models.TUNE, "judge": trained_models.JUDGE}
-    return list(dict.fromkeys(name for word in words for name in sets.get(word, (word,))))
+    return comparison.named(words, {"tune": trained_models.TUNE, "judge": trained_models.JUDGE})
 
 
 def cases(arguments: Any) -> list[Case]:
@@ -152,7 +144,10 @@ def peer(run: Run, name: str) -> None:
     study.optimize(lambda trial: run(suggested(run.model.parameters, trial)), n_trials=run.budget)
 
 
-METHODS = ("lamcts", *PEERS)
+def tables(rows: comparison.Rows, arguments: Any) -> str:
+    """Return the table of these rows at the last marks of the budget."""
+    marks = [m for m in MARKS[-3:] if m <= arguments.budget] or MARKS[:1]
+    return model_tuning.table(rows, marks, arguments.against)
 
 
 if __name__ == "__main__":

@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 
 from benchmarks.discrete import discrete_problems as dp
 from benchmarks.harness import comparison, script
-from benchmarks.harness.comparison import KEY, Case
+from benchmarks.harness.comparison import KEY, Case, Comparison
 from benchmarks.harness.search import Enough, Search
-from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import OURS, commit, versions
 from benchmarks.peers import native
@@ -56,23 +55,15 @@ COLUMNS = (
 
 
 def main() -> None:
-    given = options()
-    tiny = {"problems": ["onemax"], "methods": ["lamcts", "local search"], "seeds": [0], "budget": 24, "here": True}
-    arguments = script.parsed(given, **tiny)
-    comparison.check_label(given, arguments, PEERS)
-    sheet = Sheet(arguments.out, KEY, COLUMNS)
-    if not arguments.table:
-        comparison.record(arguments, cases(arguments), sheet, "benchmarks.discrete.runs:measure", measure)
-    if arguments.table or arguments.smoke:
-        print(tables(sheet, arguments))
+    parts = Comparison("benchmarks.discrete.runs", COLUMNS, PEERS, asked, cases, measure, tables)
+    parts.main(options(), problems=["onemax"], methods=["lamcts", "local search"], seeds=[0], budget=24)
 
 
 def options() -> ArgumentParser:
     """Return the parser of the command line."""
     given = script.parser(__doc__, "discrete.csv", "two methods on eight bits")
-    script.many(given, "0-9")
     out_of = f"tune, judge, or out of {', '.join(dp.ALL)}"
-    comparison.add_options(given, ["tune"], out_of, ", ".join(native.NATIVE), 300)
+    comparison.add_options(given, "0-9", ["tune"], out_of, ", ".join(native.NATIVE), 300)
     return given
 
 
@@ -92,8 +83,7 @@ def cases(arguments: Any) -> list[Case]:
 
 def asked(words: list[str]) -> list[str]:
     """Return the problems that words such as "tune", "judge" and names say."""
-    sets = {"tune": list(dp.TUNE), "judge": list(dp.JUDGE)}
-    return list(dict.fromkeys(name for word in words for name in sets.get(word, [word])))
+    return comparison.named(words, {"tune": dp.TUNE, "judge": dp.JUDGE})
 
 
 def measure(**fields: Any) -> Result:
@@ -158,12 +148,11 @@ def own_ms(search: Search, until: int) -> float:
     return 1e3 * seconds / n
 
 
-def tables(sheet: Sheet, arguments: Any) -> str:
-    """Return the tables of the rows of these problems, seeds, budget, batch and, where some are named, methods."""
+def tables(rows: comparison.Rows, arguments: Any) -> str:
+    """Return the tables of these rows."""
     from benchmarks.tables import discrete
 
-    wanted = comparison.rows_of(sheet, arguments, asked(arguments.problems))
-    return discrete.tables(wanted, arguments.budget, arguments.against)
+    return discrete.tables(rows, arguments.budget, arguments.against)
 
 
 if __name__ == "__main__":

@@ -55,14 +55,14 @@ class Search:
 
     def point(self, point: Any) -> float:
         """Return the loss at a point of the objective's own space."""
-        return self.together([point])[0]
+        return self.evaluate_all([point])[0]
 
     def many(self, u: ArrayLike) -> Floats:
         """Return the losses [n] at `u` [n, d]."""
         cube = np.clip(np.asarray(u, float).reshape(-1, self.dim), 0, 1)
-        return np.array(self.together([self.objective.space.decode(row) for row in cube]))
+        return np.array(self.evaluate_all([self.objective.space.decode(row) for row in cube]))
 
-    def together(self, points: Sequence[Any], seeds: Sequence[Any] | None = None) -> list[float]:
+    def evaluate_all(self, points: Sequence[Any], seeds: Sequence[Any] | None = None) -> list[float]:
         """Return the losses at points of the objective's own space, which episodes stepped together give sooner.
 
         seeds: of the noise, one a point; None: `noise_seed`, the same for every method.

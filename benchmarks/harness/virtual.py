@@ -46,17 +46,17 @@ def duration(mean_seconds: float, seed: int) -> float:
     return float(mean_seconds * np.exp(drawn))
 
 
-def ran(opt: Any, f: Any, workers: int, budget: int, mean_seconds: float, *, together: bool, own: bool) -> Course:
+def ran(opt: Any, f: Any, workers: int, budget: int, mean_seconds: float, *, wait_for_all: bool, own: bool) -> Course:
     """Run an optimizer on `workers`.
 
-    together: wait for all before more are asked for; else each worker gets a new point when it has ended, and those
+    wait_for_all: wait for all before more are asked for; else each worker gets a new point when it has ended, and those
     that have ended meanwhile are told first, as `minimize` does. own: the optimiser's CPU time passes on the clock.
     """
     course, now, asked = Course(), 0.0, 0
     out: list[tuple[float, int, float, Any]] = []  # end, number, begin, trial
     while len(course.losses) < budget:
         room = min(workers - len(out), budget - asked)
-        if room and not (together and out):
+        if room and not (wait_for_all and out):
             since = time.process_time()
             trials = opt.ask(room)
             now += _passed(course, since, own)

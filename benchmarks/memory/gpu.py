@@ -25,7 +25,7 @@ from benchmarks.harness.versions import versions
 from benchmarks.memory.networks import FULL, SMALL
 from benchmarks.memory.ways import entered, planned, ways
 from lamcts.neural.memory import Machine, Plan, Simulator
-from lamcts.neural.memory.execution.streams import STREAMS, Cuda
+from lamcts.neural.memory.execution.link import STREAMS, Cuda
 from lamcts.neural.trace import Trace, trace
 
 BATCHES = {"alexnet": 512, "resnet50": 128, "resnet152": 64, "densenet121": 64, "transformer12": 8}

@@ -1,12 +1,12 @@
 """The table that ships: every cell of `digits4096`, trained from scratch on scikit-learn's digits.
 
-    python -m benchmarks.nas.digits_table [--minutes 60] [--together 12] [--out FILE]
+    python -m benchmarks.nas.digits_table [--minutes 60] [--at-once 12] [--out FILE]
     python -m benchmarks.nas.digits_table --pack
 
 Cells that differ in edges that no path passes are one network, bit for bit, so that 2,128 of 4,096 are trained, with
-three seeds, for 3 and for 12 epochs (`lamcts.neural.digits4096` is the recipe). A row holds what a cell and a seed came
-to: images of 360 for validation and of 360 for test that it classifies rightly. Rows go to results/digits4096.csv;
-what has a row is not trained again, so that a run goes on where another stopped. --together networks are trained at
+three seeds, for 3 and for 12 epochs (the recipe: `lamcts.neural.train.digits4096`). A row holds what a cell and a seed
+came to: images of 360 for validation and of 360 for test that it classifies rightly. Rows go to results/digits4096.csv;
+what has a row is not trained again, so that a run goes on where another stopped. --at-once networks are trained at
 once. --pack writes the table into the package, once all rows are there.
 """
 
@@ -23,7 +23,7 @@ from benchmarks.harness.sheet import Sheet
 from lamcts.nas import Digits4096
 from lamcts.nas.cells import EDGES, reachable
 from lamcts.nas.digits import OPERATIONS
-from lamcts.nas.published_digits import EPOCHS, SHIPPED
+from lamcts.nas.published import EPOCHS, SHIPPED
 
 SEEDS = (0, 1, 2)
 KEY = ("cell", "seed")
@@ -38,23 +38,23 @@ Run = tuple[Cell, int]
 def main() -> None:
     given = script.parser(__doc__, "digits4096.csv", "two cells and one seed, for 3 epochs")
     given.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing after so many")
-    given.add_argument("--together", type=int, default=12, help="networks trained at once")
+    given.add_argument("--at-once", type=int, default=12, help="networks trained at once")
     given.add_argument("--pack", action="store_true", help="write the table into the package")
-    arguments = script.parsed(given, together=2, minutes=1.0)
+    arguments = script.parsed(given, at_once=2, minutes=1.0)
     sheet = Sheet(arguments.out, KEY, COLUMNS)
     if arguments.pack:
         pack(sheet, SHIPPED)
         return
     smoke = [((1, 0, 0, 3, 0, 0), 0), ((0, 0, 0, 2, 0, 0), 0)] if arguments.smoke else None
-    fill(sheet, smoke or runs(), arguments.together, arguments.minutes, EPOCHS[:1] if smoke else EPOCHS)
+    fill(sheet, smoke or runs(), arguments.at_once, arguments.minutes, EPOCHS[:1] if smoke else EPOCHS)
 
 
-def fill(sheet: Sheet, wanted: Iterable[Run], together: int, minutes: float, epochs: Sequence[int] = EPOCHS) -> None:
+def fill(sheet: Sheet, wanted: Iterable[Run], at_once: int, minutes: float, epochs: Sequence[int] = EPOCHS) -> None:
     """Train what has no row yet, and tell after each group how much is left."""
     done, begin = sheet.keys(), time.monotonic()
     left = [run for run in wanted if (name(run[0]), str(run[1])) not in done]
     more = len(left)
-    for group in groups(left, together):
+    for group in groups(left, at_once):
         if time.monotonic() - begin > minutes * SECONDS:
             break
         for (cell, seed), values in zip(group, trained(group, epochs), strict=True):
@@ -69,12 +69,12 @@ def runs() -> list[Run]:
     return list(product(sorted(cells), SEEDS))
 
 
-def groups(left: list[Run], together: int) -> list[list[Run]]:
+def groups(left: list[Run], at_once: int) -> list[list[Run]]:
     """Return networks that are trained at once: neighbours, which share operations; in an order without a pattern.
 
     A table that is not complete is thus a sample of all cells.
     """
-    found = [left[i : i + together] for i in range(0, len(left), together)]
+    found = [left[i : i + at_once] for i in range(0, len(left), at_once)]
     order = np.random.default_rng(0).permutation(len(found))
     return [found[i] for i in order]
 
@@ -82,8 +82,8 @@ def groups(left: list[Run], together: int) -> list[list[Run]]:
 def trained(group: list[Run], epochs: Sequence[int]) -> Iterator[dict[str, int]]:
     """Yield what each network of a group comes to."""
     from lamcts.neural import batched
-    from lamcts.neural.digits4096 import network, recipe
     from lamcts.neural.train import digits
+    from lamcts.neural.train.digits4096 import network, recipe
 
     data, columns = digits(), dict[str, Any]()
     seeds = [seed for _, seed in group]
@@ -143,7 +143,7 @@ def cost(cell: Cell) -> tuple[int, int]:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    from lamcts.neural.digits4096 import network
+    from lamcts.neural.train.digits4096 import network
 
     net = network(SPACE.point(cell), 0).eval()
     with FlopCounterMode(display=False) as counter, torch.no_grad():

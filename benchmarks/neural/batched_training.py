@@ -83,8 +83,8 @@ def trained(stack: list[Run], way: str, epochs: int, device: str) -> None:
     from torch import nn
 
     from lamcts.neural import batched
-    from lamcts.neural.digits4096 import network, recipe
     from lamcts.neural.train import digits, train
+    from lamcts.neural.train.digits4096 import network, recipe
 
     nets: list[nn.Module] = [network(SPACE.point(cell), seed) for cell, seed in stack]
     seeds = [seed for _, seed in stack]

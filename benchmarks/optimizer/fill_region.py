@@ -3,7 +3,7 @@
     python -m benchmarks.optimizer.fill_region [--dims 5 20 100 500] [--seeds 3]
 
 A tree of exactly `depth` splits grows over random rows of shifted Ackley; good and bad sides are taken in turn, so that
-the region is a small one that nobody meant. Each way of `lamcts.regions.fill` draws 1000 points there. `seconds` are of
+the region is too small. Each way of `lamcts.regions.fill` draws 1000 points there. `seconds` are of
 CPU, one thread. `away` is the median distance from a point to the nearest row inside, `own` that from a row to the
 next row: points should be as far from the rows as the rows are from each other, not heaped on them. `inside` is the
 share of points inside, asked of the region afterwards; anything below 1 is a defect.
@@ -69,8 +69,8 @@ def deep_region(kernel: str, dim: int, depth: int, n: int, seed: int) -> tuple[R
     objective = problems.shifted("ackley", dim)
     x = np.random.default_rng(seed).random((n, dim))
     y = objective.many(np.array([objective.space.decode(row) for row in x]))
-    seen, nobody = Observations(dim), np.full(n, -1)
-    seen.append(x, y, np.full(n, np.nan), nobody, nobody)
+    seen, unclaimed = Observations(dim), np.full(n, -1)
+    seen.append(x, y, np.full(n, np.nan), unclaimed, unclaimed)
     tree = LatentTree(height=depth, splitter=KMeansSvm(kernel=kernel, check=None))
     node, steps = tree.incremental(objective.space, seen, seed).root(), ()
     while node.kids:

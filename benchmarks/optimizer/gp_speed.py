@@ -22,7 +22,7 @@ from benchmarks.harness.task import Row
 from lamcts.models import torch_gp
 from lamcts.models.fit import Prior, fit
 from lamcts.models.gp import GaussianProcess
-from lamcts.models.scale import Scale
+from lamcts.models.output_transforms import Scale
 
 STEPS, POINTS = 20, 500
 KEY = ("rows", "dim")

@@ -71,7 +71,7 @@ def one_by_one(search: Search, **settings: Any) -> None:
     opt = search.optimizer(maximize=False, **settings)
     while search.left:
         (trial,) = opt.ask(1)
-        opt.tell([trial], search.together([trial.point], [trial.seed]))
+        opt.tell([trial], search.evaluate_all([trial.point], [trial.seed]))
 
 
 def judged(search: Search) -> Row:

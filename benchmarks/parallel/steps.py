@@ -21,9 +21,9 @@ from lamcts import objectives
 from lamcts.objectives.control.mujoco import Gait, batch
 
 GAITS = ("swimmer", "hopper", "walker2d", "halfcheetah", "ant", "humanoid")
-TOGETHER = {"rollouts": 1, "many": 21}  # points of 3 episodes played at a time
+POINTS = {"rollouts": 1, "many": 21}  # points of 3 episodes played at a time
 SPREAD = 0.02  # of the weights: small, so that legs stand for a while
-KEY = ("gait", "env", "together", "policies")
+KEY = ("gait", "env", "points", "policies")
 COLUMNS = (*KEY, "gymnasium_per_s", "batch_per_s", "ratio", "steps", "equal", "versions")
 
 
@@ -36,20 +36,20 @@ def main() -> None:
     sheet = Sheet(arguments.out, KEY, COLUMNS)
     for name in arguments.gaits:
         gait = objectives.make(name)
-        together = list(TOGETHER) if batch.can_play(gait.world) else ["rollouts"]
-        for _, _, how, _ in sheet.missing((name, gait.env, how, _kind(name)) for how in together):
+        kinds = list(POINTS) if batch.can_play(gait.world) else ["rollouts"]
+        for _, _, how, _ in sheet.missing((name, gait.env, how, _kind(name)) for how in kinds):
             row = measure(gait, how, arguments.seconds, arguments.repeats)
             sheet.append(row)
             script.tell(sheet, row)
 
 
-def measure(gait: Gait, together: str, seconds: float, repeats: int) -> Row:
+def measure(gait: Gait, kind: str, seconds: float, repeats: int) -> Row:
     """Return the row of one gait: the best steps a second of both routes, taking turns."""
     plain, quick = replace(gait, route="gymnasium"), replace(gait, route="auto")
     routes = {"gymnasium": plain} | ({"batch": quick} if batch.can_play(gait.world) else {})
     rng = np.random.default_rng(0)
     spread = SPREAD if _kind(gait.name) == "small" else 0.0
-    points = [rng.normal(0, spread, gait.space.dim) for _ in range(TOGETHER["many"])]
+    points = [rng.normal(0, spread, gait.space.dim) for _ in range(POINTS["many"])]
     began = time.process_time()
     plain.many(points[:1], [0])  # loads what loads late, and says how long a point takes
     points_each = max(1, round(seconds / max(time.process_time() - began, 1e-3)))
@@ -58,26 +58,26 @@ def measure(gait: Gait, together: str, seconds: float, repeats: int) -> Row:
         made.many(points[:1], [0])
     for _ in range(repeats):
         for route, made in routes.items():
-            returns, rate, steps = play(made, points, TOGETHER[together], points_each)
+            returns, rate, steps = play(made, points, POINTS[kind], points_each)
             best[route], totals[route] = max(best[route], rate), returns
     equal = len(set(map(tuple, totals.values()))) == 1
-    row = dict(zip(KEY, (gait.name, gait.env, together, _kind(gait.name)), strict=True))
+    row = dict(zip(KEY, (gait.name, gait.env, kind, _kind(gait.name)), strict=True))
     row |= {f"{route}_per_s": f"{rate:.0f}" for route, rate in best.items()}
     ratio = {"ratio": f"{best['batch'] / best['gymnasium']:.2f}", "equal": equal} if "batch" in best else {}
     packages = ("lamcts", "numpy", "gymnasium", "mujoco")
     return row | ratio | {"steps": steps, "versions": versions(packages)}
 
 
-def play(gait: Gait, points: list[np.ndarray], together: int, least: int) -> tuple[list[float], float, int]:
-    """Play at least `least` points, `together` at a time; return the returns, steps a CPU second, and steps."""
+def play(gait: Gait, points: list[np.ndarray], at_once: int, least: int) -> tuple[list[float], float, int]:
+    """Play at least `least` points, `at_once` at a time; return the returns, steps a CPU second, and steps."""
     returns, steps, played = [], 0, 0
     began = time.process_time()
     while played < least:
-        chosen = [points[(played + i) % len(points)] for i in range(together)]
-        for found in gait.many(chosen, range(played, played + together)):
+        chosen = [points[(played + i) % len(points)] for i in range(at_once)]
+        for found in gait.many(chosen, range(played, played + at_once)):
             returns += found.returns.tolist()
             steps += int(found.steps.sum())
-        played += together
+        played += at_once
     return returns, steps / (time.process_time() - began), steps
 
 

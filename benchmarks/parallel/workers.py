@@ -109,7 +109,7 @@ def row_of(case: Case, course: Course) -> Row:
 def simulated(case: Case) -> Course:
     objective = problems.find(case.problem).make(case.seed)
     opt = lamcts.Optimizer(objective.space, seed=case.seed)
-    how = {"together": case.kind == "batch", "own": case.kind == "clock"}
+    how = {"wait_for_all": case.kind == "batch", "own": case.kind == "clock"}
     return ran(opt, objective, case.workers, case.budget, case.seconds, **how)
 
 

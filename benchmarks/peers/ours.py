@@ -10,4 +10,4 @@ def search(search: Search, **settings: Any) -> None:
     opt = search.optimizer(maximize=False, **settings)
     while search.left:
         trials = opt.ask(min(search.batch, search.left))
-        opt.tell(trials, search.together([trial.point for trial in trials]))
+        opt.tell(trials, search.evaluate_all([trial.point for trial in trials]))

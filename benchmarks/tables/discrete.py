@@ -27,7 +27,7 @@ LEAST = 1e-3  # of the larger of two areas: below it both are none, so that no r
 def tables(rows: Sequence[Row], budget: int, against: str = OURS) -> str:
     """Return all tables of rows of at least `budget` evaluations, "" where there is nothing to tell."""
     kept = [row for row in rows if int(row["budget"]) >= budget]
-    runs, marks = grouped(kept), [m for m in SHOWN if m <= budget] or [FIRST]
+    runs, marks = runs_by_problem(kept), [m for m in SHOWN if m <= budget] or [FIRST]
     until = next((m for m in AREA_AT if m <= budget), 0)
     parts = [("Regret", regret(runs, marks)), ("Mean rank over problems", ranked(runs, marks))]
     if until:
@@ -36,7 +36,7 @@ def tables(rows: Sequence[Row], budget: int, against: str = OURS) -> str:
     return "\n\n".join(f"### {title}\n\n{text}" for title, text in parts if text)
 
 
-def grouped(rows: Sequence[Row]) -> Runs:
+def runs_by_problem(rows: Sequence[Row]) -> Runs:
     """Return the rows by problem, method and seed; of several budgets the largest counts."""
     found: Runs = defaultdict(lambda: defaultdict(dict))
     for row in sorted(rows, key=lambda row: int(row["budget"])):

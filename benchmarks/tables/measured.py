@@ -31,7 +31,7 @@ INFEASIBLE = 10.0  # log10 of an error that no feasible run has
 
 def tables(rows: Sequence[Row], budget: int, against: str = OURS) -> str:
     """Return all tables of rows with a mark within `budget`, "" where there is nothing to tell."""
-    runs = grouped(rows)
+    runs = runs_by_problem(rows)
     parts = [
         ("Medians after so many evaluations", reached(runs, budget)),
         ("Goals", goals(runs, budget)),
@@ -41,7 +41,7 @@ def tables(rows: Sequence[Row], budget: int, against: str = OURS) -> str:
     return "\n\n".join(f"### {title}\n\n{text}" for title, text in parts if text)
 
 
-def grouped(rows: Sequence[Row]) -> Runs:
+def runs_by_problem(rows: Sequence[Row]) -> Runs:
     """Return the rows by problem, method and seed; of several budgets the largest counts."""
     found: Runs = defaultdict(lambda: defaultdict(dict))
     for row in sorted(rows, key=lambda row: int(row["budget"])):

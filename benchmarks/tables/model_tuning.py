@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.tables.discrete import Cell, Row, Runs, column, common, grouped, wilcoxon
+from benchmarks.tables.discrete import Cell, Row, Runs, column, common, runs_by_problem, wilcoxon
 from benchmarks.tables.markdown import markdown
 
 LEVEL = 0.05  # p above which two methods count as level
@@ -16,7 +16,7 @@ def table(rows: Sequence[Row], marks: Sequence[int], against: str = "lamcts") ->
     A cell: the median best loss; in brackets in how many of the pairs `against` has the lower loss, and Wilcoxon's p.
     Over all problems it is the test of the logarithms of the ratios of all pairs.
     """
-    runs = grouped(rows)
+    runs = runs_by_problem(rows)
     lines = [_line(runs, problem, method, marks, against) for problem in runs for method in runs[problem]]
     methods = list(dict.fromkeys(m for found in runs.values() for m in found if m != against))
     lines += [_over_all(runs, method, marks, against) for method in methods if len(runs) > 1]

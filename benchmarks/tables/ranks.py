@@ -12,21 +12,21 @@ def ranks(recorded: Recorded) -> str:
     lines = []
     for place, methods in recorded.beside.items():
         for variant in [name for name in DEFAULT if name in methods] or [""]:
-            scores = together({m: cell for m, cell in methods.items() if m == variant or m not in DEFAULT})
+            scores = scores_by_method({m: cell for m, cell in methods.items() if m == variant or m not in DEFAULT})
             if len(scores) > 1:
                 lines.append((str(place), *_line(variant, scores)))
     return markdown(("problem", "best median", "default's mean rank", "mean ranks", "seeds"), lines)
 
 
 def _line(variant: str, scores: dict[str, list[float]]) -> tuple[str, ...]:
-    name, word, share = stats.standing(scores)
+    name, word, share = stats.leading(scores)
     ranked = stats.ranks(scores)
     listed = ", ".join(f"{m} {rank:.1f}" for m, rank in sorted(ranked.items(), key=lambda item: item[1]))
     shown = f"{variant} {ranked[variant]:.1f} of {len(ranked)}" if variant in ranked else ""
     return f"{name} ({word}, {100 * share:.0f} %)", shown, listed, str(len(scores[name]))
 
 
-def together(methods: dict[str, Cell]) -> dict[str, list[float]]:
+def scores_by_method(methods: dict[str, Cell]) -> dict[str, list[float]]:
     """Return the scores on the seeds that all share; methods with less than half of the default's seeds are left out.
 
     Where the default has not run, less than half of the most seeds.

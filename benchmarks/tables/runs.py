@@ -59,7 +59,7 @@ class Recorded:
     @cached_property
     def runs(self) -> Runs:
         """The good runs, each at its own budget."""
-        return grouped(self.rows, self.curves)
+        return runs_by_problem(self.rows, self.curves)
 
     @cached_property
     def beside(self) -> Runs:
@@ -77,7 +77,7 @@ def recorded(ledger: Ledger, seeds: Collection[int], names: Collection[str] = ()
     return Recorded(rows, ledger.curves())
 
 
-def grouped(rows: Mapping[Key, dict[str, str]], curves: Mapping[Key, Curve]) -> Runs:
+def runs_by_problem(rows: Mapping[Key, dict[str, str]], curves: Mapping[Key, Curve]) -> Runs:
     """Return the good runs by problem and method."""
     found: Runs = {}
     for key, row in rows.items():

@@ -7,8 +7,8 @@ from benchmarks.tables.markdown import markdown, spread
 from benchmarks.tables.registry import table
 from benchmarks.tables.runs import DEFAULT, Cell, Recorded, longest
 
-# The share of its evaluations in which the default is to be where a predecessor ends. These are goals of ours, not
-# published figures: what benchmarks/README.md calls "wanted" under "Evaluations saved", where it says what was met.
+# Goals, not published figures: the share of a predecessor's evaluations within which the default reaches its final
+# value. benchmarks/notes/portfolio-results.md lists what was met, under "Evaluations saved".
 ALLOWED = {"reference LaMCTS-TuRBO@1": 1 / 3, "reference TuRBO-1@10": 2 / 3, "reference TuRBO-1@1": 2 / 3}
 
 

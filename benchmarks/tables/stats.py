@@ -66,7 +66,7 @@ def support(scores: Mapping[str, Sequence[float]]) -> dict[str, float]:
     return dict(zip(scores, share.tolist(), strict=True))
 
 
-def standing(scores: Mapping[str, Sequence[float]]) -> tuple[str, str, float]:
+def leading(scores: Mapping[str, Sequence[float]]) -> tuple[str, str, float]:
     """Return the method of the best median, "first" or "tied", and its support."""
     medians = {name: float(np.median(row)) for name, row in scores.items()}
     best = min(medians, key=lambda name: medians[name])

@@ -9,7 +9,7 @@ import numpy as np
 
 from lamcts.outcomes.goals import Goals
 from lamcts.plot.evaluations import common_reference
-from lamcts.report.runs import Run, by_search
+from lamcts.report.runs import LabelledRun, by_search
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 KINDS = {1: ("best",), 2: ("hypervolume", "front")}  # by number of objectives, 2 for more; the first is the default
-Groups = dict[str, list[Run]]
+Groups = dict[str, list[LabelledRun]]
 
 
 def compared(paths: Sequence[str], records: Sequence["Recorded"], kind: str | None = None) -> "Figure":
@@ -31,7 +31,7 @@ def compared(paths: Sequence[str], records: Sequence["Recorded"], kind: str | No
         raise ValueError(f"--kind: expected {' or '.join(known)} for several journals, got {kind!r}: draw one alone")
     named = zip(labels(paths), records, strict=True)
     draw = {"best": _best, "hypervolume": _hypervolume, "front": _fronts}[kind or known[0]]
-    return draw(by_search([Run(*one) for one in named]), goals)
+    return draw(by_search([LabelledRun(*one) for one in named]), goals)
 
 
 def _best(groups: Groups, goals: Goals) -> "Figure":

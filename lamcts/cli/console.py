@@ -11,7 +11,9 @@ import numpy as np
 from lamcts.errors import MissingExtra
 from lamcts.outcomes.front import Front
 from lamcts.text import visible
-from lamcts.types import Rows
+from lamcts.types import Point, Rows
+
+MOST_SHOWN = 24  # coordinates of a point that are printed (by eye)
 
 
 class ReaderLeft(Exception):
@@ -75,6 +77,16 @@ def number(value: float) -> str:
 def pairs(values: Mapping[str, float]) -> str:
     """Return values by name as one line."""
     return ", ".join(f"{name} {number(value)}" for name, value in values.items())
+
+
+def point_text(point: Point) -> str:
+    """Return a point as one line, of an array its first coordinates."""
+    if isinstance(point, dict):
+        return ", ".join(f"{name}={value}" for name, value in point.items())
+    if not isinstance(point, (list, tuple)):
+        return str(point)
+    shown = [number(value) if isinstance(value, float) else str(value) for value in point[:MOST_SHOWN]]
+    return ", ".join(shown) + (f", ... ({len(point)} in all)" if len(point) > MOST_SHOWN else "")
 
 
 def front_text(front: Front, reference: Mapping[str, float] | None = None) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from lamcts.cli.console import number, say
 from lamcts.rng import Purpose, derive
+from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
@@ -17,7 +18,7 @@ RESULT = "result.json"
 ALWAYS = ("episodes", "mean", "sd")
 WALKED, PLAYED = ("distance", "steps", "falls"), ("steps", "ended_early")
 NUMBERS = (*ALWAYS, *WALKED, *PLAYED)
-Score = dict[str, Any]
+Score = Json
 
 
 def score_start(objective: Any, args: argparse.Namespace) -> dict[str, Score]:
@@ -30,7 +31,7 @@ def score_start(objective: Any, args: argparse.Namespace) -> dict[str, Score]:
     return {"start": score}
 
 
-def score_found(objective: Any, x: Any, args: argparse.Namespace) -> dict[str, Score]:
+def score_found(objective: Any, x: Point, args: argparse.Namespace) -> dict[str, Score]:
     """Score the best policy, and warn if most of its return is the bonus for being alive."""
     score = score_of(objective, x, args.check, args.seed)
     say(f"best policy: {format_score(score)}")
@@ -39,7 +40,7 @@ def score_found(objective: Any, x: Any, args: argparse.Namespace) -> dict[str, S
     return {"check": score}
 
 
-def score_of(objective: Any, x: Any, episodes: int, seed: int) -> Score:
+def score_of(objective: Any, x: Point, episodes: int, seed: int) -> Score:
     """Score a policy on held-out episodes: the best of noisy scores is biased upwards."""
     fresh = derive(seed, Purpose.EVALUATION, 0, 1)  # trials have keys of one number less
     found = getattr(objective, "watch", objective.evaluate)(x, seed=fresh, rollouts=episodes)
@@ -89,7 +90,7 @@ def score_rows(record: "Recorded") -> list[list[str]]:
     )
 
 
-def _result_of(record: "Recorded") -> dict[str, Any]:
+def _result_of(record: "Recorded") -> Json:
     """Return `result.json` of the same run; empty if there is none that can be read."""
     file = Path(record.path).parent / RESULT
     try:

@@ -1,11 +1,12 @@
 """`lamcts show --csv`: all evaluations of a run as rows, those that `--known` takes."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lamcts.cli.console import SCREEN, complain
 from lamcts.spaces import Box
 from lamcts.study.export import names_of, write_csv
 from lamcts.study.load import result_of, space_of
+from lamcts.types import Json
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
@@ -21,7 +22,7 @@ def write_evaluations(record: "Recorded") -> int:
     return 0
 
 
-def rows_in(record: "Recorded") -> list[dict[str, Any]]:
+def rows_in(record: "Recorded") -> list[Json]:
     """Return the evaluations of a run as rows; their coordinates where the journal does not hold the space."""
     try:
         space = space_of(record)
@@ -31,7 +32,7 @@ def rows_in(record: "Recorded") -> list[dict[str, Any]]:
     return result_of(record, space).rows()
 
 
-def _coordinates(record: "Recorded") -> list[dict[str, Any]]:
+def _coordinates(record: "Recorded") -> list[Json]:
     dim = max(record.x.shape[1], 1)
     rows = result_of(record, Box(0, 1, dim=dim)).rows()
     coordinates = {f"x{i + 1}": f"u{i + 1}" for i in range(dim)}

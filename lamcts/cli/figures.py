@@ -1,135 +1,67 @@
 """The figures of a run by kind, from a journal or from a result."""
 
-import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from lamcts.outcomes.goals import Goals
-from lamcts.types import Floats
+from lamcts import plot
+from lamcts.cli.show import episodes_of, number_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lamcts.journal.recorded import Recorded
-    from lamcts.study.result import History
+    from lamcts.plot.evaluations import Evaluations
 
 PANELS = 4  # most objectives whose front is drawn in pairs; with more, by parallel axes (by eye)
+EFFECTS = {
+    "importance": plot.importance,
+    "slice": plot.slices,
+    "contour": plot.contours,
+    "parallel": plot.parameters,
+}  # figures of the effects of the parameters on one objective
 
 
-EFFECTS = {"importance": "importance", "slice": "slices", "contour": "contours", "parallel": "parameters"}
-# effects of the parameters on one objective: kind -> function of lamcts.plot
-
-
-class Progress(NamedTuple):
-    """Values of a run, [n] or [n, m] in the user's sign, whether they are feasible [n], and violations [n]."""
-
-    about: dict[str, Any]
-    goals: Goals
-    values: Floats
-    feasible: Any
-    violation: Floats
-    reference: Any = None
-    target: float | None = None
-
-    @classmethod
-    def of(
-        cls, about: dict[str, Any], run: "Recorded | History", reference: Any, target: float | None = None
-    ) -> "Progress":
-        """Return the values of a run."""
-        known = np.isfinite(run.values) if run.values.ndim == 1 else np.isfinite(run.values).all(1)
-        violation = np.where(known | (run.violation > 0), run.violation, np.nan)  # failed, or its check found nothing
-        return cls(about, run.goals, run.values, run.feasible, violation, reference, target)
-
-    @property
-    def title(self) -> str:
-        return str(self.about.get("objective", ""))
-
-
-def kinds(progress: Progress) -> list[str]:
+def kinds(run: "Evaluations") -> list[str]:
     """Return the kinds of figures that fit a run, the most informative first."""
-    m, bounded = len(progress.goals.objectives), ["violation"] if progress.goals.constraints else []
+    m, bounded = len(run.goals.objectives), ["violation"] if run.goals.constraints else []
     if m == 1:
-        return [*bounded, *(["best"] if not bounded or progress.feasible.any() else [])]
+        return [*bounded, *(["best"] if not bounded or run.feasible.any() else [])]
     fronts = ["front", "parallel"] if m > 2 else ["front"]
     return [*(fronts if m <= PANELS else fronts[1:]), "hypervolume", *bounded]
 
 
-def figure_of(progress: Progress, kind: str | None = None) -> "Figure":
+def figure_of(
+    run: "Evaluations", about: Mapping[str, object], kind: str | None = None, target: float | None = None
+) -> "Figure":
     """Return the figure of a kind (None: the most informative); ValueError if the run has no such figure."""
-    kind, goals = kind or kinds(progress)[0], progress.goals
-    if kind not in kinds(progress) and not (kind == "parallel" and len(goals.objectives) > 1):
+    kind, goals, name = kind or kinds(run)[0], run.goals, str(about.get("objective", ""))
+    if kind not in kinds(run) and not (kind == "parallel" and len(goals.objectives) > 1):
         what = f"{len(goals.objectives)} objectives and {len(goals.constraints)} constraints"
-        known = [*kinds(progress), *(EFFECTS if len(goals.objectives) == 1 else [])]
+        known = [*kinds(run), *(EFFECTS if len(goals.objectives) == 1 else [])]
         raise ValueError(f"--kind: expected one of {', '.join(known)} for {what}, got {kind!r}")
     if kind == "best":
-        return _best(progress)
-    return _violation(progress) if kind == "violation" else _columns(progress, kind)
+        return _best(run, about, name, target)
+    if kind == "violation":
+        return plot.violation(run, title=_title(name, "feasibility"))
+    if kind == "hypervolume":
+        return plot.hypervolume(run, title=_title(name, "hypervolume"))
+    draw = plot.front if kind == "front" else plot.parallel
+    return draw(run, title=_title(name, "the front"))
 
 
 def effects_of(record: "Recorded", kind: str) -> "Figure":
     """Return the figure of a kind of EFFECTS; ValueError where there are too few evaluations."""
-    from lamcts import plot
-
-    figure: Figure = getattr(plot, EFFECTS[kind])(record)
-    return figure
+    return EFFECTS[kind](record)
 
 
-def _columns(progress: Progress, kind: str) -> "Figure":
-    """Return the figure of several objectives."""
-    from lamcts import plot
-
-    senses = {goal.name: "max" if goal.maximize else "min" for goal in progress.goals.objectives}
-    given: dict[str, Any] = {"feasible": progress.feasible}
-    if kind == "hypervolume":
-        name = f"{progress.title}: hypervolume".lstrip(": ")
-        return plot.hypervolume(progress.values, senses, reference=progress.reference, title=name, **given)
-    draw = plot.front if kind == "front" else plot.parallel
-    return draw(progress.values, senses, title=f"{progress.title}: the front".lstrip(": "), **given)
-
-
-def _violation(progress: Progress) -> "Figure":
-    from lamcts import plot
-
-    goals, name = progress.goals, f"{progress.title}: feasibility".lstrip(": ")
-    if len(goals.objectives) > 1:
-        return plot.violation(progress.violation, title=name)
-    (goal,) = goals.objectives
-    return plot.violation(progress.violation, progress.values, maximize=goal.maximize, y=goal.name, title=name)
-
-
-def _best(progress: Progress) -> "Figure":
+def _best(run: "Evaluations", about: Mapping[str, object], name: str, target: float | None) -> "Figure":
     """Return reward against episodes for policies, else the best value so far."""
-    from lamcts import plot
-
-    episodes, maximize = episodes_of(progress.about), progress.goals.objectives[0].maximize
-    values = np.where(progress.feasible, progress.values, np.nan)
-    if episodes is not None and maximize:
-        return plot.reward(values, episodes=episodes, threshold=_threshold(progress.about), name=progress.title)
-    kept = " that is feasible" if progress.goals.constraints else ""
-    title = f"{progress.title}: best value{kept} so far".lstrip(": ")
-    lost = "infeasible or failed" if progress.goals.constraints else "failed"
-    return plot.best_so_far(values, maximize=maximize, target=progress.target, title=title, lost=lost)
+    episodes = episodes_of(about)
+    if episodes is not None and run.maximize:
+        return plot.reward(run, episodes=episodes, threshold=number_of(about.get("threshold")), name=name)
+    kept, lost = (" that is feasible", "infeasible or failed") if run.goals.constraints else ("", "failed")
+    return plot.best_so_far(run, target=target, title=_title(name, f"best value{kept} so far"), lost=lost)
 
 
-# `about` is written by users: its entries may be of any type.
-
-
-def reference_of(about: dict[str, Any], goals: Goals) -> dict[str, float] | None:
-    """Return the reference point that a run records, by name; None if it records none that fits."""
-    given: Any = about.get("reference")
-    if not isinstance(given, list) or len(given) != len(goals.names):
-        return None
-    known = all(type(number) in (int, float) and abs(number) <= sys.float_info.max for number in given)
-    return dict(zip(goals.names, map(float, given), strict=True)) if known else None
-
-
-def episodes_of(about: dict[str, Any]) -> int | None:
-    """Return the number of episodes of an evaluation, or None."""
-    value: Any = about.get("episodes")
-    return value if type(value) is int and 0 < value <= sys.maxsize else None
-
-
-def _threshold(about: dict[str, Any]) -> float | None:
-    value: Any = about.get("threshold")
-    return float(value) if type(value) in (int, float) and abs(value) <= sys.float_info.max else None
+def _title(name: str, what: str) -> str:
+    return f"{name}: {what}" if name else what

@@ -4,13 +4,13 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from lamcts.cli.console import number, say
 from lamcts.cli.evaluate import RESULT
 from lamcts.cli.parser import Parser
 from lamcts.objectives.control import film as filming
 from lamcts.text import safe_text
+from lamcts.types import Json
 
 NAME = "film"  # of the files
 
@@ -53,7 +53,7 @@ def _result(run: str) -> Path:
     return file
 
 
-def _policy(file: Path) -> dict[str, Any]:
+def _policy(file: Path) -> Json:
     try:
         held = json.loads(file.read_text())
     except ValueError as error:

@@ -4,13 +4,14 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lamcts.cli.console import complain, evaluation_of, number, say
 from lamcts.cli.evaluations import rows_in
 from lamcts.study.export import LAST
 from lamcts.study.load import journal_in
 from lamcts.study.prior_observations import PRUNED
+from lamcts.types import Json
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
@@ -63,7 +64,7 @@ def _state(journal: Path) -> list[tuple[int, int]]:
 
 def _show(record: "Recorded", shown: int) -> int:
     """Print the evaluations after the first `shown`, and return how many there are now."""
-    budget: Any = record.about.get("budget", "?")
+    budget = record.about.get("budget", "?")
     rows = rows_in(record)
     for i, row in enumerate(rows[shown:], shown):
         count = evaluation_of(record.trial, i)
@@ -71,7 +72,7 @@ def _show(record: "Recorded", shown: int) -> int:
     return len(rows)
 
 
-def _line(record: "Recorded", row: dict[str, Any]) -> str:
+def _line(record: "Recorded", row: Json) -> str:
     """Return a row as text: values or the failure, and the point."""
     goals = record.goals
     own = [*goals.names, *map(str, goals.constraints)]
@@ -85,5 +86,5 @@ def _reason(message: str) -> str:
     return message if PRUNED.fullmatch(message) else f"failed: {message}"
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     return number(value) if isinstance(value, float) else str(value)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from lamcts.cli.console import say, table
 from lamcts.cli.parser import Parser
@@ -14,6 +13,7 @@ from lamcts.cli.training_step import TrainingStep, training_step
 from lamcts.neural.memory import Report, size_text
 from lamcts.searches import memory_fit
 from lamcts.searches.memory_fit import KEEPING, action_counts, budget_of
+from lamcts.types import Json
 
 DRAWN = (KEEPING, "offload", "cost-aware")  # and the chosen plan; of lists of layers the baseline too
 COLUMNS: tuple[str, ...] = (
@@ -77,7 +77,7 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _within(step: TrainingStep, budget: int, search: dict[str, Any], measure: bool) -> tuple[list[Report], str]:
+def _within(step: TrainingStep, budget: int, search: Json, measure: bool) -> tuple[list[Report], str]:
     """Return all evaluated plans, the chosen one last, and a text about it."""
     if step.model is None:
         chosen = memory_fit.within(step.graph(), budget, **search)
@@ -135,7 +135,7 @@ def _write(
         say(f"figure written to {args.png}")
 
 
-def _row(one: Report, reports: Sequence[Report], mark: str) -> list[Any]:
+def _row(one: Report, reports: Sequence[Report], mark: str) -> list[object]:
     kept = next(other for other in reports if other.plan.name == KEEPING)
     moved = one.sent_bytes + one.fetched_bytes
     numbers = [one.total_bytes, one.peak_bytes, f"{1e3 * one.seconds:.6g}", f"{one.seconds / kept.seconds:.6g}"]

@@ -9,13 +9,16 @@ import numpy as np
 
 from lamcts import objectives, samplers
 from lamcts.cli import supernets, trained
+from lamcts.cli.against import add_against, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.parser import Parser, option, settings_in
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, add_search_options, carry_out, journal_of
 from lamcts.cli.target import Target, one_of
-from lamcts.nas import TableTradeOff, TradeOff
+from lamcts.nas import TableTradeOff
 from lamcts.nas.objective import TableObjective
+from lamcts.study.result import Result
+from lamcts.types import Json
 
 if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
@@ -38,9 +41,11 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     line = "random networks at the start (default: chosen by the search, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
     add_search_options(one, how)
-    one.set_defaults(check=0, no_tree=False, timeout=None)
+    one.set_defaults(check=0, no_tree=False, timeout=None, against=None)
     space = one.value_in(argv, "--space")
-    if (row := tables().get(space or "")) is not None:
+    row = tables().get(space or "")
+    add_against(how, row)
+    if row is not None:
         one.add_settings(row)
         return
     one.takes = None if space in (None, *trained.KINDS) else f"no space is called {space!r};"
@@ -86,7 +91,7 @@ def _table_target(args: argparse.Namespace) -> tuple[Target, Report]:
     made = objectives.make(row.name, **settings)
     settings.pop("table", None)  # the run is the same wherever the table lies
     files = frozenset(name for name in settings if row.parameters[name].is_path)
-    return Target(made, row.name, row.name, settings, row.budget, files), _report
+    return with_cost(Target(made, row.name, row.name, settings, row.budget, files), args), _report
 
 
 def _first(args: argparse.Namespace, target: Target, own: int) -> int | None:
@@ -109,7 +114,7 @@ def _first(args: argparse.Namespace, target: Target, own: int) -> int | None:
     return first
 
 
-class Search(NamedTuple):
+class NetworkSearch(NamedTuple):
     """A search: a line that describes it, and its settings for a space and a number of random networks."""
 
     line: str
@@ -119,10 +124,10 @@ class Search(NamedTuple):
 class Settings(Protocol):
     """Returns settings of `lamcts.Optimizer`; first: random networks at the start (None: the search's own number)."""
 
-    def __call__(self, space: "SearchSpace", first: int | None = None) -> dict[str, Any]: ...
+    def __call__(self, space: "SearchSpace", first: int | None = None) -> Json: ...
 
 
-def _auto(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
+def _auto(space: "SearchSpace", first: int | None = None) -> Json:
     return {"sampler": samplers.make(samplers.AUTO, space), "tree": "auto"} | _design(first)
 
 
@@ -132,17 +137,17 @@ def _lanas(variant: str) -> Settings:
     Rounds of 50 results would take all of a small budget.
     """
 
-    def settings(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
-        from lamcts.searches.lanas import settings as lanas
+    def settings(space: "SearchSpace", first: int | None = None) -> Json:
+        from lamcts.searches import lanas
 
         own = {} if first is None else {"first": first, "selects": max(1, first * lanas.SELECTS // lanas.FIRST)}
-        made: dict[str, Any] = getattr(lanas, variant)(**own)
+        made: Json = getattr(lanas, variant)(**own)
         return made
 
     return settings
 
 
-def _alphax(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
+def _alphax(space: "SearchSpace", first: int | None = None) -> Json:
     return {"sampler": import_module("lamcts.searches.alphax").AlphaX(), "tree": None} | _design(first)
 
 
@@ -151,40 +156,40 @@ def _alone(name: str) -> Settings:
     return lambda space, first=None: {"sampler": samplers.make(name, space), "tree": None} | _design(first)
 
 
-def _design(first: int | None) -> dict[str, Any]:
+def _design(first: int | None) -> Json:
     return {} if first is None else {"n_init": first}
 
 
 SEARCHES = {
-    samplers.AUTO: Search("the default of `lamcts run`: a Gaussian process over the choices", _auto),
-    "lanas": Search("LaNAS with a linear model in the leaves of its tree", _lanas("improved")),
-    "lanas-published": Search("LaNAS as published: uniform draws in the leaves", _lanas("published")),
-    "alphax": Search("AlphaX: tree search over the moves that build a network", _alphax),
-    "evolution": Search("regularised evolution, without a tree", _alone("mutate")),
-    "local": Search("local search, without a tree", _alone("hillclimb")),
-    "random": Search("uniform draws", _alone("uniform")),
+    samplers.AUTO: NetworkSearch("the default of `lamcts run`: a Gaussian process over the choices", _auto),
+    "lanas": NetworkSearch("LaNAS with a linear model in the leaves of its tree", _lanas("improved")),
+    "lanas-published": NetworkSearch("LaNAS as published: uniform draws in the leaves", _lanas("published")),
+    "alphax": NetworkSearch("AlphaX: tree search over the moves that build a network", _alphax),
+    "evolution": NetworkSearch("regularised evolution, without a tree", _alone("mutate")),
+    "local": NetworkSearch("local search, without a tree", _alone("hillclimb")),
+    "random": NetworkSearch("uniform draws", _alone("uniform")),
 }
 
 
-def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
+def _report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Print the best network, and return what was found with all values of its table."""
-    best = found["best"] | {"text": objective.architectures.text(result.x), "optimum": objective.optimum}
+    table_of = without_cost(objective)
+    best = found["best"] | {"text": table_of.architectures.text(result.x), "optimum": objective.optimum}
     found = found | {"search": args.search, "best": best}
-    table_of: Any = objective.objective if isinstance(objective, TradeOff) else objective
-    found |= {"reported": table_of.report(result.x), "costs": table_of.costs(result.x)}
+    found |= {"reported": table_of.report(result.x), "costs": table_of.cost(result.x)}
     if "front" in result:
         print_best(result, found)
     _print_network(found)
     return plain_numbers(found)
 
 
-def plain_numbers(found: dict[str, Any]) -> dict[str, Any]:
+def plain_numbers(found: Json) -> Json:
     """Return what was found with None for values that the table lacks: JSON has no nan."""
     known = {name: None if np.isnan(value) else value for name, value in found["costs"].items()}
     return found | {"costs": known}
 
 
-def _print_network(found: dict[str, Any]) -> None:
+def _print_network(found: Json) -> None:
     best = found["best"]
     rows = [["network", best["text"]]]
     if best["optimum"] is not None:

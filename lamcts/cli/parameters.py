@@ -27,6 +27,7 @@ from lamcts.spaces.conditions import under
 from lamcts.spaces.fixed import keys_of
 from lamcts.spaces.values import read_when
 from lamcts.study.prior_table import bare, members_of, value_of
+from lamcts.types import Point
 
 NAME = re.compile(r"[A-Za-z_][\w-]*")
 
@@ -55,7 +56,7 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
     return Space(members) if pairs else None
 
 
-def _member(written: Any) -> SearchSpace:
+def _member(written: object) -> SearchSpace:
     """Return the space of an entry of a file."""
     if isinstance(written, dict):
         if set(written) != {"range", "when"}:
@@ -65,7 +66,7 @@ def _member(written: Any) -> SearchSpace:
     return Choice(tuple(written)) if isinstance(written, list) else member_of(written)
 
 
-def member_of(written: Any) -> SearchSpace:
+def member_of(written: object) -> SearchSpace:
     """Return the space of a text such as "1e-5:1e-1:log"."""
     if not isinstance(written, str):
         raise ValueError(f"expected text such as '0:1' or a list of options, got {written!r}")
@@ -135,7 +136,7 @@ def _pair(text: str) -> tuple[str, str]:
     return name.strip(), written
 
 
-def _read(path: Path) -> list[tuple[str, Any]]:
+def _read(path: Path) -> list[tuple[str, object]]:
     try:
         text = path.read_text(encoding="utf-8")
         held = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
@@ -156,7 +157,7 @@ def _box(text: str, dim: int | None) -> Box:
     return Box(*bounds, dim=dim)  # type: ignore[arg-type]
 
 
-def fixed_of(given: Sequence[str] | None, space: SearchSpace) -> dict[Any, Any] | None:
+def fixed_of(given: Sequence[str] | None, space: SearchSpace) -> dict[Any, Point] | None:
     """Return the fixed parameters of `--fix` (each NAME=VALUE; x1, x2, ... of an array), or None."""
     if not given:
         return None

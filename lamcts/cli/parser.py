@@ -10,6 +10,7 @@ from lamcts import objectives
 from lamcts.argument_hints import OURS
 from lamcts.cli.console import complain
 from lamcts.objectives.settings import Setting
+from lamcts.types import Json
 
 USER_MISTAKE = 2  # argparse's exit code
 UNKNOWN = "unrecognized arguments:"
@@ -74,7 +75,7 @@ def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
     """Add the option of a setting, with its type, default and description; ValueError where its name is taken."""
     default = "" if setting.default is None or setting.required else f" (default: {setting.default})"
     text = f"{setting.text}{default}".strip().replace("%", "%%")
-    how: dict[str, Any] = {"action": argparse.BooleanOptionalAction}
+    how: Json = {"action": argparse.BooleanOptionalAction}
     if bool not in setting.kinds:
         how = {"type": _reader(setting.kinds), "metavar": _metavar(setting)}
     try:
@@ -92,7 +93,7 @@ def option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def settings_in(args: argparse.Namespace, row: objectives.Entry) -> dict[str, Any]:
+def settings_in(args: argparse.Namespace, row: objectives.Entry) -> Json:
     """Return the settings of an objective that were typed."""
     return {name: value for name in row.parameters if (value := getattr(args, SETTING + name, None)) is not None}
 

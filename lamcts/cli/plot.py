@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lamcts.cli.console import say
-from lamcts.cli.figures import EFFECTS, Progress, effects_of, figure_of, reference_of
+from lamcts.cli.figures import EFFECTS, effects_of, figure_of
 from lamcts.cli.parser import Parser
 from lamcts.cli.show import read
+from lamcts.plot.evaluations import evaluations_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,4 +54,4 @@ def _drawn(record: "Recorded", kind: str | None) -> "Figure":
     """Return the figure of one run."""
     if kind in EFFECTS and len(record.goals.objectives) == 1:
         return effects_of(record, kind)
-    return figure_of(Progress.of(record.about, record, reference_of(record.about, record.goals)), kind)
+    return figure_of(evaluations_of(record), record.about, kind)

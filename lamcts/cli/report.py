@@ -8,7 +8,7 @@ from lamcts.cli.compare import labels
 from lamcts.cli.console import say
 from lamcts.cli.parser import Parser
 from lamcts.cli.show import read
-from lamcts.report import Run, page
+from lamcts.report import LabelledRun, page
 
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:
@@ -30,9 +30,9 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def runs_of(paths: Sequence[str]) -> list[Run]:
+def runs_of(paths: Sequence[str]) -> list[LabelledRun]:
     """Return the runs of journals or folders, each with a name of its own."""
-    runs: list[Run] = []
+    runs: list[LabelledRun] = []
     for path, label in zip(paths, labels(paths), strict=True):
-        runs.append(Run(label, read(path)))
+        runs.append(LabelledRun(label, read(path)))
     return runs

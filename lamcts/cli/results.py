@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lamcts import plot
+from lamcts.cli.against import without_cost
 from lamcts.cli.console import complain, evaluation_of, say
 from lamcts.cli.evaluate import RESULT
-from lamcts.cli.figures import Progress, figure_of, kinds
+from lamcts.cli.figures import figure_of, kinds
 from lamcts.errors import MissingExtra
 from lamcts.optimizer.placement import tree_chose
+from lamcts.plot.evaluations import evaluations_of
 from lamcts.spaces.values import plain
 from lamcts.study.export import json_values
+from lamcts.study.result import Result
+from lamcts.types import Json
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from lamcts.study import Study
 
 FRONT = "front.csv"
@@ -26,10 +33,10 @@ FRONT = "front.csv"
 def write_results(
     args: argparse.Namespace,
     study: "Study",
-    result: Any,
+    result: Result,
     folder: Path,
-    about: dict[str, Any],
-    report: Callable[[Any, dict[str, Any]], dict[str, Any]],
+    about: Json,
+    report: Callable[[Result, Json], Json],
 ) -> int:
     """Print what was found, write it to files, and return the exit code.
 
@@ -59,7 +66,7 @@ def write_results(
     return 0
 
 
-def _row(study: "Study", result: Any) -> int:
+def _row(study: "Study", result: Result) -> int:
     """Return the row of the best point."""
     if study.problem.goals.plain:
         values = np.asarray(result.history.values, float)
@@ -69,7 +76,7 @@ def _row(study: "Study", result: Any) -> int:
     return int(result.row)
 
 
-def _columns(result: Any, best: dict[str, Any]) -> dict[str, Any]:
+def _columns(result: Result, best: Json) -> Json:
     """Add the constraints to the entry of the best point, and return the entries of the front."""
     for name in ("feasible", "violation", "constraints"):
         if name in result:
@@ -80,35 +87,30 @@ def _columns(result: Any, best: dict[str, Any]) -> dict[str, Any]:
     return {"front": rows, "reference": result.front.reference}
 
 
-def _draw(study: "Study", result: Any, folder: Path, about: dict[str, Any]) -> list[str]:
+def _draw(study: "Study", result: Result, folder: Path, about: Json) -> list[str]:
     """Write the figures of a run, of its tree if that decided anything, and of its best network; return the names."""
-    from lamcts import plot
-
     objective: Any = study.problem.f
-    reference = result.front.reference if "front" in result else None
-    progress = Progress.of(about, result.history, reference, study.settings.target)
-    figures: dict[str, Any] = {}
+    shown = evaluations_of(result)
+    figures: dict[str, Figure] = {}
     try:
-        for kind in kinds(progress):
+        for kind in kinds(shown):
             name = "reward" if kind == "best" and about.get("episodes") else kind
-            figures[f"{name}.png"] = figure_of(progress, kind)
+            figures[f"{name}.png"] = figure_of(shown, about, kind, study.settings.target)
     except MissingExtra as error:
         say(f"no figures: {error}")
     if not figures:
         return []
     if tree_chose(study.optimizer.placements):
         figures |= _tree_figures(study, objective)
-    if hasattr(objective, "architectures"):
-        figures["network.png"] = plot.cells(objective.architectures, result.x)
+    if (architectures := getattr(without_cost(objective), "architectures", None)) is not None:
+        figures["network.png"] = plot.cells(architectures, result.x)
     for name, figure in figures.items():
         figure.savefig(folder / name)
     return list(figures)
 
 
-def _tree_figures(study: "Study", objective: Any) -> dict[str, Any]:
+def _tree_figures(study: "Study", objective: Any) -> dict[str, "Figure"]:
     """Return the figure of the tree, and in one or two dimensions that of its partition."""
-    from lamcts import plot
-
     figures = {"tree.png": plot.tree(study.optimizer)}
     root = study.optimizer.tree_root()
     if objective.space.dim <= 2 and root is not None and root.split is not None:
@@ -119,14 +121,14 @@ def _tree_figures(study: "Study", objective: Any) -> dict[str, Any]:
     return figures
 
 
-def _write_json(path: Path, values: dict[str, Any]) -> None:
+def _write_json(path: Path, values: Json) -> None:
     """Write a file atomically."""
     part = path.with_name(path.name + ".part")
     part.write_text(json.dumps(_numbers(values), indent=2) + "\n")
     part.replace(path)
 
 
-def _numbers(value: Any) -> Any:
+def _numbers(value: object) -> object:
     """Return JSON values with None for nan."""
     if isinstance(value, dict):
         return {name: _numbers(each) for name, each in value.items()}

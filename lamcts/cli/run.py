@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from lamcts import objectives, pruners, samplers
-from lamcts.cli.console import front_text, number, pairs, say
+from lamcts.cli.against import add_against, with_cost
+from lamcts.cli.console import front_text, number, pairs, point_text, say
 from lamcts.cli.evaluate import score_found
 from lamcts.cli.parameters import fixed_of
 from lamcts.cli.parser import Parser
@@ -13,6 +14,8 @@ from lamcts.cli.search import add_search_options, carry_out
 from lamcts.cli.target import GOALS, target_of
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.fixed import fixed
+from lamcts.study.result import Result
+from lamcts.types import Json
 
 CHECK_EPISODES = 20  # held-out episodes of the best policy (untuned; benchmarks use as many)
 
@@ -34,7 +37,8 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     out.add_argument("--check", type=int, default=CHECK_EPISODES, metavar="N", help=line)
     words, maybe = one.positionals_in(argv)
     row = next((row for word in [*words, *maybe] if (row := objectives.find(word)) is not None), None)
-    one.set_defaults(registered=row is not None)
+    one.set_defaults(registered=row is not None, against=None)
+    add_against(how, row)
     if row is not None:
         one.add_settings(row)
         return
@@ -72,18 +76,20 @@ def main(args: argparse.Namespace) -> int:
     """Run the command."""
     if args.check < 0:
         raise ValueError(f"--check: expected a number of episodes of at least 0, got {args.check}; 0 leaves it out")
-    target = target_of(args)
+    target = with_cost(target_of(args), args)
     space, fix = target.objective.space, fixed_of(args.fix, target.objective.space)
     goals = Goals.of(False, *(getattr(target.objective, name, None) for name in GOALS))
     sampler = samplers.make(args.sampler, space if fix is None else fixed(space, fix), goals)
     return carry_out(args, target, {"sampler": sampler, "tree": None if args.no_tree else "auto"}, _report)
 
 
-def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
+def _report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Print the best value, and return what was found with the policy and its score on held-out episodes."""
     print_best(result, found)
     found = found | {"tree": result.tree}
-    if hasattr(objective, "policy"):
+    if not hasattr(objective, "policy"):
+        say(f"point {point_text(found['best']['point'])}")
+    else:
         if "memory" in result:
             objective = objective.recalling(result.memory)
         found["policy"] = objective.policy(result.x)
@@ -92,7 +98,7 @@ def _report(args: argparse.Namespace, objective: Any, result: Any, found: dict[s
     return found
 
 
-def print_best(result: Any, found: dict[str, Any]) -> None:
+def print_best(result: Result, found: Json) -> None:
     """Print the best evaluation, or the front and its knee."""
     best, front = found["best"], result.get("front")
     where = "among the known evaluations"
@@ -107,7 +113,7 @@ def print_best(result: Any, found: dict[str, Any]) -> None:
         say(f"no feasible point; least infeasible {where}, violation {number(best['violation'])}")
 
 
-def _mean(result: Any) -> str:
+def _mean(result: Result) -> str:
     """Return how many evaluations the best value is the mean of, where points were re-evaluated."""
     if "candidates" not in result:
         return ""

@@ -18,13 +18,15 @@ from lamcts.cli.target import Target
 from lamcts.errors import JournalError
 from lamcts.outcomes.goals import Goals
 from lamcts.study.load import JOURNAL
+from lamcts.study.result import Result
+from lamcts.types import Json
 
 if TYPE_CHECKING:
     from lamcts.study import Study
 
 GIVE_UP = 10  # first failures alike after which a run from the command line stops (untuned)
 DIRECTIONS = ("min", "max")
-Report = Callable[[argparse.Namespace, Any, Any, dict[str, Any]], dict[str, Any]]  # options, objective, result, found
+Report = Callable[[argparse.Namespace, Any, Result, Json], Json]  # options, objective, result, found
 
 
 def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGroup) -> argparse._ArgumentGroup:
@@ -53,7 +55,7 @@ def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGrou
     return out
 
 
-def carry_out(args: argparse.Namespace, target: Target, how: dict[str, Any], report: Report) -> int:
+def carry_out(args: argparse.Namespace, target: Target, how: Json, report: Report) -> int:
     """Search, resuming from a journal if there is one, write the results to a folder, and return the exit code.
 
     how: settings of the search, as `lamcts.Optimizer` takes them.
@@ -76,9 +78,9 @@ def carry_out(args: argparse.Namespace, target: Target, how: dict[str, Any], rep
     return code
 
 
-def _about(target: Target) -> dict[str, Any]:
+def _about(target: Target) -> Json:
     """Return what the journal and `result.json` record about the objective."""
-    about: dict[str, Any] = {"objective": target.name, "settings": target.settings}
+    about: Json = {"objective": target.name, "settings": target.settings}
     if hasattr(target.objective, "rollouts"):
         about |= {"episodes": target.objective.rollouts, "threshold": target.objective.threshold}
     return about
@@ -120,7 +122,7 @@ def folder_of(args: argparse.Namespace, target: Target) -> Path:
     return Path("-".join([*parts, f"seed{args.seed}"]))
 
 
-def done_in(journal: Path, about: dict[str, Any], files: frozenset[str]) -> int:
+def done_in(journal: Path, about: Json, files: frozenset[str]) -> int:
     """Return how many evaluations `journal` holds; JournalError if it is the journal of another objective.
 
     files: settings that are paths; a run resumes when such a file has moved.
@@ -140,16 +142,14 @@ def done_in(journal: Path, about: dict[str, Any], files: frozenset[str]) -> int:
     return held.n
 
 
-def _comparable(what: Any, files: frozenset[str]) -> Any:
+def _comparable(what: object, files: frozenset[str]) -> object:
     """Return settings without the folders of files, whose content the fingerprint covers, or a normalised path."""
     if isinstance(what, dict):
         return {name: os.path.basename(str(value)) if name in files else value for name, value in what.items()}
     return os.path.normpath(what) if isinstance(what, str) and ".py:" in what else what
 
 
-def _study(
-    args: argparse.Namespace, target: Target, how: dict[str, Any], journal: Path | None, about: dict[str, Any]
-) -> "Study":
+def _study(args: argparse.Namespace, target: Target, how: Json, journal: Path | None, about: Json) -> "Study":
     from lamcts.study import Study
 
     objective = target.objective

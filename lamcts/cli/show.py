@@ -2,29 +2,27 @@
 
 import argparse
 import csv
-import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamcts import samplers
-from lamcts.cli.console import SCREEN, evaluation_of, front_text, number, pairs, span, table
+from lamcts.cli.console import SCREEN, evaluation_of, front_text, number, pairs, point_text, span, table
 from lamcts.cli.evaluate import score_rows
 from lamcts.cli.evaluations import write_evaluations
-from lamcts.cli.figures import episodes_of, reference_of
 from lamcts.cli.follow import follow
 from lamcts.cli.parser import Parser
 from lamcts.optimizer.placement import tree_chose, tree_share
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
-from lamcts.study.load import journal_in
+from lamcts.study.load import journal_in, sampler_name, with_reference
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
 
 MOST_FAILURES = 8  # messages that are printed (by eye)
-MOST_SHOWN = 24  # coordinates of a point that are printed (by eye)
 
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:
@@ -67,9 +65,7 @@ def _about_run(record: "Recorded") -> list[list[str]]:
 
 def sampler_text(recorded: str) -> str:
     """Return the name of a sampler and a line about it, from what a journal records of it."""
-    found = re.match(r"[A-Za-z_]\w*", recorded)
-    classes = {cls.__name__: name for name, cls in samplers.classes().items()}
-    name = classes.get(found[0], found[0]) if found else "unknown"
+    name = sampler_name(recorded)
     line = samplers.names().get(name)
     return name if line is None else f"{name}: {line}"
 
@@ -119,8 +115,8 @@ def _best(record: "Recorded") -> list[list[str]]:
     if len(goals.objectives) > 1 and len(front := record.front):
         knee = front.knee()
         row = int(np.flatnonzero(record.trial == knee.trial)[0]) if knee.trial >= 0 else -1
-        said = [["front", front_text(front, reference_of(record.about, goals))]]
-        return [*said, ["knee", f"{pairs(knee.values)} {_where(record, row)}"], ["point", _point(knee.point)]]
+        said = [["front", front_text(front, _reference(record))]]
+        return [*said, ["knee", f"{pairs(knee.values)} {_where(record, row)}"], ["point", point_text(knee.point)]]
     point, value, row = record.best
     where, told = _where(record, row), "not run" if np.isnan(value) else number(value)
     if not record.feasible[row]:
@@ -132,7 +128,13 @@ def _best(record: "Recorded") -> list[list[str]]:
         where += f": infeasible, violation {number(record.violation[row])} ({', '.join(over) or 'not measured'})"
     lead = "best" if record.feasible[row] else "least infeasible"
     text = f"{told} {where}" if len(goals.objectives) == 1 else where
-    return [[lead, text], ["point", _point(point)]]
+    return [[lead, text], ["point", point_text(point)]]
+
+
+def _reference(record: "Recorded") -> dict[str, float] | None:
+    """Return the reference point that a run records, by name, if any."""
+    point = with_reference(record.goals, record.about.get("reference")).reference
+    return None if point is None else dict(zip(record.goals.names, point, strict=True))
 
 
 def _where(record: "Recorded", row: int) -> str:
@@ -168,22 +170,26 @@ def read(path: str) -> "Recorded":
 # `about` is written by users: its entries may be of any type.
 
 
-def _settings(about: dict[str, Any]) -> str:
+def episodes_of(about: Mapping[str, object]) -> int | None:
+    """Return the number of episodes of an evaluation, or None."""
+    value = about.get("episodes")
+    return value if type(value) is int and 0 < value <= sys.maxsize else None
+
+
+def number_of(value: object) -> float | None:
+    """Return a finite number, or None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
+        return None
+    return float(value)
+
+
+def _settings(about: Mapping[str, object]) -> str:
     settings = about.get("settings", {})
     if not isinstance(settings, dict):
         return _brief(settings)
     return " ".join(f"{name}={value}" for name, value in settings.items())
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     text = str(value)
     return text if len(text) <= 100 else text[:97] + "..."
-
-
-def _point(point: Any) -> str:
-    if isinstance(point, dict):
-        return ", ".join(f"{name}={value}" for name, value in point.items())
-    if not isinstance(point, (list, tuple)):
-        return str(point)
-    shown = [number(value) if isinstance(value, float) else str(value) for value in point[:MOST_SHOWN]]
-    return ", ".join(shown) + (f", ... ({len(point)} in all)" if len(point) > MOST_SHOWN else "")

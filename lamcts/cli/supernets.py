@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lamcts.cli import trained
-from lamcts.cli.console import number, say, table
+from lamcts.cli.against import against_in, with_cost, without_cost
+from lamcts.cli.console import say, table
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target
+from lamcts.nas.tradeoff import ACCURACY
+from lamcts.study.result import Result
+from lamcts.types import Json
 
 if TYPE_CHECKING:
     from lamcts.neural.supernet import Supernet
@@ -31,11 +35,16 @@ def supernet_target(args: argparse.Namespace) -> tuple[Target, Report]:
     _check_space(args.space)
     wanted, steps = trained.training_of(args), STEPS if args.steps is None else args.steps
     name = f"{args.space} by a supernet of {wanted.data.name}"
-    named = Target(None, name, f"{wanted.short}-supernet", {"steps": steps}, BUDGET)
+    named = Target(None, name, f"{wanted.short}-supernet", {"steps": steps} | against_in(args), BUDGET)
     folder = folder_of(args, named)
     alone = wanted.objective(args, folder)
     training = SupernetTraining(alone, _recipe(wanted, steps), args.seed, folder / SUPERNET, args.quiet)
-    return named._replace(objective=SupernetObjective(training.trained(), wanted.data)), partial(_report, training)
+
+    def target(net: "Supernet") -> Target:
+        return with_cost(named._replace(objective=SupernetObjective(net, wanted.data)), args, ACCURACY)
+
+    target(training.untrained())  # a wrong cost is an error before the training
+    return target(training.trained()), partial(_report, training)
 
 
 def _check_space(space: str) -> None:
@@ -71,10 +80,10 @@ class SupernetTraining:
 
     def trained(self) -> "Supernet":
         """Return the trained supernet, from the checkpoint in the folder of a resumed run."""
-        from lamcts.neural.supernet import Supernet, supernet
+        from lamcts.neural.supernet import Supernet
         from lamcts.neural.train import train
 
-        data, net = self.alone.data, self._new(supernet)
+        data, net = self.alone.data, self.untrained()
         done = self._done()
         if done < self.recipe.epochs:
             resumed = f", {done} of them done" if done else ""
@@ -85,10 +94,13 @@ class SupernetTraining:
         assert isinstance(made, Supernet)
         return made
 
-    def _new(self, supernet: Any) -> Any:
+    def untrained(self) -> "Supernet":
+        """Return the supernet before its training."""
+        from lamcts.neural.supernet import supernet
+
         f = self.alone
-        known = {"channels": f.data.shape[0], "classes": f.data.classes}
-        return supernet(f.architectures, **known, seed=self.seed, **dict(f.sizes))
+        channels, classes = f.data.shape[0], f.data.classes
+        return supernet(f.architectures, channels=channels, classes=classes, seed=self.seed, **dict(f.sizes))
 
     def _done(self) -> int:
         """Return the number of epochs in the checkpoint."""
@@ -108,15 +120,12 @@ class SupernetTraining:
             say(line)
 
 
-def _report(
-    training: SupernetTraining, args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]
-) -> dict[str, Any]:
+def _report(training: SupernetTraining, args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Train the best network alone, print it, save it with its card, and return what was found."""
-    best = found["best"]
-    searched = ["by shared weights", f"{number(best['value'])} at evaluation {best['evaluation']} of {result.nfev}"]
+    objective, searched = without_cost(objective), trained.searched_rows("by shared weights", result, found)
     found = found | {"supernet": objective.report(result.x) | {"steps": training.steps}}
     if result.status == "interrupted":  # the same command resumes, and trains the best network at the end
-        table([["network", objective.architectures.text(result.x)], searched])
+        table([["network", objective.architectures.text(result.x)], *searched])
         return found | {"search": args.search}
     training.alone.train(result.x, seed=training.seed)
     return trained.save_best(args, training.alone, result.x, searched, found)

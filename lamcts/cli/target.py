@@ -13,6 +13,7 @@ from lamcts import objectives
 from lamcts.cli.parameters import space_of
 from lamcts.cli.parser import option, settings_in
 from lamcts.outcomes.goals import Goals
+from lamcts.types import Json
 
 GOALS = ("objectives", "constraints", "reference")
 TYPED = {"objectives": "--objective", "constraints": "--constraint"}  # options that are not named like what they set
@@ -29,7 +30,7 @@ class Target(NamedTuple):
     objective: Any
     name: str
     short: str
-    settings: dict[str, Any]
+    settings: Json
     budget: int = BUDGET
     files: frozenset[str] = frozenset()
 
@@ -62,7 +63,7 @@ def _registered(args: argparse.Namespace) -> Target:
     return registered(row, settings_in(args, row))
 
 
-def registered(row: objectives.Entry, settings: dict[str, Any]) -> Target:
+def registered(row: objectives.Entry, settings: Json) -> Target:
     """Return the target of an objective of the package."""
     files = frozenset(name for name, setting in row.parameters.items() if setting.is_path)
     return Target(objectives.make(row.name, **settings), row.name, _short(row.name), settings, row.budget, files)
@@ -102,9 +103,9 @@ def _command(args: argparse.Namespace) -> Target:
     return Target(made, args.template, _leading(made.words), settings)
 
 
-def _goals(args: argparse.Namespace) -> dict[str, Any]:
+def _goals(args: argparse.Namespace) -> Json:
     """Return what is sought and bounded in the words of `Optimizer`, what was not typed left out."""
-    goals: dict[str, Any] = {}
+    goals: Json = {}
     if args.objectives:
         if args.maximize is not None:
             raise ValueError("--maximize: expected none with --objective: write a minus before the name, -range")

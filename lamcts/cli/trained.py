@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lamcts import nas, pruners
+from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import number, say, table
+from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
 from lamcts.errors import MissingExtra
 from lamcts.nas.base import ArchitectureSpace
+from lamcts.nas.tradeoff import ACCURACY
+from lamcts.study.result import Result
+from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
     from lamcts.neural.train import Data, Recipe, TrainObjective
@@ -25,38 +30,39 @@ BUDGET = 30  # networks of a first run, half an hour on digits (untuned)
 FOLDER, NETWORK = "trained", "network.npz"  # of all trainings and of the best network, in the folder of a run
 
 
-class Kind(NamedTuple):
+class NetworkKind(NamedTuple):
     """Networks that can be trained: a line, their space, sizes that a core trains in seconds, and a recipe."""
 
     line: str
     make: Callable[[], ArchitectureSpace]
-    sizes: Mapping[str, Any]
-    recipe: Mapping[str, Any] = MappingProxyType({})  # where the default of `Recipe` does not fit
+    sizes: Mapping[str, object]
+    recipe: Mapping[str, object] = MappingProxyType({})  # where the default of `Recipe` does not fit
 
 
 ON_TEXTS = {"optimiser": "adamw", "rate": 5e-3, "clip": 0.25}  # untuned; 0.25: torch's example of a word language model
 SMALL = {"width": 0.25, "stem_stride": 1}  # of EfficientNet, for images of 8 to 32 pixels (untuned)
 DIGITS4096 = {"batch": 32, "rate": 0.1}  # as its table was trained
 KINDS = {  # sizes untuned: a second or less an epoch of the digits
-    "nasnet": Kind("cells of NASNet", nas.NasNet, {"width": 8, "cells": 3}),
-    "nasbench101": Kind("cells of NAS-Bench-101", nas.NasBench101, {"width": 16, "cells": 1, "stages": 2}),
-    "nasbench201": Kind("cells of NAS-Bench-201", nas.NasBench201, {"widths": (8, 16), "cells": 1}),
-    "transnas": Kind("cells of TransNAS-Bench-101", nas.TransNas, {"widths": (8, 16), "cells": 1}),
-    "digits4096": Kind("cells of 6 edges and 4 operations", nas.Digits4096, {"widths": (8,), "cells": 1}, DIGITS4096),
-    "convnet": Kind("chains of convolutions", nas.ConvNet, {"stages": 3}),
-    "efficientnet": Kind("mobile blocks of EfficientNet", nas.EfficientNet, SMALL),
-    "accel-nasbench": Kind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),
-    "rnn": Kind("recurrent cells of ENAS, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, ON_TEXTS),
+    "nasnet": NetworkKind("cells of NASNet", nas.NasNet, {"width": 8, "cells": 3}),
+    "nasbench101": NetworkKind("cells of NAS-Bench-101", nas.NasBench101, {"width": 16, "cells": 1, "stages": 2}),
+    "nasbench201": NetworkKind("cells of NAS-Bench-201", nas.NasBench201, {"widths": (8, 16), "cells": 1}),
+    "transnas": NetworkKind("cells of TransNAS-Bench-101", nas.TransNas, {"widths": (8, 16), "cells": 1}),
+    "digits4096": NetworkKind(
+        "cells of 6 edges and 4 operations", nas.Digits4096, {"widths": (8,), "cells": 1}, DIGITS4096
+    ),
+    "convnet": NetworkKind("chains of convolutions", nas.ConvNet, {"stages": 3}),
+    "efficientnet": NetworkKind("mobile blocks of EfficientNet", nas.EfficientNet, SMALL),
+    "accel-nasbench": NetworkKind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),
+    "rnn": NetworkKind("recurrent cells of ENAS, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, ON_TEXTS),
 }
 
 
 def add_training_options(one: argparse.ArgumentParser) -> None:
     """Add the options of `--evaluate train` and `--evaluate supernet`."""
-    from lamcts.neural.train.datasets import FILES
-    from lamcts.neural.train.texts import TEXTS
+    from lamcts.neural.train.datasets import DATASETS
 
     of = one.add_argument_group("training")
-    names = ", ".join(["digits", *FILES, *TEXTS])
+    names = ", ".join(DATASETS)
     of.add_argument("--data", metavar="NAME", help=f"{names}, or a .npz file (default: digits; for rnn wikitext2)")
     of.add_argument("--side", type=int, metavar="PIXELS", help="resize images to this height and width")
     line = "a size of the networks, such as width=8 or cells=3; repeatable"
@@ -78,7 +84,7 @@ class Training(NamedTuple):
     space: ArchitectureSpace
     data: "Data"
     recipe: "Recipe"
-    sizes: dict[str, Any]
+    sizes: Json
     short: str
 
     def objective(self, args: argparse.Namespace, folder: Path, inherit: bool | None = None) -> "TrainObjective":
@@ -111,8 +117,10 @@ def training_target(args: argparse.Namespace) -> tuple[Target, Report]:
     one_of("--space", args.space, list(KINDS))
     need_torch()
     wanted = training_of(args)
-    named = Target(None, f"{args.space} trained on {wanted.data.name}", wanted.short, {}, BUDGET)
-    return named._replace(objective=wanted.objective(args, folder_of(args, named), args.inherit)), report
+    named = Target(None, f"{args.space} trained on {wanted.data.name}", wanted.short, against_in(args), BUDGET)
+    made = wanted.objective(args, folder_of(args, named), args.inherit)
+    value = ACCURACY if made.maximize else made.score
+    return with_cost(named._replace(objective=made), args, value), report
 
 
 def need_torch() -> None:
@@ -120,7 +128,7 @@ def need_torch() -> None:
         raise MissingExtra.of("torch", "torch")
 
 
-def _recipe(values: dict[str, Any]) -> "Recipe":
+def _recipe(values: Json) -> "Recipe":
     from lamcts.neural.train import Recipe
 
     for name in values:
@@ -131,9 +139,9 @@ def _recipe(values: dict[str, Any]) -> "Recipe":
     return Recipe(**values)
 
 
-def values_of(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
+def values_of(option: str, texts: Sequence[str] | None) -> Json:
     """Return the values of NAME=VALUE texts: numbers, booleans and tuples of Python, or text."""
-    found: dict[str, Any] = {}
+    found: Json = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals or not name:
@@ -145,27 +153,33 @@ def values_of(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
     return found
 
 
-def report(args: argparse.Namespace, objective: Any, result: Any, found: dict[str, Any]) -> dict[str, Any]:
+def report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Print the best network, save it with its card, and return what was found."""
+    objective = without_cost(objective)
+    rows = searched_rows(f"validation {objective.score}", result, found, f", {result.pruned} pruned")
+    return save_best(args, objective, result.x, rows, found)
+
+
+def searched_rows(name: str, result: Any, found: dict[str, Any], more: str = "") -> list[list[str]]:
+    """Return the row of a printed table on the best value; print a front instead."""
+    if "front" in result:
+        print_best(result, found)
+        return []
     best = found["best"]
-    value = f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}"
-    row = [f"validation {objective.score}", f"{value}, {result.pruned} pruned"]
-    return save_best(args, objective, result.x, row, found)
+    return [[name, f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}{more}"]]
 
 
-def save_best(
-    args: argparse.Namespace, objective: Any, point: Any, searched: list[str], found: dict[str, Any]
-) -> dict[str, Any]:
+def save_best(args: argparse.Namespace, objective: Any, point: Point, searched: list[list[str]], found: Json) -> Json:
     """Save a trained network with its card, print it, and return what was found with it.
 
-    searched: the row of the printed table on its value in the search.
+    searched: rows of the printed table on its value in the search.
     """
     from lamcts.neural.train.model_card import save_network
 
     place = Path(objective.folder).parent / NETWORK
     card = save_network(place, objective, point)
-    known = {"reported": objective.report(point), "costs": objective.costs(point)}
-    rows = [["network", card["text"]], searched]
+    known = {"reported": objective.report(point), "costs": objective.cost(point)}
+    rows = [["network", card["text"]], *searched]
     table(rows + [[name, number(each)] for part in known.values() for name, each in part.items() if each == each])
     say(f"weights and model card: {place}")
     return found | known | {"search": args.search, "best": found["best"] | {"text": card["text"]}, "card": card}

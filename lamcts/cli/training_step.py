@@ -12,6 +12,7 @@ from lamcts.graphs import NETWORKS, StepGraph, thesis_graph
 from lamcts.objectives.programs.function import load
 from lamcts.searches import memory_fit
 from lamcts.text import safe_text
+from lamcts.types import Json
 
 LISTED = "thesis:"
 PARTS = ("model", "batch", "loss", "optimizer")
@@ -75,7 +76,7 @@ def _listed(name: str, count: int | None) -> StepGraph:
     return thesis_graph(NETWORKS[name]() if count is None else NETWORKS[name](batch=count))
 
 
-def _made(factory: Callable[..., Any], target: str, count: int | None) -> dict[str, Any]:
+def _made(factory: Callable[..., object], target: str, count: int | None) -> Json:
     """Return what the function returns, by name."""
     if count is not None and "batch" not in inspect.signature(factory).parameters:
         raise ValueError(f"--batch: expected none, as {target} has no parameter `batch`: add one, or leave it out")
@@ -90,7 +91,7 @@ def _made(factory: Callable[..., Any], target: str, count: int | None) -> dict[s
     return dict(made)
 
 
-def _kind(made: Any) -> str:
+def _kind(made: object) -> str:
     if isinstance(made, Mapping):
         return f"a dict of {', '.join(map(str, made)) or 'nothing'}"
     return f"{len(made)} values" if isinstance(made, (tuple, list)) else type(made).__name__

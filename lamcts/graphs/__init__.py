@@ -7,9 +7,8 @@ liveness(graph).peak_bytes / MB  # 1489.355
 from lamcts.graphs.layers import KINDS, Layer, LayeredNetwork, LayerKind
 from lamcts.graphs.liveness import Liveness, baseline_bytes, liveness
 from lamcts.graphs.networks import NETWORKS, alexnet, bottlenecks, densenet, fan, resnet
-from lamcts.graphs.route import route
 from lamcts.graphs.steps import MB, Step, StepGraph, Storage, Tensor
-from lamcts.graphs.thesis import thesis_graph
+from lamcts.graphs.thesis import route, thesis_graph
 
 __all__ = [
     "KINDS",

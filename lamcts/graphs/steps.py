@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+Role = Literal["activation", "gradient", "temporary", "outside"]
+
 MB = 2**20  # bytes, as in the thesis
 
 
@@ -27,7 +29,7 @@ class Storage(NamedTuple):
 
     name: str
     bytes: int
-    role: Literal["activation", "gradient", "temporary", "outside"]
+    role: Role
 
 
 class Tensor(NamedTuple):

@@ -6,7 +6,6 @@ overwrites its output. The input image, weights and workspaces are not counted.
 """
 
 from lamcts.graphs.layers import FLOAT_BYTES, INPUT, KINDS, Layer, LayeredNetwork
-from lamcts.graphs.route import route
 from lamcts.graphs.steps import Step, StepGraph, Storage, Tensor
 
 
@@ -115,3 +114,27 @@ def _workspace(network: LayeredNetwork, layer: Layer) -> int:
     if layer.kind != "conv":
         return 0
     return FLOAT_BYTES * network.batch * layer.patch * layer.shape[1] * layer.shape[2]
+
+
+def route(network: LayeredNetwork) -> list[str]:
+    """Return the layer names in the order of their forward steps; backward steps run in reverse order.
+
+    Depth first from the input; a join waits for all its inputs (algorithm 8, `RouteConstruct`), so branches run one
+    after the other. The printed algorithm is recursive; this one is not, so deep networks do not exhaust Python's
+    stack.
+
+    Parameters
+    ----------
+    network : LayeredNetwork
+        The network.
+    """
+    readers, waiting = network.readers(), {name: len(layer.inputs) for name, layer in network.layers.items()}
+    order: list[str] = []
+    stack = [*reversed(readers[INPUT])]
+    while stack:
+        name = stack.pop()
+        waiting[name] -= 1  # the printed counter, decreasing: one more input has run
+        if waiting[name] == 0:
+            order.append(name)
+            stack.extend(reversed(readers[name]))
+    return order

@@ -1,1 +1,1 @@
-"""Lamcts in the libraries where users are already. Each loads when it is imported, and needs its library then."""
+"""Lamcts inside other libraries; each module needs its library when it is imported."""

@@ -1,13 +1,13 @@
-"""Lamcts as SciPy's users call a global optimiser: arrays in, a true `scipy.optimize.OptimizeResult` out.
+"""Lamcts in SciPy's interface: arrays in, `scipy.optimize.OptimizeResult` out.
 
     import lamcts.scipy
     result = lamcts.scipy.minimize(f, [(-5, 10)] * 20, maxfev=500, rng=0)
     result = scipy.optimize.minimize(f, x0, method=lamcts.scipy.method, bounds=bounds, options={"maxfev": 500})
 
-`success` is SciPy's: whether the search ended before its evaluations were used up. As with Nelder-Mead and
-`differential_evolution` a used-up `maxfev`, the normal end here, is success=False with status 1; what was found stands
-in x and fun all the same (`lamcts.minimize` calls that a success). `status` 0: `target` or `patience` ended it, or no
-point was left; 2: the `seconds` were over; 3: no evaluation succeeded; 4: none is feasible; 99: the callback or Ctrl-C.
+`success` is SciPy's: whether the search ended before its evaluations were used up. A used-up `maxfev`, the normal end,
+is success=False with status 1, as in Nelder-Mead and `differential_evolution`; x and fun are the best evaluation.
+Status 0 is the end by `target` or `patience`, or of a finite space; 2 is the end by `seconds`; 3 means that no
+evaluation succeeded; 4 that no evaluation is feasible; 99 is the callback or Ctrl-C.
 """
 
 import inspect
@@ -16,14 +16,18 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult, OptimizeWarning
+from numpy.typing import ArrayLike
+from scipy.optimize import Bounds, NonlinearConstraint, OptimizeResult, OptimizeWarning
 
 import lamcts
-from lamcts.integrations.arrays import Call, MappedCall, StackedCall
-from lamcts.integrations.bounds import ArrayBounds, Floats, ends_of, whole_of
+from lamcts.integrations.arrays import ArrayBounds, Call, Function, MappedCall, StackedCall, ends_of, whole_of
+from lamcts.types import Floats, Point
+
+if TYPE_CHECKING:
+    from lamcts.study.result import Result
 
 MAXFEV = 1000  # evaluations where none are asked for (untuned)
 BATCH = 10  # points of a vectorized function's call where no `batch` is asked for (untuned)
@@ -33,37 +37,67 @@ STATUS = {"target": 0, "patience": 0, "exhausted": 0, "budget": 1, "seconds": 2,
 STATUS["failing"] = NO_VALUE
 EVALUATIONS = ("maxfev", "maxfun", "maxiter")  # what the options of `scipy.optimize.minimize` call them
 
+Rng = int | np.random.Generator | np.random.RandomState | None
+
 
 def minimize(
-    f: Callable[..., Any],
-    bounds: Any,
+    f: Function,
+    bounds: Bounds | Sequence[tuple[float, float]],
     args: Any = (),
-    x0: Any = None,
-    callback: Callable[..., Any] | None = None,
-    integrality: Any = None,
+    x0: ArrayLike | None = None,
+    callback: Function | None = None,
+    integrality: ArrayLike | None = None,
     constraints: Any = (),
-    workers: Any = 1,
+    workers: int | Function = 1,
     maxfev: int = MAXFEV,
     vectorized: bool = False,
-    rng: Any = None,
+    rng: Rng = None,
     disp: bool = False,
     **options: Any,
 ) -> OptimizeResult:
-    """Minimise `f(x, *args)` of arrays x [n] within bounds.
+    """Minimise `f(x, *args)` of arrays x (n,) within bounds.
 
-    f: returns a number; nan, an infinity or an exception is a failed evaluation.
-    bounds: `Bounds`, or (low, high) pairs; finite. Equal ones keep a coordinate as it is.
-    x0: a point to begin with (None), within bounds.
-    callback: `callback(x)` of the best point after each evaluation, or `callback(intermediate_result)` (None); the run
-        ends if it raises StopIteration or returns True.
-    integrality: which coordinates are whole numbers, [n] or one for all (None: none).
-    constraints: `NonlinearConstraint`, `LinearConstraint`, `Bounds`, dicts of SLSQP's kind, or several.
-    workers: processes that evaluate (1), -1 for one a core; or something like `map`, which gets `batch` points a call.
-    maxfev: evaluations in all (1000).
-    vectorized: f gets x [n, s] and returns [s] (False), s at most `batch` (10); constraints get one x at a time.
-    rng: a seed, or a `numpy.random.Generator` to draw it from (None: a fresh one). `seed` is taken for the same.
-    disp: show progress (False).
-    options: those of `lamcts.minimize`, such as sampler, batch, journal, target, patience, seconds.
+    Parameters
+    ----------
+    f : callable
+        Returns a number. nan, an infinity or an exception is a failed evaluation.
+    bounds : Bounds or sequence of (low, high)
+        Finite bounds. Equal bounds fix a coordinate.
+    args : tuple, default ()
+        Further arguments of `f`.
+    x0 : array (n,), default None
+        A point within the bounds to start from.
+    callback : callable, default None
+        Called after each evaluation as `callback(x)` with the best point, or as `callback(intermediate_result)`. The
+        run ends if it raises StopIteration or returns True.
+    integrality : bool or array (n,) of bool, default None
+        The coordinates that are whole numbers.
+    constraints : constraint or sequence of constraints, default ()
+        `NonlinearConstraint`, `LinearConstraint`, `Bounds`, or dicts as for SLSQP.
+    workers : int or map-like callable, default 1
+        Processes that evaluate, -1 for one a core. A callable gets `batch` points a call.
+    maxfev : int, default 1000
+        Number of evaluations.
+    vectorized : bool, default False
+        Whether `f` takes x (n, s) and returns (s,), with s at most `batch` (10). Constraints get one x at a time.
+    rng : int or numpy.random.Generator, default None
+        A seed, or a generator to draw it from; None is a fresh seed. `seed` has the same meaning.
+    disp : bool, default False
+        Whether to show progress.
+    **options
+        Options of `lamcts.minimize`, such as sampler, batch, journal, target, patience and seconds.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        The best point `x`, its value `fun`, and SciPy's other fields; `history` has all evaluations.
+
+    Examples
+    --------
+    >>> import lamcts.scipy
+    >>> result = lamcts.scipy.minimize(lambda x: (x**2).sum(), [(-5, 10)] * 2, maxfev=60, rng=0)
+    >>> result.nfev, bool(result.fun < 0.1)
+    (60, True)
     """
     _refuse(options)
     given = ArrayBounds(*ends_of(bounds), whole_of(integrality, bounds))
@@ -88,22 +122,41 @@ def minimize(
 
 
 def method(
-    fun: Callable[..., Any],
-    x0: Any,
+    fun: Function,
+    x0: ArrayLike,
     args: Any = (),
     *,
-    jac: Any = None,
-    hess: Any = None,
-    hessp: Any = None,
-    bounds: Any = None,
+    jac: object = None,
+    hess: object = None,
+    hessp: object = None,
+    bounds: Bounds | Sequence[tuple[float, float]] | None = None,
     constraints: Any = (),
-    callback: Callable[..., Any] | None = None,
+    callback: Function | None = None,
     tol: float | None = None,
     **options: Any,
 ) -> OptimizeResult:
-    """What `scipy.optimize.minimize` calls for `method=lamcts.scipy.method`; bounds are needed.
+    """Minimise for `scipy.optimize.minimize(..., method=lamcts.scipy.method)`.
 
-    options: those of `minimize` here; maxfun and maxiter are maxfev too. Derivatives and `tol` have no use: a warning.
+    Parameters
+    ----------
+    fun, x0, args, constraints, callback
+        As in `minimize`.
+    jac, hess, hessp, tol : object, default None
+        Not used; a warning reports them.
+    bounds : Bounds or sequence of (low, high)
+        Finite bounds, which are required.
+    **options
+        Options of `minimize`; `maxfun` and `maxiter` mean `maxfev`.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        As from `minimize`.
+
+    Raises
+    ------
+    ValueError
+        If there are no bounds.
     """
     if bounds is None:
         raise ValueError("bounds: expected (low, high) pairs, as the whole space within them is searched, got none")
@@ -120,8 +173,8 @@ def method(
     return minimize(fun, bounds, args, start, callback, constraints=constraints, **options)
 
 
-def _seed(rng: Any) -> int | None:
-    """Return a seed: one that was given, or drawn from a generator."""
+def _seed(rng: Rng) -> int | None:
+    """Return the given seed, or one drawn from a generator."""
     if rng is None or isinstance(rng, (int, np.integer)):
         return None if rng is None else int(rng)
     if isinstance(rng, np.random.RandomState):
@@ -141,11 +194,11 @@ def _several(constraints: Any) -> list[Any]:
 
 
 def _of_arrays(constraint: Any) -> Any:
-    """Return a constraint whose function gets an array, whatever points are."""
+    """Return a constraint whose function takes an array."""
     if isinstance(constraint, Mapping) and callable(constraint.get("fun")):
         return {**constraint, "fun": Call(constraint["fun"])}
-    if callable(getattr(constraint, "fun", None)):
-        made = copy(constraint)
+    if isinstance(constraint, NonlinearConstraint):
+        made: Any = copy(constraint)
         made.fun = Call(constraint.fun)
         return made
     return constraint
@@ -153,12 +206,12 @@ def _of_arrays(constraint: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Callback:
-    """SciPy's callbacks, by the name of their parameter."""
+    """A callback of SciPy, called by the name of its parameter."""
 
-    callback: Callable[..., Any]
-    array: Callable[[Any], Floats]
+    callback: Function
+    array: Callable[[Point], Floats]
 
-    def __call__(self, found: Any) -> Any:
+    def __call__(self, found: "Result") -> Any:
         if found.x is None:
             return None
         x = self.array(found.x)
@@ -173,7 +226,7 @@ def _made(**fields: Any) -> OptimizeResult:
     return made
 
 
-def _result(found: Any, array: Callable[[Any], Floats]) -> OptimizeResult:
+def _result(found: "Result", array: Callable[[Point], Floats]) -> OptimizeResult:
     status = STATUS[found.status]
     if not found.success:
         status = NO_VALUE if found.x is None else INFEASIBLE

@@ -6,7 +6,6 @@ Beside a tell stands `by NAME` (first row): the part of its search that proposed
 import sqlite3
 import time
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,6 @@ EVENTS = JournalTable(
     "n INTEGER PRIMARY KEY, kind TEXT NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, time REAL NOT NULL",
     "n",
 )
-
-
 BY = "by "  # how such an event begins
 
 
@@ -54,28 +51,17 @@ def read_events(db: sqlite3.Connection, path: str, n: int) -> tuple[Floats, int,
     found = EVENTS.read(db, path)
     in_sequence(path, "events", [event[0] for event in found])
     events = [event[1:] for event in found]
-    return *times_of(path, events, n), _proposers(path, events, n)
-
-
-def _proposers(path: str, events: list[tuple[Any, ...]], n: int) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for kind, first, count, _ in events:
-        if str(kind).startswith(BY):
-            check_row(path, "events", first, n)
-            check_row(path, "events", first + count - 1, n)
-            found |= dict.fromkeys(range(first, first + count), kind.removeprefix(BY))
-    return found
-
-
-def times_of(path: str, events: list[tuple[Any, ...]], n: int) -> tuple[Floats, int]:
-    """Return the times [n] and the number of asks of (kind, first, count, time) of each event."""
     integers(path, "events", [event[1:3] for event in events])
     if not all(isinstance(event[3], float) for event in events):
         raise damaged(path, "events: expected a time in seconds")
     times = np.full(n, np.nan)
+    proposers: dict[int, str] = {}
     for kind, first, count, at in events:
-        if kind == "tell":
+        if kind == "tell" or kind.startswith(BY):
             check_row(path, "events", first, n)
             check_row(path, "events", first + count - 1, n)
+        if kind == "tell":
             times[first : first + count] = at
-    return times, sum(kind == "ask" for kind, *_ in events)
+        elif kind.startswith(BY):
+            proposers |= dict.fromkeys(range(first, first + count), kind.removeprefix(BY))
+    return times, sum(kind == "ask" for kind, *_ in events), proposers

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from lamcts.errors import JournalError
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import TABLES, put_meta
+from lamcts.types import Json
 
 FORMAT = 3  # raised with every change of the tables, or of what stands in them
 APPLICATION = 0x6C414D43  # "lAMC": bytes 68 to 71 of the file tell a journal from any other SQLite file
@@ -40,15 +40,19 @@ def explained(path: str) -> Iterator[None]:
 
 def is_busy(error: sqlite3.Error) -> bool:
     """Return whether another connection stands in the way, and nothing else."""
-    code = getattr(error, "sqlite_errorcode", None)  # extended: its lowest byte is the kind
-    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return _code(error) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _code(error: sqlite3.Error) -> int:
+    """Return SQLite's extended code of an error, whose lowest byte is the kind; 0 for an error of Python's module."""
+    return getattr(error, "sqlite_errorcode", 0)
 
 
 def in_use(path: str) -> JournalError:
     return JournalError(f"the journal {path} is in use by another run; wait for it to end, or give another path")
 
 
-def create(path: str, meta: dict[str, Any]) -> None:
+def create(path: str, meta: Json) -> None:
     """Make a new journal: complete beside `path` first, then moved there, so that no half-made one is ever seen."""
     folder = Path(path).absolute().parent
     if not folder.is_dir():
@@ -65,7 +69,7 @@ def create(path: str, meta: dict[str, Any]) -> None:
     os.replace(draft, path)
 
 
-def fill(connection: sqlite3.Connection, meta: dict[str, Any]) -> None:
+def fill(connection: sqlite3.Connection, meta: Json) -> None:
     """Write the tables and what never changes into an empty database."""
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")
@@ -82,7 +86,7 @@ def connect(path: str, readonly: bool) -> sqlite3.Connection:
         try:
             return _checked(path, readonly)
         except sqlite3.OperationalError as error:
-            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_READONLY_ROLLBACK:
+            if _code(error) != sqlite3.SQLITE_READONLY_ROLLBACK:
                 raise
             with closing(_opened(path, readonly=False)) as connection:  # its writer was killed while it closed the file
                 connection.execute("SELECT * FROM sqlite_master").fetchone()  # rolls the open transaction back

@@ -1,15 +1,14 @@
 """Whether two runs are the same: one may go on where the other stopped only if their fingerprints are equal."""
 
-from typing import Any
-
 import numpy as np
 
 from lamcts.errors import JournalError
 from lamcts.optimizer.settings import difference
 from lamcts.text import shortened
+from lamcts.types import Json, JsonValue
 
 
-def compare(path: str, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+def compare(path: str, theirs: Json, ours: Json) -> None:
     """Raise JournalError naming the first setting in which this run differs from the journal's."""
     if found := difference(theirs, plain(ours)):
         raise JournalError(
@@ -18,7 +17,7 @@ def compare(path: str, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
         )
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> JsonValue:
     """Return `value` as JSON values; what JSON does not know becomes its `repr`."""
     if isinstance(value, np.ndarray):
         return [plain(v) for v in value.tolist()]

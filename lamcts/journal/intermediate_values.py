@@ -3,11 +3,11 @@
 import math
 import sqlite3
 from collections.abc import Iterable
-from typing import Any
 
 from lamcts.journal.fingerprint import plain
 from lamcts.journal.table import JournalTable, damaged, pack, unpack
 from lamcts.optimizer.state import Delta
+from lamcts.types import Json, JsonValue
 
 # Losses by trial and step, inf for a reported nan ---------------------------------------------------------------------
 REPORTS = JournalTable(
@@ -35,20 +35,22 @@ def read_reports(db: sqlite3.Connection, path: str) -> dict[int, dict[int, float
 
 def note_of(delta: Delta, row: int) -> str | None:
     """Return the note of a row: after which loss it ranks if it was pruned, and its point if decoding rounds it."""
-    note: dict[str, Any] = {"floor": delta.floors[row]} if row in delta.floors else {}
+    note: Json = {"floor": delta.floors[row]} if row in delta.floors else {}
     if row in delta.points:
         note["point"] = plain(delta.points[row])
     return pack(note, "a note") if note else None
 
 
-def read_notes(path: str, notes: Iterable[tuple[int, str, str | None]]) -> tuple[dict[int, float], dict[int, Any]]:
+def read_notes(
+    path: str, notes: Iterable[tuple[int, str, str | None]]
+) -> tuple[dict[int, float], dict[int, JsonValue]]:
     """Return the losses after which pruned rows rank and the points as told, of (row, kind, note) of each."""
     floors: dict[int, float] = {}
-    points: dict[int, Any] = {}
+    points: dict[int, JsonValue] = {}
     for row, kind, text in notes:
         if text is None:
             continue
-        note: Any = unpack(text, path, "a note")
+        note = unpack(text, path, "a note")
         if not isinstance(note, dict) or not {*note} <= {"floor", "point"}:
             raise damaged(path, f"rows: number {row} has a note of unknown entries")
         if "floor" in note:
@@ -58,7 +60,7 @@ def read_notes(path: str, notes: Iterable[tuple[int, str, str | None]]) -> tuple
     return floors, points
 
 
-def _floor(path: str, row: int, kind: str, floor: Any) -> float:
+def _floor(path: str, row: int, kind: str, floor: object) -> float:
     if kind != "pruned" or not isinstance(floor, (int, float)) or not math.isfinite(floor):
         raise damaged(path, f"rows: number {row} has a note that is none of a pruned row")
     return float(floor)

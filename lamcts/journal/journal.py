@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import Any
 
 from lamcts.errors import JournalError
 from lamcts.journal import events, tables
@@ -20,6 +19,7 @@ from lamcts.journal.table import pack
 from lamcts.journal.tables import LEADERS, Check, widths_of
 from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Delta
+from lamcts.types import Json, JsonValue
 
 
 class Journal:
@@ -54,13 +54,27 @@ class Journal:
     # Opening --------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def open(
-        cls, path: str | os.PathLike[str], fingerprint: dict[str, Any], about: dict[str, Any] | None = None
-    ) -> "Journal":
-        """Open the journal at `path` for writing, or make one; ":memory:" makes one that leaves no file.
+    def open(cls, path: str | os.PathLike[str], fingerprint: Json, about: Json | None = None) -> "Journal":
+        """Open a journal for writing, or create one.
 
-        `fingerprint` as `Optimizer.fingerprint()` gives it: one that differs from the journal's is a JournalError
-        naming the field. `about`: any JSON values on the run, for whoever reads it later (kept from the first opening).
+        Parameters
+        ----------
+        path : path-like
+            The file; ":memory:" makes a journal that leaves no file.
+        fingerprint : dict
+            The settings of the run, from `Optimizer.fingerprint()`.
+        about : dict or None, default None
+            JSON values that describe the run to readers; those of the first opening are kept.
+
+        Returns
+        -------
+        Journal
+            The open journal, locked for this process.
+
+        Raises
+        ------
+        JournalError
+            If the journal is of another run (the message names the field), in use, damaged, or another file.
         """
         path = resolved(named(path))
         meta = _meta(fingerprint, about)
@@ -92,7 +106,23 @@ class Journal:
 
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Recorded:
-        """Return all that a journal holds, without locking or changing it; a run may be writing it meanwhile."""
+        """Return the content of a journal without locking or changing it.
+
+        Parameters
+        ----------
+        path : path-like
+            The file; a run may be writing it meanwhile.
+
+        Returns
+        -------
+        Recorded
+            The content at one moment.
+
+        Raises
+        ------
+        JournalError
+            If there is no journal at `path`, or it is damaged.
+        """
         path = named(path)
         if not inspect_header(path):
             raise JournalError(f"there is no journal at {path}; give the path that the run was given")
@@ -118,11 +148,22 @@ class Journal:
 
     # Writing --------------------------------------------------------------------------------------------------------
 
-    def write(self, delta: Delta, memory: Any = None, reports: Iterable[Report] = ()) -> None:
-        """Write what is new since `mark`, in one transaction: all of it or nothing.
+    def write(self, delta: Delta, memory: JsonValue = None, reports: Iterable[Report] = ()) -> None:
+        """Write what is new since `mark`, in one transaction.
 
-        `memory`: JSON values that stand in `recorded().memory` from then on; None leaves those that do.
-        `reports`: (trial, step, loss) of what trials that are told now reported on their way, inf for a nan.
+        Parameters
+        ----------
+        delta : Delta
+            The changes, from `Optimizer.delta(journal.mark)`.
+        memory : JSON value, default None
+            The new `recorded().memory`; None leaves it as it is.
+        reports : iterable of (int, int, float), default ()
+            Trial, step and loss of each intermediate value of the trials that are told now; inf for nan.
+
+        Raises
+        ------
+        JournalError
+            If the changes do not begin at `mark`, or another process wrote to the journal.
         """
         since, until = delta.since, delta.until
         if since != self.mark or until.rows < since.rows or until.trials < since.trials:
@@ -195,7 +236,24 @@ class Journal:
 
 
 def begun_with(path: str | os.PathLike[str]) -> tuple[int | None, int | None]:
-    """Return the seed and the size of the initial design of the run that a journal holds; None without a journal."""
+    """Return the seed and the size of the initial design of a recorded run.
+
+    Parameters
+    ----------
+    path : path-like
+        The journal.
+
+    Returns
+    -------
+    tuple of (int or None, int or None)
+        The seed and the size of the initial design; None where there is no journal, or it does not hold them.
+
+    Examples
+    --------
+    >>> from lamcts.journal import begun_with
+    >>> begun_with(":memory:")
+    (None, None)
+    """
     path = named(path)
     if path == MEMORY or not inspect_header(path):
         return None, None
@@ -205,7 +263,7 @@ def begun_with(path: str | os.PathLike[str]) -> tuple[int | None, int | None]:
     return seed if isinstance(seed, int) else None, n_init if isinstance(n_init, int) else None
 
 
-def _meta(fingerprint: dict[str, Any], about: dict[str, Any] | None) -> dict[str, Any]:
+def _meta(fingerprint: Json, about: Json | None) -> Json:
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return {
         "fingerprint": plain(fingerprint),

@@ -4,7 +4,6 @@ import json
 import sqlite3
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +22,31 @@ from lamcts.outcomes.constrained_rank import constrained_rank, excess, feasible
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Json, JsonValue, Point, Rows
 
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """A run as its journal has it. Rows are finished evaluations in order of arrival; losses: lower is better."""
+    """The content of a journal.
+
+    Rows are finished evaluations in order of arrival, [n]; losses are lower for better rows.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.journal import Journal
+    >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
+    >>> with Journal.open(":memory:", opt.fingerprint()) as journal:
+    ...     opt.tell(opt.ask(3), [3.0, 1.0, 2.0])
+    ...     journal.write(opt.delta(journal.mark))
+    ...     run = journal.recorded()
+    >>> run.values.tolist(), run.best[1:]
+    ([3.0, 1.0, 2.0], (1.0, 1))
+    """
 
     path: str
-    fingerprint: dict[str, Any]  # space, maximize, sampler, tree, seed, ...
-    about: dict[str, Any]  # what the run said of itself
+    fingerprint: Json  # space, maximize, sampler, tree, seed, ...
+    about: Json  # what the run said of itself
     version: str  # of lamcts
     created: str  # ISO 8601
     core: Core | None  # None: nothing was recorded yet
@@ -40,16 +54,16 @@ class Recorded:
     failures: dict[int, str]
     pending: list[Waiting]
     searches: dict[int, SearchState]
-    leaders: list[tuple[int, Any]]  # row and point (as JSON values) of each improvement
+    leaders: list[tuple[int, JsonValue]]  # row and point (as JSON values) of each improvement
     checks: list[Check]
     times: Floats  # [n], seconds since 1970 at which a row was written
     asks: int  # how often new points were asked for
-    memory: Any = None  # what evaluations have learned, where the objective learns (JSON values)
+    memory: JsonValue = None  # what evaluations have learned, where the objective learns (JSON values)
     proposers: dict[int, str] = field(default_factory=dict)  # row -> the part of its search that proposed it, as an arm
     floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
     reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there (nan: inf)
     lost: list[Waiting] = field(default_factory=list)  # pending trials without a point
-    exact: dict[int, Any] = field(default_factory=dict)  # row -> its point as told (JSON values), where decoding rounds
+    exact: dict[int, JsonValue] = field(default_factory=dict)  # row -> its point as told, where decoding rounds
 
     @property
     def n(self) -> int:
@@ -119,7 +133,7 @@ class Recorded:
         return excess(self.columns.g)
 
     @property
-    def best(self) -> tuple[Any, float, int] | None:
+    def best(self) -> tuple[JsonValue, float, int] | None:
         """The best point (JSON values in the user's units), its value in the user's sign, and its row.
 
         Before a feasible one, the least infeasible. With several objectives, the first of those that no other one is
@@ -139,7 +153,7 @@ class Recorded:
         rows = once(rows, (json.dumps(points.get(row)) for row in rows.tolist()), self.columns.f[rows])
         return front_of(goals, self.columns, rows, [points.get(row) for row in rows.tolist()])
 
-    def points(self, space: SearchSpace) -> list[Any]:
+    def points(self, space: SearchSpace) -> list[Point]:
         """Return the points in the user's units, as they were told; `space` is the run's."""
         told = exact_points(space, self.x, self.exact)
         return [told[row] if row in told else space.decode(x) for row, x in enumerate(self.x)]
@@ -192,7 +206,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
     )
 
 
-def _core(path: str, core: Any) -> Core:
+def _core(path: str, core: JsonValue) -> Core:
     try:
         made = Core(**core)
         sum(made.placements.values())

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.errors import JournalError
-from lamcts.types import Floats
+from lamcts.types import Floats, JsonValue
 
 NUMBER = np.dtype("<f8")  # in the file; numpy turns it into the machine's own order
 KINDS = {"TEXT": str, "BLOB": bytes}  # what a column must hold, by its declared type
@@ -74,7 +74,7 @@ def damaged(path: str, detail: str) -> JournalError:
     )
 
 
-def pack(value: Any, what: str) -> str:
+def pack(value: JsonValue, what: str) -> str:
     """Return `value` as JSON text."""
     try:
         return json.dumps(value, separators=(",", ":"))
@@ -84,7 +84,7 @@ def pack(value: Any, what: str) -> str:
         ) from None
 
 
-def unpack(text: Any, path: str, what: str) -> Any:
+def unpack(text: str, path: str, what: str) -> JsonValue:
     """Return the value of a JSON text."""
     try:
         return json.loads(text)
@@ -100,24 +100,24 @@ def pack_numbers(values: Iterable[float]) -> bytes:
 # What a column must be ----------------------------------------------------------------------------------------------
 
 
-def in_sequence(path: str, what: str, numbers: list[Any]) -> None:
+def in_sequence(path: str, what: str, numbers: Sequence[object]) -> None:
     if numbers != list(range(len(numbers))):
         raise damaged(path, f"{what} are missing: expected 0 to {len(numbers) - 1}, the last is {numbers[-1]!r}")
 
 
-def check_row(path: str, what: str, row: Any, n: int) -> None:
+def check_row(path: str, what: str, row: object, n: int) -> None:
     if not (isinstance(row, int) and 0 <= row < n):
         raise damaged(path, f"{what} name row {row!r}, there are {n}")
 
 
-def integers(path: str, what: str, values: list[Any]) -> NDArray[np.int64]:
+def integers(path: str, what: str, values: Sequence[object]) -> NDArray[np.int64]:
     """Return whole numbers, or tuples of them, as an array."""
     if not all(isinstance(v, int) for value in values for v in (value if isinstance(value, tuple) else (value,))):
         raise damaged(path, f"{what}: expected whole numbers")
     return np.array(values, np.int64)
 
 
-def matrix(path: str, what: str, blobs: list[Any], least: int) -> Floats:
+def matrix(path: str, what: str, blobs: Sequence[bytes], least: int) -> Floats:
     """Return blobs of equally many float64, at least `least`, as the rows of a matrix."""
     widths = {len(blob) if isinstance(blob, bytes) else -1 for blob in blobs} or {8 * least}
     (width, *others) = widths

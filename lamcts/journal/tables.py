@@ -5,7 +5,7 @@ The intermediate values of trials are in intermediate_values.py.
 
 import sqlite3
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from lamcts.journal.events import EVENTS, put_events
 from lamcts.journal.intermediate_values import REPORTS, note_of, read_notes
 from lamcts.journal.table import (
     JournalTable,
+    Row,
     check_row,
     damaged,
     in_cube,
@@ -25,15 +26,15 @@ from lamcts.journal.table import (
 )
 from lamcts.observations import Columns
 from lamcts.optimizer.state import Delta, SearchState, Waiting
-from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK
+from lamcts.outcomes.constrained_rank import KINDS, OK
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Json, JsonValue
 
 WIDTHS = {"losses": 1, "constraints": 0}  # numbers of a row before its seconds, where a run says nothing else
 
 
-def widths_of(fingerprint: dict[str, Any]) -> dict[str, int]:
+def widths_of(fingerprint: Json) -> dict[str, int]:
     """Return how many losses and columns of constraints the rows of a run have."""
     if "objectives" not in fingerprint:
         return WIDTHS
@@ -42,27 +43,20 @@ def widths_of(fingerprint: dict[str, Any]) -> dict[str, int]:
 
 # What there is one of: fingerprint, core, about, version, created, widths, perhaps memory; JSON values ----------------
 META = JournalTable("meta", "key TEXT PRIMARY KEY, value TEXT NOT NULL", "key", ") WITHOUT ROWID")
+ENTRIES = {"fingerprint": dict, "about": dict, "version": str, "created": str, "widths": dict}
 
 
-# of journals of every format
-ENTRIES: dict[str, type] = {"fingerprint": dict, "about": dict, "version": str, "created": str}
-
-
-def put_meta(db: sqlite3.Connection, values: dict[str, Any]) -> None:
+def put_meta(db: sqlite3.Connection, values: Json) -> None:
     META.put(db, [(key, pack(value, key)) for key, value in values.items()])
 
 
-def read_meta(db: sqlite3.Connection, path: str) -> dict[str, Any]:
+def read_meta(db: sqlite3.Connection, path: str) -> Json:
     """Return the entries; those that every journal has are of the right kind."""
     meta = {key: unpack(text, path, f"the entry {key}") for key, text in META.read(db, path)}
-    check_meta(path, meta, ENTRIES | {"widths": dict})
-    return meta
-
-
-def check_meta(path: str, meta: dict[str, Any], kinds: dict[str, type]) -> None:
-    for key, kind in kinds.items():
+    for key, kind in ENTRIES.items():
         if not isinstance(meta.get(key), kind):
             raise damaged(path, f"expected an entry {key}, got {type(meta.get(key)).__name__}")
+    return meta
 
 
 # Finished evaluations in order of arrival; numbers: losses, constraints, seconds, x as float64 ----------------------
@@ -92,8 +86,8 @@ def _numbers(columns: Columns) -> Floats:
 
 
 def read_rows(
-    db: sqlite3.Connection, path: str, meta: dict[str, Any]
-) -> tuple[Columns, dict[int, str], dict[int, float], dict[int, Any]]:
+    db: sqlite3.Connection, path: str, meta: Json
+) -> tuple[Columns, dict[int, str], dict[int, float], dict[int, JsonValue]]:
     """Return the rows, the messages of failed ones, after which loss pruned ones rank, and points as told.
 
     `meta` has the run's fingerprint and widths.
@@ -105,29 +99,22 @@ def read_rows(
     in_sequence(path, "rows", [row[0] for row in found])
     if not all(row[3] in KINDS for row in found):
         raise damaged(path, f"rows: expected kinds of {', '.join(KINDS)}")
-    columns = columns_of(path, [(row[1], row[2], row[4]) for row in found], **widths)
-    columns = columns._replace(kind=_kinds(path, [row[3] for row in found], columns))
+    columns = _columns(path, found, **widths)
     failures = {row[0]: str(row[5]) for row in found if row[5] is not None}
     return columns, failures, *read_notes(path, [(row[0], row[3], row[6]) for row in found])
 
 
-def _kinds(path: str, words: list[str], columns: Columns) -> Rows:
-    kind = np.array([KINDS.index(word) for word in words], np.int64)
-    if (np.isfinite(columns.f).all(1) != (kind == OK)).any():
-        raise damaged(path, "rows: expected finite losses of those that succeeded, and of no others")
-    return kind
-
-
-def columns_of(path: str, rows: list[tuple[Any, Any, Any]], losses: int = 1, constraints: int = 0) -> Columns:
-    """Return (trial, source, numbers) of each row as columns; what has no finite losses has failed."""
+def _columns(path: str, rows: list[Row], losses: int, constraints: int) -> Columns:
     at = losses + constraints
-    numbers = matrix(path, "rows", [row[2] for row in rows], least=at + 1)  # [n, m + c + 1 + d]
+    numbers = matrix(path, "rows", [row[4] for row in rows], least=at + 1)  # [n, m + c + 1 + d]
     in_cube(path, "rows", numbers[:, at + 1 :])
     if np.isinf(numbers[:, :at]).any():
         raise damaged(path, "rows hold an infinite loss")
-    trial, source = (integers(path, name, [row[i] for row in rows]) for i, name in enumerate(("trial", "source")))
+    trial, source = (integers(path, name, [row[i] for row in rows]) for i, name in ((1, "trial"), (2, "source")))
     f = numbers[:, :losses]
-    kind = np.where(np.isfinite(f).all(1), OK, FAILED)
+    kind = np.array([KINDS.index(row[3]) for row in rows], np.int64)
+    if (np.isfinite(f).all(1) != (kind == OK)).any():
+        raise damaged(path, "rows: expected finite losses of those that succeeded, and of no others")
     return Columns(numbers[:, at + 1 :], f, numbers[:, at], trial, source, numbers[:, losses:at], kind)
 
 
@@ -197,7 +184,7 @@ def read_searches(db: sqlite3.Connection, path: str) -> dict[int, SearchState]:
 LEADERS = JournalTable("leaders", "row INTEGER PRIMARY KEY, point TEXT NOT NULL", "row")
 
 
-def read_leaders(db: sqlite3.Connection, path: str, n: int) -> list[tuple[int, Any]]:
+def read_leaders(db: sqlite3.Connection, path: str, n: int) -> list[tuple[int, JsonValue]]:
     found = LEADERS.read(db, path)
     for row, _ in found:
         check_row(path, "leaders", row, n)
@@ -230,18 +217,13 @@ def put_check(db: sqlite3.Connection, check: Check) -> None:
 def read_checks(db: sqlite3.Connection, path: str, n: int) -> list[Check]:
     found = CHECKS.read(db, path)
     in_sequence(path, "checks", [check[0] for check in found])
-    return checks_of(path, [check[1:] for check in found], n)
-
-
-def checks_of(path: str, found: list[tuple[Any, ...]], n: int) -> list[Check]:
-    """Return checks from (row, repeat, numbers, message) of each; there are `n` rows."""
-    numbers = matrix(path, "checks", [check[2] for check in found], least=2)
-    integers(path, "checks", [check[:2] for check in found])
-    for row, *_ in found:
+    numbers = matrix(path, "checks", [check[3] for check in found], least=2)
+    integers(path, "checks", [check[1:3] for check in found])
+    for _, row, *_ in found:
         check_row(path, "checks", row, n)
     return [
         Check(row, repeat, float(loss), float(seconds), None if message is None else str(message))
-        for (row, repeat, _, message), (loss, seconds) in zip(found, numbers, strict=True)
+        for (_, row, repeat, _, message), (loss, seconds) in zip(found, numbers, strict=True)
     ]
 
 

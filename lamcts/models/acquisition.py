@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from lamcts.outcomes.hypervolume import Cells
+from lamcts.outcomes.cells import Cells
 from lamcts.types import Floats
 
 # Logarithms that the formulas below take.

@@ -46,7 +46,7 @@ class DiscreteModelState:
 class DiscreteModel:
     """Processes of all columns, each over the rows that have it, or over the 500 nearest to the best one.
 
-    What it returns depends on `state` and `seen` alone, bit for bit: it is made anew for every ask.
+    What it returns depends on `state` and `seen` alone, bit for bit: it is built at every ask.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class DiscreteModel:
     def _with_pruned(self, losses: HammingPosterior, good: Rows, centre: int) -> HammingPosterior:
         """Return the process with pruned rows at what it expects there, but no better than what they rank after.
 
-        It was fitted without them. Left out altogether, points beside them are proposed again and again: three seeds of
+        It was fitted without them. Left out altogether, points near them are proposed again and again: three seeds of
         benchmarks/neural/pruning.py (10 to 12) all ended worse then.
         """
         seen, pruned = self._seen, self._chosen(np.flatnonzero(self._seen.kind == PRUNED), centre)
@@ -100,8 +100,8 @@ class DiscreteModel:
     def _objective(self, j: int, rows: Rows, due: bool) -> HammingPosterior:
         """Return the process of one objective; of several, or of orders, in the units that best tell rows left out.
 
-        What a tour costs is a sum over its pairs, which a warp hides; others have losses far apart, which it helps.
-        Half of a front is where an objective is bad: what `half_rank` hides of accuracies it must not hide of costs.
+        The cost of a tour is a sum over pairs, which a warp hides; a warp helps widely spread losses.
+        On half of a front an objective is bad, where `half_rank` hides its values.
         """
         y, m = self._seen.f[rows, j], self._seen.f.shape[1]
         if m == 1 and not self._parameters.permutations:

@@ -13,8 +13,8 @@ import numpy as np
 
 from lamcts.models.acquisition import log_expected_hypervolume, log_expected_improvement, slopes
 from lamcts.models.hamming import HammingPosterior, Inputs
+from lamcts.outcomes.cells import Cells, cells_of
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.hypervolume import Cells, cells_of
 from lamcts.spaces.parameters import Mask
 from lamcts.types import Floats
 

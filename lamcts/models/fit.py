@@ -22,18 +22,32 @@ EVALUATIONS = 2  # of the loss for each step that L-BFGS may make, on average (u
 class Prior:
     """Log-normal priors of the length scales and of the noise ratio.
 
-    The length scales grow with sqrt(d), because the distance of two random points of the cube does (Hvarfner et al.
-    2024, arXiv 2402.02229, sec. 4). Lengths are shares of the cube, the noise is a share of the signal's variance.
+    Lengths are shares of the cube; the noise is a share of the signal's variance.
 
-    length_location: of log(length / sqrt(d)) (2^0.5; logarithm); Hvarfner et al.; Turbo takes 0.7.
-    length_spread: its standard deviation (3^0.5; logarithm); Hvarfner et al.
-    noise_location: of log(noise), whose mode is then exp(-5) (-4.0; logarithm); Hvarfner et al., as BoTorch has it;
-        paper: of the noise's own variance, not of a share.
-    noise_spread: its standard deviation (1.0; logarithm); the same.
-    length_bounds: least and largest length scale (5e-3, 1e2; times sqrt(d)): beyond them the kernel is flat or white;
-        paper: none. TuRBO's are 0.005 and 2, whatever d.
-    noise_bounds: least and largest noise (1e-6, 1.0; share of the signal's variance); untuned; paper: none. TuRBO's are
-        5e-4 and 0.2.
+    Parameters
+    ----------
+    length_location : float, default 2^0.5
+        Mean of log(length / sqrt(d)), as in Hvarfner et al.; Turbo uses 0.7.
+    length_spread : float, default 3^0.5
+        Standard deviation of the log length, as in Hvarfner et al.
+    noise_location : float, default -4.0
+        Mean of log(noise), as in BoTorch; the mode is then exp(-5).
+    noise_spread : float, default 1.0
+        Standard deviation of log(noise).
+    length_bounds : tuple of float, default (5e-3, 1e2)
+        Least and largest length scale, times sqrt(d). TuRBO's are 0.005 and 2, whatever d.
+    noise_bounds : tuple of float, default (1e-6, 1.0)
+        Least and largest noise; untuned. TuRBO's are 5e-4 and 0.2.
+
+    References
+    ----------
+    Hvarfner, Hellsten and Nardi (2024), arXiv 2402.02229, section 4.
+
+    Examples
+    --------
+    >>> from lamcts.models.fit import Prior
+    >>> round(Prior().mode(dim=4).noise, 4)
+    0.0067
     """
 
     length_location: float = math.sqrt(2.0)

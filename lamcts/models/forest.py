@@ -11,12 +11,15 @@ Letters: n rows, d coordinates, p parameters, g points of a grid.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.types import Floats, Rows
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import RandomForestRegressor
 
 LEAST = 20  # rows from which a forest is fitted (by eye)
 LEAST_ACTIVE = 10  # rows in which a conditional parameter is active, for a drop to be measured (by eye)
@@ -139,7 +142,7 @@ class Forest:
         return x
 
     @cached_property
-    def _folds(self) -> list[tuple[Rows, Any, Floats]]:
+    def _folds(self) -> list[tuple[Rows, "RandomForestRegressor", Floats]]:
         """Of each fold: its rows, the forest of all others, and what that predicts."""
         folds = np.array_split(np.random.default_rng(0).permutation(len(self._rank)), FOLDS)
         found = []
@@ -150,11 +153,11 @@ class Forest:
         return found
 
     @cached_property
-    def _whole(self) -> Any:
+    def _whole(self) -> "RandomForestRegressor":
         return _fitted(self._filled, self._rank)
 
 
-def _fitted(x: Floats, y: Floats) -> Any:
+def _fitted(x: Floats, y: Floats) -> "RandomForestRegressor":
     from sklearn.ensemble import RandomForestRegressor
 
     third = max(1, -(-x.shape[1] // 3))  # of the coordinates are looked at in a node, as Breiman has it

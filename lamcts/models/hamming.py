@@ -21,14 +21,14 @@ from lamcts.spaces.base import distance
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Rows
 
-MIDDLE = 0.5  # of a number's range: what stands for one that is not active
+MIDDLE = 0.5  # of a number's range: the value of an inactive one
 
 
 class Inputs(NamedTuple):
     """Rows as the kernel takes them: the option of each category in `options` [n, c], and `numbers` [n, q].
 
-    An option is its number among the options of all categories. Orders are categories too, several each (`orders.py`):
-    in `orders` [n, v] they have what two of them may share.
+    An option is its number among the options of all categories. Orders are several categories each (see
+    `permutation_features.py`); `orders` [n, v] holds the features that two orders may share.
     """
 
     options: Rows
@@ -53,7 +53,7 @@ class Coding:
     column of `orders`.
 
     Where the space has inactive parameters, a number that is not active lies in the middle of its range, and whether it
-    is active is a category beside the others.
+    is active is one more category.
     """
 
     def __init__(self, parameters: Parameters) -> None:

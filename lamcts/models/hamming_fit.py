@@ -4,7 +4,7 @@ Letters: n rows, c categories, w options of all categories, q numbers.
 """
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,20 +21,35 @@ ORDER_SPREAD, ORDER_NOISE = 3.0, 0.01  # times those of categories, where there 
 
 @dataclass(frozen=True)
 class HammingPrior:
-    """Log-normal priors of the weights, of the length scales and of the noise ratio.
+    """Log-normal priors of the weights, of the length scales and of the noise ratio of the Hamming kernel.
 
-    Weights shrink with the number of categories and length scales grow with the root of that of numbers, so that two
-    random points are about equally like each other in all spaces.
+    Weights shrink with the number of categories, and length scales grow with the square root of the number of numeric
+    parameters. So two random points are about equally correlated in all spaces.
 
-    weight: median of a category's weight times their number (1.2); ours.
-    weight_spread: standard deviation of its logarithm (0.5); tuned.
-    length: median of a number's length scale over the root of their number (0.5; share of the range); ours.
-    length_spread: standard deviation of its logarithm (0.5); tuned.
-    noise: median of the noise (1e-3; share of the signal's variance); tuned.
-    noise_spread: standard deviation of its logarithm (1.5); untuned.
-    noise_real: the median where the space has real parameters (1e-4); tuned: as rows close in on a point, noise that
-        is not there promises gains where all is known.
-    noise_real_spread: its standard deviation (2.0): much noise is as likely as without them; untuned.
+    Parameters
+    ----------
+    weight : float, default 1.2
+        Median of a category's weight times the number of categories; ours.
+    weight_spread : float, default 0.5
+        Standard deviation of the log weight; tuned.
+    length : float, default 0.5
+        Median of a length scale over the root of the number of numeric parameters, as a share of the range; ours.
+    length_spread : float, default 0.5
+        Standard deviation of the log length; tuned.
+    noise : float, default 1e-3
+        Median of the noise, as a share of the signal's variance; tuned.
+    noise_spread : float, default 1.5
+        Standard deviation of the log noise; untuned.
+    noise_real : float, default 1e-4
+        Median of the noise where the space has real parameters; tuned. More noise predicts gains at known points.
+    noise_real_spread : float, default 2.0
+        Standard deviation of the log noise there; untuned.
+
+    Examples
+    --------
+    >>> from lamcts.models.hamming_fit import HammingPrior
+    >>> HammingPrior(noise=1e-2).noise
+    0.01
     """
 
     weight: float = 1.2
@@ -47,10 +62,9 @@ class HammingPrior:
     noise_real_spread: float = 2.0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name, value in vars(self).items():
             if not (0 < value < math.inf):
-                raise ValueError(f"HammingPrior: expected a {field.name} above 0 and finite, got {value!r}")
+                raise ValueError(f"HammingPrior: expected a {name} above 0 and finite, got {value!r}")
 
     def beside_reals(self) -> "HammingPrior":
         """Return the prior for spaces that have real parameters."""

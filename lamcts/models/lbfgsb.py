@@ -8,7 +8,7 @@ versions of SciPy whose core is known to be the same, and the others go by `mini
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def lowest(slope: Slope, start: Floats, low: Floats, high: Floats, limits: Limit
 
 
 @cache
-def _core() -> Any:
+def _core() -> Callable[..., None] | None:
     """Return SciPy's core, None where its arguments are not known."""
     import scipy
 
@@ -55,12 +55,14 @@ def _by_minimize(slope: Slope, start: Floats, low: Floats, high: Floats, limits:
     from scipy import optimize
 
     options = {"maxiter": limits.steps, "ftol": limits.ftol, "gtol": limits.gtol, "maxfun": limits.evaluations}
-    bounds, minimize = np.stack([low, high], axis=1), getattr(optimize, "minimize")  # noqa: B009
+    bounds, minimize = np.stack([low, high], axis=1), cast(Callable[..., Any], optimize.minimize)
     found = minimize(slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return np.asarray(found.x), float(found.fun)
 
 
-def _by_core(core: Any, slope: Slope, x: Floats, low: Floats, high: Floats, limits: Limits) -> tuple[Floats, float]:
+def _by_core(
+    core: Callable[..., None], slope: Slope, x: Floats, low: Floats, high: Floats, limits: Limits
+) -> tuple[Floats, float]:
     d, m = len(x), CORRECTIONS
     both = np.full(d, 2, np.int32)  # every coordinate has two bounds
     work, whole = np.zeros(2 * m * d + 5 * d + 11 * m * m + 8 * m), np.zeros(3 * d, np.int32)

@@ -13,7 +13,7 @@ from lamcts.errors import MissingExtra
 from lamcts.models.fit import Prior, fit
 from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.multi_output import MultiOutput, grouped
-from lamcts.models.scale import ColumnUnits
+from lamcts.models.output_transforms import ColumnUnits
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.types import Floats, Rows
@@ -21,9 +21,9 @@ from lamcts.types import Floats, Rows
 ROWS_EACH, LEAST_ROWS, MOST_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
 FIT_ROWS_EACH, LEAST_FIT_ROWS, MOST_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned); what both cost
 # benchmarks/optimizer/gp_speed.py prints: a fit with 1000 rows takes five times as long as one with 500
-KEPT = 3 / 4  # of the most rows, when the rows are chosen anew: the rest is room for results to come (untuned)
+KEPT = 3 / 4  # share of the most rows in a new selection; the rest is room for new results (untuned)
 REFIT_ROWS = 25  # new rows after which a refit is always due (untuned)
-MOST_PRUNED = 200  # rows beside those of the model (untuned)
+MOST_PRUNED = 200  # rows in addition to those of the model (untuned)
 FITTED = 8  # constraints that hyper-parameters are fitted to, those that most rows break: the time of a fit (untuned)
 SHORT, SHORT_NOISE = 8.0, 1e-3  # a start at which ripples are shape, not noise (untuned)
 Fit = Callable[..., tuple[Hyper, float]]
@@ -32,20 +32,32 @@ CHUNK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimens
 
 @dataclass(frozen=True)
 class ModelBudget:
-    """How much work a local model may spend. Its cost stays flat while `seen` grows.
+    """Limits on the size of a local model and on the work of its fits. The cost stays flat as rows arrive.
 
-    rows: most rows in the model (None: 10 d, between 512 and 1000; rows); a new selection keeps 3/4 of them, so that
-        results can be added for a while; untuned; paper: TuRBO keeps all of a search's.
-    fit_rows: most rows, the best of the model's, that the hyper-parameters are fitted to (None: 5 d, between 256 and
-        500; rows); untuned; paper: TuRBO fits to all of them.
-    growth: a refit is due when the model has grown by so much, or by 25 rows (0.1; share of the rows chosen); untuned;
-        paper: TuRBO fits at every batch.
-    iterations: of a fit (15; steps of L-BFGS); untuned; paper: TuRBO makes 50 of Adam.
-    afresh: every so many fits two more start from the prior's mode and from short lengths, and the best is kept (3;
-        fits): a warm start alone gets stuck on rugged functions; the number is untuned; paper: TuRBO starts every fit
-        from the same place.
-    device: what computes (None: closed form); "cpu" or "cuda" through gpytorch (extra: torch), which pays on a GPU for
-        models of thousands of rows; paper: TuRBO computes through gpytorch.
+    Parameters
+    ----------
+    rows : int or None, default None
+        Largest number of rows in the model; untuned. None is 10 d, from 512 to 1000. A new selection keeps 3/4 of them.
+        TuRBO keeps all rows of a search.
+    fit_rows : int or None, default None
+        Largest number of rows, the best first, that hyper-parameters are fitted to; untuned. None is 5 d, from 256 to
+        500.
+    growth : float, default 0.1
+        A refit is due when the model has grown by this share, or by 25 rows; untuned. TuRBO fits at every batch.
+    iterations : int, default 15
+        L-BFGS steps of a fit; untuned. TuRBO makes 50 Adam steps.
+    afresh : int, default 3
+        Number of fits from one multi-start fit to the next; untuned. It adds starts at the prior's mode and at short
+        lengths.
+    device : str or None, default None
+        "cpu" or "cuda" compute through gpytorch (extra: torch); None is the closed form in NumPy. A GPU pays for models
+        of thousands of rows.
+
+    Examples
+    --------
+    >>> from lamcts.models.local import ModelBudget
+    >>> ModelBudget().limits(dim=60)
+    (600, 300)
     """
 
     rows: int | None = None
@@ -224,7 +236,7 @@ def _route(device: str | None) -> tuple[Fit, type[GaussianProcess]]:
         return fit, GaussianProcess
     try:
         from lamcts.models import torch_gp
-    except ModuleNotFoundError as error:  # torch itself, or gpytorch beside a torch that is there
+    except ModuleNotFoundError as error:  # torch, or gpytorch where only torch is installed
         raise MissingExtra.of(error.name or "torch", "torch") from None
     torch_gp.check(device)
     return partial(torch_gp.fit, device=device), torch_gp.process_on(device)

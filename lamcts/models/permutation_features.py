@@ -1,4 +1,4 @@
-"""What a model sees of an order of items: who is beside whom, who follows whom, who stands where, who is before whom.
+"""Features of a permutation: adjacency, succession, position and precedence of its items.
 
 Each is a group of columns in which every order has the norm 1. The product of two orders in a group is what they share:
 of neighbours, say, the share of pairs that stand side by side in both, in a circle, whichever way round. A kernel that
@@ -19,7 +19,7 @@ MOST_PAIRS = 1024  # of items whose order is looked at; beyond, how far each is 
 
 
 def widths(k: int) -> list[int]:
-    """Return the number of columns of each group; the last of each stands for an order that is not active."""
+    """Return the number of columns of each group; the last of each is for an inactive order."""
     pairs = k * (k - 1) // 2
     return [*[min(k * k, WIDEST) + 1] * 3, (pairs if pairs <= MOST_PAIRS else k) + 2]
 

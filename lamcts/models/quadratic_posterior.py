@@ -20,7 +20,7 @@ import numpy as np
 from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.types import Floats
 
-# Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
+# Tuned: on seeds 0 to 9, as benchmarks/notes/portfolio.md tells.
 LEVEL = 10.0  # standard deviation of c, in those of g: wide, so that the rows alone say it (untuned)
 JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide alive (untuned)
 FINE = 1e-13  # the same where rows are tried for one polynomial: 1e-10 hides a floor whose walls are 1e6 times as steep
@@ -163,7 +163,7 @@ class QuadraticPosterior:
     `place` one position at most, along an axis that `rng` draws, or to a better one of LEAPS places drawn anywhere.
     `place` is where they are then. whole: whether the rows may be those of one polynomial: a remainder of next to none
     is tried only then, and where they are more than its coefficients, since through fewer rows some polynomial leads.
-    order: of the terms that the remainder stands for; 2 where no polynomial is meant, but any function of that degree.
+    order: of the remainder's terms; 2 where no polynomial is meant, but any function of that degree.
     """
 
     def __init__(

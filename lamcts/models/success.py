@@ -1,8 +1,8 @@
-"""The chance that an evaluation succeeds, learnt from where others failed: nobody says why they did.
+"""The chance that an evaluation succeeds, learned from failed evaluations nearby.
 
-A process over 1 for what succeeded and 0 for what failed, near one place. Its length scale and noise are those under
-which these marks are likeliest; where they are as likely without any order in space, failures are chance, and nothing
-is learnt. Letters: n rows in the model, m points asked about, d coordinates.
+A process over 1 for success and 0 for failure. Its length scale and noise are the most likely ones. Where the labels
+are as likely without spatial order, failures are random and nothing is learned. Letters: n rows in the model, m query
+points, d coordinates.
 """
 
 import math

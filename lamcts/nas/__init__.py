@@ -2,7 +2,7 @@
 
 f = lamcts.objectives.make("nasbench201", dataset="cifar100", table=FILE)
 result = lamcts.maximize(f, f.space, budget=100)
-print(f.architectures.text(result.x), f.report(result.x), f.costs(result.x))
+print(f.architectures.text(result.x), f.report(result.x), f.cost(result.x))
 """
 
 from lamcts.nas.base import ArchitectureSpace, Graph
@@ -16,14 +16,13 @@ from lamcts.nas.nasbench201 import NasBench201
 from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.nas.nasnet import NasNet
 from lamcts.nas.objective import TableObjective
-from lamcts.nas.tradeoff import Costed, TableTradeOff, TradeOff
+from lamcts.nas.tradeoff import TableTradeOff
 from lamcts.nas.transnas import TransNas
 
 __all__ = [
     "AccelNasBench",
     "ArchitectureSpace",
     "ConvNet",
-    "Costed",
     "Digits4096",
     "EfficientNet",
     "EnasCell",
@@ -35,6 +34,5 @@ __all__ = [
     "NasNet",
     "TableObjective",
     "TableTradeOff",
-    "TradeOff",
     "TransNas",
 ]

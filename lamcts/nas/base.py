@@ -1,4 +1,4 @@
-"""What every space of architectures can do: points, their neighbours, and which of them are the same network."""
+"""Base class of the spaces of architectures: points, neighbours, and equal networks."""
 
 import json
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ TRIES = 100_000  # draws for one valid point: of the spaces here at worst one in
 
 
 class Graph(NamedTuple):
-    """A picture's content: labels of the nodes, and edges (from, to, label)."""
+    """A drawable graph: labels of the nodes, and edges (from, to, label)."""
 
     nodes: list[str]
     edges: list[tuple[int, int, str]]
 
 
 class ArchitectureSpace:
-    """Base of the spaces of architectures. A kind says `name` and `space`, and overrides what differs for it.
+    """Base class of the spaces of architectures; a subclass sets `name` and `space`.
 
     A point is a dict of `space`, in which every parameter has a value: `space` is what a search sees.
     """
@@ -32,7 +32,7 @@ class ArchitectureSpace:
     space: SearchSpace
 
     def invalid(self, point: Point) -> str | None:
-        """Return why a point of the space is no network that can be built, None where it is one."""
+        """Return why a point is no valid network, or None if it is valid."""
         return None
 
     def canonical(self, point: Point) -> Point:
@@ -40,26 +40,26 @@ class ArchitectureSpace:
         return point
 
     def key(self, point: Point) -> str | None:
-        """Return a text that all points of the same network share, and no other; None for an invalid point."""
+        """Return a text that identifies the network of a point; None for an invalid point."""
         if self.invalid(point) is not None:
             return None
         return json.dumps(self.canonical(point), sort_keys=True, separators=(",", ":"))
 
     def features(self, point: Point) -> Floats:
-        """Return what splits and regressions see of a valid point, [k]: numbers in [0, 1], the same for a network."""
+        """Return the features of a valid point for splits and regressions, [k] in [0, 1]; equal for equal networks."""
         return self.space.encode(self.canonical(point))
 
     def text(self, point: Point) -> str:
-        """Return a point in the notation of its field, in which `parse` reads it again."""
+        """Return a point in its benchmark's notation, the inverse of `parse`."""
         return json.dumps(point, separators=(", ", ": "))
 
     def parse(self, text: str) -> Point:
-        """Return the point of a text; ValueError where it is none."""
+        """Return the point of a text; ValueError for another text."""
         point: Point = self.space.decode(self.space.encode(json.loads(text)))
         return point
 
     def graphs(self, point: Point) -> dict[str, Graph]:
-        """Return the graph of each cell of a valid point, by the cell's name: what a picture shows."""
+        """Return the graph of each cell of a valid point by the cell's name, for figures."""
         raise NotImplementedError
 
     def random(self, rng: np.random.Generator) -> Point:

@@ -1,4 +1,4 @@
-"""Cells of four nodes with an operation on each of the six edges: what NAS-Bench-201 and its kin share."""
+"""Cells of four nodes with an operation on each of six edges, as in NAS-Bench-201."""
 
 import re
 
@@ -11,19 +11,19 @@ ZERO, SKIP = 0, 1  # numbers of the operations that give nothing, and that chang
 
 
 class EdgeCells(OperationSpace):
-    """Cells with one of some operations on each edge, the first of which is none at all and the second a skip."""
+    """Cells with an operation on each edge; operation 0 is none, operation 1 a skip."""
 
     def __init__(self, name: str, operations: tuple[str, ...]) -> None:
         super().__init__(name, tuple(f"edge_{i}_{j}" for i, j in EDGES), operations)
 
     def graphs(self, point: Point) -> dict[str, Graph]:
-        """Return the cell: its nodes are sums of what comes in, its edges the operations."""
+        """Return the cell: nodes are sums of their inputs, edges are operations."""
         found = zip(EDGES, self.numbers(point), strict=True)
         edges = [(i, j, self.operations[number]) for (i, j), number in found if number != ZERO]
         return {"cell": Graph(["input", "1", "2", "output"], edges)}
 
     def text(self, point: Point) -> str:
-        """Return a cell as NAS-Bench-201 writes it: of each node, what comes from which node."""
+        """Return a cell in the notation of NAS-Bench-201, the inputs of each node."""
         nodes = [[f"{point[f'edge_{i}_{j}']}~{i}" for i in range(j)] for j in range(1, LAST + 1)]
         return "+".join(f"|{'|'.join(node)}|" for node in nodes)
 

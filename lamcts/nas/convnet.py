@@ -1,4 +1,4 @@
-"""Plain ConvNets: a chain of convolutions 3 x 3 without branches, of which the numbers of filters are searched for."""
+"""Plain ConvNets: a chain of 3 x 3 convolutions with variable numbers of filters."""
 
 from lamcts.nas.base import ArchitectureSpace, Graph, Point
 from lamcts.spaces.choice import Choice
@@ -12,9 +12,14 @@ FILTERS = (32, 64, 96)  # of ConvNet-60K
 class ConvNet(ArchitectureSpace):
     """The 59,049 = 3^10 networks of ConvNet-60K (thesis, 4.3), all different.
 
-    The thesis speaks of depths 1 to 10; its count and its ten variables are those of ten layers.
+    Parameters
+    ----------
+    layers : int, default 10
+        Number of convolutions.
 
-    layers: how many convolutions (10).
+    Notes
+    -----
+    The thesis speaks of depths 1 to 10; its count and its ten variables are those of ten layers.
     """
 
     name = "convnet"

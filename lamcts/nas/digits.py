@@ -1,7 +1,7 @@
 """The space of `digits4096`, the table that ships: one of four operations on each of the six edges of a cell.
 
 Its networks are small enough that all of them were trained here, on scikit-learn's digits;
-`benchmarks/nas/digits_table.py` is the program, `lamcts.nas.published_digits` the table.
+`benchmarks/nas/digits_table.py` is the program, `lamcts.nas.published` the table.
 """
 
 from lamcts.nas.base import Point

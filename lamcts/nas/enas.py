@@ -17,12 +17,17 @@ NODES = 12  # in the paper
 class EnasCell(ArchitectureSpace):
     """Recurrent cells of n nodes: 4^n (n - 1)! points, 6.7e14 for twelve.
 
+    Parameters
+    ----------
+    nodes : int, default 12
+        Number of nodes n.
+
+    Notes
+    -----
     Node 0 sees the word and the last state; node i takes the output of `node<i>_input`, one of 0 to i - 1, and applies
     `node<i>_activation`. The cell's output is the mean of the nodes that no other takes. A cell is thus a tree, and
     nodes may change their numbers: trees that differ in the order of branches alone are one network, if trained by
     itself (the shared weights of ENAS belong to numbers of nodes, and would tell them apart).
-
-    nodes: n (12).
     """
 
     name = "enas-cell"
@@ -34,7 +39,7 @@ class EnasCell(ArchitectureSpace):
         self.space = Space(inputs | activations)
 
     def canonical(self, point: Point) -> Point:
-        """Return the point in which nodes are numbered branch by branch, and branches stand in the order of `_key`."""
+        """Return the point with nodes numbered branch by branch, and branches in the order of `_key`."""
         inputs, activations = self._inputs(point), self._activations(point)
         keys: list[Any] = [None] * self.nodes
         branches: list[list[int]] = [[] for _ in range(self.nodes)]
@@ -48,7 +53,7 @@ class EnasCell(ArchitectureSpace):
         return self._point([place[inputs[i]] if i else 0 for i in order], [activations[i] for i in order])
 
     def text(self, point: Point) -> str:
-        """Return the numbers that the code of ENAS takes: the activation of node 0, then of each its input and its own.
+        """Return the numbers of ENAS's code: the activation of node 0, then input and activation of each node.
 
         Activations are numbered as in `ACTIVATIONS`.
         """
@@ -77,7 +82,7 @@ class EnasCell(ArchitectureSpace):
         return {"cell": Graph(nodes, edges + [(i + 1, self.nodes + 1, "") for i in loose])}
 
     def _inputs(self, point: Point) -> list[int]:
-        """Return the input of each node; 0 in the place of node 0's, which is no node."""
+        """Return the input of each node; 0 for node 0, which has no input node."""
         return [0, *(point[f"node{i}_input"] for i in range(1, self.nodes))]
 
     def _activations(self, point: Point) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the files of the published tables hold. `docs/api/nas.md` says how each is made from its original.
+"""Formats of the files of the published tables; `docs/api/nas.md` has their origins.
 
 Letters: N rows, D data sets, K operations, M metrics, E numbers of epochs, S seeds.
 """

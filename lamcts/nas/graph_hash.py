@@ -1,4 +1,4 @@
-"""The graph hash by which NAS-Bench-101 tells its cells apart, and a canonical order of a cell's vertices.
+"""The graph hash of NAS-Bench-101, and a canonical order of a cell's vertices.
 
 Ying et al., "NAS-Bench-101: Towards Reproducible Neural Architecture Search", 2019, appendix; the hash itself as in
 https://github.com/google-research/nasbench. Vertices are numbered from the input, 0, to the output; an edge goes from a
@@ -32,7 +32,7 @@ class LabelledCell(NamedTuple):
 
 @lru_cache(maxsize=REMEMBERED)
 def pruned(bits: int, ops: tuple[int, ...]) -> LabelledCell | None:
-    """Return a cell without the vertices that no path from input to output passes; None where there is no path."""
+    """Return a cell without the vertices off all paths from input to output; None if there is no path."""
     last = len(ops) + 1
     before = [bits >> j * (j - 1) // 2 & (1 << j) - 1 for j in range(last + 1)]
     reached, leading = 1, 1 << last
@@ -52,7 +52,7 @@ def _numbered(vertices: int, kept: list[int]) -> int:
 
 
 def graph_hash(cell: LabelledCell) -> str:
-    """Return the 32 hexadecimal digits that isomorphic cells share, and among all cells of the table no others."""
+    """Return the official hash, 32 hexadecimal digits, equal for isomorphic cells only (in the table)."""
     return _md5(str(sorted(_vertex_hashes(cell))))
 
 

@@ -1,4 +1,4 @@
-"""Networks of mobile blocks: a chain of inverted residual blocks, of each its expansion, kernel, depth and such.
+"""Networks of mobile blocks: chains of inverted residual blocks with variable expansion, kernel and depth.
 
 Thesis, section 2.1.1 (after Tan and Le, 2019). A block's text is `r2_k3_s1_e6_se0`, as in the code of EfficientNet:
 repeats, kernel, stride, expansion, squeeze-and-excitation.
@@ -77,10 +77,15 @@ class MobileBlocks(ArchitectureSpace):
 class EfficientNet(MobileBlocks):
     """Blocks of inverted residuals as in the thesis, 9.1.2: depth, expansion, kernel and stride of each block.
 
+    Parameters
+    ----------
+    blocks : int, default 5
+        Number of blocks; each has 54 kinds, so five have 4.6e8 networks.
+
+    Notes
+    -----
     Values are those of Once-for-All, whose supernet it used: depths 2, 3, 4, expansions 3, 4, 6, kernels 3, 5, 7 (the
     thesis gives 3, 5, 7 as expansions, which its own tables do not have), strides 1, 2.
-
-    blocks: how many (5), 54 kinds of each: 4.6e8 networks.
     """
 
     name = "efficientnet"
@@ -102,7 +107,7 @@ class AccelNasBench(MobileBlocks):
         super().__init__([longer if i == LONGER else ACCEL for i in range(ACCEL_BLOCKS)])
 
     def rows(self, path: str | Path, metric: str = "val_top1") -> tuple[list[Point], Floats]:
-        """Return the networks of a table on disk that were measured, and their values [n].
+        """Return the measured networks of a table on disk, and their values [n].
 
         Of a network measured twice it is the mean. The table is not complete: a search over it is one of
         `Finite(points, [space.features(p) for p in points])`.

@@ -20,7 +20,10 @@ CODE_DIGITS = 16  # of the 32 hexadecimal digits of a hash, those that tables ho
 class NasBench101(TabledSpace):
     """A bit for each edge i -> j of the cell, and the operation of each inner vertex.
 
-    vertices: the most that a cell may have, input and output included (7); AlphaX searched cells of 6.
+    Parameters
+    ----------
+    vertices : int, default 7
+        Largest number of vertices of a cell, with input and output; AlphaX searched cells of 6.
     """
 
     def __init__(self, vertices: int = VERTICES) -> None:
@@ -36,7 +39,7 @@ class NasBench101(TabledSpace):
         self._number = {operation: i for i, operation in enumerate(OPERATIONS)}
 
     def cell(self, point: Point) -> LabelledCell | None:
-        """Return a point's cell without its loose ends, None where no path leads from input to output."""
+        """Return the pruned cell of a point; None if no path connects input and output."""
         try:
             bits = sum([weight for name, weight in self._weights if point[name]])
             return pruned(bits, tuple([self._number[point[name]] for name in self.inner]))
@@ -45,7 +48,7 @@ class NasBench101(TabledSpace):
             raise
 
     def point(self, cell: LabelledCell) -> Point:
-        """Return a point of a cell: without edges at the vertices that it lacks, which stand before the output."""
+        """Return a point of a cell; missing vertices come before the output and have no edges."""
         n, last = len(cell.before), self.vertices - 1
         if n > self.vertices:
             raise ValueError(f"{self.name}: expected a cell of at most {self.vertices} vertices, got {n}")
@@ -75,7 +78,7 @@ class NasBench101(TabledSpace):
         return json.dumps({"matrix": matrix, "ops": ["input", *(point[name] for name in self.inner), "output"]})
 
     def parse(self, text: str) -> Point:
-        """Return the point of a matrix and operations; of a smaller cell one that has it before the output."""
+        """Return the point of a matrix and operations, padded before the output for a smaller cell."""
         matrix, ops = _given(text)
         n = len(ops)
         before = tuple(sum(1 << i for i in range(j) if matrix[i][j]) for j in range(n))
@@ -102,7 +105,7 @@ class NasBench101(TabledSpace):
 
 
 def _given(text: str) -> tuple[list[list[Any]], list[str]]:
-    """Return the matrix and the operations of a text; ValueError where they are none."""
+    """Return the matrix and the operations of a text; ValueError for another text."""
     try:
         given = json.loads(text)
         matrix, ops = given["matrix"], given["ops"]

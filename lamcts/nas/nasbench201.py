@@ -13,7 +13,7 @@ OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_
 
 
 class NasBench201(EdgeCells):
-    """Cells in the notation `|nor_conv_3x3~0|+|none~0|skip_connect~1|+|...|`: of each node what comes from which node.
+    """Cells in the notation `|nor_conv_3x3~0|+|none~0|skip_connect~1|+|...|`: the inputs of each node.
 
     Two cells are the same graph where they compute the same: a skip is what it leads from, what comes from nothing is
     nothing, and sums have no order. Of 15,625 cells 4,930 differ. The 6,466 of the paper (`topology_id` in its tables)
@@ -25,12 +25,12 @@ class NasBench201(EdgeCells):
         super().__init__("nasbench201", OPERATIONS)
 
     def canonical(self, point: Point) -> Point:
-        """Return the first of the cells that are the same graph, in the order of their operations' numbers."""
+        """Return the first cell with the same graph, in the order of operation numbers."""
         return self.point(_representatives()[_graph(self.numbers(point))])
 
 
 def _graph(numbers: tuple[int, ...]) -> tuple[str, ...]:
-    """Return what the output is the sum of: terms such as `3(x)`, operation 3 on the input; none for nothing."""
+    """Return the terms of the output's sum, such as `3(x)`, operation 3 on the input; empty for no output."""
     sums: list[tuple[str, ...]] = [("x",)]
     for node in range(1, LAST + 1):
         terms: list[str] = []

@@ -27,8 +27,13 @@ Net = tuple[tuple[int, ...], tuple[str, ...]]  # of each layer the number of wha
 class NasBenchGraph(TabledSpace):
     """The links of the four layers (`link`, one of nine), and an operation for each.
 
-    operations: those allowed (None: all nine); on proteins five of them were trained.
+    Parameters
+    ----------
+    operations : sequence of str, default None
+        The allowed operations; None: all nine. On proteins five were trained.
 
+    Notes
+    -----
     Notation: `{"link": [0, 0, 1, 3], "ops": ["gcn", ...]}`, of each layer the number of what feeds it, 0 the input.
     """
 
@@ -45,7 +50,7 @@ class NasBenchGraph(TabledSpace):
         return "all four layers are skips" if set(self._net(point)[1]) == {SKIP} else None
 
     def canonical(self, point: Point) -> Point:
-        """Return the network that has a row: skips that change nothing first, one after another, then least numbers.
+        """Return the equal network that has a row: idle skips first, then the least numbers.
 
         A skip changes nothing where it feeds another layer, where it alone is fed by its source, and where that is
         the input. (Beside others under the input it would join the input itself; so says the official code.)
@@ -102,7 +107,7 @@ def _canonical(net: Net) -> Net:
 
 
 def _without_idle_skips(net: Net) -> Net:
-    """Return a network without the skips that change nothing; what they feed is fed by their source."""
+    """Return a network without idle skips, whose readers read the skip's source."""
     link, ops = list(net[0]), net[1]
     alive = list(range(1, LAYERS + 1))
     for i in range(1, LAYERS + 1):  # sources come before what they feed
@@ -118,7 +123,7 @@ def _without_idle_skips(net: Net) -> Net:
 
 
 def _least(net: Net, fixed: int) -> Net:
-    """Return the network whose layers after the first `fixed` are in the order of a known tree, of these the least."""
+    """Return the least equal network in the order of a known tree, with the first `fixed` layers kept."""
     found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     for order in permutations(range(fixed + 1, LAYERS + 1)):
         placed = (*range(fixed + 1), *order)  # the layer that gets number k

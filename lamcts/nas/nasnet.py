@@ -1,4 +1,4 @@
-"""NASNet cells: two cells of five nodes; each node adds up two operations on outputs before it.
+"""NASNet cells: two cells of five nodes, each the sum of two operations on earlier outputs.
 
 Thesis, sections 2.1.1 and 4.2.3 (after Zoph et al., 2018). Letters: i a node (0 to 4), k = i + 2 its possible inputs:
 0 and 1 are the outputs of the last two cells (0 the older), 2 + j is the output of node j.
@@ -27,8 +27,10 @@ Masks = NDArray[np.uint8]
 
 
 class NasNet(ArchitectureSpace):
-    """The 3.5e21 pairs of NASNet cells: of each cell five connections, as numbers of pairs of inputs, and ten layers.
+    """The 3.5e21 pairs of NASNet cells: five pairs of inputs and ten operations for each cell.
 
+    Notes
+    -----
     `normal_connect2` = 4 says that node 2 takes the pair of inputs number 4 of (0, 0), (0, 1), ..., (3, 3);
     `normal_layer4` and `normal_layer5` are the operations on the pair's first and second input. The same operation
     twice on one input is no network: a mask cannot say it. Swapping a node's two edges gives the same network; nodes
@@ -41,14 +43,14 @@ class NasNet(ArchitectureSpace):
         self.space = Space({name: choice for cell in CELLS for name, choice in _parameters(cell)})
 
     def edges(self, point: Point, cell: str) -> list[list[Edge]]:
-        """Return the two edges of each node of a cell, as DARTS has them: (operation, input)."""
+        """Return the two edges (operation, input) of each node of a cell, as in DARTS."""
         pairs = [PAIRS[i][point[f"{cell}_connect{i}"]] for i in range(NODES)]
         return [
             [(point[f"{cell}_layer{2 * i + side}"], pair[side]) for side in range(2)] for i, pair in enumerate(pairs)
         ]
 
     def from_edges(self, cells: dict[str, list[list[Edge]]]) -> Point:
-        """Return the point of the edges of both cells' nodes, in which a node's lower input comes first."""
+        """Return the point of the edges of both cells; the lower input of a node comes first."""
         point: Point = {}
         for cell in CELLS:
             pairs = [sorted(two, key=lambda edge: edge[1]) for two in cells[cell]]
@@ -65,7 +67,7 @@ class NasNet(ArchitectureSpace):
         return None
 
     def canonical(self, point: Point) -> Point:
-        """Return the point in which the operations on one input stand in the order of `OPERATIONS`."""
+        """Return the point with the operations on one input in the order of `OPERATIONS`."""
         return self.from_edges(
             {
                 cell: [sorted(two, key=lambda edge: OPERATIONS.index(edge[0])) for two in self.edges(point, cell)]
@@ -86,7 +88,7 @@ class NasNet(ArchitectureSpace):
         return masks
 
     def from_masks(self, masks: ArrayLike) -> Point:
-        """Return the canonical point of masks, [2, 20, 4] or flat; ValueError where a node has not two ones."""
+        """Return the canonical point of masks, [2, 20, 4] or flat; ValueError unless each node has two ones."""
         given = array_of(masks)
         if given.size != len(CELLS) * ROWS * len(OPERATIONS) or not np.isin(given, (0, 1)).all():
             raise ValueError(f"expected masks [2, 20, 4] of 0 and 1, got shape {given.shape}; pass one network's masks")
@@ -98,11 +100,11 @@ class NasNet(ArchitectureSpace):
         )
 
     def features(self, point: Point) -> Floats:
-        """Return the masks as one row, [160]: what the supernet's search saw."""
+        """Return the masks as one row, [160], the features of the supernet's search."""
         return self.masks(point).ravel().astype(np.float64)
 
     def text(self, point: Point) -> str:
-        """Return a point as a genotype of DARTS: the two edges of each node, and the outputs that make up the cell's.
+        """Return a point as a genotype of DARTS: the two edges of each node, and the cell's outputs.
 
         Those are of the nodes that no other takes (thesis, 2.1.1).
         """
@@ -113,7 +115,7 @@ class NasNet(ArchitectureSpace):
         return f"Genotype({', '.join(parts)})"
 
     def parse(self, text: str) -> Point:
-        """Return the point of a genotype of DARTS; what it says of outputs is not read."""
+        """Return the point of a genotype of DARTS; its outputs are ignored."""
         try:
             call: Any = ast.parse(text.strip(), mode="eval").body
             given = {word.arg: word.value for word in call.keywords}
@@ -151,7 +153,7 @@ def _ones(mask: NDArray[Any], i: int, cell: str) -> list[Edge]:
 
 
 def _loose(edges: list[list[Edge]]) -> list[int]:
-    """Return the nodes whose output no other takes."""
+    """Return the nodes whose output no other node reads."""
     taken = {k - 2 for two in edges for _, k in two}
     return [i for i in range(NODES) if i not in taken]
 

@@ -1,4 +1,4 @@
-"""An objective that looks networks up in a table: one value guides the search, others are reported."""
+"""An objective that looks up networks in a table: one value is searched, others are reported."""
 
 import hashlib
 import math
@@ -14,7 +14,7 @@ from lamcts.nas.base import Point
 from lamcts.nas.tabled import TabledSpace
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.canonical import Canonical
-from lamcts.types import Floats
+from lamcts.types import Floats, Json
 
 DIGITS = 16  # hexadecimal, of a fingerprint: 64 bits, which no two tables share by chance
 
@@ -23,15 +23,36 @@ Columns = Mapping[str, ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class TableObjective:
-    """The value of a network as a table has it; higher is better.
+    """The value of a network from a table; higher is better.
 
-    architectures: the space of networks, with texts, pictures and keys. codes [N]: of each row the number of its
-        network, all different. searched [N]: what a call returns, nan where there is none. reported, others: further
-        values [N] by name, units in the names. cell: returns the point of a row.
-    keyed: whether points of one network count as one, of which invalid ones are never proposed.
-    settings: JSON values that tell this objective from others on the same table.
+    Parameters
+    ----------
+    architectures : TabledSpace
+        The space of networks, with texts, pictures and keys.
+    codes : array (n,)
+        The number of the network in each row; all are different.
+    searched : array (n,)
+        The value that a call returns, nan if it is missing.
+    reported, others : mapping of str to array (n,)
+        Further values by name, units in the names: `report` returns the first, `cost` the second.
+    cell : callable
+        Returns the point of a row.
+    keyed : bool, default False
+        Whether points of one network count as one, and invalid points are never proposed.
+    settings : mapping, default {}
+        JSON values that distinguish this objective from others on the same table.
 
-    A call raises RuntimeError, a failed evaluation, for a point that is no valid network or has no row.
+    Raises
+    ------
+    RuntimeError
+        By a call, a failed evaluation, for a point that is no valid network or has no row.
+
+    Examples
+    --------
+    >>> from lamcts import objectives
+    >>> f = objectives.make("digits4096")
+    >>> len(f), round(f.optimum, 2), round(f(f.best()), 2)
+    (4096, 99.07, 99.07)
     """
 
     architectures: TabledSpace
@@ -41,7 +62,7 @@ class TableObjective:
     others: Columns
     cell: Callable[[int], Point]
     keyed: bool = False
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Json = field(default_factory=dict)
 
     maximize = True
     x0 = None
@@ -73,26 +94,26 @@ class TableObjective:
         return len(self.codes)
 
     def __call__(self, point: Point, *, seed: int | None = None) -> float:
-        """Return the searched value. The table's means have no noise: `seed` has no say."""
+        """Return the searched value; `seed` has no effect, since the values have no noise."""
         return float(self.searched[self.row(point)])
 
     def report(self, point: Point) -> dict[str, float]:
-        """Return the values that a result is judged by, units in the names."""
+        """Return the reported values of a network, units in the names."""
         return self._values(self.reported, point)
 
-    def costs(self, point: Point) -> dict[str, float]:
-        """Return the other columns of the table, units in the names: size, operations, latency; nan where unknown."""
+    def cost(self, point: Point) -> dict[str, float]:
+        """Return the other columns of the table, units in the names: size, operations, latency; nan if unknown."""
         return self._values(self.others, point)
 
     def row(self, point: Point) -> int:
-        """Return the number of a network's row; RuntimeError where `failure` gives a reason."""
+        """Return the row of a network; RuntimeError if `failure` gives a reason."""
         row, reason = self._found(point)
         if reason is not None:
             raise RuntimeError(f"{self.name}: {reason}")
         return row
 
     def failure(self, point: Point) -> str | None:
-        """Return why a point of the space has no value, None where it has one."""
+        """Return why a point has no value, or None if it has one."""
         return self._found(point)[1]
 
     def cells(self) -> Iterator[Point]:
@@ -103,8 +124,8 @@ class TableObjective:
         """Return a point with the best of the searched values."""
         return self.cell(int(np.nanargmax(self.searched)))
 
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+    def fingerprint(self) -> Json:
+        """Return what two runs must share for one to continue the other, as JSON values."""
         return {"table": self.name, **self.settings, "values": self._digest}
 
     def _values(self, columns: Columns, point: Point) -> dict[str, float]:
@@ -112,7 +133,7 @@ class TableObjective:
         return {name: float(np.asarray(values)[row]) for name, values in columns.items()}
 
     def _found(self, point: Point) -> tuple[int, str | None]:
-        """Return the row of a point, -1 where there is none, and why it has no value, None where it has one."""
+        """Return the row of a point or -1, and why it has no value or None."""
         reason = self.architectures.invalid(point)
         if reason is not None:
             return -1, f"no valid network: {reason}"

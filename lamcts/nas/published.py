@@ -5,6 +5,8 @@ All values are in per cent, higher is better. NAS-Bench-201, which has the most 
 
 import os
 from functools import partial
+from importlib.resources import files
+from pathlib import Path as File
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from numpy.typing import NDArray
 
 from lamcts.nas import formats
 from lamcts.nas.base import Point
+from lamcts.nas.digits import OPERATIONS as DIGITS_OPERATIONS
+from lamcts.nas.digits import Digits4096
 from lamcts.nas.graph_hash import pruned
 from lamcts.nas.macro import NasBenchMacro
 from lamcts.nas.nasbench101 import OPERATIONS, VERTICES, NasBench101
@@ -30,6 +34,9 @@ PERCENT = 100.0  # of a share
 PROTEINS = "proteins"  # has a table of its own, of fewer operations
 TEST_IMAGES = 29952  # of NAS-Bench-101: 9,984 in each of three runs (`test_acc_x29952`)
 GRAPHS = ("cora", "citeseer", "pubmed", "cs", "physics", "photo", "computers", "arxiv", PROTEINS)  # of the paper
+SHIPPED = File(str(files("lamcts.nas") / formats.DIGITS4096.file))  # a file of the package
+EPOCHS = (3, 12)  # of the two trainings of each cell
+GUIDES = ("val", "test")
 BUDGET = 150  # evaluations of a first run: what papers on these tables show
 
 
@@ -39,10 +46,16 @@ def nasbench101(
 ) -> TableObjective:
     """NAS-Bench-101: mean accuracy of the three 108-epoch runs.
 
-    table: the file or its folder (None: the folder that LAMCTS_DATA names).
-    vertices: the most that a cell may have (7).
-    guide: "test" or "val", the accuracy that is searched ("test"); "val" where the table has it.
-    keyed: isomorphic cells count as one, and invalid ones are never proposed (True); else they fail.
+    Parameters
+    ----------
+    table : path, default None
+        The file or its folder; None: the folder that LAMCTS_DATA names.
+    vertices : int, default 7
+        Largest number of vertices of a cell.
+    guide : str, default "test"
+        The accuracy that is searched: "test", or "val" if the table has it.
+    keyed : bool, default True
+        Whether isomorphic cells count as one and invalid cells are never proposed; else invalid cells fail.
     """
     one_of(guide, ("test", "val"), "guide")  # before the table: who has none yet sees the mistake too
     space, arrays = NasBench101(vertices), read(formats.NASBENCH101, table)
@@ -83,8 +96,12 @@ def _accuracies(arrays: Arrays) -> dict[str, Floats]:
 def nasbench_macro(table: Path = None, keyed: bool = False) -> TableObjective:
     """NAS-Bench-Macro: mean test accuracy of three runs.
 
-    table: the file or its folder (None: the folder that LAMCTS_DATA names).
-    keyed: networks that differ in the place of an identity alone count as one (False: each has a row).
+    Parameters
+    ----------
+    table : path, default None
+        The file or its folder; None: the folder that LAMCTS_DATA names.
+    keyed : bool, default False
+        Whether networks that differ only in the place of an identity count as one; each has a row.
     """
     arrays, space = read(formats.MACRO, table), NasBenchMacro()
     mean = arrays["test_acc"].astype(float).mean(1)
@@ -97,8 +114,12 @@ def nasbench_macro(table: Path = None, keyed: bool = False) -> TableObjective:
 def transnas(table: Path = None, keyed: bool = True) -> TableObjective:
     """TransNAS-Bench-101 micro, scene classification: validation accuracy, the only one that the table has.
 
-    table: the file or its folder (None: the folder that LAMCTS_DATA names).
-    keyed: cells that differ in edges that no path passes count as one (True), as they do in the table.
+    Parameters
+    ----------
+    table : path, default None
+        The file or its folder; None: the folder that LAMCTS_DATA names.
+    keyed : bool, default True
+        Whether cells that differ only in unused edges count as one, as they do in the table.
     """
     arrays, space = read(formats.TRANSNAS, table), TransNas()
     values = arrays["val_top1"].astype(float)
@@ -131,10 +152,16 @@ def nasbench_graph(
 ) -> TableObjective:
     """NAS-Bench-Graph: performance on a graph, accuracy in per cent (ROC-AUC on proteins).
 
-    dataset: cora, citeseer, pubmed, cs, physics, photo, computers, arxiv or proteins ("cora").
-    guide: "valid" or "test", what is searched ("valid"); `report` gives both.
-    table: the file or its folder (None: the folder that LAMCTS_DATA names).
-    keyed: isomorphic networks count as one (True), as they do in the table.
+    Parameters
+    ----------
+    dataset : str, default "cora"
+        The graph: cora, citeseer, pubmed, cs, physics, photo, computers, arxiv or proteins.
+    guide : str, default "valid"
+        The performance that is searched, "valid" or "test"; `report` gives both.
+    table : path, default None
+        The file or its folder; None: the folder that LAMCTS_DATA names.
+    keyed : bool, default True
+        Whether isomorphic networks count as one, as they do in the table.
     """
     one_of(guide, ("valid", "test"), "guide")  # before the table: who has none yet sees the mistake too
     one_of(dataset, GRAPHS, "dataset")
@@ -167,3 +194,38 @@ def _network(space: NasBenchGraph, codes: Numbers, row: int) -> Point:
     digits = [code // TENS**place % TENS for place in reversed(range(LAYERS))]
     ops = [GRAPH_OPERATIONS[digit] for digit in digits]
     return {"link": LINKS[code // TENS**LAYERS], **dict(zip(space.layers, ops, strict=True))}
+
+
+@register(
+    "digits4096", "cells of 6 edges and 4 operations on digits, 4,096 networks, no file needed; maximize", budget=BUDGET
+)
+def digits4096(
+    epochs: int = EPOCHS[-1], guide: str = "val", training: int | None = None, table: Path = None, keyed: bool = False
+) -> TableObjective:
+    """Every cell of `Digits4096`, trained here on scikit-learn's digits, three seeds; `report` gives the test accuracy.
+
+    Parameters
+    ----------
+    epochs : int, default 12
+        Epochs of the training, 3 or 12, each with its own schedule: a cheap and an expensive evaluation.
+    guide : str, default "val"
+        The accuracy that is searched, "val" or "test".
+    training : int, default None
+        Seed of the training that is looked up, 0, 1 or 2; None: the mean of the three.
+    table : path, default None
+        A file in the same form, or its folder; None: the file that ships.
+    keyed : bool, default False
+        Whether cells that differ only in unused edges count as one; each has a row with the same values.
+    """
+    one_of(guide, GUIDES, "guide")
+    arrays, space = read(formats.DIGITS4096, SHIPPED if table is None else table), Digits4096()
+    if tuple(arrays["op_names"].tolist()) != DIGITS_OPERATIONS:
+        raise ValueError(f"op_names: expected {', '.join(DIGITS_OPERATIONS)}, got {', '.join(arrays['op_names'])}")
+    place = one_of(str(epochs), arrays["epochs"], "epochs")
+    runs = slice(None) if training is None else [one_of(str(training), arrays["seeds"], "training")]
+    right = {name: arrays[f"{name}_right"][:, place, runs] for name in GUIDES}  # [N, R]
+    found = {name: PERCENT * right[name].mean(1) / arrays["images"][i] for i, name in enumerate(GUIDES)}
+    reported = {f"{name}_accuracy_percent": found[name] for name in reversed(GUIDES)}
+    others = {"params": arrays["params"], "flops": arrays["flops"]}
+    settings = {"epochs": str(epochs), "guide": guide, "training": "mean" if training is None else str(training)}
+    return of_places(space, arrays, np.asarray(found[guide]), reported, others, keyed, settings)

@@ -35,14 +35,22 @@ def nasbench201(
 ) -> TableObjective:
     """NAS-Bench-201, the topology space of NATS-Bench; `report` gives the mean test accuracy after 200 epochs.
 
-    dataset: cifar10, cifar100 or ImageNet16-120 ("cifar10").
-    guide: the accuracy that is searched ("test"): "test", the mean over seeds after 200 epochs; "val", validation after
-        200 epochs, one seed (not on cifar100; on ImageNet16-120 for 9,445 cells, the others fail); "val12" and
-        "test12", after the 12 epochs of a schedule of their own.
-    table: the file or its folder (None: the folder that LAMCTS_DATA names).
-    latency: file or folder of the latencies on 27 devices, for `costs` (None: left out).
-    robustness: file or folder of the CIFAR-10 accuracies under 32 attacks, for `costs` (None: left out).
-    keyed: cells that compute the same count as one (False: all were trained, each has a row).
+    Parameters
+    ----------
+    dataset : str, default "cifar10"
+        The data set: cifar10, cifar100 or ImageNet16-120.
+    guide : str, default "test"
+        The accuracy that is searched. "test" is the mean over seeds after 200 epochs. "val" is the validation accuracy
+        after 200 epochs, one seed: not on cifar100, and on ImageNet16-120 for 9,445 cells, the others fail. "val12" and
+        "test12" come after the 12 epochs of their own schedule.
+    table : path, default None
+        The file or its folder; None: the folder that LAMCTS_DATA names.
+    latency : path, default None
+        File or folder of the latencies on 27 devices, for `cost`; None: left out.
+    robustness : path, default None
+        File or folder of the CIFAR-10 accuracies under 32 attacks, for `cost`; None: left out.
+    keyed : bool, default False
+        Whether cells that compute the same function count as one; each was trained and has a row.
     """
     _check(dataset, guide)
     arrays, space = read(formats.NASBENCH201, table), NasBench201()
@@ -58,7 +66,7 @@ def nasbench201(
 
 
 def _check(dataset: str, guide: str) -> None:
-    """Raise ValueError for settings that no table has: who has none yet sees the mistake too."""
+    """Raise ValueError for settings that no table has, before a table is read."""
     one_of(dataset, DATASETS, "dataset")
     one_of(guide, GUIDES, "guide")
     if guide == "val" and dataset not in VALIDATION:
@@ -66,7 +74,7 @@ def _check(dataset: str, guide: str) -> None:
 
 
 def _guide(arrays: Arrays, dataset: str, place: int, guide: str) -> Floats:
-    """Return the searched values [N]; ValueError where the table has none for the data set."""
+    """Return the searched values [N]; ValueError if the table lacks them for the data set."""
     whole = {"test": "test_acc_200", "val12": "val_acc_12", "test12": "test_acc_12"}
     name = whole.get(guide) or VALIDATION[dataset]
     if name not in arrays:

@@ -1,4 +1,4 @@
-"""Spaces of architectures that a table lists: by a whole number, which all points of one row share."""
+"""Spaces of architectures that a table lists by a whole number, equal for all points of a row."""
 
 from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.spaces.choice import Choice
@@ -6,7 +6,7 @@ from lamcts.spaces.product import Space
 
 
 class TabledSpace(ArchitectureSpace):
-    """A space whose tables know a network by a number, its code."""
+    """A space whose networks have a number, the code, in tables."""
 
     def code(self, point: Point) -> int:
         """Return the number of the row that holds a valid point."""
@@ -14,9 +14,16 @@ class TabledSpace(ArchitectureSpace):
 
 
 class OperationSpace(TabledSpace):
-    """One of the same operations at each place, such as the edges of a cell or the layers of a network.
+    """A space with the same operations at each place, such as the edges of a cell or the layers of a network.
 
-    name: the name of the space. places: the names of the parameters. operations: the options of each.
+    Parameters
+    ----------
+    name : str
+        The name of the space.
+    places : tuple of str
+        The names of the parameters.
+    operations : tuple of str
+        The options of each parameter.
     """
 
     def __init__(self, name: str, places: tuple[str, ...], operations: tuple[str, ...]) -> None:
@@ -33,14 +40,14 @@ class OperationSpace(TabledSpace):
             raise
 
     def point(self, numbers: tuple[int, ...]) -> Point:
-        """Return the point of some numbers of operations, one a place."""
+        """Return the point of operation numbers, one a place."""
         return {place: self.operations[i] for place, i in zip(self.places, numbers, strict=True)}
 
     def code(self, point: Point) -> int:
         return self.code_of(self.numbers(point))
 
     def code_of(self, numbers: tuple[int, ...]) -> int:
-        """Return the numbers as the digits of one, the first the last digit."""
+        """Return the number whose digits are these numbers, the first as the last digit."""
         code = 0
         for number in reversed(numbers):
             code = code * len(self.operations) + number

@@ -1,4 +1,4 @@
-"""Tables of trained networks: where a file is found, and what it must hold."""
+"""Files of trained networks: their places and formats."""
 
 import os
 import zipfile
@@ -20,7 +20,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Array(NamedTuple):
-    """What an array of a table must be: its shape, in which equal letters are equal lengths, and its kind.
+    """The format of an array in a table: its shape, in which equal letters are equal lengths, and its kind.
 
     Where there is `end`, it holds whole numbers from 0 to below that.
     """
@@ -32,7 +32,7 @@ class Array(NamedTuple):
 
 
 class Format(NamedTuple):
-    """What a table's file is called, holds, and is made from."""
+    """The format of a table's file: its name, arrays and origin."""
 
     file: str
     arrays: tuple[tuple[str, Array], ...]
@@ -68,7 +68,7 @@ def _found(form: Format, path: str | os.PathLike[str] | None) -> Path:
 
 @lru_cache(maxsize=KEPT)
 def _read(form: Format, file: str, mtime_ns: int, size: int) -> Arrays:
-    """Return the checked arrays; the last two arguments tell one state of the file from another."""
+    """Return the checked arrays; the last two arguments identify the state of the file."""
     arrays = _loaded(file, form)
     lengths: dict[str, int] = {}
     for name, wanted in form.arrays:
@@ -117,7 +117,7 @@ def _check_range(name: str, array: NDArray[Any], end: int) -> None:
 
 
 def one_of(value: str, allowed: Any, name: str) -> int:
-    """Return the place of a setting's value among the allowed ones."""
+    """Return the index of a setting's value among the allowed ones."""
     names = [str(one) for one in allowed]
     if value not in names:
         raise ValueError(f"{name}: expected one of {', '.join(names)}, got {value!r}")

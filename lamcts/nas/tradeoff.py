@@ -1,123 +1,54 @@
-"""Two objectives from one: the value of a point against what it costs (parameters, operations, latency)."""
+"""The accuracies of a table against one of its costs, with the whole front known."""
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.nas.objective import DIGITS, TableObjective
-from lamcts.spaces.base import SearchSpace
+from lamcts.objectives.base import TradeOff
 from lamcts.types import Floats
 
 ACCURACY = "accuracy_percent"  # the name of the value among the objectives
-
-
-class Costed(Protocol):
-    """An objective whose points have costs: `TableObjective`, `TrainObjective`, `SupernetObjective`, or your own."""
-
-    @property
-    def name(self) -> str:
-        """The name of the objective."""
-
-    @property
-    def space(self) -> SearchSpace:
-        """The points that it evaluates."""
-
-    @property
-    def maximize(self) -> bool:
-        """Whether higher values are better."""
-
-    def __call__(self, point: Any, *, seed: int | None = None) -> float:
-        """Return the value of a point."""
-
-    def costs(self, point: Any) -> Mapping[str, float]:
-        """Return the costs of a point by name, units in the names; nan where a cost is unknown."""
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to continue the other, as JSON values."""
-
-
-@dataclass(frozen=True, eq=False)
-class TradeOff:
-    """The value of an objective against one of its costs, lower is better.
-
-    objective: the objective, with `costs(point)`.
-    cost: the name of the cost among those that `objective.costs` returns.
-    name: the name of the pair (""; then "OBJECTIVE against COST").
-    value: the name of the value among the objectives ("accuracy_percent").
-
-    A call evaluates the objective and then its costs. It raises RuntimeError, a failed evaluation, where the cost is
-    unknown.
-    """
-
-    objective: Costed
-    cost: str
-    name: str = ""
-    value: str = ACCURACY
-
-    maximize = False
-    x0 = None
-    optimum = None
-    constraints = ()
-
-    def __post_init__(self) -> None:
-        if not self.name:
-            object.__setattr__(self, "name", f"{self.objective.name} against {self.cost}")
-
-    @property
-    def space(self) -> SearchSpace:
-        return self.objective.space
-
-    @property
-    def architectures(self) -> Any:
-        """The space of networks of the objective; AttributeError where it has none."""
-        return self.objective.architectures  # type: ignore[attr-defined]
-
-    @property
-    def objectives(self) -> dict[str, str]:
-        return {self.value: "max" if self.objective.maximize else "min", self.cost: "min"}
-
-    @property
-    def reference(self) -> dict[str, float] | None:
-        """The point that hypervolumes are measured from; None: unknown."""
-        return None
-
-    @property
-    def hypervolume(self) -> float | None:
-        """The largest hypervolume; None: unknown."""
-        return None
-
-    def __call__(self, point: Any, *, seed: int | None = None) -> dict[str, float]:
-        """Return value and cost by name."""
-        value, costs = self.objective(point, seed=seed), self.objective.costs(point)
-        if self.cost not in costs:
-            known = ", ".join(costs) or "none"
-            raise RuntimeError(f"{self.name}: expected a cost that the objective has ({known}), got {self.cost!r}")
-        if np.isnan(costs[self.cost]):
-            raise RuntimeError(f"{self.name}: the {self.cost} of this point is unknown")
-        return {self.value: float(value), self.cost: float(costs[self.cost])}
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to continue the other, as JSON values."""
-        return {**self.objective.fingerprint(), "against": self.cost}
 
 
 @dataclass(frozen=True, eq=False)
 class TableTradeOff(TradeOff):
     """The searched value of a table against one of its costs; the whole front is known.
 
-    objective: the table.
-    cost: the name of the cost among those that `objective.costs` returns.
-    name: the name of the pair (""; then "OBJECTIVE against COST").
-    value: the name of the value among the objectives ("accuracy_percent").
+    Parameters
+    ----------
+    objective : TableObjective
+        The table.
+    cost : str
+        The name of the cost in the dict that `objective.cost` returns.
+    name : str, default ""
+        The name of the pair; empty: "OBJECTIVE against COST".
+    value : str, default "accuracy_percent"
+        The name of the value among the objectives.
 
-    Hypervolumes are measured from the least accuracy and the highest cost that a network of the table has.
+    Raises
+    ------
+    ValueError
+        If the table has no such cost.
+
+    Notes
+    -----
+    Hypervolumes are measured from the least accuracy and the highest cost of a network in the table.
+
+    Examples
+    --------
+    >>> from lamcts import nas, objectives
+    >>> f = nas.TableTradeOff(objectives.make("digits4096"), "params")
+    >>> f.reference
+    {'accuracy_percent': 10.185185185185185, 'params': 3746.0}
     """
 
     objective: TableObjective
+    value: str = ACCURACY
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -129,28 +60,28 @@ class TableTradeOff(TradeOff):
 
     @property
     def reference(self) -> dict[str, float]:
-        return {self.value: float(self._accuracies.min()), self.cost: float(self._costs[self._known].max())}
+        return {self.value: float(self._accuracies.min()), self.cost: float(self._column[self._known].max())}
 
     @cached_property
     def hypervolume(self) -> float:
         """The hypervolume of the whole table."""
-        costs, least = self._costs[self._known], self.reference
-        cheapest = np.lexsort((-self._accuracies, costs))
+        column, least = self._column[self._known], self.reference
+        cheapest = np.lexsort((-self._accuracies, column))
         best = np.maximum.accumulate(self._accuracies[cheapest])  # up to each cost
-        widths = np.diff(costs[cheapest], append=least[self.cost])
+        widths = np.diff(column[cheapest], append=least[self.cost])
         return float(widths @ (best - least[self.value]))
 
     def fingerprint(self) -> dict[str, Any]:
-        content = hashlib.sha256(np.ascontiguousarray(self._costs).tobytes()).hexdigest()[:DIGITS]
+        content = hashlib.sha256(np.ascontiguousarray(self._column).tobytes()).hexdigest()[:DIGITS]
         return {**super().fingerprint(), "costs": content}
 
     @cached_property
-    def _costs(self) -> Floats:
+    def _column(self) -> Floats:
         return np.asarray(self.objective.others[self.cost], float)  # [N]
 
     @cached_property
-    def _known(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        return np.isfinite(self._costs) & np.isfinite(self.objective.searched)  # [N]
+    def _known(self) -> NDArray[np.bool_]:
+        return np.isfinite(self._column) & np.isfinite(self.objective.searched)  # [N]
 
     @property
     def _accuracies(self) -> Floats:

@@ -2,10 +2,10 @@
 
 Every builder takes the main settings of the table's own objective (`published.py`, `published201.py`), and
 
-against: the cost, by its name in `costs`.
+against: the cost, by its name in `cost`.
 """
 
-from lamcts.nas import published, published201, published_digits
+from lamcts.nas import published, published201
 from lamcts.nas.nasbench101 import VERTICES
 from lamcts.nas.published import BUDGET, Path
 from lamcts.nas.tradeoff import TableTradeOff
@@ -18,8 +18,12 @@ def nasbench101_cost(
 ) -> TableTradeOff:
     """NAS-Bench-101: mean test accuracy against a cost.
 
-    against: "trainable_params", or "training_time_s" where the table has it ("trainable_params").
-    table, vertices, guide: as in `nasbench101`.
+    Parameters
+    ----------
+    against : str, default "trainable_params"
+        The cost: "trainable_params", or "training_time_s" if the table has it.
+    table, vertices, guide : optional
+        as in `nasbench101`.
     """
     return TableTradeOff(published.nasbench101(table, vertices, guide), against, "nasbench101-cost")
 
@@ -34,8 +38,12 @@ def nasbench201_cost(
 ) -> TableTradeOff:
     """NAS-Bench-201: accuracy against a cost.
 
-    against: "params", "mflops", or a device's metric such as "edgegpu_latency_ms" ("params").
-    dataset, guide, table, latency: as in `nasbench201`.
+    Parameters
+    ----------
+    against : str, default "params"
+        The cost: "params", "mflops", or a device's metric such as "edgegpu_latency_ms".
+    dataset, guide, table, latency : optional
+        as in `nasbench201`.
     """
     made = published201.nasbench201(dataset, guide, table, latency)
     return TableTradeOff(made, against, "nasbench201-cost")
@@ -45,8 +53,12 @@ def nasbench201_cost(
 def nasbench_macro_cost(against: str = "params", table: Path = None) -> TableTradeOff:
     """NAS-Bench-Macro: mean test accuracy against a cost.
 
-    against: "params" or "flops" ("params").
-    table: as in `nasbench_macro`.
+    Parameters
+    ----------
+    against : str, default "params"
+        The cost: "params" or "flops".
+    table : path, optional
+        as in `nasbench_macro`.
     """
     return TableTradeOff(published.nasbench_macro(table), against, "nasbench-macro-cost")
 
@@ -55,8 +67,12 @@ def nasbench_macro_cost(against: str = "params", table: Path = None) -> TableTra
 def transnas_cost(against: str = "mflops", table: Path = None) -> TableTradeOff:
     """TransNAS-Bench-101 micro, scene classification: validation accuracy against a cost.
 
-    against: "mflops" or "mparams" ("mflops").
-    table: as in `transnas`.
+    Parameters
+    ----------
+    against : str, default "mflops"
+        The cost: "mflops" or "mparams".
+    table : path, optional
+        as in `transnas`.
     """
     return TableTradeOff(published.transnas(table), against, "transnas-cost")
 
@@ -67,19 +83,27 @@ def nasbench_graph_cost(
 ) -> TableTradeOff:
     """NAS-Bench-Graph: performance against a cost.
 
-    against: "latency_s" or "mparams" ("latency_s").
-    dataset, guide, table: as in `nasbench_graph`.
+    Parameters
+    ----------
+    against : str, default "latency_s"
+        The cost: "latency_s" or "mparams".
+    dataset, guide, table : optional
+        as in `nasbench_graph`.
     """
     return TableTradeOff(published.nasbench_graph(dataset, guide, table), against, "nasbench-graph-cost")
 
 
 @register("digits4096-cost", "digits4096: accuracy against parameters or operations", budget=BUDGET)
 def digits4096_cost(
-    against: str = "params", epochs: int = published_digits.EPOCHS[-1], guide: str = "val", table: Path = None
+    against: str = "params", epochs: int = published.EPOCHS[-1], guide: str = "val", table: Path = None
 ) -> TableTradeOff:
     """Every cell of `Digits4096`: accuracy against a cost.
 
-    against: "params" or "flops" ("params").
-    epochs, guide, table: as in `digits4096`.
+    Parameters
+    ----------
+    against : str, default "params"
+        The cost: "params" or "flops".
+    epochs, guide, table : optional
+        as in `digits4096`.
     """
-    return TableTradeOff(published_digits.digits4096(epochs, guide, table=table), against, "digits4096-cost")
+    return TableTradeOff(published.digits4096(epochs, guide, table=table), against, "digits4096-cost")

@@ -14,7 +14,7 @@ TEXT = re.compile(r"64-41414-([0-3])_([0-3]{2})_([0-3]{3})")  # width and stages
 
 
 class TransNas(EdgeCells):
-    """Cells in the notation `64-41414-1_02_333`: of each node the numbers of the operations on the edges to it.
+    """Cells in the notation `64-41414-1_02_333`: the operation numbers on the edges into each node.
 
     Two cells are the same network where they differ in operations that no path from input to output passes; 2,128 of
     4,096 differ.

@@ -11,8 +11,12 @@ from typing import Any, TypeVar, get_type_hints
 
 from lamcts.errors import MissingExtra
 from lamcts.objectives.discovery import catalogue
-from lamcts.objectives.protocol import Objective
-from lamcts.objectives.settings import Setting, settings_of
+from lamcts.objectives.protocol import Costed, Objective
+from lamcts.objectives.settings import Setting, function_of, settings_of
+from lamcts.objectives.tradeoff import TradeOff
+
+__all__ = ["Costed", "Entry", "Family", "Objective", "TradeOff", "entry", "families", "family", "find", "make"]
+__all__ += ["names", "register"]
 
 BUDGET = 500  # evaluations of a first run from the command line unless an objective sets another number (untuned)
 NEAR_NAMES = 3  # names that a message suggests for an unknown one
@@ -51,7 +55,7 @@ class Entry:
         return settings_of(self.build, _settings_by_function)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The settings that `build` takes, with their defaults."""
         return {name: setting.default for name, setting in self.parameters.items()}
 
@@ -63,12 +67,12 @@ class Entry:
     @property
     def group(self) -> str:
         """The package whose modules register such objectives, `lamcts.objectives.synthetic` for example."""
-        module = _module(self.build)
+        module = function_of(self.build).__module__
         return module.rpartition(".")[0] or module
 
     def makes(self, kind: type) -> bool:
         """Return whether `build` is annotated to return an object of class `kind`."""
-        returned = get_type_hints(getattr(self.build, "func", self.build)).get("return")
+        returned = get_type_hints(function_of(self.build)).get("return")
         return isinstance(returned, type) and issubclass(returned, kind)
 
 
@@ -153,14 +157,43 @@ def families() -> dict[str, str]:
 
 
 def names() -> dict[str, Entry]:
-    """Return every registered objective by name."""
+    """Return every registered objective by name.
+
+    Returns
+    -------
+    dict of str to Entry
+        The entries, ordered by name.
+
+    Examples
+    --------
+    >>> from lamcts import objectives
+    >>> objectives.names()["branin"].budget
+    100
+    """
     for module in catalogue().modules:
         importlib.import_module(module)
     return dict(sorted(_entries.items()))
 
 
 def find(name: str) -> Entry | None:
-    """Return the entry of `name`, or None if there is none; import no more modules than that takes."""
+    """Return the entry of `name`, or None; import no more modules than needed.
+
+    Parameters
+    ----------
+    name : str
+        The name of an objective.
+
+    Returns
+    -------
+    Entry or None
+        The entry; None if no objective has this name.
+
+    Examples
+    --------
+    >>> from lamcts import objectives
+    >>> objectives.find("no such function") is None
+    True
+    """
     known, (prefix, colon, rest) = catalogue(), str(name).partition(":")
     if colon and prefix in known.families:
         importlib.import_module(known.families[prefix])
@@ -236,11 +269,6 @@ def make(name: str, **settings: Any) -> Objective:
     if row.missing:
         raise MissingExtra.of(str(row.package), str(row.extra))
     return row.build(**settings)
-
-
-def _module(build: Callable[..., Any]) -> str:
-    """Return the dotted name of the module that defines a function, or the function of a partial."""
-    return str(getattr(build, "func", build).__module__)
 
 
 def _settings_by_function(name: str) -> dict[str, Setting] | None:

@@ -5,14 +5,13 @@ Letters: n points, d parameters.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.identity import digest
 from lamcts.spaces.box import Box
-from lamcts.types import Floats
+from lamcts.types import Floats, Json, whole_number
 
 Quantities = Callable[[Floats], dict[str, Floats]]  # of points x [n, d]: each quantity [n], by its name
 Places = int | Sequence[float] | None  # a seed, or places in [0, 1]
@@ -73,7 +72,7 @@ class Problem:
     reference: Mapping[str, float] | None = None
     hypervolume: float | None = None
     order: NDArray[np.int64] | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Json = field(default_factory=dict)
 
     maximize = False
     x0 = None
@@ -91,7 +90,7 @@ class Problem:
             x = x[:, np.argsort(self.order)]
         return self.formula(x)
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must have in common for one to resume the other, as JSON values."""
         return {"function": self.name, "dim": self.space.dim, "order": digest(self.order), **self.settings}
 
@@ -99,17 +98,10 @@ class Problem:
         """Return the problem with its parameters in an order drawn by `seed`; None leaves them."""
         if seed is None:
             return self
-        order = np.random.default_rng(checked_seed("permute", seed)).permutation(self.space.dim)
+        order = np.random.default_rng(whole_number(seed, "permute", least=0)).permutation(self.space.dim)
         space = Box(self.space.low[order], self.space.high[order])
         at = None if self.at is None else self.at[order]
         return replace(self, space=space, at=at, order=order)
-
-
-def checked_seed(what: str, seed: Any) -> int:
-    """Return a seed; ValueError for anything else."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"expected {what} as None or a seed, a whole number of at least 0, got {seed!r}")
-    return int(seed)
 
 
 def moved(shift: Places, usual: float, dim: int) -> Floats:
@@ -117,7 +109,7 @@ def moved(shift: Places, usual: float, dim: int) -> Floats:
     if shift is None:
         return np.full(dim, usual)
     if isinstance(shift, (int, np.integer)) or np.ndim(shift) == 0:
-        return np.random.default_rng(checked_seed("shift", shift)).uniform(*AWAY, dim)
+        return np.random.default_rng(whole_number(shift, "shift", least=0)).uniform(*AWAY, dim)
     places = np.asarray(shift, float)
     if places.shape != (dim,) or not ((places >= 0) & (places <= 1)).all():
         raise ValueError(f"expected shift as None, a seed or {dim} places in [0, 1], got {shift!r}")

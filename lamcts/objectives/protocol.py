@@ -1,9 +1,10 @@
 """The protocols of objectives: a function of points of a space, with one value or with several quantities."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from lamcts.spaces.base import SearchSpace
+from lamcts.types import Point
 
 
 class Objective(Protocol):
@@ -26,18 +27,44 @@ class Objective(Protocol):
         """Whether higher values are better."""
 
     @property
-    def x0(self) -> Any:
+    def x0(self) -> Point:
         """A point to start from, or None."""
 
     @property
     def optimum(self) -> float | None:
         """The best possible value, or None if it is unknown."""
 
-    def __call__(self, point: Any, *, seed: int | None = None) -> float | dict[str, float]:
+    def __call__(self, point: Point, *, seed: int | None = None) -> float | dict[str, float]:
         """Return the value at `point`; a `Measured` objective returns its quantities by name.
 
         The same seed gives the same noise; None draws fresh noise.
         """
+
+
+@runtime_checkable
+class Costed(Objective, Protocol):
+    """An objective of one value whose points have costs, such as parameters, operations or seconds.
+
+    Tables of networks, trained networks and supernets are costed. `TradeOff` searches the value against one cost.
+
+    Examples
+    --------
+    >>> from lamcts import objectives
+    >>> f = objectives.make("digits4096")
+    >>> isinstance(f, objectives.Costed)
+    True
+    >>> f.cost(f.best())
+    {'params': 2562.0, 'flops': 304288.0}
+    """
+
+    def __call__(self, point: Any, *, seed: int | None = None) -> float:
+        """Return the value at `point`."""
+
+    def cost(self, point: Any) -> dict[str, float]:
+        """Return the costs of a point by name, units in the names; nan if a cost is unknown."""
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to continue the other, as JSON values."""
 
 
 class Measured(Objective, Protocol):

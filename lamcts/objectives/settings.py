@@ -1,12 +1,14 @@
 """The settings of a registered objective, read from the signature and the docstring of the function that builds it."""
 
 import inspect
+import math
 import os
 import re
 import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Union, get_args, get_origin
 
 ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?:: | : [^\n]*\n +)(.*(?:\n +.*)*)", re.MULTILINE)  # or NumPy's form
@@ -32,8 +34,8 @@ class Setting:
     """
 
     name: str
-    kinds: tuple[Any, ...]
-    default: Any
+    kinds: tuple[object, ...]
+    default: object
     text: str
 
     @property
@@ -47,7 +49,7 @@ class Setting:
         return any((get_origin(kind) or kind) is os.PathLike for kind in self.kinds)
 
 
-def settings_of(build: Callable[..., Any], other: Other) -> dict[str, Setting]:
+def settings_of(build: Callable[..., object], other: Other) -> dict[str, Setting]:
     """Return the settings of a function that builds an objective.
 
     other: returns the settings of another function by its name, for lines such as "as in `nasbench101`".
@@ -64,7 +66,7 @@ def settings_of(build: Callable[..., Any], other: Other) -> dict[str, Setting]:
     return found
 
 
-def _text_elsewhere(build: Callable[..., Any], name: str, place: str, other: Other) -> str:
+def _text_elsewhere(build: Callable[..., object], name: str, place: str, other: Other) -> str:
     """Return the text on a setting in the docstring of another function, or of a class of the same module."""
     neighbour = vars(_module(build)).get(place)
     if neighbour is not None:
@@ -73,14 +75,18 @@ def _text_elsewhere(build: Callable[..., Any], name: str, place: str, other: Oth
     return theirs[name].text if name in theirs else ""
 
 
-def _module(build: Callable[..., Any]) -> types.ModuleType:
-    function: Any = getattr(build, "func", build)  # of a `functools.partial`
-    return sys.modules[function.__module__]
+def function_of(build: Callable[..., object]) -> Callable[..., object]:
+    """Return the function inside a `functools.partial`, or the function itself."""
+    return build.func if isinstance(build, partial) else build
 
 
-def _texts(build: Callable[..., Any]) -> dict[str, str]:
+def _module(build: Callable[..., object]) -> types.ModuleType:
+    return sys.modules[function_of(build).__module__]
+
+
+def _texts(build: Callable[..., object]) -> dict[str, str]:
     """Return the text on each setting, from the module's docstring and the function's own."""
-    return _texts_in(_module(build).__doc__) | _texts_in(getattr(build, "func", build).__doc__)
+    return _texts_in(_module(build).__doc__) | _texts_in(function_of(build).__doc__)
 
 
 def _texts_in(doc: str | None) -> dict[str, str]:
@@ -90,12 +96,12 @@ def _texts_in(doc: str | None) -> dict[str, str]:
     return found
 
 
-def _kinds_of(default: Any) -> tuple[Any, ...]:
+def _kinds_of(default: object) -> tuple[object, ...]:
     """Return the types of a setting that is annotated by none: a flag, or a number or text."""
     return (bool,) if isinstance(default, bool) else (int, float, str)
 
 
-def _kinds(annotation: Any) -> tuple[Any, ...]:
+def _kinds(annotation: object) -> tuple[object, ...]:
     """Return the members of a union, the values of a literal, or the type itself; None is left out."""
     if annotation is inspect.Parameter.empty:
         return ()
@@ -107,3 +113,10 @@ def _kinds(annotation: Any) -> tuple[Any, ...]:
         return ()
     kind = get_origin(annotation) or annotation
     return (annotation,) if isinstance(kind, type) and kind is not Any else ()
+
+
+def checked_noise(noise: float) -> float:
+    """Return a standard deviation of noise; ValueError unless it is finite and at least 0."""
+    if not 0 <= noise < math.inf:
+        raise ValueError(f"noise: expected a standard deviation of at least 0, got {noise}")
+    return float(noise)

@@ -1,6 +1,6 @@
-"""What the user may set about an optimizer, checked: every error says what was expected, what came, and the cure."""
+"""Checks of the arguments of an optimizer."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -12,9 +12,20 @@ from lamcts.argument_hints import hint_stepwise
 from lamcts.optimizer.settings import difference
 from lamcts.outcomes.goals import Goals
 from lamcts.rng import fresh_seed
+from lamcts.samplers.base import Sampler
+from lamcts.spaces.base import SearchSpace, when_of
 from lamcts.spaces.values import brief
 from lamcts.tree import LatentTree
-from lamcts.types import array_of
+from lamcts.types import Json, array_of
+
+
+def refuse_in_order(given: Sequence[object]) -> None:
+    """Raise TypeError for options that are given in order, such as a starting point after the space."""
+    if given:
+        raise TypeError(
+            f"Optimizer: expected the space in order and options by name, got {1 + len(given)} arguments in order; "
+            "write Optimizer(space, x0=...)"
+        )
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str], function: str, foreign: bool = False) -> None:
@@ -31,17 +42,17 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str], function: str, fo
         raise TypeError(f"{function}: unknown argument {name!r}; {(foreign and hint_stepwise(name, known)) or cure}")
 
 
-def checked_space(space: Any) -> Any:
+def checked_space(space: Any) -> SearchSpace:
     """Return the space of `space_of`; ValueError where it lacks a part of the protocol."""
-    space = space_of(space)
+    made: SearchSpace = space_of(space)
     needed = ("dim", "size", "encode", "decode", "snap", "spread", "sample")
-    missing = [name for name in needed if not hasattr(space, name)]
+    missing = [name for name in needed if not hasattr(made, name)]
     if missing:
-        got = f"{type(space).__name__} without {missing[0]}"
+        got = f"{type(made).__name__} without {missing[0]}"
         raise ValueError(f"space: expected a lamcts space such as Box(-5, 10, dim=20), got {got}")
-    if getattr(space, "when", None):
-        raise ValueError(f"space: expected no conditions on the whole of it, got {brief(space)}; put it into a Space")
-    return space
+    if when_of(made):
+        raise ValueError(f"space: expected no conditions on the whole of it, got {brief(made)}; put it into a Space")
+    return made
 
 
 def space_of(space: Any) -> Any:
@@ -80,7 +91,7 @@ def checked_seed(seed: int | None) -> int:
 SAMPLER_HAS = ("start", "restore", "resumable", "several", "relocates", "starts_at_centre")
 
 
-def checked_sampler(sampler: Any, space: Any, goals: Goals) -> Any:
+def checked_sampler(sampler: object, space: SearchSpace, goals: Goals) -> Sampler:
     """Return the sampler of a name, or `sampler` itself if it is an object with what the protocol asks for."""
     if isinstance(sampler, str):
         return samplers.make(sampler, space, goals)
@@ -88,11 +99,12 @@ def checked_sampler(sampler: Any, space: Any, goals: Goals) -> Any:
     if missing or isinstance(sampler, type):
         what = f"the class {sampler.__name__}" if isinstance(sampler, type) else brief(sampler)
         raise ValueError(f"sampler: expected a name such as 'turbo' or a Sampler such as Turbo(), got {what}")
-    return with_plain_numbers(sampler)
+    made: Sampler = with_plain_numbers(sampler)
+    return made
 
 
 def with_plain_numbers(settings: Any) -> Any:
-    """Return frozen settings with Python's numbers in place of numpy's: their text is what a run is known by."""
+    """Return frozen settings with Python's numbers instead of numpy's, as the identity of a run needs."""
     if not is_dataclass(settings) or isinstance(settings, type):
         return settings
     made = {field.name: _plain_number(getattr(settings, field.name)) for field in fields(settings) if field.init}
@@ -107,7 +119,7 @@ def _plain_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else with_plain_numbers(value)
 
 
-def checked_tree(tree: LatentTree | str | None, sampler: Any) -> LatentTree | None:
+def checked_tree(tree: LatentTree | str | None, sampler: Sampler) -> LatentTree | None:
     """Return the settings of the tree, None for no tree; "auto" is a map with a sampler that relocates."""
     if isinstance(tree, str) and tree == "auto":
         return LatentTree(chooses=not sampler.relocates)
@@ -117,7 +129,7 @@ def checked_tree(tree: LatentTree | str | None, sampler: Any) -> LatentTree | No
     raise ValueError(f"tree: expected 'auto', None (no tree) or a LatentTree, got {brief(tree)}")
 
 
-def check_fingerprint(theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+def check_fingerprint(theirs: Json, ours: Json) -> None:
     """Raise ValueError naming the first setting in which a saved run differs from this one."""
     if found := difference(theirs, ours):
         raise ValueError(

@@ -1,7 +1,7 @@
 """The initial design: the points evaluated before anything has been learned."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import SearchSpace, identity_of
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import brief
-from lamcts.types import Floats, whole_number
+from lamcts.types import Floats, Json, Point, whole_number
 
 FEWEST, MOST = 10, 100  # points, where 2 d would be fewer or more (untuned)
 FEWEST_DISCRETE, MOST_DISCRETE = 8, 12  # the same of p + 2, where some of the p parameters are discrete (tuned: 20 cost
@@ -49,11 +49,6 @@ def default_size(space: SearchSpace, goals: Goals | None = None, centred: bool =
     return min(d + 1, MOST) if goals is not None and goals.bounded else min(max(2 * d, FEWEST), MOST)
 
 
-def centred(sampler: Any) -> bool:
-    """Return whether a sampler needs no other points than a first guess (`starts_at_centre`)."""
-    return bool(sampler.starts_at_centre)
-
-
 class Design:
     """A fixed list of `n` starting points: the `given` codes [d] first, then points that fill the space evenly.
 
@@ -71,7 +66,7 @@ class Design:
         seed: int,
         goals: Goals | None = None,
         centred: bool = False,
-        points: Sequence[Any] = (),
+        points: Sequence[Point] = (),
     ) -> None:
         self.exact = {  # code -> point
             x.tobytes(): point
@@ -103,9 +98,9 @@ class Design:
         self.n, self._rows = max(min(self.n, n), len(self.given)), None
 
     def fresh(self, seen: Observations, used: int, n: int) -> tuple[Floats, int]:
-        """Return at most `n` points that are not known, [k, d], and how many are used up then; `used` are by now.
+        """Return at most `n` unevaluated points [k, d], and the number of design points used, `used` before.
 
-        None are left once the points used and those that nobody asked for are enough; what was given is always used.
+        Unsolicited points count as design points, but all given points are used.
         """
         unasked = int(np.count_nonzero(seen.trial == -1))
         while used + unasked < self.n or used < len(self.given):
@@ -128,12 +123,12 @@ class Design:
         widths = Parameters(self._space).widths
         return np.repeat(DRAWS[self.kind](n, len(widths), rng), widths, axis=1)
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         """Return JSON values that tell this design from others."""
         return {"kind": self.kind, "n_init": self.n, "x0": [x.tolist() for x in self.given]}
 
 
-def encoded(space: SearchSpace, x0: Any) -> tuple[list[Floats], list[Any]]:
+def encoded(space: SearchSpace, x0: Point) -> tuple[list[Floats], list[Point]]:
     """Return the codes of `x0` and its points: None, one point or several, all with a key where the space has one."""
     codes, points = _codes(space, x0)
     identity = identity_of(space)
@@ -146,7 +141,7 @@ def encoded(space: SearchSpace, x0: Any) -> tuple[list[Floats], list[Any]]:
     return codes, points
 
 
-def _codes(space: SearchSpace, x0: Any) -> tuple[list[Floats], list[Any]]:
+def _codes(space: SearchSpace, x0: Point) -> tuple[list[Floats], list[Point]]:
     if x0 is None:
         return [], []
     try:

@@ -1,21 +1,20 @@
 """Points as they were told, to the last bit.
 
-Rows are stored as coordinates in [0, 1], so a float may decode to one of its neighbours: 0.1 to 0.09999999999999998.
-Where that happens, the told point is stored with the row.
+Rows are stored as coordinates in [0, 1], so a float may decode to a neighbour: 0.1 to 0.09999999999999998. There the
+told point is stored with the row.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from lamcts.spaces.base import SearchSpace
-from lamcts.types import Floats, array_of, number_of
+from lamcts.types import Floats, Point, array_of, number_of
 
 NEAR = 1e-9  # by which the code of a stored point may differ from its row: rounding is below, another point beyond
 
 
-def exact(space: SearchSpace, x: Floats, told: Any) -> Any:
+def exact(space: SearchSpace, x: Floats, told: Point) -> Point:
     """Return the point of x [d] with the floats of `told`; None where decoding gives them, or `told` is elsewhere."""
     decoded = space.decode(x)
     try:
@@ -27,13 +26,13 @@ def exact(space: SearchSpace, x: Floats, told: Any) -> Any:
     return point
 
 
-def exact_points(space: SearchSpace, x: Floats, told: Mapping[int, Any]) -> dict[int, Any]:
+def exact_points(space: SearchSpace, x: Floats, told: Mapping[int, Point]) -> dict[int, Point]:
     """Return stored points by row, in the types of the space; x [n, d] are all rows. JSON values will do."""
     found = {row: exact(space, x[row], point) for row, point in told.items() if 0 <= row < len(x)}
     return {row: point for row, point in found.items() if point is not None}
 
 
-def _with_floats(decoded: Any, told: Any) -> Any:
+def _with_floats(decoded: Point, told: Point) -> Point:
     """Return `decoded` with its floats replaced by those of `told`, which has the same form."""
     if isinstance(decoded, np.ndarray):
         given = array_of(told)
@@ -45,7 +44,7 @@ def _with_floats(decoded: Any, told: Any) -> Any:
     return number_of(told) if type(decoded) is float else decoded
 
 
-def _equal(point: Any, other: Any) -> bool:
+def _equal(point: Point, other: Point) -> bool:
     """Return whether two points of one form are equal."""
     if isinstance(point, np.ndarray):
         return np.array_equal(point, other)

@@ -1,4 +1,4 @@
-"""Told values as columns of losses, constraint excesses and kinds; the one place that recognises a failure."""
+"""Told values as columns of losses, constraint excesses and kinds, failures included."""
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
@@ -12,12 +12,12 @@ from lamcts.errors import Pruned
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED
 from lamcts.outcomes.goals import VALUE, Goals
 from lamcts.text import safe_repr, safe_text
-from lamcts.types import Floats, array_of, number_of
+from lamcts.types import Floats, Rows, array_of, number_of
 
 # One value -----------------------------------------------------------------------------------------------------------
 
 
-def loss_of(value: Any, maximize: bool) -> tuple[float, str | None]:
+def loss_of(value: object, maximize: bool) -> tuple[float, str | None]:
     """Return `(loss, None)` for a finite number, `(nan, what went wrong)` for a failed evaluation.
 
     None, nan, an infinity or an exception is a failure. Anything else that is not one number: ValueError.
@@ -37,7 +37,7 @@ def loss_of(value: Any, maximize: bool) -> tuple[float, str | None]:
     return -number if maximize else number, None
 
 
-def seconds_of(values: Any, n: int) -> NDArray[np.float64]:
+def seconds_of(values: object, n: int) -> NDArray[np.float64]:
     """Return what `n` evaluations took, [n], nan where None says that it is unknown; ValueError for no number."""
     found = []
     for value in as_list(values, n, "seconds"):
@@ -50,8 +50,8 @@ def seconds_of(values: Any, n: int) -> NDArray[np.float64]:
     return np.array(found, float)
 
 
-def as_list(values: Any, n: int, name: str) -> list[Any]:
-    """Return `values` as a list of length `n`; one value is enough for one trial, None stands for n times None.
+def as_list(values: object, n: int, name: str) -> list[object]:
+    """Return `values` as a list of length `n`; a single value is a list of one, None is n times None.
 
     A sequence, an array, a tensor, a column of a table or an iterator holds one for each trial.
     """
@@ -91,20 +91,20 @@ class Taken(NamedTuple):
 
     f: Floats
     g: Floats
-    kind: Any
+    kind: Rows
     messages: list[str | None]
     floors: dict[int, float]
 
 
-def taken(values: Sequence[Any], constraints: Sequence[Any], goals: Goals) -> Taken:
+def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:
     """Return k evaluations as columns; ValueError names what is missing, or too much, and what came."""
-    pruned = [i for i, value in enumerate(values) if isinstance(value, Pruned)]
-    found = _taken([None if i in {*pruned} else value for i, value in enumerate(values)], constraints, goals)
+    pruned = {i: value for i, value in enumerate(values) if isinstance(value, Pruned)}
+    found = _taken([None if i in pruned else value for i, value in enumerate(values)], constraints, goals)
     if not pruned:
         return found
-    floors = {i: floor for i in pruned if (floor := _floor(values[i], goals)) is not None}
-    found.kind[pruned] = PRUNED
-    messages = [None if i in {*pruned} else message for i, message in enumerate(found.messages)]
+    floors = {i: floor for i, value in pruned.items() if (floor := _floor(value, goals)) is not None}
+    found.kind[[*pruned]] = PRUNED
+    messages = [None if i in pruned else message for i, message in enumerate(found.messages)]
     return found._replace(messages=messages, floors=floors)
 
 
@@ -116,7 +116,7 @@ def _floor(pruned: Pruned, goals: Goals) -> float | None:
     return loss if math.isfinite(loss) else None
 
 
-def _taken(values: Sequence[Any], constraints: Sequence[Any], goals: Goals) -> Taken:
+def _taken(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:
     if goals.plain:
         pairs = [loss_of(_only(value, goals), goals.objectives[0].maximize) for value in values]
         _refuse(constraints, goals)
@@ -129,13 +129,13 @@ def _taken(values: Sequence[Any], constraints: Sequence[Any], goals: Goals) -> T
     return Taken(f, g, np.array([row[2] for row in rows], np.int64), [row[3] for row in rows], {})
 
 
-def _only(value: Any, goals: Goals) -> Any:
+def _only(value: object, goals: Goals) -> object:
     """Return the one value out of a dict of one."""
     (name,) = goals.names
     return value[name] if isinstance(value, Mapping) and set(value) == {name} else value
 
 
-def _refuse(constraints: Sequence[Any], goals: Goals) -> None:
+def _refuse(constraints: Sequence[object], goals: Goals) -> None:
     given = [held for held in constraints if held is not None]
     if given:
         raise ValueError(
@@ -144,7 +144,7 @@ def _refuse(constraints: Sequence[Any], goals: Goals) -> None:
         )
 
 
-def _one(value: Any, held: Any, goals: Goals) -> tuple[Floats, Floats, int, str | None]:
+def _one(value: object, held: object, goals: Goals) -> tuple[Floats, Floats, int, str | None]:
     named = _quantities(held, goals)
     if isinstance(value, BaseException):
         return _failed(named, goals, loss_of(value, False)[1])
@@ -174,7 +174,7 @@ def _numbers(found: Mapping[str, float | None]) -> dict[str, float]:
     return {name: math.nan if number is None else number for name, number in found.items()}
 
 
-def _named(value: Any, goals: Goals, besides: Container[str]) -> dict[str, float | None]:
+def _named(value: object, goals: Goals, besides: Container[str]) -> dict[str, float | None]:
     """Return what was told as the value by name: a dict, one number, or numbers in order, but for those besides."""
     if value is None:
         return {}
@@ -185,7 +185,7 @@ def _named(value: Any, goals: Goals, besides: Container[str]) -> dict[str, float
     return _in_order(value, goals.names, rest if fits else goals.quantities, "values")
 
 
-def _quantities(held: Any, goals: Goals) -> dict[str, float | None]:
+def _quantities(held: object, goals: Goals) -> dict[str, float | None]:
     """Return what was told of the constraints by name."""
     if held is None:
         return {}
@@ -194,7 +194,7 @@ def _quantities(held: Any, goals: Goals) -> dict[str, float | None]:
     return _in_order(held, goals.quantities, (), "constraints")
 
 
-def _by_name(given: Mapping[Any, Any], names: Sequence[str], what: str) -> dict[str, float | None]:
+def _by_name(given: Mapping[Any, object], names: Sequence[str], what: str) -> dict[str, float | None]:
     for name in given:
         if name not in names:
             near = get_close_matches(str(name), names, 1)
@@ -205,7 +205,7 @@ def _by_name(given: Mapping[Any, Any], names: Sequence[str], what: str) -> dict[
     return {name: _number(number, name, what) for name, number in given.items()}
 
 
-def _in_order(given: Any, names: Sequence[str], more: Sequence[str], what: str) -> dict[str, float | None]:
+def _in_order(given: object, names: Sequence[str], more: Sequence[str], what: str) -> dict[str, float | None]:
     """Return numbers in the order of `names`, or of `names` and `more`."""
     numbers = _list(given)
     if len(numbers) not in (len(names), len(names) + len(more)):
@@ -217,14 +217,14 @@ def _in_order(given: Any, names: Sequence[str], more: Sequence[str], what: str) 
     return {name: _number(number, name, what) for name, number in zip((*names, *more), numbers, strict=False)}
 
 
-def _list(given: Any) -> list[Any]:
+def _list(given: object) -> list[object]:
     if hasattr(given, "__array__") and not isinstance(given, (list, tuple)):
         array = array_of(given)
         return list(array) if array.ndim else [array]
     return list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else [given]
 
 
-def _number(number: Any, name: str, what: str) -> float | None:
+def _number(number: object, name: str, what: str) -> float | None:
     if number is None:
         return None
     try:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, Never
 
 from lamcts.errors import Exhausted
 from lamcts.observations import Observations
 from lamcts.optimizer import arguments, records
-from lamcts.optimizer.design import Design, Kind, centred, encoded
+from lamcts.optimizer.design import Design, Kind, encoded
 from lamcts.optimizer.persistence import Persistent
 from lamcts.optimizer.placement import REASONS, place
 from lamcts.optimizer.records import Best
@@ -24,7 +24,7 @@ from lamcts.threads import one_blas_thread
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
 from lamcts.trial import Trial
-from lamcts.types import whole_number
+from lamcts.types import Point, whole_number
 
 
 class Optimizer(Persistent):
@@ -78,20 +78,21 @@ class Optimizer(Persistent):
     def __init__(
         self,
         space: Any,
-        *,
+        *in_order: Never,
         maximize: bool = False,
         sampler: str | Sampler = "auto",
         tree: LatentTree | str | None = "auto",
         seed: int | None = None,
         n_init: int | None = None,
         design: Kind = "sobol",
-        x0: Any = None,
+        x0: Point = None,
         repeat: bool = False,
         objectives: Any = None,
         constraints: Any = None,
         reference: Any = None,
         **unknown: Any,
     ) -> None:
+        arguments.refuse_in_order(in_order)
         arguments.refuse_unknown(unknown, ("space", *(Optimizer.__init__.__kwdefaults__ or ())), "Optimizer", True)
         self.space, self.maximize, self.repeat = arguments.checked_space(space), bool(maximize), bool(repeat)
         self.goals = Goals.of(self.maximize, objectives, constraints, reference)
@@ -100,7 +101,7 @@ class Optimizer(Persistent):
         self.sampler = arguments.checked_sampler(sampler, self.space, self.goals)
         self.tree = arguments.checked_tree(tree, self.sampler)
         codes, points = encoded(self.space, x0)
-        first = centred(self.sampler)
+        first = bool(self.sampler.starts_at_centre)
         self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
         self._begin()
 
@@ -162,7 +163,7 @@ class Optimizer(Persistent):
         return proposal, search
 
     def tell(
-        self, trials: Trial | Sequence[Trial], values: Any, seconds: Any = None, *, constraints: Any = None
+        self, trials: Trial | Sequence[Trial], values: object, seconds: object = None, *, constraints: object = None
     ) -> None:
         """Add the values of pending trials, in any order; nothing is added if anything is wrong.
 
@@ -198,16 +199,42 @@ class Optimizer(Persistent):
 
     # The same in other words ----------------------------------------------------------------------------------------
 
-    def tell_point(self, point: Any, value: Any, constraints: Any = None) -> None:
-        """Take the value of a point that nobody asked for; equal to a pending trial's point, it closes that trial."""
+    def tell_point(self, point: Point, value: object, constraints: object = None) -> None:
+        """Add the value of an unsolicited point; at a pending trial's point, it closes that trial.
+
+        Parameters
+        ----------
+        point : point of the space
+            Where it was evaluated.
+        value : number, dict or list
+            Its value, as in `tell`.
+        constraints : dict or list, default None
+            Values of the constrained quantities.
+        """
         self.tell_points([point], [value], None if constraints is None else [constraints])
 
-    def tell_points(self, points: Sequence[Any], values: Sequence[Any], constraints: Any = None) -> None:
-        """Take many points and their values at once (warm start). Nothing is taken in if anything is wrong."""
+    def tell_points(self, points: Sequence[Point], values: Sequence[object], constraints: object = None) -> None:
+        """Add many unsolicited points and their values at once; nothing is added if anything is wrong.
+
+        Parameters
+        ----------
+        points : list of points
+            Where they were evaluated.
+        values : list
+            A value for each point, as in `tell`.
+        constraints : list, default None
+            Values of the constrained quantities of each point.
+        """
         self._take(self._trials.told_points(points, values, constraints))
 
     def forget(self, trial: Trial) -> None:
-        """Drop a pending trial that will never be told, such as one whose worker is lost."""
+        """Drop a pending trial that will never be told, such as that of a lost worker.
+
+        Parameters
+        ----------
+        trial : Trial
+            The trial.
+        """
         trial = self._trials.own_record(trial)
         if trial.id in self._trials.late:
             raise ValueError(f"trial {trial.id} was told as failed or checked: it is not pending any more")
@@ -216,15 +243,18 @@ class Optimizer(Persistent):
 
     @property
     def best(self) -> Best:
-        """The best evaluation so far, before a feasible one the least infeasible; RuntimeError before any success.
+        """The best feasible evaluation, or the least infeasible one if none is feasible.
 
-        With several objectives no evaluation is the best: RuntimeError, and `front` has those that none is better than.
+        Raises
+        ------
+        RuntimeError
+            Before the first success, and with several objectives (see `front`).
         """
         return records.best(self.space, self.seen, self.goals)
 
     @property
     def front(self) -> Front:
-        """The feasible evaluations that no other one dominates, by the first objective; empty before the first."""
+        """The non-dominated feasible evaluations, in the order of the first objective."""
         return records.front(self.space, self.seen, self.goals)
 
     @property
@@ -234,21 +264,23 @@ class Optimizer(Persistent):
 
     @property
     def pending(self) -> list[Trial]:
-        """Trials that were asked for and not yet told, in the order of their numbers."""
+        """Trials that were asked and not yet told, in order of their numbers."""
         return list(self._trials.pending.values())
 
     def tree_root(self) -> Node | None:
-        """Return the root of the tree over all rows seen, or None where the optimizer has no tree."""
+        """Return the root of the tree over all rows, None without a tree."""
         return self._growth.root() if self._growth else None
 
     def region(self) -> Region:
-        """Return the region that the next `ask` searches, the initial design apart; a pure look."""
+        """Return the region that the next `ask` searches, apart from the initial design. Changes nothing."""
         return place(self._growth, Region(self.space, (), self.seen.good), self._searches, deepcopy(self._rng)).region
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
     def _designed_points(self, n: int) -> tuple[Proposal, int] | None:
-        """Return at most `n` points of the initial design that are not known yet; None where it is used up."""
+        """Return at most `n` unevaluated points of the initial design; None where it is used up."""
+        if self._designed >= self.design.n:
+            return None
         x, self._designed = self.design.fresh(self.seen, self._designed, n)
         return (Proposal(x, [None] * len(x)), -1) if len(x) else None
 

@@ -1,4 +1,4 @@
-"""What an optimizer can save and take over: fingerprint, state, files, and deltas for a journal."""
+"""State of an optimizer: fingerprint, files, and deltas for a journal."""
 
 import os
 from typing import Any, Self
@@ -20,6 +20,7 @@ from lamcts.rng import restore, save
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import SearchSpace
 from lamcts.tree import LatentTree
+from lamcts.types import Json
 
 
 class Persistent:
@@ -46,8 +47,8 @@ class Persistent:
         """Forget everything but the settings."""
         raise NotImplementedError
 
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
+    def fingerprint(self) -> Json:
+        """Return the settings that two runs must share for one to continue the other, as JSON values."""
         return {
             "format": FORMAT,
             "space": self.space.signature(),
@@ -59,10 +60,13 @@ class Persistent:
             "repeat": self.repeat,
         } | self.goals.signature()
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the state as JSON values; an optimizer that takes it over goes on bit for bit.
+    def state_dict(self) -> Json:
+        """Return the state as JSON values; an optimizer that loads it continues bit for bit.
 
-        `json.dumps` writes it and `json.loads` reads it. nan stands for an unknown number, which `json` writes as NaN.
+        Returns
+        -------
+        dict
+            `json.dumps` writes it and `json.loads` reads it. nan is an unknown number, which `json` writes as NaN.
         """
         return self._state().to_json()
 
@@ -70,38 +74,74 @@ class Persistent:
         parts = dict(self.failures), self._trials.state(), self._searches.states(), dict(self.seen.floors)
         return State(self.fingerprint(), self._core(), self.seen.columns(), *parts, dict(self.seen.exact))
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state of an optimizer of equal settings; only a fresh optimizer can.
+    def load_state_dict(self, state: Json) -> None:
+        """Load the state of an optimizer with equal settings; only a fresh optimizer can.
 
-        ValueError for a state of other settings, or for anything else: the optimizer is as fresh as before then.
+        Parameters
+        ----------
+        state : dict
+            What `state_dict` returned.
+
+        Raises
+        ------
+        ValueError
+            For a state of other settings, or anything else. The optimizer is then as fresh as before.
+        RuntimeError
+            If this optimizer was used.
         """
         if isinstance(theirs := (state if isinstance(state, dict) else {}).get("fingerprint"), dict):
             arguments.check_fingerprint(theirs, self.fingerprint())  # first: a space of another width has other columns
         self.restore(State.of(state, self.space.dim, *self._widths))
 
     def restore(self, state: State) -> None:
-        """Take over a state as `load_state_dict` does: what a journal has recorded."""
+        """Load a state as `load_state_dict` does, from a journal."""
         if len(self.seen) or self._trials.issued or self._designed:
             raise RuntimeError("expected a fresh optimizer, this one was used; make a new one")
         arguments.check_fingerprint(state.fingerprint, self.fingerprint())
         check_consistent(state := state.widened(self.space.dim), self.design.n, REASONS)
         try:
             self._load(state)
-        except Exception as error:  # of a sampler of anybody's
+        except Exception as error:  # a user's sampler may raise anything
             self._begin()
             what = f"{type(error).__name__}: {error}"
             raise ValueError(f"state: expected what state_dict() returned, it cannot be taken over ({what})") from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write settings and state into one file; `Optimizer.load(path)` goes on from it. No pickle is in it."""
+        """Write settings and state into one file, which `Optimizer.load` reads. It contains no pickle.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, replaced if it exists.
+
+        Examples
+        --------
+        >>> import lamcts, tempfile
+        >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     opt.save(f"{folder}/run.npz")
+        ...     again = lamcts.Optimizer.load(f"{folder}/run.npz")
+        >>> again.ask()[0].point.tolist() == opt.ask()[0].point.tolist()
+        True
+        """
         rest = {"maximize": self.maximize, "seed": self.seed, "repeat": self.repeat, "goals": self.goals.arguments()}
         saving.write(path, saving.settings_of(self.space, self.sampler, self.tree, self.design, **rest), self._state())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parts: Any) -> Self:
-        """Return the optimizer that `save` wrote; it goes on bit for bit.
+        """Return the optimizer that `save` wrote; it continues bit for bit.
 
-        parts: space, sampler, tree of that run, where `save` warns (own classes). ValueError for others, or no file.
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        **parts : space, sampler or tree
+            Parts of that run that the file does not hold (own classes); `save` warned about them.
+
+        Raises
+        ------
+        ValueError
+            For other parts, or a file that `save` did not write.
         """
         arguments.refuse_unknown(parts, saving.PARTS, "Optimizer.load")
         settings, state = saving.read(path)
@@ -112,7 +152,7 @@ class Persistent:
         return opt
 
     def delta(self, since: Mark) -> Delta:
-        """Return what is new since a mark (`Mark()`: everything), and the mark to go on from. Nothing changes."""
+        """Return what is new since a mark (`Mark()`: everything), with the next mark. Changes nothing."""
         new, pending = range(since.rows, len(self.seen)), frozenset(self._trials.pending)
         until = Mark(len(self.seen), self._trials.issued, pending, self.seen.best, self._searches.mark())
         return Delta(

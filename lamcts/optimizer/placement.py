@@ -1,10 +1,10 @@
-"""Where to search next: the one place that decides it.
+"""Where to search next, and why.
 
 why       when                                             region                       in the paper     portfolio
 --------  -----------------------------------------------  ---------------------------  ---------------  -------------
 selected  none of the below                                the leaf that the selector   every iteration  to begin with
                                                            leads to
-held      the newest search has scope "incumbent"          the deepest round its        until TuRBO      never
+held      the newest search has scope "incumbent"          the deepest around its       until TuRBO      never
                                                            incumbent of `room` rows     converges
 space     it has scope "space", or there is no tree, or    the whole space              never            from then on
           the tree chooses nothing, or has not split yet
@@ -12,8 +12,8 @@ restart   a search has converged in the selected region,   the whole space      
           and none lives there                                                          in the leaf      converged
 
 The paper is LA-MCTS (thesis 5.3), the portfolio `sampler="portfolio"`. The default on reals, `GpCma`, relocates by
-itself and has a tree that chooses nothing: "space" throughout. A search is the newest's own business: of several that
-live, the one that began last says where to search, and the one with the best incumbent in that region goes on there.
+itself and has a tree that chooses nothing: always "space". The live search that began last sets the region. The live
+search with the best incumbent in that region continues there.
 """
 
 from collections.abc import Mapping
@@ -49,9 +49,9 @@ class Placement(NamedTuple):
 
 
 def place(tree: IncrementalTree | None, whole: Region, searches: LocalSearches, rng: np.random.Generator) -> Placement:
-    """Return where to search next; changes nothing but `rng`, which breaks ties between equal parts of the tree.
+    """Return where to search next; only `rng` changes, which breaks ties between equal parts of the tree.
 
-    whole: the whole space, with all successful rows. tree: None where there is none.
+    whole: the whole space, with all successful rows. tree: None without a tree.
     """
     region, why = _region(tree, whole, searches, rng)
     return Placement(region, searches.inside(region), why)

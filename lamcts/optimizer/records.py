@@ -1,8 +1,8 @@
-"""What was found, in the user's words: the best evaluation, and the front of several objectives."""
+"""Results in the user's units: the best evaluation, and the front of several objectives."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from lamcts.optimizer.state import Mark
 from lamcts.outcomes.front import Front, FrontPoint
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace, identity_of
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Point, Rows
 
 
 class Best(NamedTuple):
@@ -33,7 +33,7 @@ class Best(NamedTuple):
         Excess of each constraint over its bound: at most 0 if satisfied, nan if not measured.
     """
 
-    point: Any
+    point: Point
     value: float
     trial: int
     feasible: bool = True
@@ -72,7 +72,7 @@ def once(rows: Rows, keys: Iterable[Hashable], f: Floats) -> Rows:
     return np.array([*first.values()], np.int64)
 
 
-def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: list[Any]) -> Front:
+def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: list[Point]) -> Front:
     """Return some rows with their points as a front."""
     names, words = goals.names, [str(held) for held in goals.constraints]
     values, over = goals.signs * columns.f[rows], goals.broken(columns.g[rows])  # of all at once: fronts may be large
@@ -89,7 +89,7 @@ def _excesses(columns: Observations | Columns, goals: Goals, row: int) -> dict[s
     return goals.broken_by_name(columns.g[row])
 
 
-def leaders(space: SearchSpace, seen: Observations, since: Mark) -> list[tuple[int, Any]]:
+def leaders(space: SearchSpace, seen: Observations, since: Mark) -> list[tuple[int, Point]]:
     """Return the rows that are the best, or on the front, and were not at a mark, with their points.
 
     So a reader without the space finds the points of those that matter.

@@ -20,8 +20,12 @@ from lamcts.observations import Columns
 from lamcts.optimizer.design import Design
 from lamcts.optimizer.settings import from_identity, identity, is_ours
 from lamcts.optimizer.state import State
+from lamcts.samplers.base import Sampler
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.serialization import from_json, to_json
 from lamcts.spaces.values import plain
+from lamcts.tree import LatentTree
+from lamcts.types import Json, JsonValue
 
 PARTS = ("space", "sampler", "tree")
 MAGIC = "lamcts optimizer"
@@ -35,7 +39,9 @@ FREE_TEXT = 2**26  # the same of the text, which takes up to 30 times as much in
 # Settings ------------------------------------------------------------------------------------------------------------
 
 
-def settings_of(space: Any, sampler: Any, tree: Any, design: Design, **rest: Any) -> dict[str, Any]:
+def settings_of(
+    space: SearchSpace, sampler: Sampler, tree: LatentTree | None, design: Design, **rest: JsonValue
+) -> Json:
     """Return the settings; under "foreign" the text of those parts that no file can hold, which are None."""
     given = {"space": space, "sampler": sampler, "tree": tree}
     parts = {"space": to_json(space)} | {
@@ -46,7 +52,7 @@ def settings_of(space: Any, sampler: Any, tree: Any, design: Design, **rest: Any
     return parts | rest | {"design": design.signature(), "points": points, "foreign": foreign}
 
 
-def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def arguments_of(settings: Json, given: Json) -> Json:
     """Return what `Optimizer` takes but for the design, with `given` parts replacing those of the file.
 
     ValueError where a part is neither given nor in the file.
@@ -60,11 +66,11 @@ def arguments_of(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, A
         parts = {name: given[name] if name in given else make[name](settings[name]) for name in PARTS}
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected settings that this lamcts knows, got those of another version ({error})") from None
-    goals: dict[str, Any] = settings.get("goals", {})
+    goals: Json = settings.get("goals", {})
     return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals
 
 
-def design_of(settings: dict[str, Any], space: Any, centred: bool) -> Design:
+def design_of(settings: Json, space: SearchSpace, centred: bool) -> Design:
     """Return the initial design, its x0 code by code: decoded and encoded again it might lose a last bit."""
     kind, n, x0 = (settings["design"][name] for name in ("kind", "n_init", "x0"))
     codes = [np.array(x, float) for x in x0]
@@ -74,7 +80,7 @@ def design_of(settings: dict[str, Any], space: Any, centred: bool) -> Design:
 # The file ------------------------------------------------------------------------------------------------------------
 
 
-def write(path: str | os.PathLike[str], settings: dict[str, Any], state: State) -> None:
+def write(path: str | os.PathLike[str], settings: Json, state: State) -> None:
     """Write a file, whole or not at all: one of the same name is replaced once the new one is complete.
 
     UserWarning where `read` will need parts that no file can hold, such as a space with tuples as options.
@@ -107,7 +113,7 @@ def write(path: str | os.PathLike[str], settings: dict[str, Any], state: State) 
         warnings.warn(text, UserWarning, stacklevel=3)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def read(path: str | os.PathLike[str]) -> tuple[Json, Json]:
     """Return the settings and the state of a file; ValueError where it is no such file, or was damaged."""
     try:
         with zipfile.ZipFile(path) as file:

@@ -1,9 +1,9 @@
-"""The live searches: which there are, which one goes on in a region, and who is told what."""
+"""The live local searches: which one continues in a region, and the routing of results."""
 
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from lamcts.optimizer.state import Mark, SearchState, Waiting
 from lamcts.regions.region import Region
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler, Session
-from lamcts.samplers.parts.bounded_columns import BoundedColumns
-from lamcts.samplers.scalarised import adapt_to_goals
-from lamcts.types import Floats
+from lamcts.samplers.scalarised import BoundedColumns, adapt_to_goals
+from lamcts.types import Floats, Note
+
+What = TypeVar("What")
 
 MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)
 
@@ -32,15 +33,14 @@ class TrialResult(NamedTuple):
     """A row of `seen`, with the number of the search that asked for it and the note that it gave."""
 
     search: int
-    note: Any
+    note: Note
     row: int
 
 
 class LocalSearches:
-    """Live sessions by number. A search is found again by its incumbent: the region that holds it may change.
+    """Live sessions by number. A session is found by its incumbent, since the region around it may change.
 
-    A new search is offered the rows of its region as first results, but none where another has converged: from the
-    same rows it would converge there again.
+    A new search is offered the rows of its region as first results, but none where another search has converged.
     """
 
     def __init__(self, sampler: Sampler, seen: Observations, seed: int) -> None:
@@ -57,11 +57,11 @@ class LocalSearches:
 
     @property
     def newest(self) -> Session | None:
-        """The search that began last, of those that live: the one that says where to search next."""
+        """The live session that began last; its scope sets where to search next."""
         return self.live[max(self.live)].session if self.live else None
 
     def inside(self, region: Region) -> int | None:
-        """Return the number of the search whose incumbent is the best inside the region, or None."""
+        """Return the number of the session with the best incumbent inside the region, or None."""
         anchored = [(number, x) for number in self.live if (x := self._anchor(number)) is not None]
         if not anchored:
             return None
@@ -86,8 +86,8 @@ class LocalSearches:
     def propose(self, region: Region, number: int | None, n: int) -> tuple[Proposal, int]:
         """Return at most `n` points of the region from search `number` (None: a new one), and that search's number.
 
-        A search that finds nothing unseen is ended, and the region one step up the path is looked at. No points come
-        back where the whole space gave none.
+        A search without a new point is ended, and the region one step up the path is tried. Empty if the whole space
+        gave none.
         """
         while True:
             number = self._start(region) if number is None else self._move(number, region)
@@ -104,7 +104,7 @@ class LocalSearches:
             number = self.inside(region)
 
     def _ask(self, number: int, n: int) -> Proposal:
-        """Return what a search proposes; one that raises is ended first, so that the next ask begins another."""
+        """Return the proposal of a search; one that raises is ended first."""
         try:
             x, notes = self.live[number].session.ask(n)
             if len(x) != len(notes):
@@ -120,7 +120,7 @@ class LocalSearches:
         return proposal
 
     def _possible(self, number: int, proposal: Proposal) -> Proposal:
-        """Return what is within [0, 1] of a proposal; the search forgets the rest, and the run warns once."""
+        """Return the points within [0, 1] of a proposal; the search forgets the others, with one warning."""
         x = np.asarray(proposal.x, float).reshape(len(proposal.notes), self.seen.dim)
         within = ((x >= 0) & (x <= 1)).all(axis=1)
         if np.all(within):
@@ -147,9 +147,9 @@ class LocalSearches:
         return number
 
     def tell(self, results: Iterable[TrialResult]) -> None:
-        """Hand results to the searches that asked, where they still live.
+        """Route results to the searches that proposed them, where these still live.
 
-        One that raises is ended with a warning, once all others have theirs: what was evaluated is not lost for it.
+        A search that raises is ended with a warning, after all others have their results.
         """
         parts: dict[int, list[TrialResult]] = {}
         for result in results:
@@ -170,24 +170,24 @@ class LocalSearches:
             self.end(number)
 
     def named(self, rows: Iterable[int]) -> dict[int, str]:
-        """Return the parts of searches that proposed some rows, where they have parts."""
+        """Return the parts of searches that proposed rows, where they have parts."""
         return {row: self.proposers[row] for row in rows if row in self.proposers}
 
-    def forget(self, number: int, note: Any) -> None:
+    def forget(self, number: int, note: Note) -> None:
         """Note that a point of a search will never be told; one that raises is ended with a warning, as in `tell`."""
         if number in self.live:
             error = self._attempt(number, self._forget, note)
             self._warn([] if error is None else [error])
 
-    def _forget(self, number: int, note: Any) -> None:
+    def _forget(self, number: int, note: Note) -> None:
         self.live[number].session.forget([note])
         self.live[number].revision += 1
 
-    def _attempt(self, number: int, call: Callable[[int, Any], None], what: Any) -> Exception | None:
-        """Make a call of a search; end it where it raises, and return the error."""
+    def _attempt(self, number: int, call: Callable[[int, What], None], what: What) -> Exception | None:
+        """Call a search; end it and return the error if it raises."""
         try:
             call(number, what)
-        except Exception as error:  # a sampler of anybody's
+        except Exception as error:  # a user's sampler may raise anything
             self.end(number)
             return error
         return None
@@ -198,13 +198,13 @@ class LocalSearches:
             warnings.warn(f"a search of {self.sampler!r} failed and is given up ({what})", RuntimeWarning, stacklevel=5)
 
     def end(self, number: int) -> None:
-        """Drop a search; results that it still waits for count as nobody's."""
+        """End a search; its outstanding results become unsolicited."""
         del self.live[number]
 
     # Their state ----------------------------------------------------------------------------------------------------
 
     def states(self, since: Mark | None = None) -> dict[int, SearchState]:
-        """Return the states of those that changed since a mark, with what is new in their logs; None: all, whole."""
+        """Return the state of each search changed since a mark (None: all), with its new log entries."""
         known = {} if since is None else since.known
         changed = {}
         for number, search in sorted(self.live.items()):
@@ -220,7 +220,7 @@ class LocalSearches:
         return {number: (search.revision, len(search.session.log)) for number, search in self.live.items()}
 
     def load(self, states: dict[int, SearchState], whole: Region, lost: Iterable[Waiting] = ()) -> None:
-        """Take over saved searches, which forget the `lost`. Each is moved to its region before it is next asked."""
+        """Restore saved searches, which forget the `lost` trials."""
         for number, saved in sorted(states.items()):
             session = self.sampler.restore(saved.session, list(saved.log), whole, self.seen)
             row = session.incumbent

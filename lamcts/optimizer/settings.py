@@ -17,6 +17,7 @@ import numpy as np
 
 from lamcts import samplers
 from lamcts.text import safe_repr
+from lamcts.types import Json, JsonValue
 
 # Classes of frozen settings, and where they are: a file may name these, and no others. Those of whole searches stand
 # above this part, which imports them only where a file has them.
@@ -28,7 +29,7 @@ MODULES = {
     "Prior": "lamcts.models.fit",
     "ModelBudget": "lamcts.models.local",
     "HammingPrior": "lamcts.models.hamming_fit",
-    "Leaf": "lamcts.searches.lanas.leaf",
+    "Leaf": "lamcts.searches.lanas",
     "AlphaX": "lamcts.searches.alphax.sampler",
     "Assign": "lamcts.searches.alphax.actions",
     "BuildCells": "lamcts.searches.alphax.cells",
@@ -41,7 +42,7 @@ CLASS, VERSION = "class", "version"  # entries of an identity that are no settin
 # To JSON values and back ---------------------------------------------------------------------------------------------
 
 
-def identity(value: Any) -> Any:
+def identity(value: object) -> JsonValue:
     """Return settings as JSON values; of an object that is no dataclass its own repr, or else its name."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -61,7 +62,7 @@ def identity(value: Any) -> Any:
     return _named(value) if own == object.__repr__ else re.sub(" at 0x[0-9a-fA-F]+", "", safe_repr(value))
 
 
-def _named(value: Any) -> dict[str, Any]:
+def _named(value: object) -> Json:
     version = getattr(type(value), VERSION, 1)
     return {CLASS: type(value).__qualname__} | ({VERSION: version} if version != 1 else {})
 
@@ -85,7 +86,7 @@ def is_ours(value: Any) -> bool:
     return ours and all(is_ours(getattr(value, field.name)) for field in fields(value) if field.init)
 
 
-def from_identity(value: Any, known: Mapping[str, str] | None = None) -> Any:
+def from_identity(value: JsonValue, known: Mapping[str, str] | None = None) -> Any:
     """Return the settings of an identity; KeyError, TypeError or ValueError for what is none of `known` classes.
 
     known: modules by class; None: those of lamcts.
@@ -105,7 +106,7 @@ def known_modules() -> dict[str, str]:
     return {cls.__name__: cls.__module__ for cls in samplers.classes().values()} | MODULES
 
 
-def shown(value: Any) -> str:
+def shown(value: JsonValue) -> str:
     """Return an identity as the call that makes it, such as `Turbo(n_start=5)`."""
     if isinstance(value, dict) and CLASS in value:
         return f"{value[CLASS]}({', '.join(f'{k}={shown(v)}' for k, v in value.items() if k != CLASS)})"
@@ -125,7 +126,7 @@ class Difference(NamedTuple):
     ours: str
 
 
-def difference(theirs: Any, ours: Any, name: str = "") -> Difference | None:
+def difference(theirs: JsonValue, ours: JsonValue, name: str = "") -> Difference | None:
     """Return the first difference of two identities, or of JSON values that hold some; None where they are equal."""
     if isinstance(theirs, dict) and isinstance(ours, dict) and theirs.get(CLASS) == ours.get(CLASS):
         for key in {**theirs, **ours}:
@@ -152,8 +153,8 @@ class _Words(str):
         return str(self)
 
 
-def _missing(of: dict[str, Any], name: str) -> Any:
-    """Return what an entry stands for that an identity lacks: the default of the setting."""
+def _missing(of: Json, name: str) -> JsonValue:
+    """Return the default of a setting that an identity lacks."""
     if CLASS not in of:
         return None
     if name == VERSION:

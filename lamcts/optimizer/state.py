@@ -1,4 +1,4 @@
-"""What an optimizer's future depends on, as data: the whole `State`, and a `Delta` of what is new since a `Mark`.
+"""The state of an optimizer as data: the whole `State`, and a `Delta` of changes since a `Mark`.
 
 An optimizer gives them and takes a state; a journal writes deltas and reads a state, and neither knows the other.
 """
@@ -6,7 +6,6 @@ An optimizer gives them and takes a state; a journal writes deltas and reads a s
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from operator import index
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from lamcts.observations import Columns
 from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, PRUNED
 from lamcts.spaces.values import brief, plain
-from lamcts.types import Floats
+from lamcts.types import Floats, Json, JsonValue, Note, Point
 
 FORMAT = 3  # raised with every change of what is saved
 
@@ -26,7 +25,7 @@ class Waiting:
     id: int
     x: Floats
     session: int
-    note: Any
+    note: Note
 
     @property
     def possible(self) -> bool:
@@ -38,10 +37,10 @@ class Waiting:
 class SearchState:
     """A live search: its session's state, its first point [d], and the entries of its log from number `logged` on."""
 
-    session: dict[str, Any]
+    session: Json
     first: list[float] | None
     logged: int
-    log: list[Any]
+    log: list[JsonValue]
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Core:
 
     trials: int  # issued so far
     designed: int  # points of the design that were issued or skipped
-    rng: dict[str, Any]
+    rng: Json
     searches: int  # begun so far
     converged: list[int]  # rows at which searches have converged
     placements: dict[str, int]  # how often each reason said where to search
@@ -60,16 +59,16 @@ class Core:
 class State:
     """Everything that goes on bit for bit after a restart."""
 
-    fingerprint: dict[str, Any]
+    fingerprint: Json
     core: Core
     columns: Columns
     failures: dict[int, str]  # row -> what went wrong
     pending: list[Waiting]
     searches: dict[int, SearchState]
     floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
-    points: dict[int, Any] = field(default_factory=dict)  # row -> its point as told, where decoding rounds it
+    points: dict[int, Point] = field(default_factory=dict)  # row -> its point as told, where decoding rounds it
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return JSON values, and numpy arrays under "columns" and in the pending points."""
         return {
             "format": FORMAT,
@@ -83,15 +82,15 @@ class State:
             "points": {str(row): plain(point) for row, point in self.points.items()},
         }
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Return `to_dict` with lists for arrays."""
         state = self.to_dict()
         state["columns"] = {name: column.tolist() for name, column in state["columns"].items()}
         return state | {"pending": [trial | {"x": trial["x"].tolist()} for trial in state["pending"]]}
 
     @classmethod
-    def of(cls, state: Any, dim: int, losses: int = 1, constraints: int = 0) -> "State":
-        """Return the state that `to_dict` made of points of `dim` numbers, with so many losses and constraints.
+    def of(cls, state: JsonValue, dim: int, losses: int = 1, constraints: int = 0) -> "State":
+        """Return the state that `to_dict` made for points of `dim` numbers, losses and constraints.
 
         ValueError for anything else.
         """
@@ -129,10 +128,10 @@ class State:
         return self if len(x) else replace(self, columns=self.columns._replace(x=x.reshape(0, dim)))
 
 
-def _arrays(columns: Columns) -> dict[str, Any]:
+def _arrays(columns: Columns) -> Json:
     """Return the columns by name; where there is one loss and no constraint it is `y`, and says which rows failed.
 
-    Of one loss, which rows were pruned stands beside it, where there are any.
+    With one loss, `kind` is kept only if a row was pruned.
     """
     arrays = {name: np.array(column) for name, column in columns._asdict().items()}
     if columns.f.shape[1] == 1 and not columns.g.shape[1]:
@@ -143,7 +142,7 @@ def _arrays(columns: Columns) -> dict[str, Any]:
     return arrays
 
 
-def _columns(columns: Any, dim: int, losses: int, constraints: int) -> Columns:
+def _columns(columns: Json, dim: int, losses: int, constraints: int) -> Columns:
     x = _numbers(columns, "x").reshape(-1, dim)
     n, plain = len(x), losses == 1 and not constraints
     f = _numbers(columns, "y" if plain else "f").reshape(n, losses)
@@ -154,14 +153,14 @@ def _columns(columns: Any, dim: int, losses: int, constraints: int) -> Columns:
     return Columns(x, f, _numbers(columns, "seconds").reshape(n), trial, source, g, kind)
 
 
-def _numbers(columns: Any, name: str) -> Floats:
+def _numbers(columns: Json, name: str) -> Floats:
     found = np.asarray(columns[name])
     if found.dtype.kind not in "fiu":
         raise ValueError(f"{name}: expected numbers, got {found.dtype}")
     return found.astype(float)
 
 
-def _integers(columns: Any, name: str) -> NDArray[np.int64]:
+def _integers(columns: Json, name: str) -> NDArray[np.int64]:
     found = np.asarray(columns[name])
     numbers = found.astype(np.int64) if found.dtype.kind in "iu" else np.empty(0, np.int64)
     if not np.array_equal(numbers, found):
@@ -169,7 +168,7 @@ def _integers(columns: Any, name: str) -> NDArray[np.int64]:
     return numbers
 
 
-def _waiting(trial: Any, dim: int) -> Waiting:
+def _waiting(trial: Json, dim: int) -> Waiting:
     x = _numbers(trial, "x").reshape(dim)
     waiting = Waiting(index(trial["id"]), x, index(trial["session"]), trial["note"])
     if not waiting.possible:
@@ -177,8 +176,8 @@ def _waiting(trial: Any, dim: int) -> Waiting:
     return waiting
 
 
-def _short(state: Any) -> str:
-    """Return what stands in place of a state: the names of a dict's entries, or the thing itself."""
+def _short(state: JsonValue) -> str:
+    """Return the text of a wrong state: the keys of a dict, or the value."""
     return f"a dict of {brief(list(state))}" if isinstance(state, dict) else brief(state)
 
 
@@ -214,7 +213,7 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
             raise ValueError(f"state: expected {expected}, got a state that contradicts itself")
 
 
-def _whole(number: Any) -> bool:
+def _whole(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
@@ -246,7 +245,7 @@ class Delta:
     searches: dict[int, SearchState]  # those that changed, with the new entries of their logs
     ended: list[int]
     core: Core
-    leaders: list[tuple[int, Any]]  # rows that are the best, or on the front, and were not, with their points
+    leaders: list[tuple[int, Point]]  # rows that are the best, or on the front, and were not, with their points
     proposers: dict[int, str]  # new rows -> the part of its search that proposed it, where it has parts
     floors: dict[int, float] = field(default_factory=dict)  # of the new rows
-    points: dict[int, Any] = field(default_factory=dict)  # of the new rows, as told
+    points: dict[int, Point] = field(default_factory=dict)  # of the new rows, as told

@@ -1,9 +1,9 @@
-"""Trials: which are out, which were told as failed and may still be mended, and what may be told of them."""
+"""Trials: pending, failed but still open, and the checks of what is told."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,24 +17,24 @@ from lamcts.outcomes.goals import Goals
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import SearchSpace
 from lamcts.trial import Trial
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Note, Point, Rows
 
-NO_POINTS: Mapping[bytes, Any] = MappingProxyType({})
+NO_POINTS: Mapping[bytes, Point] = MappingProxyType({})
 FINAL = (OK, PRUNED)  # a trial that is of these kinds is told nothing more
 
 
 class Told(NamedTuple):
     """Checked results that are not stored yet: codes x [k, d], outcomes, seconds [k].
 
-    `trials` [k]: the trials that they belong to, None for an unsolicited point. `points` [k]: the points as they were
-    told, None where decoding x gives the same.
+    `trials` [k]: the trial of each result, None for an unsolicited point. `points` [k]: points as told, None where
+    decoding x gives the same.
     """
 
     trials: list[Trial | None]
     x: Floats
     outcome: Taken
     seconds: Floats
-    points: list[Any]
+    points: list[Point]
 
     @property
     def numbers(self) -> Rows:
@@ -54,7 +54,7 @@ class Trials:
     """
 
     def __init__(
-        self, space: SearchSpace, seen: Observations, seed: int, goals: Goals, points: Mapping[bytes, Any] = NO_POINTS
+        self, space: SearchSpace, seen: Observations, seed: int, goals: Goals, points: Mapping[bytes, Point] = NO_POINTS
     ) -> None:
         self._space, self._seen, self._seed, self._goals = space, seen, seed, goals
         self._points = points
@@ -62,7 +62,7 @@ class Trials:
         self.late: dict[int, Trial] = {}  # told as failed, or checked: a late worker may still bring a value
         self.issued = 0
 
-    def issue(self, x: Floats, session: int, note: Any) -> Trial:
+    def issue(self, x: Floats, session: int, note: Note) -> Trial:
         """Number a point [d] and remember who asked for it."""
         number, self.issued = self.issued, self.issued + 1
         return self._remember(Waiting(number, x, session, note))
@@ -77,11 +77,11 @@ class Trials:
         self._seen.expect(trial.id, x)
         return trial
 
-    def _exact(self, x: Floats) -> Any:
+    def _exact(self, x: Floats) -> Point:
         """Return a copy of the point that was given for a code [d], None where there is none."""
         return deepcopy(self._points.get(x.tobytes()))
 
-    def told(self, trials: Trial | Sequence[Trial], values: Any, constraints: Any, seconds: Any) -> Told:
+    def told(self, trials: Trial | Sequence[Trial], values: object, constraints: object, seconds: object) -> Told:
         """Check everything that `tell` was given, and change nothing; ValueError says what is wrong."""
         single = isinstance(trials, Trial)
         trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
@@ -102,14 +102,14 @@ class Trials:
         """Return whether only the constraints of a trial that was told are known: it may still be run, and fail."""
         return bool(self._seen.kind[self._seen.trial == trial.id][-1] == CHECKED)
 
-    def _told_of(self, given: Any, n: int, name: str, single: bool) -> list[Any]:
+    def _told_of(self, given: object, n: int, name: str, single: bool) -> list[object]:
         """Return a list with what was told of each of `n` trials; of a single trial, all that was given."""
         if single and not self._goals.plain and given is not None and not _holds_one(given):
             return [given]
         return as_list(given, n, name)
 
-    def told_points(self, points: Any, values: Any, constraints: Any) -> Told:
-        """The same for points of anybody: one that equals the point of a pending trial belongs to it."""
+    def told_points(self, points: Sequence[Point], values: object, constraints: object) -> Told:
+        """Check unsolicited results; one at the point of a pending trial belongs to that trial."""
         points = many(points, "tell_points: expected points")
         codes = [self._space.encode(point) for point in points]
         n = len(points)
@@ -188,6 +188,6 @@ class Trials:
             )
 
 
-def _holds_one(given: Any) -> bool:
+def _holds_one(given: object) -> bool:
     """Return whether this is a list of one thing, told of one trial."""
     return hasattr(given, "__len__") and not isinstance(given, (str, bytes, Mapping)) and len(given) == 1

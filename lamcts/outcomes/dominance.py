@@ -1,14 +1,8 @@
-"""Who dominates whom, of rows of losses [n, m]: lower is better in every column.
-
-    numbers = DominanceNumbers(m=2)
-    numbers.append(f)       # [k, 2], as rows come
-    numbers.numbers == 0    # the front
+"""Pareto dominance between rows of losses [n, m]: lower is better in every column.
 
 A row dominates another if it is nowhere worse and somewhere better; so equal rows do not dominate each other. A row
 with nan takes no part: it dominates none, none dominates it, its number is `UNKNOWN`, and it is on no front.
 """
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +16,47 @@ BLOCK = 32  # rows whose victims are thrown out at once; 8 to 1,000 took about t
 
 
 def dominance_numbers(f: Floats) -> Rows:
-    """Return how many rows of f [n, m] dominate each of them, [n]; `UNKNOWN` for a row with nan."""
+    """Return how many rows dominate each row.
+
+    Parameters
+    ----------
+    f : array of shape (n, m)
+        Losses; a row dominates another if it is nowhere worse and somewhere better.
+
+    Returns
+    -------
+    array of int of shape (n,)
+        0 for the front; `UNKNOWN`, -1, for a row with nan.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.dominance import dominance_numbers
+    >>> dominance_numbers(np.array([[1.0, 2.0], [2.0, 1.0], [2.0, 2.0]])).tolist()
+    [0, 0, 2]
+    """
     table = DominanceNumbers(np.shape(f)[1])
     table.append(f)
     return table.numbers.copy()
 
 
 class DominanceNumbers:
-    """The dominance number of every row, kept as rows come: a new row is compared with all others once.
+    """The dominance numbers of rows that arrive one after another; each pair of rows is compared once.
 
-    m: how many columns a row has.
+    Parameters
+    ----------
+    m : int
+        Number of columns of a row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.dominance import DominanceNumbers
+    >>> table = DominanceNumbers(m=2)
+    >>> table.append(np.array([[1.0, 2.0], [2.0, 2.0]]))
+    >>> table.append(np.array([[2.0, 1.0]]))
+    >>> table.numbers.tolist()
+    [0, 2, 0]
     """
 
     def __init__(self, m: int):
@@ -78,7 +103,25 @@ class DominanceNumbers:
 
 
 def non_dominated(f: Floats) -> Mask:
-    """Return which rows of f [n, m] no other dominates, [n]: equal rows all or none; a row with nan is none of them."""
+    """Return which rows no other row dominates.
+
+    Parameters
+    ----------
+    f : array of shape (n, m)
+        Losses.
+
+    Returns
+    -------
+    array of bool of shape (n,)
+        True for all rows of the front, equal ones included; False for a row with nan.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.dominance import non_dominated
+    >>> non_dominated(np.array([[1.0, 2.0], [2.0, 1.0], [2.0, 2.0]])).tolist()
+    [True, True, False]
+    """
     f = np.asarray(f, float)
     known = np.flatnonzero(~np.isnan(f).any(1))
     on = np.zeros(len(f), bool)
@@ -88,7 +131,7 @@ def non_dominated(f: Floats) -> Mask:
     return on
 
 
-def _compared(new: NDArray[Any], old: NDArray[Any]) -> tuple[Mask, Mask]:
+def _compared(new: Floats | Rows, old: Floats | Rows) -> tuple[Mask, Mask]:
     """Return which of `new` [m, k] dominate which of `old` [m, n], [k, n], and by which they are dominated, [k, n]."""
     shape = (new.shape[1], old.shape[1])
     no_worse, no_better = np.ones(shape, bool), np.ones(shape, bool)

@@ -1,22 +1,17 @@
-"""The front: evaluations none of which is better than another in everything, in the user's units; and its knee.
-
-front.knee().point                    # one compromise, if one is wanted
-front.hypervolume({"cost": 10})       # how good the whole is, from a reference point
-front.to_csv("front.csv")
-"""
+"""The Pareto front of a run in the user's units, and its knee."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import default_reference, hypervolume
 from lamcts.text import safe_repr, shortened
-from lamcts.types import Floats, number_of
+from lamcts.types import Floats, Json, Point, number_of
 
 ROUNDING = 1e-9  # of the range of a front: nearer to the plane of its extremes than this is on it
 MOST_LINES = 20  # of points in a repr: what stays readable at a prompt
@@ -24,22 +19,48 @@ MOST_LINES = 20  # of points in a repr: what stays readable at a prompt
 
 @dataclass(frozen=True, eq=False)
 class FrontPoint:
-    """An evaluation on the front: values and constraints by name, in the user's units.
+    """An evaluation on the front, in the user's units.
 
-    `trial` is its number, -1 for a point nobody asked for.
+    Parameters
+    ----------
+    point : point of the space
+        The point.
+    values : dict of str to float
+        The objectives by name.
+    trial : int
+        The number of its trial, -1 for a point that the user told.
+    constraints : dict of str to float
+        The excess of each constraint beyond its bound, by its text; at most 0.
     """
 
-    point: Any
+    point: Point
     values: dict[str, float]
     trial: int
     constraints: dict[str, float]
 
 
 class Front(Sequence[FrontPoint]):
-    """Evaluations that no other one dominates, the best in the first objective first.
+    """Evaluations that no other one dominates, as a sequence ordered by the first objective, best first.
 
-    points: the evaluations. senses: "min" or "max" for each objective, by name, in order.
-    reference: where hypervolumes are measured from, by name, in the user's units; None: `reference` of the points.
+    Parameters
+    ----------
+    points : sequence of FrontPoint
+        The evaluations.
+    senses : mapping of str to str
+        "min" or "max" for each objective by name, in order.
+    reference : mapping of str to float or None, default None
+        The reference point of hypervolumes by name; None: 10 % of the front's range behind its worst values.
+
+    Examples
+    --------
+    >>> from lamcts.outcomes.front import Front, FrontPoint
+    >>> costs = {(1,): (1.0, 4.0), (2,): (2.0, 1.0), (3,): (4.0, 0.5)}
+    >>> points = [FrontPoint(x, dict(zip(("cost", "time"), y)), 0, {}) for x, y in costs.items()]
+    >>> front = Front(points, {"cost": "min", "time": "min"})
+    >>> front.knee().point
+    (2,)
+    >>> front.hypervolume({"cost": 5, "time": 5})
+    13.5
     """
 
     def __init__(
@@ -82,10 +103,23 @@ class Front(Sequence[FrontPoint]):
         return self._named(self._given)
 
     def hypervolume(self, reference: Mapping[str, float] | Sequence[float] | None = None) -> float:
-        """Return the volume between the front and a reference, by name or in order; None: from `self.reference`.
+        """Return the volume between the front and a reference point.
 
-        What is to be least has its reference above the points that count, what is to be largest below them.
-        MissingExtra for more than four objectives without moocore.
+        Parameters
+        ----------
+        reference : mapping of str to float, sequence of float or None, default None
+            A number for each objective, by name or in order: above the points that count where the objective is
+            minimised, below them where it is maximised. None: `self.reference`.
+
+        Returns
+        -------
+        float
+            The volume; 0 for an empty front.
+
+        Raises
+        ------
+        MissingExtra
+            For more than four objectives if moocore is not installed.
         """
         chosen = self.reference if reference is None else reference
         if chosen is None:
@@ -99,7 +133,7 @@ class Front(Sequence[FrontPoint]):
         row = knee(self._losses(self._points))
         return self._points[row]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Json]:
         """Return a dict for each point: trial, values, constraints, parameters; a list's parameters are x1, x2, ..."""
         return [_row(point) for point in self._points]
 
@@ -141,11 +175,10 @@ class Front(Sequence[FrontPoint]):
     def _in_order(self, reference: Mapping[str, float] | Sequence[float]) -> Floats:
         """Return a reference as numbers [m]; ValueError unless it has a finite one for each objective."""
         names = list(self.senses)
-        given: Mapping[Any, Any] = reference if isinstance(reference, Mapping) else dict(enumerate(reference))
-        expected: list[Any] = names if isinstance(reference, Mapping) else [*range(len(names))]
+        given = reference if isinstance(reference, Mapping) else dict(zip(names, reference, strict=False))
         try:
-            numbers = np.array([number_of(given[key]) for key in expected]) if set(given) == set(expected) else None
-        except TypeError:
+            numbers = np.array([number_of(given[name]) for name in names]) if len(reference) == len(names) else None
+        except (KeyError, TypeError):
             numbers = None
         if numbers is None or not np.isfinite(numbers).all():
             raise ValueError(
@@ -164,15 +197,40 @@ def signs_of(senses: Mapping[str, str]) -> Floats:
 
 
 def knee(f: Floats) -> int:
-    """Return the row of f [n, m] (lower is better) where the front bends most: the one farthest below its extremes.
+    """Return the row where the front bends most.
 
-    Each column is scaled to the range of the front; the row with the largest distance to the plane through the corners
-    (1, 0, ..., 0) to (0, ..., 0, 1), on the side of the ideal, is the knee. With two columns the corners are the ends
-    of the front (Das, 1999, "On characterizing the knee of the Pareto curve"); with more, the plane of the corners is
-    always there, unlike that of the extreme rows. Ranks would not do: on a front of two columns they all lie on a line.
-    A front that nowhere goes below the plane has no bend; there the row whose worst column is best is taken. Of equals
-    it is the most even one, then the first. Dominated rows and rows that are not finite do not count; ValueError
-    without any other.
+    Parameters
+    ----------
+    f : array of shape (n, m)
+        Losses. Dominated rows and rows that are not finite do not count.
+
+    Returns
+    -------
+    int
+        The number of the row.
+
+    Raises
+    ------
+    ValueError
+        If no row is finite.
+
+    Notes
+    -----
+    Each column is scaled to the range of the front. The knee has the largest distance to the plane through the corners
+    (1, 0, ..., 0) to (0, ..., 0, 1), on the side of the ideal. With two columns the corners are the ends of the front
+    [1]_. A front that nowhere goes below the plane has no bend; the row whose worst column is best is returned. Of
+    equal rows the most even one is returned, then the first.
+
+    References
+    ----------
+    .. [1] Das, "On characterizing the knee of the Pareto curve based on normal-boundary intersection", 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.front import knee
+    >>> knee(np.array([[0.0, 1.0], [0.2, 0.2], [1.0, 0.0]]))
+    1
     """
     f = np.asarray(f, float)
     on = np.flatnonzero(non_dominated(np.where(np.isfinite(f), f, np.nan)))
@@ -187,14 +245,14 @@ def knee(f: Floats) -> int:
     return int(on[np.lexsort((even, -bend))[0]])
 
 
-def _row(point: FrontPoint) -> dict[str, Any]:
-    row: dict[str, Any] = {"trial": point.trial, **point.values, **point.constraints}
+def _row(point: FrontPoint) -> Json:
+    row: Json = {"trial": point.trial, **point.values, **point.constraints}
     for name, value in parts_of(point.point):
         row[f"point.{name}" if name in row else name] = value
     return row
 
 
-def parts_of(point: Any) -> list[tuple[str, Any]]:
+def parts_of(point: Point) -> list[tuple[str, object]]:
     """Return the parts of a point by name; those of a list are x1, x2, ..., and a point of one part is "point"."""
     if isinstance(point, Mapping):
         return [(str(name), value) for name, value in point.items()]

@@ -9,23 +9,24 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from lamcts.text import safe_repr
-from lamcts.types import Floats, number_of, whole_number
+from lamcts.types import Floats, Json, number_of, whole_number
 
 SENSES = {"min": False, "max": True, "minimize": False, "maximize": True}
 RELATIONS = {"<=": "<=", ">=": ">=", "==": "==", "<": "<=", ">": ">=", "=": "=="}
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 WORDS = re.compile(rf"\s*(\S.*?)\s*(<=|>=|==|<|>|=)\s*({NUMBER})\s*(?:(?:\+-|\+/-|±)\s*({NUMBER}))?\s*")
+ObjectivesLike = int | Iterable[str] | Mapping[str, str] | None  # how many, their names, or names with "min" or "max"
+ReferenceLike = Mapping[str, float] | Iterable[float] | None
 VALUE = "value"  # name of an objective that was given none
 LARGEST = 1e300  # stands for an infinite excess, so that sums of them are finite
 
 
 @dataclass(frozen=True)
-class Objective:
+class Goal:
     """A column of values: its name, and whether higher is better."""
 
     name: str
@@ -42,7 +43,7 @@ class Constraint:
     tolerance: float = 0.0
 
     @classmethod
-    def read(cls, words: Any) -> "Constraint":
+    def read(cls, words: object) -> "Constraint":
         """Return the constraint of a text such as "stress <= 250" or "gap == 0 +- 1e-3"."""
         found = WORDS.fullmatch(words) if isinstance(words, str) else None
         if found is None or found[1][-1] in "<>=":
@@ -89,17 +90,24 @@ class Constraint:
         return f"{self.name} {self.relation} {_digits(self.bound)}{room}"
 
 
+ConstraintsLike = int | str | Iterable[str | Constraint] | None  # how many are at most 0, or texts
+
+
 @dataclass(frozen=True)
 class Goals:
     """Objectives [m], constraints [c], and a reference point for the hypervolume, in the user's units, where given."""
 
-    objectives: tuple[Objective, ...] = (Objective("value"),)
+    objectives: tuple[Goal, ...] = (Goal("value"),)
     constraints: tuple[Constraint, ...] = ()
     reference: tuple[float, ...] | None = None
 
     @classmethod
     def of(
-        cls, maximize: bool = False, objectives: Any = None, constraints: Any = None, reference: Any = None
+        cls,
+        maximize: bool = False,
+        objectives: ObjectivesLike = None,
+        constraints: ConstraintsLike = None,
+        reference: ReferenceLike = None,
     ) -> "Goals":
         """Return the goals of a user's words; ValueError says what was expected of which.
 
@@ -137,20 +145,20 @@ class Goals:
         """What turns values into losses and back, [m]."""
         return np.array([-1.0 if goal.maximize else 1.0 for goal in self.objectives])
 
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> Json:
         """Return what two runs must share, as JSON values; nothing where there is one objective and no constraint."""
         if self.plain:
             return {}
         senses = {goal.name: "max" if goal.maximize else "min" for goal in self.objectives}
         return {"objectives": senses, "constraints": [str(held) for held in self.constraints]}
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> Json:
         """Return what an optimizer is given for these goals, as JSON values."""
         named = {"objectives": list(self.names)} if self.plain and self.names != (VALUE,) else {}  # the sense: beside
         return self.signature() | named | ({} if self.reference is None else {"reference": list(self.reference)})
 
     @classmethod
-    def from_signature(cls, signature: Mapping[str, Any], maximize: bool = False) -> "Goals":
+    def from_signature(cls, signature: Json, maximize: bool = False) -> "Goals":
         """Return the goals of what `signature` returned, or of a fingerprint that holds it."""
         return cls.of(maximize, signature.get("objectives"), signature.get("constraints"))
 
@@ -186,37 +194,35 @@ def _digits(number: float) -> str:
     return repr(number).removesuffix(".0")
 
 
-def _objectives(given: Any, maximize: bool) -> tuple[Objective, ...]:
+def _objectives(given: object, maximize: bool) -> tuple[Goal, ...]:
     if given is None:
-        return (Objective(VALUE, maximize),)
+        return (Goal(VALUE, maximize),)
     if isinstance(given, Mapping):
-        return (
-            tuple(Objective(_name(name, "objectives"), _sense(name, sense)) for name, sense in given.items()) or _none()
-        )
+        return tuple(Goal(_name(name, "objectives"), _sense(name, sense)) for name, sense in given.items()) or _none()
     if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
-        return tuple(Objective(_name(name, "objectives"), maximize) for name in given) or _none()
+        return tuple(Goal(_name(name, "objectives"), maximize) for name in given) or _none()
     n = whole_number(given, "objectives: names, a dict of names and senses, or how many there are")
     names = [f"f{i + 1}" for i in range(n)] if n > 1 else [VALUE]
-    return tuple(Objective(name, maximize) for name in names)
+    return tuple(Goal(name, maximize) for name in names)
 
 
-def _none() -> tuple[Objective, ...]:
+def _none() -> tuple[Goal, ...]:
     raise ValueError("objectives: expected at least one, got none; leave it out for one objective")
 
 
-def _sense(name: Any, sense: Any) -> bool:
+def _sense(name: object, sense: object) -> bool:
     if not isinstance(sense, str) or sense not in SENSES:
         raise ValueError(f"objectives: expected 'min' or 'max' for {name!r}, got {safe_repr(sense):.60}")
     return SENSES[sense]
 
 
-def _name(name: Any, what: str) -> str:
+def _name(name: object, what: str) -> str:
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"{what}: expected a name, got {safe_repr(name):.60}")
     return name
 
 
-def _constraints(given: Any) -> tuple[Constraint, ...]:
+def _constraints(given: object) -> tuple[Constraint, ...]:
     if given is None:
         return ()
     if isinstance(given, str):
@@ -241,7 +247,7 @@ def _check_possible(constraints: tuple[Constraint, ...]) -> None:
             raise ValueError(f"constraints: expected some that can all be kept, got {' and '.join(map(str, own))}")
 
 
-def _reference(given: Any, goals: tuple[Objective, ...]) -> tuple[float, ...] | None:
+def _reference(given: object, goals: tuple[Goal, ...]) -> tuple[float, ...] | None:
     if given is None:
         return None
     names = [goal.name for goal in goals]
@@ -251,7 +257,7 @@ def _reference(given: Any, goals: tuple[Objective, ...]) -> tuple[float, ...] | 
             unknown = [name for name in given if name not in names]
             values = [] if unknown else [number_of(given[name]) for name in names]
         else:
-            values = [number_of(value) for value in given]
+            values = [number_of(value) for value in given] if isinstance(given, Iterable) else []
     except (KeyError, TypeError):
         values = []
     if len(values) != len(names) or not all(map(math.isfinite, values)):

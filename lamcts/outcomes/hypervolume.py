@@ -9,11 +9,10 @@ dominated is cut into disjoint cells, and volumes are sums over them. What a sea
 `improvement`, is of this file alone: it must not depend on which extra is there.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from lamcts.errors import MissingExtra
+from lamcts.outcomes.cells import Cells, cells_below, cells_of, front_below
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.types import Floats
 
@@ -23,12 +22,34 @@ PAIRS = 2**20  # of candidates and cells at once: a few megabytes
 
 
 def hypervolume(f: Floats, reference: Floats) -> float:
-    """Return the volume that rows of f [n, m] dominate and that lies below the reference [m], exactly.
+    """Return the volume between the front of some rows and a reference point, exactly.
 
-    From three columns on it takes moocore where that is there, hundreds of times faster on large fronts.
-    MissingExtra without it, for more than `OWN` columns.
+    Parameters
+    ----------
+    f : array of shape (n, m)
+        Losses.
+    reference : array of shape (m,)
+        The reference point; rows that are not below it in every column add nothing.
+
+    Returns
+    -------
+    float
+        The volume; 0 without such rows.
+
+    Raises
+    ------
+    MissingExtra
+        For more than four columns if moocore is not installed. From three columns on moocore is used where it is
+        installed: it is hundreds of times faster on large fronts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.hypervolume import hypervolume
+    >>> hypervolume(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0]))
+    3.0
     """
-    return _volume(*_front(f, reference))
+    return _volume(*front_below(f, reference))
 
 
 def _volume(front: Floats, reference: Floats) -> float:
@@ -50,9 +71,29 @@ def _volume(front: Floats, reference: Floats) -> float:
 
 
 def hypervolume_so_far(f: Floats, reference: Floats) -> Floats:
-    """Return the hypervolume of the first row of f [n, m], of the first two, and so on, [n]."""
+    """Return the hypervolume of the first row, of the first two, and so on.
+
+    Parameters
+    ----------
+    f : array of shape (n, m)
+        Losses.
+    reference : array of shape (m,)
+        The reference point.
+
+    Returns
+    -------
+    array of shape (n,)
+        `hypervolume(f[: i + 1], reference)` for each `i`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.hypervolume import hypervolume_so_far
+    >>> hypervolume_so_far(np.array([[1.0, 2.0], [2.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0])).tolist()
+    [2.0, 2.0, 3.0]
+    """
     f = np.asarray(f, float)
-    (front, reference), volume = _front(f[:0], reference), 0.0
+    (front, reference), volume = front_below(f[:0], reference), 0.0
     course = np.empty(len(f))
     counts = {*np.flatnonzero((np.isfinite(f) & (f < reference)).all(1)).tolist()}
     for i, row in enumerate(f):
@@ -65,26 +106,65 @@ def hypervolume_so_far(f: Floats, reference: Floats) -> Floats:
 
 
 def contributions(f: Floats, reference: Floats) -> Floats:
-    """Return how much of the hypervolume of f [n, m] each row alone dominates, [n].
+    """Return the part of the hypervolume that each row alone dominates.
 
-    Dominated rows have none, and take none from others; nor have equal rows, as either does without the other.
+    Parameters
+    ----------
+    f : array of shape (n, m)
+        Losses.
+    reference : array of shape (m,)
+        The reference point.
+
+    Returns
+    -------
+    array of shape (n,)
+        The volume lost without the row; 0 for dominated rows and for rows that occur twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.hypervolume import contributions
+    >>> contributions(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0])).tolist()
+    [1.0, 1.0]
     """
-    front, reference = _front(f, reference)
+    front, reference = front_below(f, reference)
     if len(reference) == 2:
         own = _between(front, reference)
     else:
         own = np.array([_alone(front, i, reference) for i in range(len(front))])
     result = np.zeros(len(f))
-    for row, volume in zip(front, own, strict=True):
-        equal = np.flatnonzero((f == row).all(1))
+    places: dict[bytes, list[int]] = {}
+    for i, row in enumerate(np.asarray(f, float) + 0.0):  # + 0.0 turns -0.0 into 0.0
+        places.setdefault(row.tobytes(), []).append(i)
+    for row, volume in zip(front + 0.0, own, strict=True):
+        equal = places[row.tobytes()]
         result[equal] = volume if len(equal) == 1 else 0.0
     return result
 
 
 def improvement(candidates: Floats, f: Floats, reference: Floats) -> Floats:
-    """Return by how much each of the candidates [k, m], alone, would raise the hypervolume of f [n, m], [k].
+    """Return by how much each candidate alone would raise the hypervolume.
 
-    A candidate that is not finite raises it by nothing.
+    Parameters
+    ----------
+    candidates : array of shape (k, m)
+        Losses of the candidates.
+    f : array of shape (n, m)
+        Losses so far.
+    reference : array of shape (m,)
+        The reference point.
+
+    Returns
+    -------
+    array of shape (k,)
+        The volume gained; 0 for a candidate that is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.hypervolume import improvement
+    >>> improvement(np.array([[1.0, 1.0]]), np.array([[1.0, 2.0]]), np.array([3.0, 3.0])).tolist()
+    [2.0]
     """
     cells = cells_of(f, reference)
     candidates = np.asarray(candidates, float)
@@ -98,9 +178,30 @@ def improvement(candidates: Floats, f: Floats, reference: Floats) -> Floats:
 
 
 def default_reference(f: Floats) -> Floats:
-    """Return the worst of the front of f [n, m] in each column plus `MARGIN` of the front's range there, [m].
+    """Return a reference point 10 % of the front's range behind its worst values, as BoTorch and Ax do.
 
-    Where the front has no range, that of its size, or 1, stands in for it, so that a lone point has a volume.
+    Parameters
+    ----------
+    f : array of shape (n, m)
+        Losses.
+
+    Returns
+    -------
+    array of shape (m,)
+        The reference point. Where the front has no range, 10 % of the value's size, or 0.1 at zero, is added, so that
+        a single point has a volume.
+
+    Raises
+    ------
+    ValueError
+        If every row has nan.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.hypervolume import default_reference
+    >>> default_reference(np.array([[0.0, 2.0], [1.0, 0.0]])).tolist()
+    [1.1, 2.2]
     """
     front = f[non_dominated(f)]
     if not len(front):
@@ -113,70 +214,9 @@ def default_reference(f: Floats) -> Floats:
     return result
 
 
-class Cells(NamedTuple):
-    """Disjoint boxes that together are what lies below the reference and is not dominated: corners [b, m] each.
-
-    `lower` is -inf in the first column, and in others where a cell has no end.
-    """
-
-    lower: Floats
-    upper: Floats
-
-
-def cells_of(f: Floats, reference: Floats) -> Cells:
-    """Return the cells of what no row of f [n, m] dominates below the reference [m]."""
-    return _cut(*_front(f, reference))
-
-
-def _cut(front: Floats, reference: Floats) -> Cells:
-    return _strips(front, reference) if len(reference) == 2 else _cells(front, reference)
-
-
-def _front(f: Floats, reference: Floats) -> tuple[Floats, Floats]:
-    """Return the front of the rows that count, each once, in order, and the reference, checked."""
-    f, reference = np.asarray(f, float), np.asarray(reference, float)
-    if f.ndim != 2 or reference.shape != f.shape[1:]:
-        raise ValueError(f"expected rows [n, m] and a reference [m], got the shapes {f.shape} and {reference.shape}")
-    if not np.isfinite(reference).all():
-        raise ValueError(f"reference: expected finite numbers, got {reference}")
-    f = f[np.isfinite(f).all(1) & (f < reference).all(1)]
-    return np.unique(f[non_dominated(f)], axis=0), reference
-
-
-def _strips(front: Floats, reference: Floats) -> Cells:
-    """Return the cells for two columns: under the reference a strip over each step of the staircase."""
-    across, up = front.T
-    upper = np.stack([np.r_[across, reference[0]], np.r_[reference[1], up]], axis=1)
-    lower = np.stack([np.full(len(upper), -np.inf), np.r_[up, -np.inf]], axis=1)
-    return Cells(lower, upper)
-
-
-def _cells(front: Floats, reference: Floats) -> Cells:
-    """Return the cells for any number of columns: Lacour, Klamroth and Fonseca (2017), algorithm 3 and equation 2.
-
-    Each cell knows the points that end it: `ends[b, k]` ends cell b in column k. A new point replaces each cell whose
-    upper corner it dominates by up to m that it ends in one column. Of equal coordinates the later one counts as the
-    larger, so that cells of no volume appear, and none is lost.
-    """
-    m = len(reference)
-    ends = np.full((1, m, m), -np.inf)  # [b, m, m]
-    ends[0, range(m), range(m)] = reference
-    for point in front:
-        hit = (point < np.einsum("bjj->bj", ends)).all(1)
-        parents, parts = ends[hit], [ends[~hit]]
-        for j in range(m):
-            others = np.delete(parents[:, :, j], j, axis=1).max(1, initial=-np.inf)
-            kids = parents[point[j] >= others]
-            kids[:, j] = point
-            parts.append(kids)
-        ends = np.concatenate(parts)
-    lower = [ends[:, :j, j].max(1, initial=-np.inf) for j in range(m)]
-    return Cells(np.stack(lower, axis=1), np.einsum("bjj->bj", ends).copy())
-
-
 def _dominated(front: Floats, reference: Floats) -> float:
     """Return the volume that a front dominates: what is behind each cell's end in the first column."""
-    lower, upper = _cut(front, reference)
+    lower, upper = cells_below(front, reference)
     ended = upper[:, 0] < reference[0]  # the others have nothing behind them, and may be without a lower end
     with _unbounded():
         sides = np.c_[reference[0] - upper[ended, 0], upper[ended, 1:] - lower[ended, 1:]]
@@ -188,8 +228,10 @@ def _gained(candidates: Floats, cells: Cells) -> Floats:
     volume = np.ones((len(candidates), len(cells.upper)))
     with _unbounded():
         for mine, lower, upper in zip(candidates.T, cells.lower.T, cells.upper.T, strict=True):
-            side = np.maximum(upper - np.maximum(mine[:, None], lower), 0)
-            volume = np.where((side == 0) | (volume == 0), 0.0, volume * side)
+            side = np.maximum(mine[:, None], lower)
+            np.subtract(upper, side, out=side)
+            volume *= np.maximum(side, 0, out=side)
+        volume[np.isnan(volume)] = 0.0  # infinity times 0
         result: Floats = volume.sum(1)
     return result
 
@@ -199,7 +241,7 @@ def _alone(front: Floats, i: int, reference: Floats) -> float:
     inside = np.maximum(np.delete(front, i, axis=0), front[i])
     with _unbounded():
         own = float(_product(reference - front[i]))
-    return own - _dominated(*_front(inside, reference)) if np.isfinite(own) else own
+    return own - _dominated(*front_below(inside, reference)) if np.isfinite(own) else own
 
 
 def _between(front: Floats, reference: Floats) -> Floats:

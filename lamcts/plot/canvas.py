@@ -3,14 +3,20 @@
 Sizes, widths and shades, here and in the other files of this folder, were chosen by eye.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import ArrayLike
+
 from lamcts.errors import MissingExtra
+from lamcts.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
+Look = dict[str, Any]  # keyword arguments of matplotlib
 # Okabe and Ito's palette (Color Universal Design, 2008) without its yellow, which is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 VALUES = "cividis"  # even in brightness, and the same to most colour-blind readers
@@ -62,9 +68,9 @@ def dot(n: int) -> float:
     return float(max(LEAST_DOT, DOT * min(1.0, CROWD / max(n, 1)) ** 0.5))
 
 
-def scattered(axes: "Axes", x: Any, y: Any, n: int, **look: Any) -> None:
-    """Draw faint dots, some of n evaluations."""
-    axes.scatter(x, y, s=dot(n), color=FAINT, alpha=0.5, linewidths=0, **look)
+def scattered(axes: "Axes", x: ArrayLike, y: ArrayLike, n: int, label: str) -> None:
+    """Draw faint dots, some of n evaluations, under a label."""
+    axes.scatter(x, y, s=dot(n), color=FAINT, alpha=0.5, linewidths=0, label=label)
 
 
 def panels(
@@ -80,7 +86,9 @@ def panels(
     return figure, [styled(figure.add_subplot(down, across, i + 1)) for i in range(n)]
 
 
-def parallel_axes(axes: "Axes", heights: Any, shades: Any, names: Any, ends: Any) -> None:
+def parallel_axes(
+    axes: "Axes", heights: Floats, shades: Floats, names: Sequence[str], ends: Sequence[tuple[str, str]]
+) -> None:
     """Draw rows of heights [k, p] in [0, 1], with shades [k], as lines over p axes with words at both ends."""
     from matplotlib import colormaps
 
@@ -96,9 +104,9 @@ def parallel_axes(axes: "Axes", heights: Any, shades: Any, names: Any, ends: Any
     axes.spines["left"].set_visible(False)
 
 
-def colour_bar(figure: "Figure", shades: Any, axes: Any, label: str) -> None:
+def colour_bar(figure: "Figure", shades: "ScalarMappable", axes: "Axes | Sequence[Axes]", label: str) -> None:
     """Draw the scale of colours next to axes."""
-    bar: Any = figure.colorbar(shades, ax=axes, pad=0.02, shrink=0.9)
+    bar = figure.colorbar(shades, ax=axes, pad=0.02, shrink=0.9)
     bar.set_label(label, fontsize=NOTE)
     bar.ax.tick_params(labelsize=NOTE, color=FAINT)
     bar.outline.set_visible(False)

@@ -1,16 +1,17 @@
 """Curves against the number of evaluations: best value, reward, hypervolume, constraint violation."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from lamcts.outcomes.front import Front
+from lamcts.outcomes.goals import Goals
 from lamcts.plot import canvas
-from lamcts.plot.evaluations import Evaluations, common_reference, evaluations_of
+from lamcts.plot.evaluations import Evaluations, Source, common_reference, evaluations_of
 from lamcts.plot.series import LOG_FROM, AxisLimits, Violations, quartiles, value_limits
 from lamcts.study.result import Result
-from lamcts.types import Floats
+from lamcts.types import Floats, Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ Groups = dict[str, list[Evaluations]]
 
 
 def best_so_far(
-    runs: Any,
+    runs: Source,
     *,
     maximize: bool = False,
     title: str = "Best objective value so far",
@@ -97,7 +98,7 @@ def axis_label(run: Evaluations, k: int = 0) -> str:
     return f"{name} ({'higher' if goal.maximize else 'lower'} is better)"
 
 
-def reward(run: Any, *, episodes: int, threshold: float | None = None, name: str = "policy") -> "Figure":
+def reward(run: Source, *, episodes: int, threshold: float | None = None, name: str = "policy") -> "Figure":
     """Draw the best reward of a policy search against simulated episodes.
 
     Parameters
@@ -116,16 +117,16 @@ def reward(run: Any, *, episodes: int, threshold: float | None = None, name: str
     matplotlib.figure.Figure
     """
     unit = f"mean return over {episodes} episodes" if episodes > 1 else "return of one episode"
-    how: dict[str, Any] = {"maximize": True, "target": threshold, "target_name": "threshold", "episodes": episodes}
+    how: canvas.Look = {"maximize": True, "target": threshold, "target_name": "threshold", "episodes": episodes}
     return best_so_far(run, title=f"{name}: reward against episodes", y=f"{unit} (higher is better)", **how)
 
 
 def hypervolume(
-    run: Any,
+    run: Source,
     senses: Mapping[str, str] | None = None,
     *,
-    feasible: Any = None,
-    reference: Any = None,
+    feasible: ArrayLike | None = None,
+    reference: Mapping[str, float] | Sequence[float] | None = None,
     title: str = "Hypervolume of the front so far",
 ) -> "Figure":
     """Draw the hypervolume that the evaluations so far dominate.
@@ -152,17 +153,15 @@ def hypervolume(
     shown = evaluations_of(run, senses, feasible=feasible)
     names = shown.goals.names
     if reference is not None:
-        checked = Front(
-            [], {goal.name: "max" if goal.maximize else "min" for goal in shown.goals.objectives}, reference
-        )
-        point: Floats | None = np.array([*(checked.reference or {}).values()])
+        senses = {goal.name: "max" if goal.maximize else "min" for goal in shown.goals.objectives}
+        point: Floats | None = np.array(Goals.of(False, senses, None, reference).reference)
     else:
         point = common_reference([shown])
     figure, axes = canvas.sheet()
     if point is not None:
         _steps(axes, shown.numbers, shown.hypervolumes(point), canvas.COLOURS[0], "hypervolume")
         found = ", ".join(f"{name} {number:.4g}" for name, number in zip(names, point, strict=True))
-        look: dict[str, Any] = {"ha": "right", "fontsize": canvas.NOTE, "color": canvas.INK}
+        look: canvas.Look = {"ha": "right", "fontsize": canvas.NOTE, "color": canvas.INK}
         axes.text(0.99, 0.03, f"reference point: {found}", transform=axes.transAxes, **look)
     _frame(axes, len(shown))
     axes.set_ylim(bottom=0)
@@ -171,7 +170,12 @@ def hypervolume(
 
 
 def violation(
-    run: Any, values: Any = None, *, maximize: bool = False, y: str | None = None, title: str = "Constraint violation"
+    run: Source,
+    values: ArrayLike | None = None,
+    *,
+    maximize: bool = False,
+    y: str | None = None,
+    title: str = "Constraint violation",
 ) -> "Figure":
     """Draw the least constraint violation so far, and below it the best feasible value.
 
@@ -219,7 +223,7 @@ def violation(
     return figure
 
 
-def _groups(runs: Any, maximize: bool) -> Groups:
+def _groups(runs: Source, maximize: bool) -> Groups:
     if not isinstance(runs, Mapping) or isinstance(runs, Result) or "values" in runs:
         return {"": [evaluations_of(runs, maximize=maximize)]}
     lists = {
@@ -231,13 +235,13 @@ def _groups(runs: Any, maximize: bool) -> Groups:
     return lists
 
 
-def _is_list_of_runs(given: Any) -> bool:
+def _is_list_of_runs(given: object) -> bool:
     return isinstance(given, (list, tuple)) and not all(
         value is None or isinstance(value, (int, float, np.number)) for value in given
     )
 
 
-def _steps(axes: "Axes", x: Any, values: Floats, colour: str, label: str) -> None:
+def _steps(axes: "Axes", x: Rows, values: Floats, colour: str, label: str) -> None:
     axes.step(x, values, where="post", color=colour, linewidth=2, label=label)
 
 
@@ -247,7 +251,7 @@ def _each(axes: "Axes", run: Evaluations, scale: int, lost: str | None) -> None:
     gone = np.isnan(run.column)
     if gone.any():
         name = lost or ("failed or infeasible" if run.goals.constraints else "failed")
-        marks: dict[str, Any] = {"marker": "|", "color": canvas.COLOURS[1], "linestyle": "none", "clip_on": False}
+        marks: canvas.Look = {"marker": "|", "color": canvas.COLOURS[1], "linestyle": "none", "clip_on": False}
         x = (run.numbers * scale)[gone]
         axes.plot(x, np.zeros(len(x)), transform=axes.get_xaxis_transform(), label=name, **marks)
 
@@ -266,7 +270,7 @@ def _limit(axes: "Axes", limits: AxisLimits | None) -> None:
         axes.set_ylim(limits.low, limits.high)
 
 
-def _violations(run: Any, values: Any, maximize: bool) -> tuple[Floats, Evaluations | None]:
+def _violations(run: Source, values: ArrayLike | None, maximize: bool) -> tuple[Floats, Evaluations | None]:
     """Return violations [n], and the evaluations of one objective, None with several objectives or without values."""
     try:
         amount = np.asarray(run, float)

@@ -1,15 +1,15 @@
 """Effects of the parameters of a run: importance, slices, contours, parallel coordinates."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamcts.plot import canvas
 from lamcts.plot.curves import axis_label
-from lamcts.plot.evaluations import Evaluations, evaluations_of
+from lamcts.plot.evaluations import Evaluations, Source, evaluations_of
 from lamcts.plot.series import IMPORTANCE, RANK, Importance, best_and_some, contours_of, numbers_of, tail_cut
 from lamcts.spaces.named_parameters import NamedParameter
-from lamcts.types import Floats
+from lamcts.types import Floats, Point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ MOST_AXES = 8  # parameters on parallel axes (by eye)
 MOST_LINES = 500  # on parallel axes
 
 
-def importance(run: Any, *, title: str = "Importance of parameters") -> "Figure":
+def importance(run: Source, *, title: str = "Importance of parameters") -> "Figure":
     """Draw how much each parameter matters to a random forest that predicts the rank of evaluations.
 
     Parameters
@@ -66,7 +66,7 @@ def importance(run: Any, *, title: str = "Importance of parameters") -> "Figure"
     return figure
 
 
-def slices(run: Any, *, title: str = "Objective value against each parameter") -> "Figure":
+def slices(run: Source, *, title: str = "Objective value against each parameter") -> "Figure":
     """Draw the objective value of each evaluation against the parameters that matter most.
 
     Parameters
@@ -102,7 +102,7 @@ def slices(run: Any, *, title: str = "Objective value against each parameter") -
     return figure
 
 
-def contours(run: Any, *, title: str = "Expected rank over two parameters") -> "Figure":
+def contours(run: Source, *, title: str = "Expected rank over two parameters") -> "Figure":
     """Draw the rank that a random forest expects over pairs of the numeric parameters that matter most.
 
     Parameters
@@ -141,7 +141,7 @@ def contours(run: Any, *, title: str = "Expected rank over two parameters") -> "
     return figure
 
 
-def parameters(run: Any, *, title: str = "Parameters of the evaluations") -> "Figure":
+def parameters(run: Source, *, title: str = "Parameters of the evaluations") -> "Figure":
     """Draw evaluations as lines across the parameters that matter most; the brighter, the better.
 
     Parameters
@@ -169,7 +169,7 @@ def parameters(run: Any, *, title: str = "Parameters of the evaluations") -> "Fi
     return figure
 
 
-def _ready(run: Any) -> Evaluations:
+def _ready(run: Source) -> Evaluations:
     """Return the evaluations of a run; ValueError where they are too few to fit a forest."""
     shown = evaluations_of(run)
     if not shown.forest.ready:
@@ -180,12 +180,13 @@ def _ready(run: Any) -> Evaluations:
 
 def _scale(axes: "Axes", side: str, parameter: NamedParameter) -> None:
     if parameter.options is not None:
-        getattr(axes, f"set_{side}ticks")(range(len(parameter.options)), [*map(canvas.literal, parameter.options)])
+        axis = axes.xaxis if side == "x" else axes.yaxis
+        axis.set_ticks(range(len(parameter.options)), [*map(canvas.literal, parameter.options)])
     elif parameter.log:
-        getattr(axes, f"set_{side}scale")("log")
+        axes.set(**{f"{side}scale": "log"})
 
 
-def _height(column: list[Any], parameter: NamedParameter) -> tuple[Floats, tuple[str, str]]:
+def _height(column: list[Point], parameter: NamedParameter) -> tuple[Floats, tuple[str, str]]:
     """Return the heights of values [n] on a parallel axis, in [0, 1], and the words at its ends."""
     values = numbers_of(column, parameter)
     scaled = np.log(values) if parameter.log else values

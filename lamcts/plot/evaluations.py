@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from lamcts.journal import Journal
 from lamcts.journal.recorded import Recorded
@@ -22,14 +22,14 @@ from lamcts.optimizer import Optimizer
 from lamcts.outcomes.constrained_rank import FAILED, OK, constrained_rank, excess, feasible
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.front import knee
-from lamcts.outcomes.goals import LARGEST, Goals
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.hypervolume import default_reference, hypervolume_so_far
 from lamcts.spaces.named_parameters import NamedParameters
-from lamcts.study.load import journal_in
-from lamcts.study.result import History, Result
-from lamcts.types import Floats, Rows
+from lamcts.study.history import History
+from lamcts.study.load import journal_in, with_reference
+from lamcts.study.result import Result
+from lamcts.types import Floats, Mask, Rows
 
-Mask = NDArray[np.bool_]
 SOURCES = "a Result, the path of a journal, a Journal or an Optimizer"
 
 
@@ -45,7 +45,7 @@ class Evaluations:
     g: Floats
     kind: Rows
     x: Floats
-    signature: Any = None
+    signature: object = None
     reference: Floats | None = None
 
     def __len__(self) -> int:
@@ -127,7 +127,11 @@ class Evaluations:
         return np.array([[value is not None for value in column] for column in self.space.values(x)]).T
 
 
-def opened(run: Any) -> Any:
+_Run = Result | History | Recorded | Journal | Optimizer | str | os.PathLike[str]
+Source = Evaluations | _Run | ArrayLike | Mapping[str, Any]  # a mapping has runs or values by name
+
+
+def opened(run: Source) -> Source:
     """Return what a path or a Journal holds; any other run as it is."""
     if isinstance(run, (str, os.PathLike)):
         return Journal.read(journal_in(run))
@@ -135,7 +139,11 @@ def opened(run: Any) -> Any:
 
 
 def evaluations_of(
-    source: Any, senses: Mapping[str, str] | None = None, *, feasible: Any = None, maximize: bool = False
+    source: Source,
+    senses: Mapping[str, str] | None = None,
+    *,
+    feasible: ArrayLike | None = None,
+    maximize: bool = False,
 ) -> Evaluations:
     """Return the evaluations of a run, or of plain values [n] or [n, m] with their senses; ValueError for others."""
     if isinstance(source, Evaluations):
@@ -145,7 +153,7 @@ def evaluations_of(
         seen, signature = source.seen, source.space.signature()
         return _of(source.goals, seen.f, seen.g, seen.kind, seen.x, signature)
     if isinstance(source, Recorded):
-        goals, columns = _with_reference(source.goals, source.about.get("reference")), source.columns
+        goals, columns = with_reference(source.goals, source.about.get("reference")), source.columns
         return _of(goals, columns.f, columns.g, columns.kind, columns.x, source.fingerprint.get("space"))
     history = source["history"] if isinstance(source, Result) else source
     if isinstance(history, History):
@@ -155,7 +163,7 @@ def evaluations_of(
     return _of_values(source, senses, feasible, maximize)
 
 
-def _of(goals: Goals, f: Floats, g: Floats, kind: Rows, x: Floats, signature: Any) -> Evaluations:
+def _of(goals: Goals, f: Floats, g: Floats, kind: Rows, x: Floats, signature: object) -> Evaluations:
     reference = None if goals.reference is None else np.array(goals.reference)
     return Evaluations(goals, goals.signs * f, g, kind, x, signature, reference)
 
@@ -167,13 +175,9 @@ def _with_sense(goals: Goals, maximize: bool) -> Goals:
     return replace(goals, objectives=(replace(goals.objectives[0], maximize=maximize),))
 
 
-def _with_reference(goals: Goals, given: Any) -> Goals:
-    """Return goals with the reference that a journal notes, if it notes one that fits."""
-    known = isinstance(given, list) and all(type(each) in (int, float) and abs(each) < LARGEST for each in given)
-    return replace(goals, reference=tuple(map(float, given))) if known and len(given) == len(goals.names) else goals
-
-
-def _of_values(values: Any, senses: Mapping[str, str] | None, feasible: Any, maximize: bool) -> Evaluations:
+def _of_values(
+    values: Source, senses: Mapping[str, str] | None, feasible: ArrayLike | None, maximize: bool
+) -> Evaluations:
     """Return the evaluations of plain values; a mapping has them under "values"."""
     given = values["values"] if isinstance(values, Mapping) and "values" in values else values
     try:

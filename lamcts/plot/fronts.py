@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lamcts.plot import canvas
-from lamcts.plot.evaluations import Evaluations, evaluations_of
+from lamcts.plot.evaluations import Evaluations, Source, evaluations_of
 from lamcts.plot.series import TAIL, AxisLimits
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
     from matplotlib.figure import Figure
 
 MOST = 4  # objectives whose pairs are drawn: six panels
@@ -20,7 +22,11 @@ SHAPES = ("o", "s", "^", "D", "v", "P", "X")  # told apart without colours
 
 
 def front(
-    run: Any, senses: Mapping[str, str] | None = None, *, feasible: Any = None, title: str = "Front of the run"
+    run: Source,
+    senses: Mapping[str, str] | None = None,
+    *,
+    feasible: ArrayLike | None = None,
+    title: str = "Front of the run",
 ) -> "Figure":
     """Draw all evaluations of 2 to 4 objectives and the front, a panel for each pair.
 
@@ -70,10 +76,10 @@ def front(
 
 
 def fronts(
-    runs: Mapping[str, Any],
+    runs: Mapping[str, Source],
     senses: Mapping[str, str] | None = None,
     *,
-    feasible: Mapping[str, Any] | None = None,
+    feasible: Mapping[str, ArrayLike] | None = None,
     title: str = "Fronts",
 ) -> "Figure":
     """Draw the fronts of several runs of 2 to 4 objectives over one another.
@@ -117,7 +123,11 @@ def fronts(
 
 
 def parallel(
-    run: Any, senses: Mapping[str, str] | None = None, *, feasible: Any = None, title: str = "Front of the run"
+    run: Source,
+    senses: Mapping[str, str] | None = None,
+    *,
+    feasible: ArrayLike | None = None,
+    title: str = "Front of the run",
 ) -> "Figure":
     """Draw each point of the front as a line across one axis per objective; up is better on all axes.
 
@@ -152,13 +162,13 @@ def parallel(
     return figure
 
 
-def _panel(axes: "Axes", shown: Evaluations, pair: tuple[int, int]) -> Any:
+def _panel(axes: "Axes", shown: Evaluations, pair: tuple[int, int]) -> "PathCollection":
     """Draw two columns; return the dots of the front."""
     (x, y), n = shown.values[:, pair].T, len(shown)
     rest, broken = shown.feasible & ~shown.front, shown.known & ~shown.feasible
     canvas.scattered(axes, x[rest], y[rest], n, label="dominated")
     if broken.any():
-        look: dict[str, Any] = {"facecolors": "none", "edgecolors": canvas.FAINT, "alpha": 0.6, "linewidths": 0.8}
+        look: canvas.Look = {"facecolors": "none", "edgecolors": canvas.FAINT, "alpha": 0.6, "linewidths": 0.8}
         axes.scatter(x[broken], y[broken], s=canvas.dot(n), label="infeasible", **look)
     _staircase(axes, shown)
     on, look = shown.front, {"cmap": canvas.VALUES, "vmin": 1, "vmax": max(1, n), "zorder": 3, "label": "front"}
@@ -177,7 +187,7 @@ def _overlaid(axes: "Axes", shown: Mapping[str, Evaluations], pair: tuple[int, i
         colour = canvas.COLOURS[i % len(canvas.COLOURS)]
         _staircase(axes, run, colour)
         x, y = run.values[run.front][:, pair].T
-        look: dict[str, Any] = {"s": 1.5 * canvas.DOT, "edgecolors": "white", "linewidths": 0.6, "zorder": 3}
+        look: canvas.Look = {"s": 1.5 * canvas.DOT, "edgecolors": "white", "linewidths": 0.6, "zorder": 3}
         name = f"{canvas.literal(label)}: {int(run.front.sum())} points"
         axes.scatter(x, y, color=colour, marker=SHAPES[i % len(SHAPES)], label=name, **look)
     every = np.vstack([run.values[run.front] for run in shown.values()])
@@ -202,10 +212,10 @@ def _frame(axes: "Axes", shown: Evaluations, pair: tuple[int, int], values: Floa
     for i, name in zip(pair, ("x", "y"), strict=True):
         if len(values):
             limits = AxisLimits.around(np.concatenate([front[:, i], np.quantile(values[:, i], [TAIL, 1 - TAIL])]))
-            getattr(axes, f"set_{name}lim")(limits.low, limits.high)
+            axes.set(**{f"{name}lim": (limits.low, limits.high)})
         goal = shown.goals.objectives[i]
         text = f"{goal.name}  better →" if goal.maximize else f"← better  {goal.name}"
-        getattr(axes, f"set_{name}label")(canvas.literal(text), fontsize=canvas.LABEL)
+        (axes.xaxis if name == "x" else axes.yaxis).set_label_text(canvas.literal(text), fontsize=canvas.LABEL)
 
 
 def _finish(figure: "Figure", axes: "list[Axes]", title: str, columns: int) -> None:

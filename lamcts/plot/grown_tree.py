@@ -4,7 +4,7 @@ A tree is a pure function of evaluations, settings and seed, so a journal need n
 a journal only the classes of PARTS and plain values are taken.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from lamcts.observations import Observations
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.placement import tree_chose
 from lamcts.optimizer.settings import from_identity
-from lamcts.plot.evaluations import SOURCES, Evaluations, evaluations_of, opened
+from lamcts.plot.evaluations import SOURCES, Evaluations, Source, evaluations_of, opened
 from lamcts.regions.region import Region
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
@@ -51,7 +51,7 @@ class GrownTree(NamedTuple):
         return [] if self.root is None else _placed(self.root, depth, self.cp, [s.good for s in self.selected().steps])
 
 
-def grown_tree(run: Any) -> GrownTree:
+def grown_tree(run: Source) -> GrownTree:
     """Return the tree of a run; a Result does not hold the settings, so its tree is grown with the defaults."""
     run = opened(run)
     if isinstance(run, Optimizer):
@@ -59,16 +59,19 @@ def grown_tree(run: Any) -> GrownTree:
     shown = evaluations_of(run)
     if isinstance(run, Recorded):
         settings, seed = _settings(run.fingerprint.get("tree")), run.fingerprint.get("seed")
-        known = type(seed) is int and seed >= 0 and run.core is not None
+        if not isinstance(seed, int) or seed < 0 or run.core is None:
+            settings, seed = None, 0
         pending = [trial.x for trial in run.pending]
-        return _grown(settings if known else None, shown, seed, pending, from_signature(run.fingerprint.get("space")))
+        return _grown(settings, shown, seed, pending, from_signature(run.fingerprint.get("space")))
     if isinstance(run, Result):
         settings = None if run.get("tree") is None else LatentTree()
         return _grown(settings, shown, run["seed"], [], run["history"].points.space)
     raise ValueError(f"expected {SOURCES}, got {type(run).__name__}: only a run has a tree")
 
 
-def _grown(settings: LatentTree | None, shown: Evaluations, seed: Any, pending: list[Floats], space: Any) -> GrownTree:
+def _grown(
+    settings: LatentTree | None, shown: Evaluations, seed: int, pending: list[Floats], space: SearchSpace | None
+) -> GrownTree:
     if settings is None or not len(shown):
         return GrownTree(None, None, shown, space)
     (n, dim), m = shown.x.shape, shown.values.shape[1]
@@ -80,7 +83,7 @@ def _grown(settings: LatentTree | None, shown: Evaluations, seed: Any, pending: 
     return GrownTree(settings, settings.incremental(Box(0, 1, dim=dim), seen, seed).root(), shown, space)
 
 
-def _settings(known: Any) -> LatentTree | None:
+def _settings(known: object) -> LatentTree | None:
     """Return the settings of an identity; None where it has none, or unknown parts."""
     try:
         settings = from_identity(known, PARTS)
@@ -89,7 +92,7 @@ def _settings(known: Any) -> LatentTree | None:
     return settings if isinstance(settings, LatentTree) else None
 
 
-def tree_used(run: Any) -> bool:
+def tree_used(run: Source) -> bool:
     """Return whether the tree of a run has chosen where to search.
 
     The default sampler on real parameters grows a tree as a map only; other runs may have no tree.

@@ -1,11 +1,11 @@
 """Live memory by step of a training step, a line a plan: figure 8.10 of the thesis, with the budget in it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.plot.canvas import COLOURS, FAINT, INK, LABEL, NOTE, SELECTED, literal, sheet, titled
+from lamcts.plot.canvas import COLOURS, FAINT, INK, LABEL, NOTE, SELECTED, Look, literal, sheet, titled
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # bytes
 ROOM = 1.1  # times the highest line is the height of the sheet, for the words above it
 OTHERS = tuple(colour for colour in COLOURS if colour != SELECTED)  # which is the last plan
-WORD: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": LABEL, "color": INK}
-KEY: dict[str, Any] = {"frameon": False, "fontsize": NOTE, "columnspacing": 1.4, "handlelength": 1.4}  # of the legend
+WORD: Look = {"ha": "center", "va": "top", "fontsize": LABEL, "color": INK}
+KEY: Look = {"frameon": False, "fontsize": NOTE, "columnspacing": 1.4, "handlelength": 1.4}  # of the legend
 
 
 def live_memory(

@@ -1,18 +1,19 @@
 """Cells of an architecture as graphs, from the input on the left to the output on the right."""
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamcts.nas.base import ArchitectureSpace, Graph, Point
-from lamcts.plot.canvas import COLOURS, FAINT, page
+from lamcts.plot.canvas import COLOURS, FAINT, Look, page
 from lamcts.plot.layered import Layout, layered
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.path import Path
 
 LETTER, LINE = 0.075, 0.15  # inches a letter of size 8 is wide, and a line high, with some room
 PAD = 0.09  # inches around a node's label
@@ -100,19 +101,19 @@ def _draw(ax: "Axes", graph: Graph, layout: Layout, colours: dict[str, str]) -> 
     starts, ends = _ports(layout, len(graph.nodes))
     for (_, _, label), chain, start, end in zip(graph.edges, layout.chains, starts, ends, strict=True):
         line = np.vstack([start, *_through(layout, chain[1:-1]), end])
-        style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 9, "linewidth": 1.3, "color": colours[label]}
+        style: Look = {"arrowstyle": "-|>", "mutation_scale": 9, "linewidth": 1.3, "color": colours[label]}
         ax.add_patch(FancyArrowPatch(path=_curve(line), zorder=1, **style))
     clear = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}  # the line stops at its label
     for (_, _, label), slot in zip(graph.edges, layout.named, strict=True):
         if label:
-            _write(ax, layout.at[slot], label, color=colours[label], bbox=clear, zorder=2)
-    shape: dict[str, Any] = {"boxstyle": "round,pad=0,rounding_size=0.07", "facecolor": "#F2F4F7", "edgecolor": FAINT}
+            _write(ax, layout.at[slot], label, {"color": colours[label], "bbox": clear, "zorder": 2})
+    shape: Look = {"boxstyle": "round,pad=0,rounding_size=0.07", "facecolor": "#F2F4F7", "edgecolor": FAINT}
     for label, at, size in zip(graph.nodes, layout.at, layout.size, strict=False):  # the nodes are the first slots
         ax.add_patch(FancyBboxPatch(at - size / 2, *size, linewidth=1, zorder=3, **shape))
-        _write(ax, at, label, zorder=4)
+        _write(ax, at, label, {"zorder": 4})
 
 
-def _write(ax: "Axes", at: Floats, label: str, **look: Any) -> None:
+def _write(ax: "Axes", at: Floats, label: str, look: Look) -> None:
     ax.text(float(at[0]), float(at[1]), label, ha="center", va="center", fontsize=8, **look)
 
 
@@ -135,7 +136,7 @@ def _through(layout: Layout, slots: list[int]) -> list[Floats]:
     return [layout.at[s] + layout.size[s] * sides for s in slots]
 
 
-def _curve(line: Floats) -> Any:
+def _curve(line: Floats) -> "Path":
     """Return a smooth path through points: level at each of them."""
     from matplotlib.path import Path
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lamcts.models.forest import rank_of
-from lamcts.plot.evaluations import Evaluations, Mask
+from lamcts.plot.evaluations import Evaluations
 from lamcts.spaces.named_parameters import NamedParameter
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Mask, Point, Rows
 
 LOG_FROM = 30  # quotient of the first and the last best value from which a log axis reads better (by eye)
 TAIL = 0.05  # share of the worst evaluations that may lie outside of a figure (by eye)
@@ -113,8 +113,8 @@ class Contour(NamedTuple):
 
     across: NamedParameter
     up: NamedParameter
-    x: list[Any]
-    y: list[Any]
+    x: list[Point]
+    y: list[Point]
     expected: Floats
 
 
@@ -142,7 +142,7 @@ def best_and_some(run: Evaluations, most: int) -> tuple[Rows, Floats]:
     return rows, rank_of(run.loss)[rows]
 
 
-def numbers_of(column: Sequence[Any], parameter: NamedParameter) -> Floats:
+def numbers_of(column: Sequence[Point], parameter: NamedParameter) -> Floats:
     """Return values as numbers [n], options by their place; nan where a parameter is inactive."""
     if parameter.options is None:
         return np.array([np.nan if value is None else value for value in column], float)

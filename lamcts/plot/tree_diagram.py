@@ -1,11 +1,13 @@
 """Diagram of the tree: every node with its value, visits and upper bound, and the path that selection takes."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.plot.canvas import FAINT, INK, NOTE, SELECTED, VALUES, sheet, titled
+from lamcts.plot.canvas import FAINT, INK, NOTE, SELECTED, VALUES, Look, sheet, titled
+from lamcts.plot.evaluations import Source
 from lamcts.plot.grown_tree import VALUE_NAMES, PlacedNode, grown_tree
+from lamcts.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +20,7 @@ MEANINGS = {
 ACROSS, DOWN = 1.12, 1.15  # inches that a box takes, with the room around it (by eye)
 
 
-def tree(run: Any, *, depth: int = 4, title: str = "Search tree") -> "Figure":
+def tree(run: Source, *, depth: int = 4, title: str = "Search tree") -> "Figure":
     """Draw the tree of a run: good sides of splits to the left, the selected path in orange.
 
     Parameters
@@ -53,9 +55,7 @@ def tree(run: Any, *, depth: int = 4, title: str = "Search tree") -> "Figure":
     shades = _shades([spot.node.value for spot in placed])
     cut = False
     for spot, shade in zip(placed, shades, strict=True):
-        line: dict[str, Any] = (
-            {"color": SELECTED, "linewidth": 2.5} if spot.chosen else {"color": FAINT, "linewidth": 1}
-        )
+        line: Look = {"color": SELECTED, "linewidth": 2.5} if spot.chosen else {"color": FAINT, "linewidth": 1}
         if spot.above is not None:
             up = placed[spot.above]
             axes.plot([up.x, spot.x], [-up.depth, -spot.depth], zorder=1, **line)
@@ -65,7 +65,7 @@ def tree(run: Any, *, depth: int = 4, title: str = "Search tree") -> "Figure":
         dark = np.dot(shade[:3], (0.299, 0.587, 0.114)) < 0.5  # luma, ITU-R BT.601
         box = {"boxstyle": "round,pad=0.4", "facecolor": shade, "edgecolor": line["color"]}
         box["linewidth"] = line["linewidth"]
-        look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": NOTE, "color": "white" if dark else "black"}
+        look: Look = {"ha": "center", "va": "center", "fontsize": NOTE, "color": "white" if dark else "black"}
         axes.text(spot.x, -spot.depth, _label(spot, values), bbox=box, zorder=2, **look)
     axes.set_xlim(-0.6, width - 0.4)
     axes.set_ylim(-levels + 0.5, 0.45)
@@ -75,12 +75,12 @@ def tree(run: Any, *, depth: int = 4, title: str = "Search tree") -> "Figure":
     return figure
 
 
-def _shades(values: list[float]) -> Any:
+def _shades(values: list[float]) -> Floats:
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
 
     norm = Normalize(min(values), max(max(values), min(values) + 1e-9))
-    return colormaps[VALUES](norm(np.array(values)))
+    return np.asarray(colormaps[VALUES](norm(np.array(values))), float)
 
 
 def _notes(values: str, bounded: bool, cut: bool) -> list[str]:

@@ -1,27 +1,29 @@
 """The regions into which the tree has cut a space of one or two coordinates (thesis figures 5.3, 5.9b and 5.11)."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lamcts.plot.canvas import BEST, DOT, NOTE, SELECTED, VALUES, colour_bar, dot, sheet, titled
+from lamcts.plot.canvas import BEST, DOT, NOTE, SELECTED, VALUES, Look, colour_bar, dot, sheet, titled
 from lamcts.plot.curves import axis_label
-from lamcts.plot.evaluations import Evaluations, Mask
+from lamcts.plot.evaluations import Evaluations, Source
 from lamcts.plot.grown_tree import GrownTree, grown_tree
 from lamcts.regions.region import Region
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.float import Float
-from lamcts.types import Floats, Rows
+from lamcts.tree import Node
+from lamcts.types import Floats, Mask, Point, Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
 GRID = 240  # cells to an axis: finer than the eye sees on a figure of seven inches
 CURVE = {1: GRID, 2: 80}  # points to an axis at which a given function is evaluated, by number of axes
-WHITE: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.9, "zorder": 4}  # round marks
+WHITE: Look = {"edgecolors": "white", "linewidths": 0.9, "zorder": 4}  # round marks
 
 
 class Axis(NamedTuple):
@@ -47,11 +49,11 @@ class LeafGrid(NamedTuple):
 
 
 def partition(
-    run: Any,
+    run: Source,
     *,
     region: Region | None = None,
-    function: Callable[[Any], float] | None = None,
-    optimum: Any = None,
+    function: Callable[[Point], float] | None = None,
+    optimum: Point = None,
     title: str = "Regions of the search tree",
 ) -> "Figure":
     """Draw the leaves of the tree coloured by value, the evaluations, and the selected region outlined.
@@ -82,14 +84,17 @@ def partition(
     """
     grown = grown_tree(run)
     axes = axes_of(grown.shown)
-    if grown.space is None and (function is not None or optimum is not None):
+    space = grown.space
+    if space is None and (function is not None or optimum is not None):
         raise ValueError("expected a run whose journal holds the space, got another: give the Optimizer or the Result")
     x = _mesh(GRID, len(axes))
     inside = (region or grown.selected()).contains(x)
-    cells = LeafGrid(*_leaves(grown.root, x), inside, None if function is None else _curve(function, grown.space))
+    curve = None if function is None or space is None else _curve(function, space)
+    cells = LeafGrid(*_leaves(grown.root, x), inside, curve)
     figure, ax = sheet(7.2, 4.4) if len(axes) == 1 else sheet(6.6, 5.4)
     shades = (_line if len(axes) == 1 else _plane)(ax, grown, axes, cells)
-    _optimum(ax, grown.space, axes, optimum)
+    if space is not None and optimum is not None:
+        _mark(ax, axes, space.encode(optimum))
     for axis, side in zip(axes, "xy", strict=False):
         if axis.log:
             ax.set(**{f"{side}scale": "log"})
@@ -101,7 +106,7 @@ def partition(
     return figure
 
 
-def _line(ax: "Axes", grown: GrownTree, axes: list[Axis], cells: LeafGrid) -> Any:
+def _line(ax: "Axes", grown: GrownTree, axes: list[Axis], cells: LeafGrid) -> "QuadMesh":
     """Draw one coordinate, and the values of the evaluations above it; return the coloured cells."""
     (axis,), shown, curve = axes, grown.shown, cells.curve
     y = shown.values[:, 0]
@@ -109,7 +114,7 @@ def _line(ax: "Axes", grown: GrownTree, axes: list[Axis], cells: LeafGrid) -> An
     low, high = heights.min(), heights.max()
     margin = 0.08 * (high - low) or 1.0
     ax.set_ylim(low - margin, high + 2 * margin)
-    look: dict[str, Any] = {"cmap": VALUES, "norm": _norm(cells), "alpha": 0.55, "rasterized": True}
+    look: Look = {"cmap": VALUES, "norm": _norm(cells), "alpha": 0.55, "rasterized": True}
     shades = ax.pcolormesh(axis.ticks, ax.get_ylim(), cells.values[cells.leaf][None], **look)
     for edge in np.flatnonzero(np.diff(cells.leaf)) + 1:
         ax.axvline(axis.ticks[edge], color="white", linewidth=1)
@@ -123,11 +128,11 @@ def _line(ax: "Axes", grown: GrownTree, axes: list[Axis], cells: LeafGrid) -> An
     return shades
 
 
-def _plane(ax: "Axes", grown: GrownTree, axes: list[Axis], cells: LeafGrid) -> Any:
+def _plane(ax: "Axes", grown: GrownTree, axes: list[Axis], cells: LeafGrid) -> "QuadMesh":
     """Draw two coordinates; return the coloured cells."""
     across, up = axes
     square, shown = (GRID, GRID), grown.shown
-    colours: dict[str, Any] = {"cmap": VALUES, "norm": _norm(cells), "rasterized": True}
+    colours: Look = {"cmap": VALUES, "norm": _norm(cells), "rasterized": True}
     shades = ax.pcolormesh(across.ticks, up.ticks, cells.values[cells.leaf].reshape(square).T, **colours)
     grid = [axis.native(_middles(GRID)) for axis in axes]
     for number in range(len(cells.values) if len(cells.values) > 1 else 0):
@@ -150,7 +155,7 @@ def _plane(ax: "Axes", grown: GrownTree, axes: list[Axis], cells: LeafGrid) -> A
     return shades
 
 
-def _evaluations(ax: "Axes", grown: GrownTree, x: Floats, y: Floats, look: dict[str, Any]) -> None:
+def _evaluations(ax: "Axes", grown: GrownTree, x: Floats, y: Floats, look: Look) -> None:
     """Draw the evaluations, and mark the best."""
     ax.scatter(x, y, s=dot(len(x)), label=f"{len(x)} evaluations", zorder=3, **look)
     if np.isfinite(grown.shown.loss).any():
@@ -158,11 +163,8 @@ def _evaluations(ax: "Axes", grown: GrownTree, x: Floats, y: Floats, look: dict[
         ax.scatter(x[best], y[best], s=3 * DOT, marker="D", color=SELECTED, label="best", **WHITE)
 
 
-def _optimum(ax: "Axes", space: Any, axes: list[Axis], optimum: Any) -> None:
+def _mark(ax: "Axes", axes: list[Axis], x: Floats) -> None:
     """Mark a known optimum."""
-    if optimum is None:
-        return
-    x = space.encode(optimum)
     place = [axis.native(x[[i]])[0] for i, axis in enumerate(axes)]
     if len(axes) == 1:
         ax.axvline(place[0], color=BEST, linestyle=":", linewidth=1.5, label="optimum")
@@ -170,7 +172,7 @@ def _optimum(ax: "Axes", space: Any, axes: list[Axis], optimum: Any) -> None:
         ax.scatter(place[0], place[1], s=8 * DOT, marker="*", color=BEST, label="optimum", **WHITE)
 
 
-def _curve(function: Callable[[Any], float], space: Any) -> Floats:
+def _curve(function: Callable[[Point], float], space: SearchSpace) -> Floats:
     """Evaluate the function on a grid of its own, [CURVE[dim] ** dim]: it may take longer than the tree."""
     return np.array([function(space.decode(x)) for x in space.snap(_mesh(CURVE[space.dim], space.dim))], float)
 
@@ -184,12 +186,12 @@ def _mesh(n: int, dim: int) -> Floats:
     return np.stack(np.meshgrid(*[_middles(n)] * dim, indexing="ij"), axis=-1).reshape(-1, dim)
 
 
-def _leaves(root: Any, x: Floats) -> tuple[Rows, Floats]:
+def _leaves(root: Node | None, x: Floats) -> tuple[Rows, Floats]:
     """Return the leaf of each row of `x` [n, d], [n], and the value of each leaf."""
     leaf = np.zeros(len(x), np.int64)
     values: list[float] = []
 
-    def descend(node: Any, rows: NDArray[np.int64]) -> None:
+    def descend(node: Node | None, rows: Rows) -> None:
         if node is None or node.split is None:
             leaf[rows] = len(values)
             values.append(0.5 if node is None else float(node.value))

@@ -7,23 +7,22 @@ A rule is a class in a module of this folder, registered by ``@register("name", 
 from importlib import import_module
 from inspect import signature
 from pkgutil import iter_modules
-from typing import Any
 
 from lamcts.argument_hints import hint_pruner
 from lamcts.pruners.curves import Curves
 from lamcts.pruners.extrapolation import Extrapolation
 from lamcts.pruners.halving import Halving, Hyperband
 from lamcts.pruners.median import Median
-from lamcts.pruners.registry import NAMES, line, register
+from lamcts.pruners.registry import NAMES, Pruner, line, register
 from lamcts.text import safe_repr
 
-__all__ = ["NAMES", "Curves", "Extrapolation", "Halving", "Hyperband", "Median", "line", "make", "register"]
+__all__ = ["NAMES", "Curves", "Extrapolation", "Halving", "Hyperband", "Median", "Pruner", "line", "make", "register"]
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
 
-def make(pruner: Any) -> Any:
+def make(pruner: str | Pruner | None) -> Pruner | None:
     """Return a pruner from its name, or the object itself if it is one.
 
     Parameters
@@ -61,7 +60,7 @@ def make(pruner: Any) -> Any:
     return pruner
 
 
-def _takes_curves(prune: Any) -> bool:
+def _takes_curves(prune: object) -> bool:
     """Return whether a function can be called with a number and curves, by its signature."""
     if not callable(prune):
         return False

@@ -1,17 +1,35 @@
 """Pruners by name."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
-Pruner = TypeVar("Pruner", bound=type[Any])
-NAMES: dict[str, type[Any]] = {}  # of all registered pruners
+from lamcts.pruners.curves import Curves
+
+
+class Pruner(Protocol):
+    """A rule that stops trials early."""
+
+    def prune(self, number: int, curves: Curves) -> bool:
+        """Return whether trial `number` should stop."""
+
+
+PrunerClass = TypeVar("PrunerClass", bound=type[Pruner])
+NAMES: dict[str, type[Pruner]] = {}  # of all registered pruners
 _lines: dict[str, str] = {}
 
 
-def register(name: str, line: str) -> Callable[[Pruner], Pruner]:
-    """Return a decorator that registers a class as the pruner of a name; `line` describes it."""
+def register(name: str, line: str) -> Callable[[PrunerClass], PrunerClass]:
+    """Return a decorator that registers a class as the pruner of a name.
 
-    def add(kind: Pruner) -> Pruner:
+    Parameters
+    ----------
+    name : str
+        The name, as in ``pruner="median"``.
+    line : str
+        The description in `lamcts list`.
+    """
+
+    def add(kind: PrunerClass) -> PrunerClass:
         if NAMES.setdefault(name, kind) is not kind:
             raise ValueError(f"expected a new name of a pruner, got {name!r}, which is taken: choose another")
         _lines[name] = line

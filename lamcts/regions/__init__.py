@@ -1,8 +1,7 @@
-"""Regions: paths of splits, and ways to draw points inside them.
+"""Regions: paths of splits, and uniform sampling inside them.
 
-`Optimizer.region()` is the one that is searched next (with `tree=LatentTree()`: the default's own chooses nothing);
-`draw(region, n, rng, optimizer.seen).x` are points inside, [n, d] in the unit cube, for an acquisition function of
-anybody's.
+`Optimizer.region()` returns the region that is searched next, with a tree that selects regions. `draw` samples points
+inside, in the unit cube, for any acquisition function.
 """
 
 from lamcts.regions.fill import fill as draw

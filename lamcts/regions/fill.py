@@ -1,4 +1,4 @@
-"""Fill a region with points: draw inside, and say how it was done and how often a draw hit.
+"""Sampling of a region: the methods, and the choice among them.
 
 Letters: n points wanted, k points found, d dimensions.
 """
@@ -32,7 +32,17 @@ FRUITLESS = 3  # rounds without a fresh point after which a discrete region coun
 
 
 class Fill(NamedTuple):
-    """Points `x` [k, d] of a region, how they were drawn, and the share of draws that fell inside."""
+    """Points of a region and how they were drawn.
+
+    Attributes
+    ----------
+    x : ndarray of shape (k, d)
+        The points, in the unit cube.
+    how : str
+        The method.
+    acceptance : float
+        Share of the draws that fell inside.
+    """
 
     x: Floats
     how: str
@@ -40,18 +50,45 @@ class Fill(NamedTuple):
 
 
 def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, how: How = "auto") -> Fill:
-    """Return `n` different fresh points inside `region`, snapped to its space.
+    """Return distinct unevaluated points inside a region, snapped to its space.
 
-    Fewer (down to none) come back only when the fresh points of a discrete region run out, or no point inside is
-    known and none is found. Never does a point lie outside.
+    Parameters
+    ----------
+    region : Region
+        The region.
+    n : int
+        Number of points.
+    rng : numpy.random.Generator
+        Source of randomness.
+    seen : Observations
+        Evaluated and pending points, which are not returned.
+    how : {"auto", "rejection", "polytope", "walk", "boxes"}, default "auto"
+        The method. "auto" uses the first that works.
 
-    "listed": few points of the space are left, and all were looked at. "sobol": the region is the whole space.
-    "rejection": Sobol points of the whole space, those inside; uniform.
-    "polytope": all splits are flat; uniform by exact chords (`hit_and_run.py`).
-    "walk": from the rows inside, along moves that keep the uniform distribution (`slice_sampling.py`).
-    "boxes": Sobol boxes round the rows inside, grown until a share leaves the region (thesis fig. 5.4), on request, as
-    they stay near the rows.
-    "auto" takes the first that works.
+    Returns
+    -------
+    Fill
+        At most `n` points. Fewer only where a discrete region is exhausted, or no point inside is found.
+
+    Raises
+    ------
+    ValueError
+        For an unknown method, or for "polytope" with a split that is not flat.
+
+    Notes
+    -----
+    "rejection" filters Sobol points of the whole space. "polytope" is hit-and-run with exact chords, for flat splits.
+    "walk" is slice sampling from the rows inside. All three are uniform. "boxes" draws in Sobol boxes around the rows
+    that grow until a share is outside (thesis fig. 5.4). `Fill.how` may also be "listed", where few points of a finite
+    space are left, or "sobol" for the whole space.
+
+    Examples
+    --------
+    >>> import lamcts, numpy as np
+    >>> from lamcts.regions import draw
+    >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
+    >>> draw(opt.region(), 5, np.random.default_rng(0), opt.seen).x.shape
+    (5, 2)
     """
     if how not in WAYS:
         raise ValueError(f"fill: expected how to be one of {', '.join(WAYS)}, got {how!r}")
@@ -77,10 +114,10 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
 
 
 def draw_unseen(space: SearchSpace, seen: Observations, n: int, rng: np.random.Generator) -> Floats:
-    """Return `n` different unseen points from anywhere in the space, [k, d]; fewer only where no more are left.
+    """Return at most `n` distinct unevaluated points of the whole space, [k, d].
 
-    Where points may be the same thing and are too many to list, also where so many draws as there are at once meet
-    nothing new, three times.
+    Fewer only where no more are left. With keys and too many points to list, also after three fruitless rounds of the
+    largest size.
     """
     if (left := _listed(space, seen)) is not None:
         return left[rng.permutation(len(left))[:n]]
@@ -99,7 +136,7 @@ def draw_unseen(space: SearchSpace, seen: Observations, n: int, rng: np.random.G
 
 
 def nothing_left(space: SearchSpace, seen: Observations) -> str:
-    """Return why `draw_unseen` returned none."""
+    """Return the reason for an empty result of `draw_unseen`."""
     if not seen.keyed:
         return f"all {space.size:.0f} points of the space have been handed out; repeat=True allows repeats"
     if hasattr(space, "holds"):
@@ -113,7 +150,7 @@ def nothing_left(space: SearchSpace, seen: Observations) -> str:
 
 
 def _listed(space: SearchSpace, seen: Observations) -> Floats | None:
-    """Return the unseen points of a space of which few are left, [k, d]; None where draws find them well enough."""
+    """Return the remaining points of a space that is nearly exhausted, [k, d]; None where draws suffice."""
     if seen.repeat or math.isinf(space.size):
         return None
     if SCARCE * (space.size - seen.distinct) > space.size and not (seen.keyed and SCARCE * seen.distinct > space.size):
@@ -122,7 +159,7 @@ def _listed(space: SearchSpace, seen: Observations) -> Floats | None:
 
 
 class _Catch:
-    """The points found so far, and the count of draws of the way in use."""
+    """Points found so far, and the number of draws of the current method."""
 
     def __init__(self, region: Region, n: int, seen: Observations) -> None:
         self.region, self.n, self._seen = region, n, seen
@@ -138,9 +175,9 @@ class _Catch:
         return self.n - len(self.x)
 
     def put(self, x: Floats, drawn: int, checked: bool = False) -> int:
-        """Keep those of `x` that lie inside (if `checked`, all do) and are fresh; return how many were kept.
+        """Keep the unevaluated rows of `x` that are inside (if `checked`, all are); return how many were kept.
 
-        `drawn`: how many looks it took to make them.
+        `drawn`: number of draws that `x` took.
         """
         x = self.region.space.snap(x)
         if not checked:
@@ -155,7 +192,7 @@ class _Catch:
         return len(self.x) - known
 
     def clear(self) -> None:
-        """Start anew with another way: a mixture of two would be neither."""
+        """Discard all points, so that the result is not a mixture of two methods."""
         self.x = self.x[:0]
         self.drawn = self.inside = 0
 
@@ -164,7 +201,7 @@ class _Catch:
 
 
 def _reject(catch: _Catch, rng: np.random.Generator, patient: bool) -> None:
-    """Draw from the whole space until enough fell inside, or it does not pay; then leave nothing behind."""
+    """Draw from the whole space until enough points are inside, or the share inside is too small."""
     space = catch.region.space
     most = MOST_DRAWS if patient else math.inf
     if space.size <= MOST_DRAWS / DRAWS_EACH:
@@ -185,7 +222,7 @@ def _reject(catch: _Catch, rng: np.random.Generator, patient: bool) -> None:
 
 
 def _repeat(catch: _Catch, draw: Callable[[int], tuple[Floats, int]], checked: bool) -> None:
-    """Call `draw(missing) -> (points, looks)` until enough were found or nothing new comes."""
+    """Call `draw(missing) -> (points, draws)` until enough points are found or nothing new comes."""
     fruitless = 0
     while not catch.full and fruitless < FRUITLESS:
         x, looks = draw(catch.missing)
@@ -193,7 +230,7 @@ def _repeat(catch: _Catch, draw: Callable[[int], tuple[Floats, int]], checked: b
 
 
 def _search(region: Region, rng: np.random.Generator) -> Floats:
-    """Return a point inside, [1, d], found by long rejection; none if it finds none, [0, d]."""
+    """Return a point inside by long rejection, [1, d]; [0, d] if none is found."""
     search = _Catch(region, 1, Observations(region.space.dim, repeat=True))
     _reject(search, rng, patient=True)
     return search.x

@@ -1,4 +1,4 @@
-"""Draw uniformly from a polytope: the unit cube cut by the half-spaces of a region's path.
+"""Hit-and-run sampling of a polytope: the unit cube cut by the half-spaces of a region's path.
 
 Letters: c chains, d dimensions, h half-spaces.
 """
@@ -21,13 +21,12 @@ ROUNDING = 1e-12  # coordinates of a bent axis below it, and squared lengths, ar
 
 
 def inside_flat(region: Region, starts: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, int]:
-    """Return `n` points of the region [n, d] (unsnapped) and how often it looked; none if it has no interior.
+    """Return `n` uniform points of the region [n, d] (unsnapped), and the number of draws; none without an interior.
 
-    Hit-and-run: every move draws the new point uniformly from the whole chord through the old one, whose ends are
-    known exactly, so nothing is rejected. Chords run along the axes (which mixes fast in the cube), along axes bent to
-    run beside all half-spaces (which mixes fast between two that are close and parallel), and along the difference of
-    two other chains (which adapts to any other thin shape; Goodman and Weare 2010).
-    Chains start at `starts` [m, d], or without any at the centre of the largest ball inside.
+    A move draws the new point uniformly from the chord through the old one, whose ends are exact, so nothing is
+    rejected. Chords run along the axes, along axes bent parallel to all half-spaces, and along differences of two other
+    chains (Goodman and Weare 2010). The first mixes fast in the cube, the second between close parallel half-spaces,
+    the third in other thin shapes. Chains start at `starts` [m, d], else at the centre of the largest ball inside.
     """
     w, b = _halfspaces(region)  # [h, d], [h]
     if not len(starts):
@@ -47,7 +46,7 @@ def inside_flat(region: Region, starts: Floats, n: int, rng: np.random.Generator
 
 
 def _halfspaces(region: Region) -> tuple[Floats, Floats]:
-    """Return w [h, d] and b [h] such that the region is `w @ x + b >= 0` in the cube."""
+    """Return w [h, d] and b [h]: the region is `w @ x + b >= 0` in the cube."""
     rows, levels = [np.empty((0, region.space.dim))], []
     for split, good in region.steps:
         flat = split.halfspace()
@@ -59,7 +58,7 @@ def _halfspaces(region: Region) -> tuple[Floats, Floats]:
 
 
 def _centre(w: Floats, b: Floats) -> Floats | None:
-    """Return the centre of the largest ball inside [d], or None if there is no room."""
+    """Return the centre of the largest ball inside [d], None without an interior."""
     from scipy.optimize import linprog
 
     d = w.shape[1]
@@ -103,7 +102,7 @@ def _across(x: Floats, w: Floats, b: Floats, rng: np.random.Generator) -> None:
 
 
 def _bent(axes: Rows, x: Floats, w: Floats, b: Floats, rng: np.random.Generator) -> None:
-    """Move every chain along the `axes` [a], bent so that no half-space comes nearer, in place."""
+    """Move every chain along `axes` [a] bent parallel to all half-spaces, in place."""
     directions = np.eye(x.shape[1])[axes] - np.linalg.pinv(w)[axes] @ w  # [a, d]: directions @ w.T is zero
     for direction in directions[np.square(directions).sum(1) > ROUNDING]:  # d half-spaces may leave none
         use = np.abs(direction) > ROUNDING
@@ -117,13 +116,13 @@ def _bent(axes: Rows, x: Floats, w: Floats, b: Floats, rng: np.random.Generator)
 
 
 def _step(low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
-    """Return steps uniform in [low, high] [c], 0 where there is no direction (two chains coincide)."""
+    """Return steps uniform in [low, high] [c], 0 where two chains coincide."""
     some = np.isfinite(high - low)
     return np.asarray(np.where(some, low, 0) + np.where(some, high - low, 0) * rng.random(len(low)))
 
 
 def _chord(low: Floats, high: Floats, slack: Floats, slope: Floats) -> tuple[Floats, Floats]:
-    """Cut the steps [low, high] [c] to those with `slack + step * slope >= 0` [c, h]; 0 always stays allowed."""
+    """Return [low, high] [c] cut to steps with `slack + step * slope >= 0` [c, h]; 0 stays allowed."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         reach = -slack / slope
     low = np.maximum(low, np.where(slope > 0, reach, -np.inf).max(1, initial=-np.inf))

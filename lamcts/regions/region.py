@@ -1,4 +1,4 @@
-"""A region: the points that a path of splits lets through. It is all that a sampler knows of the tree."""
+"""Regions: the points that a path of splits admits."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -12,16 +12,16 @@ from lamcts.types import Floats, Rows
 
 
 class Split(Protocol):
-    """A boundary that cuts a region in two."""
+    """A boundary that divides a region in two."""
 
     def good(self, x: Floats) -> NDArray[np.bool_]:
-        """Return for each row of `x` [n, d] whether it lies on the good side, [n].
+        """Return which rows of `x` [n, d] are on the good side, [n].
 
-        The answer for a row never depends on the other rows of the call.
+        The side of a row never depends on the other rows of the call.
         """
 
     def halfspace(self) -> tuple[Floats, float] | None:
-        """Return `(w, b)` such that the good side is `x @ w + b >= 0`, or None if the boundary is not flat."""
+        """Return `(w, b)` of a flat boundary, good where `x @ w + b >= 0`; None for a curved one."""
 
 
 class Step(NamedTuple):
@@ -33,9 +33,23 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The points of `space` on the chosen side of every step. No step: the whole space.
+    """The points of a space on the chosen side of every split of a path.
 
-    `rows` are the successful observations inside, in order of arrival.
+    Parameters
+    ----------
+    space : search space
+        The whole space.
+    steps : tuple of Step
+        Splits and sides, from the root. No step is the whole space.
+    rows : ndarray of shape (n,)
+        Successful evaluations inside, in order of arrival.
+
+    Examples
+    --------
+    >>> import lamcts, numpy as np
+    >>> region = lamcts.Optimizer([(0, 1)] * 2, seed=0).region()
+    >>> region.contains(np.array([[0.5, 0.5]])).tolist()
+    [True]
     """
 
     space: SearchSpace
@@ -43,7 +57,18 @@ class Region:
     rows: Rows
 
     def contains(self, x: Floats) -> NDArray[np.bool_]:
-        """Return for each row of `x` [n, d] whether it lies inside, [n]."""
+        """Return which points lie inside.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n, d)
+            Points in the unit cube.
+
+        Returns
+        -------
+        ndarray of bool of shape (n,)
+            Whether each point lies inside.
+        """
         inside = np.ones(len(x), bool)
         for split, good in self.steps:
             left = np.flatnonzero(inside)
@@ -53,7 +78,7 @@ class Region:
         return inside
 
     def wider(self, seen: Observations) -> "Region":
-        """Return the region one step up the path."""
+        """Return the region one step up the path, with its rows in `seen`."""
         steps = self.steps[:-1]
         whole = Region(self.space, steps, seen.good)
         return Region(self.space, steps, seen.good[whole.contains(seen.x[seen.good])])

@@ -1,4 +1,4 @@
-"""Draw inside a region of any shape from points known to lie inside.
+"""Slice sampling of a region of any shape, from points inside.
 
 Letters: c chains or points wanted, m start points, d dimensions.
 """
@@ -22,12 +22,11 @@ MOVED = 0.5  # share of the coordinates that every other move changes (untuned)
 
 
 def slice_sample(region: Region, starts: Floats, c: int, rng: np.random.Generator) -> tuple[Floats, int]:
-    """Return the ends of `c` walks from `starts` [m, d], all inside [c, d] (unsnapped), and how often it looked.
+    """Return the ends of `c` walks from `starts` [m, d], all inside [c, d] (unsnapped), and the number of draws.
 
-    A move draws the new point from the whole cube, and while that is outside, from the box that the misses leave
-    round the old point: slice sampling with shrinking boxes (Neal 2003, section 5.1), which keeps the uniform
-    distribution over the region. Every other move changes a random half of the coordinates only, as
-    a miss then costs less. The more looks, the less the starts matter.
+    A move draws from the whole cube, and after a miss from a box that shrinks around the old point (Neal 2003, section
+    5.1). The uniform distribution is invariant. Every other move changes a random half of the coordinates, as a miss
+    then costs less.
     """
     if not len(starts):
         return np.empty((0, region.space.dim)), 0
@@ -41,7 +40,7 @@ def slice_sample(region: Region, starts: Floats, c: int, rng: np.random.Generato
 
 
 def _move(region: Region, x: Floats, rng: np.random.Generator, whole: bool) -> int:
-    """Move every row of `x` [c, d] in place; return the number of looks."""
+    """Move every row of `x` [c, d] in place; return the number of draws."""
     low, high = np.zeros_like(x), np.ones_like(x)
     if not whole:
         keep = rng.random(x.shape) < 1 - MOVED
@@ -62,10 +61,10 @@ def _move(region: Region, x: Floats, rng: np.random.Generator, whole: bool) -> i
 
 
 def boxes(region: Region, starts: Floats, c: int, rng: np.random.Generator) -> tuple[Floats, int]:
-    """Return some `c` points inside [k, d] (unsnapped) from boxes round `starts` [m, d], and how often it looked.
+    """Return about `c` points inside [k, d] (unsnapped) from boxes around `starts` [m, d], and the number of draws.
 
-    Every box holds `PER_BOX` scrambled Sobol points and doubles, cut to the cube, until `OUTSIDE` of them are
-    outside; those inside are kept (thesis fig. 5.4, which scales it little by little).
+    Each box holds `PER_BOX` scrambled Sobol points and doubles until `OUTSIDE` of them are outside; the others are kept
+    (thesis fig. 5.4, which grows the box in smaller steps).
     """
     if not len(starts):
         return np.empty((0, region.space.dim)), 0
@@ -89,9 +88,9 @@ def boxes(region: Region, starts: Floats, c: int, rng: np.random.Generator) -> t
 
 
 def _keenest_first(region: Region, starts: Floats, rng: np.random.Generator) -> Region:
-    """Return the same set of points, tested first by the splits that most often say no between `starts` and anywhere.
+    """Return the same region with its splits reordered: those that reject most points first.
 
-    The order of a conjunction is free, and most looks of a walk are misses: so most cost one split, not the path.
+    The order of a conjunction is free, so most misses cost one split instead of the whole path.
     """
     x = starts[rng.integers(len(starts), size=PROBE)]
     x = region.space.snap(x + (rng.random(x.shape) - x) * rng.random((PROBE, 1)))
@@ -101,6 +100,6 @@ def _keenest_first(region: Region, starts: Floats, rng: np.random.Generator) -> 
 
 
 def _deal(m: int, c: int, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return `c` numbers below `m`, each as often as any other, give or take one."""
+    """Return `c` numbers below `m`, each equally often up to one."""
     rounds = [rng.permutation(m) for _ in range(-(-c // m))]
     return np.concatenate([*rounds, np.empty(0, np.int64)])[:c]

@@ -1,11 +1,14 @@
-"""Points spread evenly over the unit cube."""
+"""Low-discrepancy points in the unit cube."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamcts.rng import child, stream
 from lamcts.types import Floats
+
+if TYPE_CHECKING:
+    from scipy.stats.qmc import Sobol
 
 MOST_DIMENSIONS = 21201  # length of the table of direction numbers (Joe and Kuo 2008) that scipy ships
 
@@ -13,8 +16,7 @@ MOST_DIMENSIONS = 21201  # length of the table of direction numbers (Joe and Kuo
 def sobol(n: int, dim: int, rng: np.random.Generator) -> Floats:
     """Return the first `n` points of a scrambled Sobol sequence, [n, dim].
 
-    Any `n` will do: the next power of two is drawn and cut, so the points are a prefix of a balanced net. Each call
-    scrambles afresh from `rng`. Beyond `MOST_DIMENSIONS` there is no sequence: a Latin hypercube takes its place.
+    Each call draws a new scrambling from `rng`. Beyond `MOST_DIMENSIONS` a Latin hypercube is returned.
     """
     if n <= 0 or dim > MOST_DIMENSIONS:
         return latin_hypercube(n, dim, rng)
@@ -32,11 +34,11 @@ def latin_hypercube(n: int, dim: int, rng: np.random.Generator) -> Floats:
 
 
 class SobolSequence:
-    """A scrambled Sobol sequence in [0, 1)^dim that goes on from any position; plain draws past the table."""
+    """A scrambled Sobol sequence from any position; independent draws beyond the table."""
 
     def __init__(self, dim: int, seed: int, position: int) -> None:
         self.dim, self.seed, self.position = dim, seed, position
-        self._engine: Any = None
+        self._engine: Sobol | None = None
 
     def draw(self, n: int) -> Floats:
         """Return the next `n` points, [n, dim]."""
@@ -51,7 +53,7 @@ class SobolSequence:
         self.position += n
         return points.reshape(n, self.dim)
 
-    def _at(self, position: int) -> Any:
+    def _at(self, position: int) -> "Sobol":
         from scipy.stats.qmc import Sobol
 
         engine = Sobol(self.dim, scramble=True, rng=np.random.default_rng(self.seed))

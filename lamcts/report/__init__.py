@@ -1,6 +1,6 @@
 """Reports: one self-contained HTML page on one or several runs, with interactive figures (extra: report)."""
 
 from lamcts.report.page import page
-from lamcts.report.runs import Run
+from lamcts.report.runs import LabelledRun
 
-__all__ = ["Run", "page"]
+__all__ = ["LabelledRun", "page"]

@@ -7,15 +7,16 @@ layout of Plotly as plain dicts, of which every text is escaped but the template
 import html
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lamcts.errors import MissingExtra
 from lamcts.plot.canvas import COLOURS, FAINT
 from lamcts.text import visible
+from lamcts.types import Json
 
 DIGITS = 6  # significant ones in figures: more than a screen can show
 OURS = ("hovertemplate", "texttemplate")  # the texts of a figure that hold no user's words
@@ -29,14 +30,14 @@ class HtmlTable(NamedTuple):
     """Rows of cells under a head (empty: each row has its name in the first cell)."""
 
     head: Sequence[str]
-    rows: Sequence[Sequence[Any]]
+    rows: Sequence[Sequence[object]]
 
 
 class PlotlyFigure(NamedTuple):
     """Traces and layout of Plotly. least: pixels below which its width does not shrink, so that it is scrolled."""
 
-    data: list[dict[str, Any]]
-    layout: dict[str, Any]
+    data: list[Json]
+    layout: Json
     height: int = HEIGHT
     least: int = 0
 
@@ -58,39 +59,39 @@ class Section:
     pieces: list[Piece] = field(default_factory=list)
 
 
-def number(value: Any) -> str:
+def number(value: object) -> str:
     """Return a value as text, numbers with six significant digits."""
     if isinstance(value, (float, np.floating)):
         return "-" if math.isnan(value) else f"{value:.6g}"
     return str(value)
 
 
-def text(words: Any) -> str:
+def text(words: object) -> str:
     """Return words as HTML that shows them as they are."""
     return html.escape(visible(number(words)))
 
 
-def axis(title: str, **more: Any) -> dict[str, Any]:
+def axis(title: str, **more: object) -> Json:
     """Return an axis of a figure."""
-    look: dict[str, Any] = {"title": {"text": title, "font": {"size": 12}}, "gridcolor": "#eceef1", "zeroline": False}
+    look: Json = {"title": {"text": title, "font": {"size": 12}}, "gridcolor": "#eceef1", "zeroline": False}
     look |= {"linecolor": FAINT, "ticks": "outside", "tickcolor": FAINT}
     return look | {"automargin": True, "exponentformat": "power"} | more
 
 
-def layout(x: dict[str, Any], y: dict[str, Any], title: str = "", **more: Any) -> dict[str, Any]:
+def layout(x: Json, y: Json, title: str = "", **more: object) -> Json:
     """Return the layout of a figure with two axes."""
-    look: dict[str, Any] = {"xaxis": x, "yaxis": y, "margin": {"l": 10, "r": 10, "t": 34 if title else 12, "b": 10}}
+    look: Json = {"xaxis": x, "yaxis": y, "margin": {"l": 10, "r": 10, "t": 34 if title else 12, "b": 10}}
     look |= {"title": {"text": title, "x": 0.01, "font": {"size": 14}}} if title else {}
     look |= {"legend": {"orientation": "h", "y": -0.22}, "hovermode": "closest"}
     return look | more
 
 
-def dots(x: Any, y: Any, name: str, marker: dict[str, Any]) -> dict[str, Any]:
+def dots(x: Iterable[object], y: Iterable[object], name: str, marker: Json) -> Json:
     """Return a trace of dots."""
     return {"type": "scatter", "mode": "markers", "x": x, "y": y, "name": name, "marker": marker}
 
 
-def line(x: Any, y: Any, name: str, colour: str, width: float, **more: Any) -> dict[str, Any]:
+def line(x: Iterable[object], y: Iterable[object], name: str, colour: str, width: float, **more: object) -> Json:
     """Return a trace of a line."""
     look = {"color": colour, "width": width, **more}
     return {"type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, "line": look}
@@ -135,7 +136,7 @@ def _table(table: HtmlTable) -> str:
     return f'<div class="table"><table>{top}<tbody>{"".join(rows)}</tbody></table></div>'
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     """Return JSON that ends no script: `<`, `>` and `&` are written by their numbers."""
     written = json.dumps(_plain(value), separators=(",", ":"), allow_nan=False)
     for sign in "<>&":
@@ -143,7 +144,7 @@ def _json(value: Any) -> str:
     return written
 
 
-def _plain(value: Any, ours: bool = False) -> Any:
+def _plain(value: object, ours: bool = False) -> object:
     """Return JSON values: texts escaped for Plotly, which reads some HTML, numbers rounded, None for what is none."""
     if isinstance(value, Mapping):
         return {str(name): _plain(each, name in OURS) for name, each in value.items()}

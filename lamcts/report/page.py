@@ -8,14 +8,22 @@ from lamcts.plot import tree_used
 from lamcts.plot.series import RANK, Importance
 from lamcts.report import parameters, progress, tables, tree
 from lamcts.report.html import Grid, Piece, Section, Writer, plotly_js, text
-from lamcts.report.runs import Run
+from lamcts.report.runs import LabelledRun
 
+NOTHING = "No evaluation has succeeded yet."
+PLACES = {  # where batches were proposed, by the reason that a journal records
+    "selected": "in the region that the tree selected",
+    "held": "near the incumbent of the newest search",
+    "space": "in the whole space",
+    "restart": "in the whole space for a restart",
+}
 MOST_RUNS = 6  # with sections of their own; further runs are only compared
 STYLE = """
 :root{color-scheme:light}*{box-sizing:border-box}
 body{font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;color:#1c2024;margin:0;background:#f6f7f9}
 header,main{max-width:1180px;margin:0 auto;padding:0 16px}h1{font-size:1.5rem;margin:18px 0 2px}
-h2{font-size:1.25rem;margin:4px 0 8px}h3{font-size:1.05rem;margin:4px 0 8px}p{margin:6px 0;color:#4a525c;max-width:80ch}
+h2{font-size:1.25rem;margin:4px 0 8px}h3{font-size:1.05rem;margin:4px 0 8px}
+p,h1,h2,h3{overflow-wrap:anywhere}p{margin:6px 0;color:#4a525c;max-width:80ch}
 nav{position:sticky;top:0;background:#fffd;border-bottom:1px solid #dfe3e8;z-index:9;overflow-x:auto;white-space:nowrap}
 nav div{max-width:1180px;margin:0 auto;padding:8px 16px}nav a{margin-right:16px;color:#0b5394;text-decoration:none}
 section{background:#fff;border:1px solid #e3e6ea;border-radius:10px;padding:14px 16px;margin:14px 0}
@@ -41,12 +49,12 @@ IMPORTANCE = (
 )
 
 
-def page(runs: Sequence[Run]) -> str:
+def page(runs: Sequence[LabelledRun]) -> str:
     """Return the HTML of a report on one or several runs.
 
     Parameters
     ----------
-    runs : sequence of Run
+    runs : sequence of LabelledRun
         The runs, in the order in which they are shown; the first six have sections of their own.
 
     Returns
@@ -90,14 +98,14 @@ def _whole(title: str, links: list[tuple[str, str]], parts: list[str], script: s
     )
 
 
-def _overview(runs: Sequence[Run]) -> Section:
+def _overview(runs: Sequence[LabelledRun]) -> Section:
     section = Section("Overview", [tables.overview(runs)])
     if len(runs) > MOST_RUNS:
         section.pieces.append(f"Of {len(runs)} runs the first {MOST_RUNS} have sections of their own.")
     return section
 
 
-def _compared(runs: Sequence[Run]) -> list[Section]:
+def _compared(runs: Sequence[LabelledRun]) -> list[Section]:
     """Return the sections that show all runs with the goals of the first side by side."""
     same = [run for run in runs if run.n and run.record.goals == runs[0].record.goals]
     left = [run.label for run in runs if run not in same]
@@ -119,19 +127,19 @@ def _compared(runs: Sequence[Run]) -> list[Section]:
     return sections
 
 
-def _thinning(runs: Sequence[Run]) -> str:
+def _thinning(runs: Sequence[LabelledRun]) -> str:
     most, largest = progress.MOST_DOTS, max(run.n for run in runs)
     if len(runs) > 1 or largest <= most:
         return "Drag to zoom, double-click to see all again, click a name in the legend to hide it."
     return f"{most} of {largest} evaluations are drawn as dots; the line has every improvement."
 
 
-def _own(run: Run, among: int) -> list[Section]:
+def _own(run: LabelledRun, among: int) -> list[Section]:
     """Return the sections of one run."""
     if not run.n:
         return [Section("Evaluations", ["This journal has no evaluations yet."])]
     return [
-        Section("Found", [tables.found(run) or "No evaluation has succeeded yet."]),
+        Section("Points of the front" if run.several else "Best point", [tables.found(run) or NOTHING]),
         *([Section("Front", [_front(run)])] if run.several else []),
         *progress.intermediate_values(run),
         *_parameters(run, among),
@@ -142,12 +150,12 @@ def _own(run: Run, among: int) -> list[Section]:
     ]
 
 
-def _front(run: Run) -> Piece:
+def _front(run: LabelledRun) -> Piece:
     figures = progress.fronts(run)
     return figures[0] if len(figures) == 1 else Grid(figures)
 
 
-def _parameters(run: Run, among: int) -> list[Section]:
+def _parameters(run: LabelledRun, among: int) -> list[Section]:
     """Return the sections on the parameters, as far as there are enough evaluations."""
     known, forest = run.shown.space.known, run.shown.forest
     encoded = "" if known else " Coordinates are encoded in [0, 1]: the journal does not hold the space."
@@ -167,7 +175,7 @@ def _parameters(run: Run, among: int) -> list[Section]:
     ]
 
 
-def _slices(run: Run, most: int) -> list[Piece]:
+def _slices(run: LabelledRun, most: int) -> list[Piece]:
     """Return the slices of each objective, as many in all as of a single one."""
     goals, order = run.record.goals.objectives[: parameters.MOST_GOALS], run.shown.forest.order
     most = max(3, most // len(goals))
@@ -177,7 +185,7 @@ def _slices(run: Run, most: int) -> list[Piece]:
     return [words, *(Grid(parameters.slices(run, most, k)) for k in range(len(goals)))]
 
 
-def _contours(run: Run) -> list[Piece]:
+def _contours(run: LabelledRun) -> list[Piece]:
     figures = parameters.contours(run)
     if not figures:
         return ["Contours need two parameters that are numbers."]
@@ -185,14 +193,14 @@ def _contours(run: Run) -> list[Piece]:
     return [f"{words}{RANK}. Dots are evaluations.", Grid(figures)]
 
 
-def _lines(run: Run) -> str:
+def _lines(run: LabelledRun) -> str:
     most, thin = parameters.MOST_LINES, ""
     if run.n > most:
         thin = f" The best {most // 2} of {run.n} evaluations are shown, and {most // 2} of the others."
     return f"Each line is an evaluation. Drag along an axis to keep the lines that cross it there.{thin}"
 
 
-def _tree(run: Run) -> list[Piece]:
+def _tree(run: LabelledRun) -> list[Piece]:
     if run.tree.settings is None:
         return ["The tree cannot be drawn: the journal does not describe its settings."]
     found = tree.drawn(run)
@@ -213,13 +221,13 @@ def _tree(run: Run) -> list[Piece]:
     ]
 
 
-def _proposed(run: Run) -> str:
+def _proposed(run: LabelledRun) -> str:
     placed = run.record.core.placements if run.record.core else {}
-    said = ", ".join(f"{name} {count}" for name, count in placed.items() if count)
-    return f"Batches by the region they were proposed in: {said}." if said else "No batch was proposed by a search."
+    said = ", ".join(f"{count} {PLACES.get(name, name)}" for name, count in placed.items() if count)
+    return f"Batches of points by where they were proposed: {said}." if said else "No batch was proposed by a search."
 
 
-def _time(run: Run) -> list[Piece]:
+def _time(run: LabelledRun) -> list[Piece]:
     table, figure = tables.times(run), progress.clock(run)
     pieces: list[Piece] = [table] if table else ["The journal does not hold the durations of evaluations."]
     return [*pieces, figure] if figure else pieces

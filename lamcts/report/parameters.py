@@ -1,15 +1,15 @@
 """Effects of the parameters in Plotly: importance, slices, contours, parallel coordinates."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from lamcts.plot.curves import axis_label
 from lamcts.plot.series import IMPORTANCE, RANK, Importance, best_and_some, contours_of, numbers_of, tail_cut, thinned
 from lamcts.report.html import PALETTE, VALUES, PlotlyFigure, axis, dots, layout
-from lamcts.report.runs import Run
+from lamcts.report.runs import LabelledRun
 from lamcts.spaces.named_parameters import NamedParameter
+from lamcts.types import Json
 
 MOST_BARS = 30  # parameters whose importance is drawn
 MOST_SLICES, FEW_SLICES = 12, 6  # parameters that have a slice; the second where several runs are shown
@@ -21,7 +21,7 @@ MOST_AXES = 10  # parameters on parallel axes (by eye)
 SIZE = 300  # pixels of a small figure
 
 
-def importance(runs: Sequence[Run]) -> PlotlyFigure:
+def importance(runs: Sequence[LabelledRun]) -> PlotlyFigure:
     """Draw how much each parameter matters, of several runs side by side."""
     names = Importance.of(runs[0].shown, MOST_BARS).names
     traces = []
@@ -36,7 +36,7 @@ def importance(runs: Sequence[Run]) -> PlotlyFigure:
     return PlotlyFigure(traces, look, 120 + (14 + 10 * len(runs)) * len(names))
 
 
-def slices(run: Run, most: int = MOST_SLICES, k: int = 0) -> list[PlotlyFigure]:
+def slices(run: LabelledRun, most: int = MOST_SLICES, k: int = 0) -> list[PlotlyFigure]:
     """Draw the values of objective `k` against each of the parameters that matter most."""
     shown, values = run.shown, run.shown.values[:, k]
     rows = np.flatnonzero(np.isfinite(values))
@@ -56,13 +56,13 @@ def slices(run: Run, most: int = MOST_SLICES, k: int = 0) -> list[PlotlyFigure]:
     ]
 
 
-def _axis_of(parameter: NamedParameter, title: str = "") -> dict[str, Any]:
+def _axis_of(parameter: NamedParameter, title: str = "") -> Json:
     if parameter.options is not None:
         return axis(title, type="category", categoryorder="array", categoryarray=parameter.options)
     return axis(title, type="log" if parameter.log else "linear")
 
 
-def contours(run: Run) -> list[PlotlyFigure]:
+def contours(run: LabelledRun) -> list[PlotlyFigure]:
     """Draw the rank that the forest expects over each pair of the numbers that matter most, and the evaluations."""
     shown, rows, figures = run.shown, thinned(run.n, MOST_DOTS), []
     columns = dict(zip(shown.space.names, shown.space.values(shown.x[rows]), strict=True))
@@ -76,7 +76,7 @@ def contours(run: Run) -> list[PlotlyFigure]:
     return figures
 
 
-def parallel(run: Run) -> PlotlyFigure:
+def parallel(run: LabelledRun) -> PlotlyFigure:
     """Draw evaluations as lines over the parameters that matter most and their outcomes; axes can be brushed."""
     shown = run.shown
     rows, rank = best_and_some(shown, MOST_LINES)
@@ -93,7 +93,7 @@ def parallel(run: Run) -> PlotlyFigure:
     return PlotlyFigure([trace], look, 460, 96 * len(axes) + 120)
 
 
-def _dimension(parameter: NamedParameter, column: list[Any]) -> dict[str, Any]:
+def _dimension(parameter: NamedParameter, column: Sequence[object]) -> Json:
     values = numbers_of(column, parameter)
     if parameter.options is not None:
         places = dict(enumerate(parameter.options))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from lamcts.plot.curves import EVALUATIONS, axis_label
 from lamcts.plot.evaluations import common_reference
 from lamcts.plot.series import AxisLimits, Violations, quartiles, thinned, value_limits
 from lamcts.report.html import HEIGHT, PALETTE, VALUES, PlotlyFigure, Section, axis, dots, layout, line
-from lamcts.report.runs import Run, by_search
-from lamcts.types import Floats, Rows
+from lamcts.report.runs import LabelledRun, by_search
+from lamcts.types import Floats, Json, Mask, Rows
 
 MOST_DOTS = 2500  # evaluations that a figure shows one by one (by eye, and for phones)
 MOST_NAMES = 6  # proposers in a legend
@@ -21,10 +20,10 @@ MOST_PAIRS = 6  # of objectives
 MOST_LINES = 150  # trials of each kind whose intermediate values are shown (by eye)
 MOST_STEPS = 200  # of a trial (by eye)
 NO_SEARCH = {-2: "known before the run, or unsolicited", -1: "initial design"}  # source of rows that no search proposed
-HOLLOW: dict[str, Any] = {"size": 6, "symbol": "circle-open", "color": FAINT}  # an infeasible evaluation
+HOLLOW: Json = {"size": 6, "symbol": "circle-open", "color": FAINT}  # an infeasible evaluation
 
 
-def proposers(run: Run) -> list[tuple[str, Rows]]:
+def proposers(run: LabelledRun) -> list[tuple[str, Rows]]:
     """Return the rows of each proposer, the most active first: a search, or a part of one that has parts."""
     found: dict[str, list[int]] = {}
     parts, several = run.record.proposers, len(np.unique(run.record.source[run.record.source >= 0])) > 1
@@ -36,7 +35,7 @@ def proposers(run: Run) -> list[tuple[str, Rows]]:
     return sorted(rows, key=lambda each: -len(each[1]))
 
 
-def best(runs: Sequence[Run]) -> PlotlyFigure:
+def best(runs: Sequence[LabelledRun]) -> PlotlyFigure:
     """Draw the best value so far of runs with one objective; of one run also each evaluation."""
     traces, shown = _alone(runs[0]) if len(runs) == 1 else _compared(runs), [run.shown for run in runs]
     limits = value_limits(shown) or AxisLimits(0.0, 1.0)
@@ -50,7 +49,7 @@ def best(runs: Sequence[Run]) -> PlotlyFigure:
     return PlotlyFigure(traces, look, HEIGHT + 60)
 
 
-def _alone(run: Run) -> list[dict[str, Any]]:
+def _alone(run: LabelledRun) -> list[Json]:
     shown, values = run.shown, run.shown.values[:, 0]
     every, traces = np.zeros(run.n, bool), []
     every[thinned(run.n, MOST_DOTS)] = True
@@ -68,7 +67,7 @@ def _alone(run: Run) -> list[dict[str, Any]]:
     return [*traces, _steps(shown.best, "best so far", PALETTE[0])]
 
 
-def _some(mask: Any) -> Rows:
+def _some(mask: Mask) -> Rows:
     """Return the rows of a mask [n], thinned."""
     rows = np.flatnonzero(mask)
     return rows[thinned(len(rows), MOST_DOTS)]
@@ -81,7 +80,7 @@ def _few(found: list[tuple[str, Rows]]) -> list[tuple[str, Rows]]:
     return [*found[: MOST_NAMES - 1], (f"{len(found) - MOST_NAMES + 1} others", rest)]
 
 
-def _steps(values: Floats, name: str, colour: str) -> dict[str, Any]:
+def _steps(values: Floats, name: str, colour: str) -> Json:
     """Return a line that has every step of `values` [n], and no point between steps."""
     n = len(values)
     steps = np.flatnonzero(np.r_[True, values[1:] != values[:-1]] & np.isfinite(values)) if n else np.arange(0)
@@ -89,9 +88,9 @@ def _steps(values: Floats, name: str, colour: str) -> dict[str, Any]:
     return line(at + 1, values[at], name, colour, 2.5, shape="hv")
 
 
-def _compared(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def _compared(runs: Sequence[LabelledRun]) -> list[Json]:
     """Return a line for each run, and for searches with several seeds their median and quartiles."""
-    traces: list[dict[str, Any]] = []
+    traces: list[Json] = []
     for i, (name, group) in enumerate(by_search(runs).items()):
         colour = PALETTE[i % len(PALETTE)]
         if len(group) == 1:
@@ -115,7 +114,7 @@ def _faded(colour: str) -> str:
     return f"rgba({red},{green},{blue},0.18)"
 
 
-def _scales(log: bool) -> dict[str, Any]:
+def _scales(log: bool) -> Json:
     """Return two buttons that change the scale of the y axis."""
     kinds = ["log", "linear"] if log else ["linear", "log"]
     buttons = [
@@ -125,7 +124,7 @@ def _scales(log: bool) -> dict[str, Any]:
     return {"type": "buttons", "direction": "right", "buttons": buttons, "showactive": True, **place}
 
 
-def hypervolumes(runs: Sequence[Run]) -> PlotlyFigure | None:
+def hypervolumes(runs: Sequence[LabelledRun]) -> PlotlyFigure | None:
     """Draw the hypervolume of several objectives, from one reference point for all; None with nothing feasible."""
     reference = common_reference([run.shown for run in runs])
     if reference is None:
@@ -139,7 +138,7 @@ def hypervolumes(runs: Sequence[Run]) -> PlotlyFigure | None:
     return PlotlyFigure(traces, layout(axis(EVALUATIONS), y, title, showlegend=True))
 
 
-def fronts(run: Run) -> list[PlotlyFigure]:
+def fronts(run: LabelledRun) -> list[PlotlyFigure]:
     """Draw each pair of objectives: evaluations, infeasible ones hollow, and the front by when it was found."""
     shown, values, figures = run.shown, run.shown.values, []
     rest, broken = _some(shown.feasible & ~shown.front), _some(shown.known & ~shown.feasible)
@@ -147,7 +146,7 @@ def fronts(run: Run) -> list[PlotlyFigure]:
     bar = {"title": {"text": "number of the evaluation", "side": "right"}, "thickness": 10}
     marker = {"size": 9, "color": rows + 1, "colorscale": VALUES, "showscale": True, "colorbar": bar}
     hover = {"customdata": rows + 1, "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
-    groups: list[tuple[str, Rows, dict[str, Any]]] = [
+    groups: list[tuple[str, Rows, Json]] = [
         ("dominated", rest, {"size": 5, "opacity": 0.5, "color": FAINT}),
         *([("infeasible", broken, HOLLOW)] if len(broken) else []),
         ("front", rows, marker),
@@ -163,9 +162,9 @@ def fronts(run: Run) -> list[PlotlyFigure]:
     return figures
 
 
-def violation(runs: Sequence[Run]) -> PlotlyFigure:
+def violation(runs: Sequence[LabelledRun]) -> PlotlyFigure:
     """Draw the least violation so far of each run, and each infeasible evaluation of a single one."""
-    traces: list[dict[str, Any]] = []
+    traces: list[Json] = []
     for i, run in enumerate(runs):
         found = Violations.of(run.shown.violation)
         if len(runs) == 1:
@@ -179,7 +178,7 @@ def violation(runs: Sequence[Run]) -> PlotlyFigure:
 
 
 @np.errstate(over="ignore")  # of times without end
-def clock(run: Run) -> PlotlyFigure | None:
+def clock(run: LabelledRun) -> PlotlyFigure | None:
     """Draw the time in evaluations and that on the clock; None where the journal has neither."""
     seconds, times = run.record.seconds, run.record.times
     at = thinned(run.n, MOST_DOTS)
@@ -192,7 +191,7 @@ def clock(run: Run) -> PlotlyFigure | None:
     return PlotlyFigure(traces, layout(axis(EVALUATIONS), axis("seconds"), showlegend=True)) if traces else None
 
 
-def intermediate_values(run: Run) -> list[Section]:
+def intermediate_values(run: LabelledRun) -> list[Section]:
     """Return the section of a run whose trials reported intermediate values; none for other runs."""
     curves = run.record.reports
     if not curves:
@@ -209,7 +208,7 @@ def intermediate_values(run: Run) -> list[Section]:
     return [Section("Intermediate values", [_counted(run, pruned, rows), figure])]
 
 
-def _counted(run: Run, pruned: Rows, rows: Rows) -> str:
+def _counted(run: LabelledRun, pruned: Rows, rows: Rows) -> str:
     """Return the number of reported steps in words, in all and by the pruned trials."""
     steps = [len(run.record.reports[int(run.record.trial[row])]) for row in rows]
     early = [len(run.record.reports[int(run.record.trial[row])]) for row in pruned]
@@ -219,7 +218,7 @@ def _counted(run: Run, pruned: Rows, rows: Rows) -> str:
     return said + f"{len(early)} were pruned, half of them before report {np.median(early):.0f}."
 
 
-def _reported(run: Run, rows: Rows, name: str, colour: str, width: float) -> dict[str, Any]:
+def _reported(run: LabelledRun, rows: Rows, name: str, colour: str, width: float) -> Json:
     """Return one trace with the curves of some rows, with gaps between them."""
     sign, x, y = float(run.record.goals.signs[0]), list[float | None](), list[float | None]()
     for row in rows[thinned(len(rows), MOST_LINES)]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class LabelledRun:
     """A recorded run and its name in a report.
 
     Parameters
@@ -24,6 +24,10 @@ class Run:
         The name of the run in tables and legends.
     record : Recorded
         The journal, as `Journal.read(path)` returns it.
+
+    See Also
+    --------
+    page : Writes the report on one or several runs.
     """
 
     label: str
@@ -55,14 +59,14 @@ class Run:
         return grown_tree(self.record)
 
 
-def by_search(runs: Sequence[Run]) -> dict[str, list[Run]]:
+def by_search(runs: Sequence[LabelledRun]) -> dict[str, list[LabelledRun]]:
     """Return the runs that differ in their seed only, by a name of what they share."""
-    found: dict[str, list[Run]] = {}
+    found: dict[str, list[LabelledRun]] = {}
     for run in runs:
         rest = {name: value for name, value in run.record.fingerprint.items() if name != "seed"}
         about = {name: run.record.about.get(name) for name in ("objective", "settings")}
         found.setdefault(json.dumps([rest, about], sort_keys=True, default=str), []).append(run)
-    named: dict[str, list[Run]] = {}
+    named: dict[str, list[LabelledRun]] = {}
     for group in found.values():
         name = group[0].label if len(group) == 1 else _name(group)
         while name in named:
@@ -71,7 +75,7 @@ def by_search(runs: Sequence[Run]) -> dict[str, list[Run]]:
     return named
 
 
-def _name(group: Sequence[Run]) -> str:
+def _name(group: Sequence[LabelledRun]) -> str:
     """Return what a group of several seeds is called: its objective and its sampler."""
     sampler = group[0].record.sampler.partition("(")[0].lower()
     tree = "" if group[0].record.tree is None else ", tree"

@@ -1,7 +1,6 @@
 """Tables of a report: overview, best point or front, proposers, failures, times."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -10,9 +9,11 @@ from lamcts.outcomes.failures import by_kind
 from lamcts.plot.grown_tree import tree_used
 from lamcts.report.html import HtmlTable, number
 from lamcts.report.progress import proposers
-from lamcts.report.runs import Run
+from lamcts.report.runs import LabelledRun
 from lamcts.spaces.values import plain
+from lamcts.study.load import sampler_name
 from lamcts.text import shortened
+from lamcts.types import Json, Rows
 
 MOST_MESSAGES = 12  # of a kind of failure
 MOST_ROWS = 40  # of the front
@@ -20,7 +21,7 @@ MOST_WORDS = 400  # characters of a message
 UNKNOWN = "-"
 
 
-def overview(runs: Sequence[Run]) -> HtmlTable:
+def overview(runs: Sequence[LabelledRun]) -> HtmlTable:
     """Return settings and outcomes, one column for each run."""
     columns = [_overview(run) for run in runs]
     names = list(dict.fromkeys(name for column in columns for name in column))
@@ -28,15 +29,15 @@ def overview(runs: Sequence[Run]) -> HtmlTable:
     return HtmlTable(["", *(run.label for run in runs)], rows)
 
 
-def _overview(run: Run) -> dict[str, Any]:
+def _overview(run: LabelledRun) -> Json:
     record, goals = run.record, run.record.goals
-    said: dict[str, Any] = {"objective": shortened(run.title)}
+    said: Json = {"objective": shortened(run.title)}
     said["objective values"] = ", ".join(
         f"{goal.name} ({'max' if goal.maximize else 'min'})" for goal in goals.objectives
     )
     if goals.constraints:
         said["constraints"] = ", ".join(map(str, goals.constraints))
-    said["sampler"] = record.sampler.partition("(")[0]
+    said["sampler"] = sampler_name(record.sampler)
     if tree_used(record):
         said["tree"] = str(record.tree).partition("(")[0]
     said["seed"] = str(record.fingerprint.get("seed", UNKNOWN))
@@ -53,7 +54,7 @@ def _overview(run: Run) -> dict[str, Any]:
     return said
 
 
-def _found(run: Run) -> dict[str, Any]:
+def _found(run: LabelledRun) -> Json:
     if run.several:
         front = run.record.front
         knee = front.knee().values.items() if len(front) else ()
@@ -66,7 +67,7 @@ def _found(run: Run) -> dict[str, Any]:
     return {name: number(float(value)), "found at evaluation": row + 1}
 
 
-def found(run: Run) -> HtmlTable | None:
+def found(run: LabelledRun) -> HtmlTable | None:
     """Return the best point, or the points of the front; None before the first."""
     if run.several:
         rows = run.record.front.rows()
@@ -89,7 +90,7 @@ def found(run: Run) -> HtmlTable | None:
     return HtmlTable([], [[goal, float(value)], *([name, v] for name, v in shown), *([name, g] for name, g in over)])
 
 
-def proposed(run: Run) -> HtmlTable:
+def proposed(run: LabelledRun) -> HtmlTable:
     """Return the number of rows of each proposer, and their outcomes."""
     lead = np.array([row for row, _ in run.record.leaders], np.int64)
     kind, best = run.record.columns.kind, "best" if not run.several else "on the front"
@@ -102,7 +103,7 @@ def proposed(run: Run) -> HtmlTable:
     return HtmlTable(head, rows)
 
 
-def _best_of(run: Run, rows: Any) -> Any:
+def _best_of(run: LabelledRun, rows: Rows) -> float | int | str:
     if run.several:
         y = run.record.y
         return int(np.count_nonzero(run.shown.feasible[rows] & (y[rows] == np.nanmin(y, initial=np.inf))))
@@ -112,9 +113,9 @@ def _best_of(run: Run, rows: Any) -> Any:
     return float(values.max() if run.record.maximize else values.min())
 
 
-def failures(run: Run) -> HtmlTable | None:
+def failures(run: LabelledRun) -> HtmlTable | None:
     """Return failures by kind with their messages, most frequent first; None without failures."""
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for kind, mine in by_kind(run.record.failures).items():
         messages: dict[str, list[int]] = {}
         for row in mine:
@@ -127,11 +128,11 @@ def failures(run: Run) -> HtmlTable | None:
 
 
 @np.errstate(over="ignore")  # of times without end
-def times(run: Run) -> HtmlTable | None:
+def times(run: LabelledRun) -> HtmlTable | None:
     """Return the times that the journal holds; None where it holds none."""
     seconds, at = run.record.seconds, run.record.times
     known = seconds[np.isfinite(seconds)]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     if len(known):
         rows = [
             ["in the objective, sum, s", float(known.sum())],

@@ -1,16 +1,16 @@
 """The tree as a Plotly figure, and as a table of what each split depends on."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lamcts.plot.canvas import FAINT, SELECTED
 from lamcts.plot.grown_tree import VALUE_NAMES, PlacedNode
 from lamcts.report.html import VALUES, HtmlTable, PlotlyFigure
-from lamcts.report.runs import Run
+from lamcts.report.runs import LabelledRun
 from lamcts.tree import Node
-from lamcts.types import Floats
+from lamcts.types import Floats, Json
 
 DEPTH = 4  # splits below the root that are drawn: more than sixteen boxes side by side cannot be read
 NAMED = 3  # parameters that are named of a split
@@ -19,7 +19,7 @@ MOST_ROWS = 500  # by which the effect of a parameter on a split is measured (un
 BOX, LEVEL = 92, 96  # pixels of a box's slot, and from one level to the next
 
 
-def drawn(run: Run) -> tuple[PlotlyFigure, HtmlTable] | None:
+def drawn(run: LabelledRun) -> tuple[PlotlyFigure, HtmlTable] | None:
     """Return the figure and the table of a run's tree; None where it has none, or no split yet."""
     settings, root = run.tree.settings, run.tree.root
     if settings is None or root is None or root.split is None:
@@ -70,13 +70,13 @@ def influences(node: Node, x: Floats, parts: Sequence[slice]) -> list[Influence]
     return [one for one in found[:NAMED] if one.share >= LEAST_SHARE]
 
 
-def _described(run: Run, found: Influence) -> str:
+def _described(run: LabelledRun, found: Influence) -> str:
     """Return the influence of one parameter in words: its typical value on either side, and the share of rows."""
     good, bad = (_typical(run, found.parameter, side) for side in (found.good, found.bad))
     return f"{run.shown.space.names[found.parameter]} {good} against {bad} ({found.share:.0%})"
 
 
-def _typical(run: Run, i: int, coordinates: Floats) -> str:
+def _typical(run: LabelledRun, i: int, coordinates: Floats) -> str:
     """Return the median of a number, or the commonest option, of rows [k, w] of a parameter's coordinates."""
     parameter = run.shown.space.parameters[i]
     if parameter.options is not None and coordinates.shape[1] > 1:
@@ -114,9 +114,9 @@ def _figure(value: str, placed: list[PlacedNode], names: list[str], words: list[
     bar = {"thickness": 10}
     values = [float(spot.node.value) for spot in placed]
     edges = [SELECTED if spot.chosen else FAINT for spot in placed]
-    marker: dict[str, Any] = {"symbol": "square", "size": 58, "color": values, "colorscale": VALUES, "showscale": True}
+    marker: Json = {"symbol": "square", "size": 58, "color": values, "colorscale": VALUES, "showscale": True}
     marker |= {"opacity": 1, "line": {"color": edges, "width": 2}, "colorbar": bar}
-    boxes: dict[str, Any] = {"type": "scatter", "mode": "markers+text", "cliponaxis": False, "marker": marker}
+    boxes: Json = {"type": "scatter", "mode": "markers+text", "cliponaxis": False, "marker": marker}
     boxes |= {"x": [spot.x for spot in placed], "y": [-spot.depth for spot in placed], "hoverinfo": "text"}
     boxes["text"] = [f"{value} {spot.node.value:.2g}\n{spot.node.visits} visits" for spot in placed]
     middle = (min(values) + max(values)) / 2

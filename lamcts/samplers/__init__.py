@@ -4,8 +4,7 @@ from typing import Any
 
 from lamcts.samplers.base import Proposal, Sampler, Session
 from lamcts.samplers.default import default, make
-from lamcts.samplers.parts.batch import Batch
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import AUTO, classes, names, register
 
 __all__ = ["AUTO", "classes", "default", "make", "names", "register"]

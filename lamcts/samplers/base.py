@@ -1,78 +1,102 @@
 """The protocol of samplers: frozen settings that start sessions, and sessions that propose points in a region."""
 
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 Scope = Literal["selected", "incumbent", "space"]
 Several = bool | Literal["constraints"]
 
 
 class Proposal(NamedTuple):
-    """Points [k, d] and a note to each: any JSON value, which comes back with the result."""
+    """Points proposed by a session.
+
+    Attributes
+    ----------
+    x : ndarray of shape (k, d)
+        Points in the unit cube, snapped to the space.
+    notes : list of JSON values
+        One note for each point. It returns to the session with the result.
+    """
 
     x: Floats
-    notes: list[Any]
+    notes: list[Note]
 
 
 class Session(Protocol):
-    """The progress of one local search. All that it knows of the tree is its region."""
+    """Protocol of the state of one local search. Its region is all that it sees of the tree."""
 
-    log: list[Any]
+    log: list[JsonValue]
     """Append-only JSON entries that belong to the state but grow with it; the journal stores each once. Often empty."""
 
     @property
     def incumbent(self) -> int | None:
-        """The row of `seen` round which this session searches, None before its first success."""
+        """Row of the point around which the session searches, None before its first success."""
 
     @property
     def done(self) -> bool:
-        """Whether the search has converged and would rather be started afresh."""
+        """Whether the search has converged; the optimizer then ends it and starts another."""
 
     @property
     def scope(self) -> Scope:
-        """Where it is to search next: the one thing that it says about it.
+        """Region in which the session is asked next.
 
-        "selected": in a region that the tree selects anew at every ask. "incumbent": it has found its place and must
-        not be torn from it; it gets the roomy part of the tree round its incumbent. "space": it has found its place
-        and looks across the whole space from there. It keeps the last two until it is done.
+        "selected" is the region that the tree selects at each ask. "incumbent" is the tree's region around the
+        incumbent, with room for a trust region. "space" is the whole space. The last two are kept until the session is
+        done.
         """
 
     def ask(self, n: int) -> Proposal:
-        """Return at most `n` snapped, fresh points inside the region, and a note to each.
+        """Propose points. They count as pending from then on.
 
-        Fewer than `n` (down to none) only when the region holds no more fresh points that the sampler can
-        find. Never waits for results: asked while some are out, it proposes further points. Points returned
-        count as pending from then on (the caller notes them in `seen`).
+        Parameters
+        ----------
+        n : int
+            Largest number of points.
+
+        Returns
+        -------
+        Proposal
+            Snapped, unevaluated points inside the region. Fewer than `n` (or none) only where the region holds no more
+            such points that the sampler can find. A session never waits for pending results.
         """
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
-        """Take the results of some points, in any order: `seen.x[rows]`, and `seen.y[rows]`, nan for a failure."""
+    def tell(self, notes: list[Note], rows: Rows) -> None:
+        """Take results, in any order.
 
-    def forget(self, notes: list[Any]) -> None:
-        """Take note that the points of these notes will never be told."""
+        Parameters
+        ----------
+        notes : list of JSON values
+            Notes of the points, as proposed.
+        rows : ndarray of shape (k,)
+            Rows of the results in `seen`; `seen.y[rows]` is nan for a failed evaluation.
+        """
+
+    def forget(self, notes: list[Note]) -> None:
+        """Note that the points of these notes will never be evaluated."""
 
     def move(self, region: Region) -> None:
-        """Go on inside `region`, which contains the incumbent."""
+        """Continue inside `region`, which contains the incumbent."""
 
     def recenter(self, row: int) -> None:
-        """Go on from a better row that another search found, if that suits this search; by default do nothing."""
+        """Continue from a better row that another search has found; by default do nothing."""
 
-    def proposer(self, note: Any) -> str | None:
-        """Return the name of the part that proposed the point of a note; by default None: the search has no parts."""
+    def proposer(self, note: Note) -> str | None:
+        """Return the name of the part that proposed the point of a note; None (default): no parts."""
 
-    def state(self) -> dict[str, Any]:
-        """Return all progress except `log` as JSON values: numbers, text, lists, dicts; rows by their numbers."""
+    def state(self) -> Json:
+        """Return all progress except `log` as JSON values, with rows by number."""
 
 
 class Sampler(Protocol):
-    """Frozen settings of a kind of local search. A dataclass of plain values; its `repr` is its signature.
+    """Protocol of samplers: frozen settings of a local search.
 
-    `LocalSampler` and `LocalSession` have the defaults of all hooks.
+    A sampler is a dataclass of plain values; its `repr` identifies it. `LocalSampler` and `LocalSession` have the
+    defaults of all hooks.
     """
 
     @property
@@ -83,27 +107,39 @@ class Sampler(Protocol):
     def several(self) -> Several:
         """Whether sessions handle several columns: objectives and constraints (default False).
 
-        "constraints": constraints beside one objective. A sampler that does not handle the columns of a problem is
-        shown a scalarisation of them (`scalarised.py`).
+        "constraints" is one objective with constraints. A sampler that does not handle the columns of a problem sees a
+        scalarisation of them (`scalarised.py`).
         """
 
     @property
     def relocates(self) -> bool:
-        """Whether a session restarts elsewhere by itself: by default no tree selects regions then (default False)."""
+        """Whether a session restarts elsewhere by itself; by default no tree then selects regions (default False)."""
 
     @property
     def starts_at_centre(self) -> bool:
-        """Whether one first point is enough: by default the initial design is then `x0`, or the centre of the space.
+        """Whether one first point is enough: the default design is then `x0` or the centre (default False).
 
-        It holds for one objective without constraints (default False).
+        It holds for one objective without constraints.
         """
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
-        """Begin a search in `region`. The session keeps `seen` (it grows as results come) and `rng`.
+        """Return a new session.
 
-        `region.rows` are offered as first results. None are offered where another search has converged: from the
-        same rows it would converge there again. `move` follows at once, with all the rows of the region.
+        Parameters
+        ----------
+        region : Region
+            Where to search. `region.rows` are offered as first results, none where another search has converged. `move`
+            follows at once, with all rows of the region.
+        seen : Observations
+            The evaluations, which grow during the run. The session keeps them.
+        rng : numpy.random.Generator
+            Source of randomness, which the session keeps.
+
+        Returns
+        -------
+        Session
+            The session.
         """
 
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Session:
-        """Return the session whose `state()` and `log` these are: it goes on bit for bit."""
+    def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> Session:
+        """Return the session of a `state()` and `log`, which continues bit for bit."""

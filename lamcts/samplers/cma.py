@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -11,10 +11,9 @@ from lamcts.errors import MissingExtra
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch, bisect_into, width
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress, bisect_into, width
 from lamcts.samplers.registry import register
-from lamcts.types import Floats, Rows, whole_number
+from lamcts.types import Floats, Json, Note, Rows, whole_number
 
 LEAST_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least
 
@@ -22,17 +21,24 @@ LEAST_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least
 @register("cma", "CMA-ES, for smooth problems and large budgets (extra: cma)")
 @dataclass(frozen=True)
 class Cma(LocalSampler):
-    """CMA-ES restricted to the region; one session is one run of it, and a restart is a new session.
+    """CMA-ES by the library `cma`, restricted to the region (extra: cma).
 
-    Only the order of values counts, so proposals are the same under any increasing transform of the objective.
+    One session is one run; a restart is a new session. Only the order of losses counts, so proposals are the same under
+    any increasing transform of the objective.
 
-    sigma: first step (0.3; share of the region's width); Hansen's tutorial (arXiv 1604.00772); paper: the thesis's runs
-        have 0.5.
-    popsize: results that close a generation (None: Hansen's 4 + 3 ln d; results).
-    diagonal: learn variances only (None: from 1000 dimensions on); for the cost of a full covariance.
-    tolx: the run has converged when steps are below it (1e-9; share of the space's width); untuned; the library: 1e-11.
-    tolfun: ... or when values differ by less (1e-9; share of the spread of the first generation's); untuned; the
-        library: 1e-11, in the unit of the values.
+    Parameters
+    ----------
+    sigma : float, default 0.3
+        First step size, as a share of the region's width (Hansen, arXiv 1604.00772). The thesis uses 0.5.
+    popsize : int or None, default None
+        Results in a generation. None is Hansen's 4 + 3 ln d.
+    diagonal : bool or None, default None
+        Whether only variances are learned. None is from 1000 dimensions on.
+    tolx : float, default 1e-9
+        The run has converged when steps are below this share of the space's width; untuned. The library uses 1e-11.
+    tolfun : float, default 1e-9
+        The run has converged when losses differ by less than this share of the first generation's spread; untuned. The
+        library uses 1e-11 in the unit of the losses.
     """
 
     sigma: float = 0.3
@@ -64,10 +70,8 @@ class _CmaSession(LocalSession[Cma, CmaProgress]):
     The distribution depends on these alone, never on the draws, so that replaying them restores it exactly.
     """
 
-    def __init__(self, settings: Cma, region: Region, seen: Observations, progress: CmaProgress) -> None:
-        super().__init__(settings, region, seen, progress)
-        self.done = False
-        self._run: CmaRun | None = None
+    done: bool = False
+    _run: "CmaRun | None" = None
 
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)
@@ -77,7 +81,7 @@ class _CmaSession(LocalSession[Cma, CmaProgress]):
             batch.fill(self.progress.rng)
         return Proposal(batch.x, [None] * len(batch.x))  # a generation closes by the number of results, whichever
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         super().tell(notes, rows)
         waiting = self.progress.waiting = self.progress.waiting + [int(row) for row in rows]
         good = int(np.isfinite(self.seen.y[waiting]).sum())
@@ -110,7 +114,7 @@ class _CmaSession(LocalSession[Cma, CmaProgress]):
         self._run = self._started(self.log[-1])
         return self._run
 
-    def _started(self, entry: dict[str, Any]) -> "CmaRun":
+    def _started(self, entry: Json) -> "CmaRun":
         """Return the run that begins with the mean and the step of a log's first entry."""
         own = self.settings
         limits = {"popsize": own.popsize, "diagonal": own.diagonal, "tolx": own.tolx, "tolfun": own.tolfun}
@@ -158,13 +162,14 @@ WIDEST = 1 / 3  # most deviation of a coordinate, in widths of the space: the li
 DIAGONAL_FROM = 1000  # at 6392 dimensions a full covariance takes 327 MB; at 1000 an update takes a tenth of a second
 
 
-def library() -> Any:
+def library() -> ModuleType:
     """Return the module `cma`, or raise MissingExtra."""
     try:
         import cma
     except ImportError:
         raise MissingExtra.of("cma", "cma") from None
-    return cma
+    found: ModuleType = cma
+    return found
 
 
 class CmaRun:
@@ -175,7 +180,7 @@ class CmaRun:
     ) -> None:
         cma, dim = library(), len(mean)
         self._rng = np.random.default_rng(0)
-        options: dict[str, Any] = {
+        options: dict[str, object] = {
             "bounds": [0, 1],
             "seed": math.nan,  # together with `randn`: leave numpy's global generator alone
             "randn": lambda *shape: self._rng.standard_normal(shape),

@@ -12,18 +12,36 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
 PORTFOLIO = "portfolio"
-LEAD = 100  # evaluations for which the mixed GP proposes alone, of partly discrete spaces (benchmarks/README.md, models
-# to tune)
+LEAD = 100  # evaluations of the mixed GP alone, in partly discrete spaces (benchmarks/notes/discrete.md)
 
 
 def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
     """Return the sampler of a name, with settings that suit a space.
 
-    ValueError if no sampler has that name.
+    Parameters
+    ----------
+    name : str
+        One of `names()`; `nevergrad:OnePlusOne` names one of Nevergrad's optimisers.
+    space : search space
+        The parameters.
+    goals : Goals or None, default None
+        Objectives and constraints, for "auto". None is one objective without constraints.
 
-    name: one of `names()`; `nevergrad:OnePlusOne` names one of Nevergrad's optimisers.
-    space: the parameters.
-    goals: objectives and constraints, for `auto` (None: one objective without constraints).
+    Returns
+    -------
+    Sampler
+        The settings.
+
+    Raises
+    ------
+    ValueError
+        If no sampler has that name.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> lamcts.samplers.make("uniform", lamcts.Box(0, 1, dim=2))
+    Uniform()
     """
     if name == AUTO:
         return default(space, goals)
@@ -42,11 +60,24 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Samp
 def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
     """Return the sampler that `sampler="auto"` selects.
 
-    `GpCma` for real parameters and one objective without constraints; `MixedGp` where half of the parameters or more
-    are discrete; else the `Portfolio`.
+    Parameters
+    ----------
+    space : search space
+        The parameters.
+    goals : Goals or None, default None
+        Objectives and constraints. None is one objective without constraints.
 
-    space: the parameters.
-    goals: objectives and constraints (None: one objective without constraints).
+    Returns
+    -------
+    Sampler
+        `GpCma` for real parameters and one objective without constraints. `MixedGp` where at least half of the
+        parameters are discrete. The `Portfolio` otherwise.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> lamcts.samplers.default(lamcts.Box(0, 1, dim=2))
+    GpCma(sigma=0.3)
     """
     from lamcts.samplers.gp_cma import GpCma
     from lamcts.samplers.mixed_gp import MixedGp
@@ -68,7 +99,7 @@ def portfolio(space: "SearchSpace") -> "Portfolio":
     from lamcts.spaces.parameters import Parameters
 
     # The quadratic search descends, the trust region crosses ripples: with half of its draws descending, Rastrigin and
-    # Rosenbrock, rotated, ended higher (seeds 0 to 9, benchmarks/README.md). 2^-7 is that of arXiv 1910.01739.
+    # Rosenbrock, rotated, ended higher (seeds 0 to 9, benchmarks/notes/discrete.md). 2^-7 is that of arXiv 1910.01739.
     base = Turbo(length_min=2**-7, descent_share=1.0)
     arms: list[Sampler] = [base, Quadratic(), Coordinate()]
     if space.continuous.all():

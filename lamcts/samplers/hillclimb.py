@@ -8,9 +8,8 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.offspring import breed
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, is_long
 from lamcts.spaces.parameters import Parameters
@@ -23,19 +22,34 @@ TWICE = 2.0  # parameters that a point differs in while the results of all neigh
 @register("hillclimb", "first-improvement local search, one parameter at a time")
 @dataclass(frozen=True)
 class HillClimb(LocalSampler):
-    """The unseen neighbours of the best point, in random order; the first that is better takes its place.
+    """First-improvement local search over the neighbours of the best point, in random order.
 
-    Neighbours differ in one parameter (White et al. 2020, arXiv 2005.02960). When none of them is better the search
-    has converged, and the next begins where the tree says: at the best row there, or, where a search has converged
-    before, at a draw. In batches several neighbours are out at once.
+    Neighbours differ in one parameter. The search has converged when no neighbour is better. In batches several
+    neighbours are evaluated at once.
 
-    patience: evaluations in a row without gain after which the search has converged too (None: no limit where the
-        neighbours can all be tried, else two for each parameter, at least 20; evaluations); untuned; paper: none, its
-        spaces have no numbers. The neighbours of a category with more than 256 options are drawn, not all tried.
-    scope: where it looks once it has found its place ("space"; of three). "space": at all neighbours; a split of the
-        tree, fitted to few rows, would hide some, and the search would converge where it only met the split.
-        "incumbent": at those in the tree's region round the best point. "selected": the tree selects its region, and so
-        which search goes on, anew at each ask. Reasoned, not measured; paper: it has no tree.
+    Parameters
+    ----------
+    patience : int or None, default None
+        Evaluations in a row without improvement after which the search has converged; untuned. None is no limit where
+        all neighbours can be listed, else two for each parameter, at least 20.
+    scope : {"space", "incumbent", "selected"}, default "space"
+        Region of the search after its first success: the whole space, the tree's region around the incumbent, or what
+        the tree selects at each ask.
+
+    Notes
+    -----
+    Of a category with more than 256 options neighbours are drawn at random.
+
+    References
+    ----------
+    White, Nolen and Savani (2020), arXiv 2005.02960.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Space({"kind": lamcts.Choice(["a", "b", "c"]), "n": lamcts.Int(1, 9)})
+    >>> len(lamcts.Optimizer(space, sampler=lamcts.samplers.HillClimb(), seed=0).ask(4))
+    4
     """
 
     several: ClassVar[bool] = True

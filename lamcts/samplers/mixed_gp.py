@@ -1,8 +1,8 @@
-"""Bayesian optimisation by exchanges: the search for categories, integers, and numbers beside them."""
+"""Bayesian optimisation of categories, integers and reals by local search over exchanges."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,13 +12,12 @@ from lamcts.models.hamming_fit import HammingPrior
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.perturb import gradient_descent
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Mask, Parameters
-from lamcts.types import Floats, Rows, whole_number
+from lamcts.types import Floats, Note, Rows, whole_number
 
 FEWEST_START, MOST_START = 8, 12  # results to begin with, where p + 2 would be fewer or more (the most: tuned)
 CLIMBED, MUTATED, CHILDREN, DRAWN = 3, 5, 20, 100  # best rows whose exchanges and mutations are looked at, mutations of
@@ -28,7 +27,7 @@ MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
 CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (untuned)
 ORDER_ROUNDS = 30  # where there are orders, which take as many moves as they have items (untuned)
 ORDER_TURNS, LEAST_ITEMS = 4, 0.5  # of so many asks all but one are for orders that differ in so many items
-# (tuned: the eight slowest of fifty tours took 60 to 113 evaluations in place of 120 to 235)
+# (tuned: the eight slowest of fifty tours took 60 to 113 evaluations instead of 120 to 235)
 STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
 PATIENCE, PATIENCE_EACH = 20, 2  # results without a gain, and more for each parameter, after which the search stays
 # near its incumbent for as long, nearer each time, and then looks everywhere again (untuned)
@@ -41,16 +40,34 @@ PRIOR = HammingPrior()
 @register("mixed_gp", "Gaussian process over categories, integers and reals, with local search over single changes")
 @dataclass(frozen=True)
 class MixedGp(LocalSampler):
-    """A Gaussian process with an exponential Hamming kernel; log expected improvement climbed by one-exchange moves.
+    """Gaussian process over categories, integers and reals, with local search over single changes.
 
-    The kernel is that of Casmopolitan (Wan et al. 2021, arXiv 2102.07188) as a product over categories, the climb that
-    of most methods since; ours is their choice and order. Pending points count as if they had come out as expected.
+    Parameters
+    ----------
+    n_start : int or None, default None
+        Results to begin with, the rows of the region included; tuned. None is p + 2 for p parameters, from 8 to 12. The
+        paper uses 20.
+    scope : {"space", "selected"}, default "space"
+        Region of the search: the whole space, or what the tree selects at each ask.
+    prior : HammingPrior, default HammingPrior()
+        Priors of weights, length scales and noise.
 
-    n_start: results to begin with, those that are there among them (None: p + 2, between 8 and 12, for p parameters;
-        results); tuned; paper: 20.
-    scope: where it looks ("space"; or "selected"). "space": everywhere. "selected": inside the region that the tree
-        selects anew at each ask, with a model of all rows; benchmarks/README.md tells what that does.
-    prior: of the kernel's weights, length scales and noise (HammingPrior(); see there).
+    Notes
+    -----
+    The kernel is the exponential Hamming kernel of Casmopolitan, as a product over categories. One-exchange moves climb
+    log expected improvement. Pending points count with their predicted losses. "Tuned" means as in
+    benchmarks/notes/discrete.md.
+
+    References
+    ----------
+    Wan, Nguyen, Ha, Ru, Lu and Osborne (2021), arXiv 2102.07188 (Casmopolitan).
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Space({"kind": lamcts.Choice(["a", "b", "c"]), "n": lamcts.Int(1, 9)})
+    >>> len(lamcts.Optimizer(space, sampler=lamcts.samplers.MixedGp(n_start=5), seed=0).ask(4))
+    4
     """
 
     several: ClassVar[bool] = True
@@ -109,7 +126,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         """Go on from a row that others found."""
         self.progress.incumbent = row
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         before, progress = self.incumbent, self.progress
         super().tell(notes, rows)
         gained = self.incumbent != before or (self.seen.f.shape[1] > 1 and np.isin(rows, self.seen.front).any())
@@ -161,9 +178,9 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
 
     @property
     def _share(self) -> float:
-        """By what share of all that counts to the model points have to differ from those that are known.
+        """Return the share of the model's inputs in which a point must differ from known points.
 
-        A round trip from another city on is another point and the same trip. That it is no better the model only
+        A round trip from another start is another point and the same trip, which the model only
         learns in time, so most points that follow a failure are different to it.
         """
         orders = self.parameters.permutations

@@ -8,9 +8,8 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.offspring import breed
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows, whole_number
@@ -19,15 +18,28 @@ from lamcts.types import Floats, Rows, whole_number
 @register("mutate", "regularised evolution: children of good late points, no model")
 @dataclass(frozen=True)
 class Mutate(LocalSampler):
-    """The best of a few of the latest results has a child that differs in one parameter; the oldest die of age.
+    """Regularised evolution: tournament selection among the latest results, and mutation of one parameter.
 
-    The population is the latest results inside the region, whoever asked for them: in a tree, those of the leaf that
-    the tree selects at each ask, so that the tree says who may have children (LaNAS, thesis ch. 4, with mutations for
-    its uniform draws). Only the order of values counts, and failures are no parents.
+    The population is the latest results inside the region, whoever proposed them. Under a tree these are the rows of
+    the selected leaf. Only the order of losses counts, and failed evaluations are never parents.
 
-    population: latest results that may be parents (20; results); shared by tree and no tree, untuned; paper: 100, for
-        budgets of 1,000 and more.
-    sample: of them, how many are drawn for each child; the best is its parent (5; results); untuned; paper: 25.
+    Parameters
+    ----------
+    population : int, default 20
+        Number of latest results that may be parents; untuned. The paper uses 100, for budgets of 1,000 and more.
+    sample : int, default 5
+        Number of results in a tournament, whose best is the parent; untuned. The paper uses 25.
+
+    References
+    ----------
+    Real, Aggarwal, Huang and Le (2019), arXiv 1802.01548.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 2, sampler=lamcts.samplers.Mutate(population=10), seed=0)
+    >>> len(opt.ask(4))
+    4
     """
 
     several: ClassVar[bool] = True

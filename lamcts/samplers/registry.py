@@ -19,7 +19,15 @@ _lines: dict[str, str] = {}
 
 
 def register(name: str, line: str) -> Callable[[S], S]:
-    """Return a class decorator that registers a sampler: its name is that of its file or folder in this one."""
+    """Return a class decorator that registers a sampler.
+
+    Parameters
+    ----------
+    name : str
+        Name of the sampler, that of its file or folder in `lamcts.samplers`.
+    line : str
+        Description in one line.
+    """
 
     def add(cls: S) -> S:
         _classes[name], _lines[name] = cls, line
@@ -36,17 +44,31 @@ def files() -> list[str]:
 
 
 def find(name: str) -> "type[LocalSampler] | None":
-    """Return the class of a sampler, None where no file registers that name."""
+    """Return the class of a sampler, None for an unknown name."""
     if name not in _classes and name in files():
         import_module(f"lamcts.samplers.{name}")
     return _classes.get(name)
 
 
 def classes() -> "dict[str, type[LocalSampler]]":
-    """Return the class of every sampler by its name."""
+    """Return the class of every sampler by its name.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> lamcts.samplers.classes()["uniform"].__name__
+    'Uniform'
+    """
     return {name: cls for name in files() if (cls := find(name)) is not None}
 
 
 def names() -> dict[str, str]:
-    """Return the name of every sampler, with a description of one line."""
+    """Return the name of every sampler, with a description of one line.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> lamcts.samplers.names()["uniform"]
+    'scrambled Sobol draws inside the region'
+    """
     return {AUTO: AUTO_LINE} | {name: _lines[name] for name in classes()}

@@ -1,11 +1,11 @@
-"""A fixed scalarisation of objectives and constraints, for samplers that handle one loss.
+"""Views of the observations: bounded columns, and a fixed scalarisation for samplers that handle one loss.
 
-Every session has weights of its own. What a session models or replays must not change under it, as the constrained rank
-of a row does when others come: so weights and units are fixed when the session starts.
+Weights and units of a scalarisation are drawn when a session starts and never change. So the loss of a row stays the
+same, unlike its constrained rank.
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,15 +14,45 @@ from lamcts.outcomes.constrained_rank import feasible, rankable
 from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session, Several
-from lamcts.samplers.parts.bounded_columns import bounded
-from lamcts.samplers.parts.session import LocalSampler
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Json, JsonValue, Note, Rows
+
+FARTHEST = 1e300  # the largest size of a number that a search sees: 1e8 of them have a finite sum
+
+
+def bounded(numbers: Floats) -> Floats:
+    """Return numbers of at most `FARTHEST` in size, the same array where all are."""
+    return np.clip(numbers, -FARTHEST, FARTHEST) if (np.abs(numbers) > FARTHEST).any() else numbers
+
+
+class _View(Observations):
+    """Observations seen through another; what a view does not define is that of the original."""
+
+    def __init__(self, seen: Observations) -> None:
+        self._seen = seen
+
+    def __getattr__(self, name: str) -> object:
+        if name == "_seen":  # a copy that is being made
+            raise AttributeError(name)
+        return getattr(self._seen, name)
+
+
+class BoundedColumns(_View):
+    """Observations with columns bounded by `FARTHEST`, compared as the original: differences do not overflow."""
+
+    @property
+    def f(self) -> Floats:
+        return bounded(self._seen.f)
+
+    @property
+    def g(self) -> Floats:
+        return bounded(self._seen.g)
+
 
 CORNERS = 0.25  # chance that a search looks at one objective alone: the ends of a front (untuned)
 
 
 def adapt_to_goals(sampler: Sampler, seen: Observations) -> Sampler:
-    """Return a sampler for what is seen: itself, or one that shows it one number in place of several columns."""
+    """Return the sampler itself, or one that sees a scalarisation if it does not handle the columns."""
     own = sampler.several
     if seen.plain or own is True or (own == "constraints" and seen.f.shape[1] == 1):
         return sampler
@@ -30,13 +60,15 @@ def adapt_to_goals(sampler: Sampler, seen: Observations) -> Sampler:
 
 
 @dataclass(frozen=True)
-class Scalarised(LocalSampler):
+class Scalarised:
     """Starts searches that each see the rows through weights of their own (Knowles, ParEGO, 2006).
 
     inner: the sampler.
     """
 
     several: ClassVar[Several] = True
+    relocates: ClassVar[bool] = False
+    starts_at_centre: ClassVar[bool] = False
     inner: Sampler
 
     @property
@@ -47,7 +79,7 @@ class Scalarised(LocalSampler):
         scale = weighting_of(seen, _weights(seen.f.shape[1], child(rng)))
         return _Scalarised(self.inner.start(region, ScalarisedView(seen, scale), rng), scale)
 
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Session:
+    def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> Session:
         scale = Weighting(**state["scale"])
         return _Scalarised(self.inner.restore(state["inner"], log, region, ScalarisedView(seen, scale)), scale)
 
@@ -80,10 +112,10 @@ class _Scalarised:
     def ask(self, n: int) -> Proposal:
         return self.inner.ask(n)
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         self.inner.tell(notes, rows)
 
-    def forget(self, notes: list[Any]) -> None:
+    def forget(self, notes: list[Note]) -> None:
         self.inner.forget(notes)
 
     def move(self, region: Region) -> None:
@@ -92,14 +124,14 @@ class _Scalarised:
     def recenter(self, row: int) -> None:
         self.inner.recenter(row)
 
-    def proposer(self, note: Any) -> str | None:
+    def proposer(self, note: Note) -> str | None:
         return self.inner.proposer(note)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         return {"inner": self.inner.state(), "scale": asdict(self.scale)}
 
 
-UNKNOWN = 1e12  # excess in units that stands for one that was not measured, and the largest there is
+UNKNOWN = 1e12  # excess, in units, of one that was not measured, and the largest
 SUM_SHARE = 0.05  # of the weighted sum next to the weighted maximum: Knowles (ParEGO, 2006)
 
 
@@ -145,17 +177,12 @@ def _usual(g: Floats) -> float:
     return float(np.median(sizes)) if len(sizes) else 1.0
 
 
-class ScalarisedView(Observations):
-    """Observations whose rows are compared by one weighted value; all else is that of the original."""
+class ScalarisedView(_View):
+    """Observations whose rows are compared by one weighted value."""
 
     def __init__(self, seen: Observations, scale: "Weighting") -> None:
-        self._seen, self._scale = seen, scale
-        self._number = np.empty(0)  # of the first rows
-
-    def __getattr__(self, name: str) -> object:
-        if name == "_seen":  # a copy that is being made
-            raise AttributeError(name)
-        return getattr(self._seen, name)  # the columns, the pending points, and what they are made of
+        super().__init__(seen)
+        self._scale, self._number = scale, np.empty(0)  # the weighted value of the first rows
 
     @property
     def y(self) -> Floats:

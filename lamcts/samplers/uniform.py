@@ -10,8 +10,7 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.regions.sobol import SobolSequence
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 
 ROUNDS = 8  # draws of the sequence before a discrete space is searched by the region draw instead (untuned)
@@ -20,9 +19,16 @@ ROUNDS = 8  # draws of the sequence before a discrete space is searched by the r
 @register("uniform", "scrambled Sobol draws inside the region")
 @dataclass(frozen=True)
 class Uniform(LocalSampler):
-    """Draw evenly: a scrambled Sobol sequence over the whole space; inside a tree, draws of the region. No settings.
+    """Scrambled Sobol sequence over the whole space; under a tree, uniform draws of the region. No settings.
 
-    As LaNAS proposes inside the leaf that it selects (thesis 4.2.2, its pi_rand).
+    LaNAS proposes so inside the selected leaf (thesis 4.2.2).
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 2, sampler=lamcts.samplers.Uniform(), seed=0)
+    >>> len(opt.ask(4))
+    4
     """
 
     several: ClassVar[bool] = True

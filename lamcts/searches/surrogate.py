@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from lamcts.types import Floats
 class RewardModel(Protocol):
     """A model of rewards: `Ridge`, `lamcts.neural.metadnn.MetaDnn`, or your own frozen dataclass."""
 
-    def fit(self, features: Any, accuracy: Any, seed: int = 0) -> Callable[[Any], Floats]:
+    def fit(self, features: Floats, accuracy: Floats, seed: int = 0) -> Callable[[Floats], Floats]:
         """Return a function from rows [m, k] to predictions [m], the same for the same arguments."""
 
 
@@ -20,12 +20,15 @@ class RewardModel(Protocol):
 class Ridge:
     """Ridge regression on standardised features.
 
-    penalty: weight of the squared coefficients, in rows (1.0); untuned.
+    Parameters
+    ----------
+    penalty : float, default 1.0
+        Weight of the squared coefficients, in rows; untuned.
     """
 
     penalty: float = 1.0
 
-    def fit(self, features: Any, accuracy: Any, seed: int = 0) -> Callable[[Any], Floats]:
+    def fit(self, features: Floats, accuracy: Floats, seed: int = 0) -> Callable[[Floats], Floats]:
         """Fit rows `features` [n, k] and `accuracy` [n]; return the predictor. The seed has no effect."""
         x, y = np.asarray(features, np.float64), np.asarray(accuracy, np.float64)
         mean, deviation = x.mean(0), x.std(0)

@@ -1,6 +1,6 @@
 """Search spaces: points, and their encoding in the unit cube."""
 
-from lamcts.spaces.base import distance
+from lamcts.spaces.base import SearchSpace, distance
 from lamcts.spaces.box import Box
 from lamcts.spaces.canonical import Canonical
 from lamcts.spaces.choice import Bool, Choice
@@ -22,6 +22,7 @@ __all__ = [
     "Int",
     "Parameters",
     "Permutation",
+    "SearchSpace",
     "Space",
     "Valid",
     "distance",

@@ -4,15 +4,18 @@ Points belong to the user. Other parts of the package see rows x [n, dim] of enc
 """
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.values import plain
+from lamcts.spaces.values import When, plain
 from lamcts.types import Floats, Json, Point
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 LISTED = 2_000_000  # numbers in the list of all rows of a space, 16 MB
 Mask = NDArray[np.bool_]
@@ -147,7 +150,7 @@ class EncodedSpace:
                 raise ValueError(f"point {i}: {error}") from None
         return np.array(rows).reshape(len(rows), self.dim)
 
-    def decode_many(self, x: Floats) -> Any:
+    def decode_many(self, x: Floats) -> Sequence[Point] | Floats:
         """Return the points of the rows of `x` [n, dim], as a list; a box returns an array."""
         return [self.decode(row) for row in x]
 
@@ -170,7 +173,7 @@ class EncodedSpace:
         return json.dumps(self.signature(), sort_keys=True)
 
 
-def text_of(space: Any) -> str:
+def text_of(space: "DataclassInstance") -> str:
     """Return the text of a kind that is a dataclass, without settings that are None."""
     shown = [(own.name, getattr(space, own.name)) for own in fields(space) if own.repr]
     return f"{type(space).__name__}({', '.join(f'{name}={value!r}' for name, value in shown if value is not None)})"
@@ -194,7 +197,7 @@ def identity_of(space: SearchSpace) -> Identity | None:
     return found
 
 
-def when_of(space: SearchSpace) -> Mapping[str, tuple[Any, ...]]:
+def when_of(space: SearchSpace) -> When:
     """Return the conditions of a space on other parameters of the same product."""
     return getattr(space, "when", None) or {}
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -152,7 +151,7 @@ def _sides(side: ArrayLike, name: str) -> Floats:
     return values
 
 
-def _numbers(values: Any, what: str) -> Floats:
+def _numbers(values: object, what: str) -> Floats:
     """Return `values` as float64; reject text, booleans and ragged lists."""
     try:
         array = array_of(values)

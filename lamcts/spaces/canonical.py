@@ -1,7 +1,6 @@
 """A space whose points are identified by a canonical key."""
 
 from collections.abc import Callable, Hashable
-from typing import Any
 
 from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.base import SearchSpace
@@ -62,7 +61,7 @@ class Canonical(SpaceAdapter):
         return f"Canonical({self.inner!r}, {self.name})"
 
 
-def _name(key: Key, given: Any) -> str:
+def _name(key: Key, given: object) -> str:
     """Return the name of a key; ValueError if two different keys could share it."""
     if given is not None:
         if not isinstance(given, str) or not given:

@@ -6,7 +6,6 @@ A parameter with one value is a constant: it takes one coordinate, which is alwa
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +89,7 @@ class Choice(EncodedSpace):
     array([0.5])
     """
 
-    options: tuple[Any, ...]
+    options: tuple[Point, ...]
     ordered: bool = False
     when: Mapping[str, object] | None = field(default=None, kw_only=True)
     _lookup: Lookup = field(init=False, repr=False)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -101,7 +101,7 @@ class Conditions:
         np.copyto(x, self.middle, where=~self.activity(x)[:, self._owners])
         return x
 
-    def encode(self, point: Mapping[str, Any], encoded: Callable[[int, Any], Floats]) -> Floats:
+    def encode(self, point: Mapping[str, object], encoded: Callable[[int, object], Floats]) -> Floats:
         """Return the x [d] of a point; `encoded(i, value)` returns the part of member i."""
         x, active = self.middle[None], np.ones((1, len(self._members)), bool)
         for i in self.order:
@@ -119,7 +119,7 @@ class Conditions:
         result: Floats = x[0]
         return result
 
-    def reduced(self, values: Mapping[str, Any]) -> Json:
+    def reduced(self, values: Mapping[str, object]) -> Json:
         """Return the values of the active parameters; `values` must contain all of them."""
         x, active = self.middle[None], np.ones((1, len(self._members)), bool)
         for i in self.order:

@@ -2,16 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamcts.spaces.base import EncodedSpace
-from lamcts.spaces.values import Lookup, brief, freeze, is_list, plain, read_when
+from lamcts.spaces.values import List, Lookup, brief, freeze, is_list, plain, read_when
 from lamcts.types import Floats, Json, Point, array_of
+
+if TYPE_CHECKING:
+    from scipy.spatial import KDTree
 
 FEW_COLUMNS = 12  # up to here a k-d tree beat brute force at N = 10,000 and 400,000 uniform rows (2000 queries)
 CHUNK = 2000  # rows of the table, or queries, at a time: a block of distances takes 32 MB
@@ -42,7 +45,7 @@ class Finite(EncodedSpace):
 
     def __init__(
         self,
-        points: Sequence[Any] | NDArray[Any],
+        points: List,
         features: ArrayLike | None = None,
         *,
         when: Mapping[str, object] | None = None,
@@ -62,8 +65,8 @@ class Finite(EncodedSpace):
         self.x: Floats = (table - low) / np.where(width > 0, width, 1.0) + 0.0  # [N, k]
         self.x.flags.writeable = False
         self.dim = self.x.shape[1]
-        self._numeric = isinstance(self.points, np.ndarray) and self.points.dtype.kind in "iufb"
-        self._places = Lookup(self.points, _bytes if self._numeric and self.points.ndim > 1 else freeze)
+        numeric = isinstance(self.points, np.ndarray) and self.points.dtype.kind in "iufb"
+        self._places = Lookup(self.points, _bytes if numeric else freeze)
         try:
             Lookup(self.x, _bytes)
         except ValueError as error:
@@ -113,7 +116,7 @@ class Finite(EncodedSpace):
         return np.concatenate([_brute(x[i : i + CHUNK], self.x, self._half_norms) for i in range(0, len(x), CHUNK)])
 
     @cached_property
-    def _tree(self) -> Any:
+    def _tree(self) -> "KDTree":
         from scipy.spatial import KDTree
 
         return KDTree(self.x)
@@ -138,7 +141,7 @@ class Finite(EncodedSpace):
         return f"Finite({len(self.points)} points, dim={self.dim}{self._ending()})"
 
 
-def _kept(points: Sequence[Any] | NDArray[Any]) -> Any:
+def _kept(points: List) -> tuple[Point, ...] | NDArray[Any]:
     """Return a copy of the points that later changes of the user's list do not affect."""
     if not isinstance(points, np.ndarray):
         return tuple(points)
@@ -149,7 +152,7 @@ def _kept(points: Sequence[Any] | NDArray[Any]) -> Any:
     return table
 
 
-def _table(features: Any, n: int, from_points: bool) -> Floats:
+def _table(features: object, n: int, from_points: bool) -> Floats:
     """Return the features as [n, k]."""
     cure = "pass features=..., one row of numbers a point"
     try:
@@ -191,7 +194,7 @@ def _keys(x: Floats) -> list[bytes]:
     return [content[i : i + width] for i in range(0, len(content), width)]
 
 
-def _bytes(row: Any) -> Hashable:
+def _bytes(row: object) -> Hashable:
     numbers = array_of(row)
     if numbers.dtype.kind == "c":
         raise TypeError("expected real numbers, got complex ones")

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from copy import copy
-from typing import Any
 
 import numpy as np
 
@@ -31,9 +30,9 @@ class Fixed(SpaceAdapter):
     The encoding is that of the other parameters, `inner`.
     """
 
-    def __init__(self, space: Any, values: Mapping[Key, Any]) -> None:
+    def __init__(self, space: SearchSpace, values: Mapping[Key, object]) -> None:
+        space = self.whole = whole_of(space)
         keys = keys_of(space)
-        self.whole: Whole = space
         if not isinstance(values, Mapping) or not values:
             raise ValueError(f"fix: expected values by name, such as {{'lr': 0.1}}, got {brief(values)}")
         for name in values:
@@ -83,7 +82,7 @@ class Fixed(SpaceAdapter):
         return f"Fixed({self.whole!r}, {self.values!r})"
 
 
-def fixed(space: Any, values: Mapping[Key, Any]) -> SpaceAdapter:
+def fixed(space: SearchSpace, values: Mapping[Key, object]) -> SpaceAdapter:
     """Return a space with some parameters fixed, inside its rules and keys.
 
     ValueError if its parameters have neither names nor numbers.
@@ -98,10 +97,14 @@ def fixed(space: Any, values: Mapping[Key, Any]) -> SpaceAdapter:
 
 def keys_of(space: object) -> list[Key]:
     """Return the names of the parameters of a space, or their numbers from 0."""
-    if isinstance(space, Space):
-        return [*(space.names or range(len(space.members)))]
-    if isinstance(space, Box):
-        return [*range(space.dim)]
+    whole = whole_of(space)
+    return [*range(whole.dim)] if isinstance(whole, Box) else [*(whole.names or range(len(whole.members)))]
+
+
+def whole_of(space: object) -> Whole:
+    """Return a space whose points have parameters; ValueError for any other."""
+    if isinstance(space, (Space, Box)):
+        return space
     raise ValueError(f"fix: expected a Space or a Box, got {type(space).__name__}, whose points have no parameters")
 
 
@@ -110,7 +113,7 @@ def _member(space: Whole, key: Key) -> SearchSpace:
     return Box(space.low[[i]], space.high[[i]]) if isinstance(space, Box) else under(space.members[i], None)
 
 
-def _valid(space: Whole, key: Key, value: Any) -> Any:
+def _valid(space: Whole, key: Key, value: Point) -> Point:
     member = _member(space, key)
     try:
         decoded = member.decode(member.encode([value] if isinstance(space, Box) else value))

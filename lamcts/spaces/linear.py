@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -96,7 +96,7 @@ def _centre(matrix: Floats, low: Floats, high: Floats, equal: Floats, level: Flo
     levels = np.concatenate([high, -low, np.ones(d), np.zeros(d)])
     some = np.isfinite(levels)
     size = np.sqrt(np.square(sides).sum(1))
-    found: Any = linprog(
+    found = linprog(
         np.append(np.zeros(d), -1.0),
         np.column_stack([sides, size])[some],
         levels[some],
@@ -104,4 +104,4 @@ def _centre(matrix: Floats, low: Floats, high: Floats, equal: Floats, level: Flo
         level if len(equal) else None,
         bounds=[(0.0, 1.0)] * (d + 1),
     )
-    return np.asarray(found.x[:d]) if found.status == 0 else None
+    return None if found.status or found.x is None else np.asarray(found.x[:d])

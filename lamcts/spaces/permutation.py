@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +47,13 @@ class Permutation(EncodedSpace):
     6.0
     """
 
-    items: tuple[Any, ...]
+    items: tuple[Point, ...]
     when: Mapping[str, object] | None = field(default=None, kw_only=True)
     _lookup: Lookup = field(init=False, repr=False)
 
     __repr__ = text_of
 
-    def __init__(self, items: int | Sequence[Any], *, when: Mapping[str, object] | None = None) -> None:
+    def __init__(self, items: int | Sequence[Point], *, when: Mapping[str, object] | None = None) -> None:
         given: object = scalar(items)
         given = range(given) if isinstance(given, int) and not isinstance(given, bool) else given
         if not is_list(given):
@@ -85,7 +84,7 @@ class Permutation(EncodedSpace):
             )
         return np.asarray(places_of(np.array([places]))[0])
 
-    def decode(self, x: Floats) -> tuple[Any, ...]:
+    def decode(self, x: Floats) -> tuple[Point, ...]:
         return tuple(self.items[i] for i in orders_of(np.asarray(x, np.float64)[None])[0])
 
     def snap(self, x: Floats) -> Floats:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +47,7 @@ class Space(EncodedSpace):
         when: Mapping[str, object] | None = None,
     ) -> None:
         self.when = read_when(when)
-        given: Any = members
+        given: object = members
         if not isinstance(given, Mapping) and not is_list(given):
             raise ValueError(
                 f"expected a dict or a list of spaces, got {brief(given)}; pass Space({{name: Float(...)}})"
@@ -102,7 +101,7 @@ class Space(EncodedSpace):
             x[self.parts[i]] = self._encoded(i, value)
         return x
 
-    def _encoded(self, i: int, value: Any) -> Floats:
+    def _encoded(self, i: int, value: Point) -> Floats:
         """Return the coordinates of member `i`."""
         try:
             return self.members[i].encode(value)
@@ -173,7 +172,7 @@ class Space(EncodedSpace):
         pairs = zip(self.names, self.members, strict=True)
         return f"Space({{{', '.join(f'{name!r}: {member!r}' for name, member in pairs)}}}{self._ending()})"
 
-    def _values(self, point: Point) -> list[Any]:
+    def _values(self, point: Point) -> list[Point]:
         """Return the members' points, in order."""
         if self.names is not None:
             if not isinstance(point, Mapping):

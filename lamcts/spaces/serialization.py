@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from lamcts.spaces.integer import Int
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 from lamcts.spaces.values import plain
-from lamcts.types import Json
+from lamcts.types import Json, JsonValue
 
 KINDS: dict[str, Callable[..., SearchSpace]] = {
     "box": Box,
@@ -58,7 +57,7 @@ def from_json(description: Json) -> SearchSpace:
     return KINDS[kind](**given)
 
 
-def from_signature(signature: Any) -> SearchSpace | None:
+def from_signature(signature: JsonValue) -> SearchSpace | None:
     """Return the space of a signature without its rules and keys, which are functions.
 
     None if the signature does not determine the space: it holds a table's checksum, and options that are not plain

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -200,7 +199,7 @@ class Valid(SpaceAdapter):
         return f"Valid({self.inner!r}, {self.name})"
 
 
-def _name(rule: Any) -> str:
+def _name(rule: Rule) -> str:
     if isinstance(rule, partial):
         return _name(rule.func)
     if isinstance(rule, Within):

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.text import safe_repr, shortened
+from lamcts.types import JsonValue
 
-When = Mapping[str, tuple[Any, ...]]  # the allowed values of other parameters, by name
+When = Mapping[str, tuple[object, ...]]  # the allowed values of other parameters, by name
 List = Sequence[Any] | NDArray[Any]
 
 
@@ -74,7 +75,7 @@ def is_list(value: object) -> TypeGuard[List]:
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
-def items_of(values: List) -> tuple[Any, ...]:
+def items_of(values: List) -> tuple[object, ...]:
     """Return the items of a list; numpy scalars become Python values."""
     return tuple(values.tolist() if isinstance(values, np.ndarray) else map(scalar, values))
 
@@ -92,7 +93,7 @@ def read_when(given: object) -> When | None:
     return found
 
 
-def _values(given: object) -> tuple[Any, ...]:
+def _values(given: object) -> tuple[object, ...]:
     return items_of(given) if is_list(given) else (scalar(given),)
 
 
@@ -123,7 +124,7 @@ def freeze(value: object) -> Hashable:
     return key
 
 
-def plain(value: object) -> Any:
+def plain(value: object) -> JsonValue:
     """Return `value` as JSON; other values become text, equal in every process."""
     value = scalar(value)
     if value is None or (isinstance(value, (bool, int, str)) and not isinstance(value, Enum)):
@@ -145,7 +146,7 @@ class Lookup:
     Items that cannot be hashed are compared one by one.
     """
 
-    def __init__(self, items: Sequence[object], key: Callable[[Any], Hashable] = freeze) -> None:
+    def __init__(self, items: List, key: Callable[[Any], Hashable] = freeze) -> None:
         """Index the items; ValueError names the first item that occurs twice."""
         self._key = key
         self._places: dict[Hashable, int] = {}

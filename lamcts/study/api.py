@@ -1,15 +1,61 @@
 """`minimize`, `maximize`, and `run`, which yields each evaluation. The loop is `Study._search` in `study.py`."""
 
+import inspect
 from collections.abc import Callable, Generator
-from typing import Any, Unpack
+from dataclasses import fields
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, Unpack
 
-from lamcts.study.options import RunOptions, with_options, without_sense
+from lamcts.argument_hints import TIMEOUT, hint
+from lamcts.study.options import RunOptions, RunSettings
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.study import Study
 
+P = ParamSpec("P")
+R = TypeVar("R")
+IN_ORDER = 2  # arguments that may be given without a name: the function and the space
 
-@with_options
-def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
+
+def _with_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Return `function` with every option in its signature; it refuses argument names of other libraries.
+
+    The check comes before Python's own: a caller with `n_trials=100` should not read that `budget` is missing.
+    """
+
+    known = {each.name for each in fields(RunSettings)}
+
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        if len(args) > IN_ORDER:
+            raise TypeError(
+                f"{function.__name__}: expected the function and the space in order and options by name, got "
+                f"{len(args)} arguments in order; write minimize(f, space, budget=100, x0=...)"
+            )
+        for name in kwargs:
+            if name not in known and (cure := hint(name)) is not None:
+                more = f"; {TIMEOUT}" if "timeout" in kwargs else ""
+                raise TypeError(f"unknown option {name!r}; {cure}{more}")
+        return function(*args, **kwargs)
+
+    wrapper.__signature__ = _signature(function)  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _signature(function: Callable[..., object]) -> inspect.Signature:
+    """Return the signature of a function with the fields of `RunSettings` for its `**options`."""
+    own = inspect.signature(function)
+    kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    names = {each.name for each in kept}
+    more = [
+        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+        for each in fields(RunSettings)
+        if each.name not in names
+    ]
+    return own.replace(parameters=[*kept, *more])
+
+
+@_with_options
+def minimize(f: Callable[..., object], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
     """Minimise `f(point)` over `space` in `budget` evaluations.
 
     Parameters
@@ -47,11 +93,11 @@ def minimize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
     >>> result.nfev, result.fun < 0.1
     (40, True)
     """
-    return Study(f, space, False, budget, **without_sense(options)).solve()
+    return Study(f, space, False, budget, **_without_sense(options)).solve()
 
 
-@with_options
-def maximize(f: Callable[..., Any], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
+@_with_options
+def maximize(f: Callable[..., object], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
     """Maximise `f(point)` over `space`: as `minimize`, with `fun` and `target` in the sign of `f`.
 
     Examples
@@ -60,12 +106,12 @@ def maximize(f: Callable[..., Any], space: Any = None, *, budget: int, **options
     >>> lamcts.maximize(lambda p: p["a"] * p["b"], {"a": lamcts.Int(0, 3), "b": lamcts.Bool()}, budget=8, seed=0).fun
     3.0
     """
-    return Study(f, space, True, budget, **without_sense(options)).solve()
+    return Study(f, space, True, budget, **_without_sense(options)).solve()
 
 
-@with_options
+@_with_options
 def run(
-    f: Callable[..., Any],
+    f: Callable[..., object],
     space: Any = None,
     *,
     budget: int,
@@ -96,3 +142,11 @@ def run(
     True
     """
     return Study(f, space, maximize, budget, **options).evaluations()
+
+
+def _without_sense(options: RunOptions) -> RunOptions:
+    """Return the options; TypeError where `maximize` is among them, which is a function of its own."""
+    for name in ("maximize", "maximise"):
+        if name in options:
+            raise TypeError(f"{name}: not here; call lamcts.maximize, or run(..., maximize=True)")
+    return options

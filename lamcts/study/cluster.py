@@ -12,7 +12,6 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -20,8 +19,9 @@ from uuid import uuid4
 import cloudpickle
 import distributed
 
-from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
+from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes_seed
 from lamcts.text import safe_text
+from lamcts.types import Json
 
 TRIES = 2  # a job that Dask gave up, or that somebody else cancelled, is sent once more
 LOOK_SECONDS = 1.0  # between two looks at how many workers there are: a look costs the scheduler a message (by eye)
@@ -37,7 +37,7 @@ class CannotLoad(Exception):
 class InstalledFunction(distributed.WorkerPlugin):
     """The function of a run, on each worker under a name."""
 
-    def __init__(self, f: Callable[..., Any]) -> None:
+    def __init__(self, f: Call) -> None:
         self.name = f"lamcts-{uuid4().hex[:12]}"
         self._data: bytes = _packed(f)
 
@@ -55,7 +55,7 @@ class InstalledFunction(distributed.WorkerPlugin):
 _loading = threading.Lock()
 
 
-def _packed(f: Callable[..., Any]) -> bytes:
+def _packed(f: Call) -> bytes:
     try:
         return bytes(cloudpickle.dumps(f))
     except Exception as error:
@@ -79,7 +79,7 @@ class Cluster:
     `client.submit`, such as `resources`.
     """
 
-    def __init__(self, f: Any, client: Any, size: int | None = None, options: dict[str, Any] | None = None) -> None:
+    def __init__(self, f: Call, client: Any, size: int | None = None, options: Json | None = None) -> None:
         self._client, self._size, self._options = client, size, {**(options or {}), "pure": False}
         self._function, self._seeded = InstalledFunction(f), takes_seed(f)
         self._out: dict[str, tuple[int, Job, Any]] = {}  # by key: which it is in order of start, and its future
@@ -88,7 +88,7 @@ class Cluster:
         self._suspects: deque[tuple[int, Job]] = deque()  # on which workers may have died; the first one is out
         self._started, self._given_up = 0, dict[int, int]()  # how often Dask gave up a job
         self._threads, self._looked = 0, 0.0
-        self._comm: Any = None  # the connection on which the function was installed
+        self._comm: object = None  # the connection on which the function was installed
         self._install()
         self._look()
         if not self._threads and size is None:
@@ -187,7 +187,7 @@ class Cluster:
             del futures[key]  # its worker died with the value: Dask evaluates it again
             self._watch(key)
         good = [key for key, future in futures.items() if future.status == "finished"]
-        values: dict[str, Any] = {}
+        values: dict[str, Outcome] = {}
         if len(good) > 1:
             with suppress(Exception):  # then each says its own
                 values = dict(zip(good, self._client.gather([futures[key] for key in good]), strict=True))

@@ -12,20 +12,22 @@ from lamcts.errors import Pruned
 from lamcts.study.reporting import Reporter
 from lamcts.study.scipy_constraints import Guarded
 from lamcts.text import safe_text
-from lamcts.types import array_of, number_of
+from lamcts.types import Point, array_of, number_of
+
+Call = Callable[..., object] | Guarded  # what is evaluated
 
 
 class Job(NamedTuple):
     """One evaluation to do: what it is for, and the arguments. `memory`: of a `StatefulObjective`, else None."""
 
     what: Any
-    point: Any
+    point: Point
     seed: int
-    memory: Any = None
+    memory: object = None
     trial: Reporter | None = None  # where the function asks for it
 
     @property
-    def arguments(self) -> tuple[Any, ...]:
+    def arguments(self) -> tuple[Point, int, object, Reporter | None]:
         """What `evaluate` takes after the function."""
         return self.point, self.seed, self.memory, self.trial
 
@@ -41,7 +43,7 @@ class Outcome(NamedTuple):
     value: Any
     error: tuple[str, str] | None
     seconds: float
-    note: Any = None
+    note: object = None
     held: dict[str, float] | None = None
     pruned: bool = False
     reports: tuple[tuple[int, float], ...] = ()
@@ -75,32 +77,37 @@ class Workers(Protocol):
         """Give up what still runs."""
 
 
-def takes_seed(f: Callable[..., Any]) -> bool:
+def takes_seed(f: Call) -> bool:
     """Return whether `f` has a parameter called `seed` that can be passed by name."""
     return takes(f, "seed")
 
 
-def takes(f: Any, name: str) -> bool:
+def takes(f: Call, name: str) -> bool:
     """Return whether `f` has a parameter of this name that can be passed by it."""
-    f = f.f if isinstance(f, Guarded) else f
-    try:
-        parameter = inspect.signature(f).parameters.get(name)
-    except (TypeError, ValueError):  # some built-in functions tell nothing
-        return False
-    return parameter is not None and parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    return _parameter(f, name) is not None
 
 
-def required(f: Any, name: str) -> bool:
+def required(f: Call, name: str) -> bool:
     """Return whether `f` cannot be called without a parameter of this name."""
-    return takes(f, name) and inspect.signature(f).parameters[name].default is inspect.Parameter.empty
+    parameter = _parameter(f, name)
+    return parameter is not None and parameter.default is parameter.empty
 
 
-def evaluate(f: Any, seeded: bool, point: Any, seed: int, memory: Any = None, trial: Reporter | None = None) -> Outcome:
-    """Call `f`, with `trial` where there is one.
+def _parameter(f: Call, name: str) -> inspect.Parameter | None:
+    """Return the parameter of this name that can be passed by it; None where `f` has none."""
+    try:
+        found = inspect.signature(f.f if isinstance(f, Guarded) else f).parameters.get(name)
+    except (TypeError, ValueError):  # some built-in functions have no signature
+        return None
+    return found if found is not None and found.kind in (found.KEYWORD_ONLY, found.POSITIONAL_OR_KEYWORD) else None
 
-    An exception becomes text here: not every exception survives the way back from a worker. So does `sys.exit`, with
-    which a script says that it failed: one point that it refuses must not end the run. Not so where a handler of the
-    user's may have called it, on a signal that asks this process to end.
+
+def evaluate(
+    f: Any, seeded: bool, point: Point, seed: int, memory: object = None, trial: Reporter | None = None
+) -> Outcome:
+    """Call `f`, and return its value or its exception as text, which always survives the way back from a worker.
+
+    `sys.exit` is a failure too, unless a signal handler of the user may have called it.
     """
     start = time.perf_counter()
     value = error = note = held = None
@@ -139,7 +146,7 @@ def _handles_stops() -> bool:
     return any(callable(signal.getsignal(stop)) for stop in stops if stop is not None)
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: object) -> Any:
     """Return numbers, alone, by name or in a row, as floats, and anything else as it is.
 
     A tensor, say, would not travel well.
@@ -156,7 +163,7 @@ def plain_value(value: Any) -> Any:
         return value
 
 
-def _in_a_row(values: Any) -> Any:
+def _in_a_row(values: object) -> Any:
     """Return a row of numbers as a list of floats, and anything else as it is."""
     try:
         row = list(values) if isinstance(values, (list, tuple)) else list(array_of(values))
@@ -171,7 +178,7 @@ def _in_a_row(values: Any) -> Any:
 class Serial:
     """Evaluates in this process, in order."""
 
-    def __init__(self, f: Callable[..., Any]) -> None:
+    def __init__(self, f: Call) -> None:
         self._f, self._seeded = f, takes_seed(f)
         self._jobs: deque[Job] = deque()
 

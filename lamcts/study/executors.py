@@ -18,7 +18,7 @@ from concurrent.futures import (
 )
 from typing import Any
 
-from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
+from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes_seed
 from lamcts.text import safe_text
 
 TRIES = 2  # a job whose worker died is tried once more: one that kills its worker twice is its own cause
@@ -41,9 +41,9 @@ class ExecutorSlot:
 class Pool:
     """Evaluates on executors. `slots` of (how to make the executor, how many jobs it is given at once)."""
 
-    def __init__(self, f: Callable[..., Any], slots: list[tuple[Callable[[], Executor], int]]) -> None:
+    def __init__(self, f: Call, slots: list[tuple[Callable[[], Executor], int]]) -> None:
         self._call: Callable[..., Outcome] = evaluate
-        self._fixed: tuple[Any, ...] = (f, takes_seed(f))  # its first arguments
+        self._fixed: tuple[object, ...] = (f, takes_seed(f))  # its first arguments
         self._slots = [ExecutorSlot(make, size) for make, size in slots]
         self._order: dict[Future[Outcome], int] = {}
         self._started = 0
@@ -163,7 +163,7 @@ def _finished(future: "Future[Outcome]") -> bool:
 class UserExecutor(Pool):
     """Evaluates on the user's executor, which is left open. `executor` may be a function that makes one."""
 
-    def __init__(self, f: Callable[..., Any], executor: Any, workers: int | None) -> None:
+    def __init__(self, f: Call, executor: Any, workers: int | None) -> None:
         is_one = hasattr(executor, "submit") and not isinstance(executor, type)  # a class is a function that makes one
         self._given: Executor | None = executor if is_one else None
         first = self._given or executor()

@@ -15,22 +15,25 @@ from lamcts.errors import MissingExtra
 from lamcts.outcomes.front import parts_of
 from lamcts.spaces.values import plain, scalar
 from lamcts.text import safe_repr
+from lamcts.types import Json
 
 if TYPE_CHECKING:
-    from lamcts.study.result import History
+    from pandas import DataFrame
+
+    from lamcts.study.history import History
 
 LONGEST = 300  # characters of a value in a cell of HTML (by eye)
 LAST = ("seconds", "message")  # columns after the parameters
 
 
-def rows_of(history: "History") -> list[dict[str, Any]]:
+def rows_of(history: "History") -> list[Json]:
     """Return a dict for each evaluation; a parameter whose name is another column's is `point.NAME`."""
     first = ["trial", *history.goals.names, *map(str, history.goals.constraints)]
     values = history.values.reshape(len(history), len(history.goals.names))
     columns = (history.trial, values, history.constraints, history.seconds, history.points)
     rows = []
     for i, (trial, found, over, seconds, point) in enumerate(zip(*columns, strict=True)):
-        row: dict[str, Any] = dict(zip(first, [int(trial), *found.tolist(), *over.tolist()], strict=True))
+        row: Json = dict(zip(first, [int(trial), *found.tolist(), *over.tolist()], strict=True))
         parts = dict(parts_of(point))
         row |= {column: scalar(parts[name]) for name, column in columns_of(parts, (*first, *LAST)).items()}
         rows.append(row | {"seconds": float(seconds), "message": history.message(i)})
@@ -52,7 +55,7 @@ def columns_of(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     return {name: columns[name] for name in names}
 
 
-def names_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+def names_of(rows: Iterable[Mapping[str, object]]) -> list[str]:
     """Return the names of all columns; those at the end stay there, whatever other rows have."""
     names = dict.fromkeys(name for row in rows for name in row)
     return [*(name for name in names if name not in LAST), *(name for name in LAST if name in names)]
@@ -64,14 +67,14 @@ class SupportsWrite(Protocol):
     def write(self, text: str, /) -> object: ...
 
 
-def write_csv(rows: list[dict[str, Any]], names: list[str], file: SupportsWrite) -> None:
+def write_csv(rows: list[Json], names: list[str], file: SupportsWrite) -> None:
     """Write rows as comma-separated text with all digits; what is no number and no text is JSON."""
     cells = [names, *([_cell(row[name], name) if name in row else "" for name in names] for row in rows)]
     odd = any("\r" in cell for row in cells for cell in row)  # which the writer would not quote
     csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL).writerows(cells)
 
 
-def _cell(value: Any, name: str) -> str:
+def _cell(value: object, name: str) -> str:
     if value is None and name in LAST:
         return ""
     if isinstance(value, float):
@@ -81,7 +84,7 @@ def _cell(value: Any, name: str) -> str:
     return json.dumps(plain(value))
 
 
-def dataframe_of(history: "History") -> Any:
+def dataframe_of(history: "History") -> "DataFrame":
     """Return the rows as a pandas DataFrame; MissingExtra where pandas is not installed."""
     try:
         import pandas
@@ -91,7 +94,7 @@ def dataframe_of(history: "History") -> Any:
     return pandas.DataFrame(rows, columns=names_of(rows) or None)
 
 
-def dict_of(result: Mapping[str, Any]) -> dict[str, Any]:
+def dict_of(result: Mapping[str, object]) -> Json:
     """Return a result as JSON values."""
     return {name: json_values(value) for name, value in result.items()}
 
@@ -112,7 +115,7 @@ def json_values(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else plain(value)
 
 
-def html_of(values: Mapping[str, Any]) -> str:
+def html_of(values: Mapping[str, object]) -> str:
     """Return a small table of names and values."""
     lines = []
     for name, value in values.items():

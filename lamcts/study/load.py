@@ -1,14 +1,17 @@
 """A result from the journal of a run, without the function that was evaluated: `lamcts.load("run.db")`."""
 
 import os
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from lamcts import samplers
 from lamcts.observations import Observations
 from lamcts.optimizer.exact import exact_points
 from lamcts.outcomes.goals import LARGEST, Goals
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.serialization import from_signature
 from lamcts.study.result import Result
 from lamcts.study.summary import summarise
@@ -20,14 +23,38 @@ if TYPE_CHECKING:
 JOURNAL = "journal.db"  # what `lamcts run` calls it in the folder of a run
 
 
-def load(path: str | os.PathLike[str], space: Any = None) -> Result:
-    """Return what a run has found so far, from its journal: the `Result`, with its `space` and `about` beside.
+def load(path: str | os.PathLike[str], space: SearchSpace | None = None) -> Result:
+    """Return what a run has found so far, from its journal.
 
-    path: the journal, or the folder that `lamcts run` wrote. A run may be writing it meanwhile.
-    space: the run's (None: as the journal describes it). A journal has tables of points (`Finite`) by a checksum, and
-        options that are no plain values as texts: ValueError asks for the space then. Keys and rules are left out.
+    Parameters
+    ----------
+    path : str or path
+        The journal, or the folder that `lamcts run` wrote. The run may still be writing.
+    space : Space, default None
+        The space of the run; None takes it from the journal. A journal has tables of points (`Finite`) as a checksum
+        and options that are no JSON values as text, and then needs it.
 
-    `status` is "loaded": why a run stopped is in no journal. JournalError where the file is none.
+    Returns
+    -------
+    Result
+        As from `minimize`, with `space` and `about`. Its `status` is "loaded". Keys and rules of the space are missing.
+
+    Raises
+    ------
+    ValueError
+        If the journal does not hold the space, or `space` is not that of the run.
+    JournalError
+        If the file is no journal.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = f"{folder}/run.db"
+    ...     made = lamcts.minimize(lambda x: x[0] ** 2, [(-1, 1)], budget=12, seed=0, journal=path)
+    ...     lamcts.load(path).fun == made.fun
+    True
     """
     from lamcts.journal import Journal
 
@@ -35,7 +62,7 @@ def load(path: str | os.PathLike[str], space: Any = None) -> Result:
     return result_of(record, space_of(record, space))
 
 
-def result_of(record: "Recorded", space: Any) -> Result:
+def result_of(record: "Recorded", space: SearchSpace) -> Result:
     """Return the result of a run that was read."""
     run = _RecordedRun(record, space)
     message = f"{record.n} evaluations, read from {record.path}"
@@ -46,6 +73,13 @@ def result_of(record: "Recorded", space: Any) -> Result:
     return result
 
 
+def sampler_name(recorded: str) -> str:
+    """Return the name of a sampler, from what a journal records of it."""
+    found = re.match(r"[A-Za-z_]\w*", recorded)
+    classes = {kind.__name__: name for name, kind in samplers.classes().items()}
+    return classes.get(found[0], found[0]) if found else "unknown"
+
+
 def journal_in(path: str | os.PathLike[str]) -> Path:
     """Return the journal of a folder, or the path itself; ValueError where it names nothing."""
     from lamcts.journal.lock import named
@@ -54,7 +88,7 @@ def journal_in(path: str | os.PathLike[str]) -> Path:
     return file / JOURNAL if file.is_dir() else file
 
 
-def space_of(record: "Recorded", given: Any = None) -> Any:
+def space_of(record: "Recorded", given: SearchSpace | None = None) -> SearchSpace:
     """Return the space of a run, as given or as its journal describes it; ValueError where that is not the run's."""
     signature = record.fingerprint.get("space")
     if given is None:
@@ -73,21 +107,24 @@ def space_of(record: "Recorded", given: Any = None) -> Any:
     return given
 
 
+def with_reference(goals: Goals, given: object) -> Goals:
+    """Return goals with the reference point that a run records, if it records one that fits."""
+    known = isinstance(given, list) and all(type(each) in (int, float) and abs(each) < LARGEST for each in given)
+    if not (known and isinstance(given, list) and len(given) == len(goals.names)):
+        return goals
+    return replace(goals, reference=tuple(map(float, given)))
+
+
 @dataclass(frozen=True)
 class _RecordedRun:
     """A run as far as a result needs it."""
 
     record: "Recorded"
-    space: Any
+    space: SearchSpace
 
     @property
     def goals(self) -> Goals:
-        goals, about = self.record.goals, self.record.about
-        given: Any = about.get("reference")  # a run says of itself what it likes
-        known = isinstance(given, list) and all(type(each) in (int, float) and abs(each) < LARGEST for each in given)
-        if not known or len(given) != len(goals.names):
-            return goals
-        return replace(goals, reference=tuple(float(number) for number in given))
+        return with_reference(self.record.goals, self.record.about.get("reference"))
 
     @cached_property
     def seen(self) -> Observations:

@@ -4,9 +4,8 @@ logging.basicConfig(level=logging.INFO)
 """
 
 import logging
-from typing import Any
 
-from lamcts.study.result import Evaluation
+from lamcts.study.result import Evaluation, Result
 from lamcts.text import visible
 
 logger = logging.getLogger("lamcts")
@@ -27,6 +26,6 @@ def evaluated(one: Evaluation) -> None:
         logger.debug("evaluation %d: %s in %.3g s, best %.6g", one.count, one.value, one.seconds, one.best)
 
 
-def ended(result: Any) -> None:
+def ended(result: Result) -> None:
     """Tell why a run has ended."""
     logger.info("%s; %d evaluations, best %s", visible(result.message), result.nfev, result.fun)

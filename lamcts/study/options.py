@@ -1,34 +1,32 @@
 """The options of `minimize`, `maximize` and `run`, checked before anything starts."""
 
-import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypedDict, TypeGuard
 
 import numpy as np
 
 from lamcts import pruners
-from lamcts.argument_hints import TIMEOUT, hint
+from lamcts.argument_hints import hint
 from lamcts.optimizer.arguments import checked_seed
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
+from lamcts.study.scipy_constraints import Constraints
 from lamcts.study.workers import check_timeout, check_workers
-from lamcts.types import whole_number
+from lamcts.types import Json, Point, whole_number
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from lamcts.optimizer.design import Kind
     from lamcts.samplers.base import Sampler
+    from lamcts.study.prior_observations import PriorResults
     from lamcts.study.result import Result
     from lamcts.tree import LatentTree
-
-P = ParamSpec("P")
-R = TypeVar("R")
-IN_ORDER = 2  # arguments that may be given without a name: the function and the space
 
 
 class RunOptions(TypedDict, total=False):
@@ -37,119 +35,131 @@ class RunOptions(TypedDict, total=False):
     seed: int | None
     sampler: "str | Sampler"
     tree: "LatentTree | str | None"
-    x0: Any
+    x0: Point
     n_init: int | None
     design: "Kind"
     repeat: bool
     batch: int
     workers: int | str | None
-    executor: "Executor | Callable[[], Executor] | Any"
+    executor: "Executor | Callable[[], Executor] | Client | None"
     journal: "str | os.PathLike[str] | None"
-    about: dict[str, Any] | None
+    about: Json | None
     seconds: float | None
     target: float | None
     patience: int | None
-    callback: "Callable[[Result], Any] | None"
+    callback: "Callable[[Result], object] | None"
     progress: bool | TextIO | None
     noisy: bool | float
-    objectives: Any
-    constraints: Any
-    reference: Any
-    valid: "Callable[[Any], Any] | None"
+    objectives: Iterable[str] | Mapping[str, str] | int | None
+    constraints: Constraints
+    reference: Sequence[float] | Mapping[str, float] | None
+    valid: Callable[[Point], object] | None
     check_first: bool
-    known: Any
-    fix: Mapping[Any, Any] | None
+    known: "PriorResults"
+    fix: Mapping[Any, Point] | None
     vectorized: bool
     give_up: int | None
-    pruner: Any
+    pruner: str | pruners.Pruner | None
     timeout: float | None
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How a run goes.
+    """The options of a run. `budget` is the only one without a default.
 
-    budget: evaluations in all, failed ones included.
-    seed, sampler, tree, x0, n_init, design, repeat: as in `Optimizer`; but without `n_init` the design takes at most a
-        quarter of the budget, and a run that goes on keeps that of its journal.
-    objectives, constraints, reference: as in `Optimizer` (None: those of the objective, where it has such attributes;
-        `constraints` come beside its own). With several columns the function returns a dict by name, in which other
-        names are ignored, or numbers in order: the objectives, then what constraints bound. None for all objectives,
-        beside the others, says that a point was checked and not run. `constraints` may also hold SciPy's: see
+    Parameters
+    ----------
+    budget : int
+        Number of evaluations in all, failed ones included.
+    seed, sampler, tree, x0, n_init, design, repeat : various
+        As in `Optimizer`. Without `n_init`, the design takes at most a quarter of the budget. A resumed run keeps the
+        `n_init` of its journal.
+    batch : int, default 1
+        Number of points that are asked for at a time.
+    workers : int, "threads" or None, default None
+        Number of evaluations at a time, each in a process of its own. -1 is one process per core, "threads" one thread
+        per core. None evaluates one at a time in this process. The number affects which points are proposed.
+    executor : executor, Dask client or callable, default None
+        Where to evaluate: a `concurrent.futures` executor, a function that makes one, or a Dask client. `workers` is
+        then the number of evaluations at a time. None is the number of workers, updated as a cluster grows or shrinks.
+    journal : str or path, default None
+        File that records the run. The same call again resumes from the file, up to the budget.
+    about : dict of JSON values, default None
+        Notes that a new journal keeps for its readers.
+    seconds : float, default None
+        No evaluation starts later than this many seconds after the call. Running evaluations are completed.
+    target : float, default None
+        Stop at a feasible value at least as good as this one, in the user's sign. For one objective.
+    patience : int, default None
+        Stop after this many evaluations without improvement. Before the first feasible evaluation, a smaller violation
+        is an improvement; with several objectives, a new point of the front is.
+    callback : callable, default None
+        Called with the `Result` so far after each evaluation. The run stops if it returns True.
+    progress : bool, stream or None, default None
+        Whether to show progress, or where. None shows it on a terminal and in a notebook.
+    noisy : bool or float, default False
+        Share of the budget, at most 0.5, for re-evaluations of the best points; True is a tenth; untuned. The result
+        is the best by mean. A stop by `seconds` or `callback` skips them. For one objective without constraints.
+    objectives, constraints, reference : various
+        As in `Optimizer`; None takes the attributes of an objective, and `constraints` add to its own. With several
+        quantities, the function returns a dict by name, or the objectives and then the constrained quantities. None
+        for all objectives means that a point was checked and not run. `constraints` may include SciPy's, see
         `lamcts.study.scipy_constraints`.
-    valid: `valid(point)` says which points are worth proposing (None: all); the others cost no evaluation.
-    check_first: call constraints that are functions before the function, and run it only where they are kept (False).
-    known: results that are there already (None): [(point, value), ...], a CSV file or a `Result`, see
-        `lamcts.study.prior_observations`. They are told first, each once, and are no part of the budget.
-    fix: parameters that keep one value, by name, by number for arrays, 0 the first (None: none); points are whole all
-        the same.
-    vectorized: the function gets a list of `batch` points, with `seed` a list of seeds, and returns a list of values
-        (False). One that raises has failed at all of them.
-    give_up: stop when so many evaluations, the first of this call, have failed in the same way (None: never;
-        evaluations). `InvalidPoint` is no such failure.
-    pruner: stops trials that report on their way, `def f(point, trial): ... trial.report(step, value)`, once others are
-        ahead of them (None: none is stopped): "median", "halving", "hyperband", "extrapolation", a rule of
-        `lamcts.pruners`, or any object with `prune(number, curves)`. A pruned trial is no failure. For one objective.
-    timeout: after this long an evaluation is ended, and told failed (None: never; seconds). With `workers=n` (1 is
-        enough) its process is ended and replaced, whatever it does. Without, a signal interrupts it, which waits for
-        compiled code to return, and is there on Unix and in the main thread alone. A value that comes later
-        than this is none.
-    batch: how many points are asked for at a time (1; points).
-    workers: evaluations at a time, each in a process of its own (None: one, in this process); -1: one a core;
-        "threads": one a core, in threads of this process. How many there are has a say in what is proposed.
-    executor: evaluate there instead (None: here): any `concurrent.futures` executor, a function that makes one, or a
-        Dask client; `workers` then says how many evaluations it is given at a time (None: as many as it has workers,
-        those of a cluster being counted again as it grows and shrinks).
-    journal: path of the file that keeps the run (None: no file); the same call again goes on where it stopped, up to
-        the budget.
-    about: JSON values kept in a new journal for its readers (None).
-    seconds: no evaluation starts later than this after the call (None: any time; seconds); those under way are waited
-        for.
-    target: stop when a value as good as this is found that keeps all constraints (None: never; a value in the user's
-        sign); there is none with several objectives.
-    patience: stop after this many without a better one (None: never; evaluations): before a feasible one, a less
-        infeasible one; with several objectives, one that is on the front.
-    callback: called with the `Result` so far after each evaluation (None); the run stops if it returns True.
-    progress: whether it is shown: True always, False never, or a stream to write to (None: on a terminal and in a
-        notebook, with tqdm's bar where that is installed).
-    noisy: keep a share of the budget for re-evaluations of the best points, and return the best of those by mean
-        (False; True: a tenth; or the share, at most 0.5); untuned. Left out after a stop by `seconds` or `callback`.
-        For one objective without constraints.
+    valid : callable, default None
+        `valid(point)` is False for points that must not be proposed. They cost no evaluation.
+    check_first : bool, default False
+        Call constraints that are functions first, and the function only where they are satisfied.
+    known : list of (point, value), path of a CSV file, Result or None, default None
+        Prior observations, see `lamcts.study.prior_observations`. They do not count towards the budget.
+    fix : dict, default None
+        Parameters that keep one value, by name, or by number from 0 for arrays. Points still include them.
+    vectorized : bool, default False
+        Whether the function takes a list of `batch` points (and of seeds) and returns a list of values. If it raises,
+        all of these evaluations have failed.
+    give_up : int, default None
+        Stop if this many evaluations, the first of this call, fail with the same error. `InvalidPoint` does not count.
+    pruner : str or Pruner, default None
+        Stops trials that report intermediate values, `def f(point, trial): ... trial.report(step, value)`: "median",
+        "halving", "hyperband", "extrapolation", or a rule of `lamcts.pruners`. A pruned trial is no failure. For one
+        objective.
+    timeout : float, default None
+        Seconds after which an evaluation is ended and has failed. With `workers=n` (1 is enough), its process is ended.
+        Without workers a signal interrupts it, on Unix in the main thread alone, once compiled code returns.
     """
 
     budget: int
     seed: int | None = None
     sampler: "str | Sampler" = "auto"
     tree: "LatentTree | str | None" = "auto"
-    x0: Any = None
+    x0: Point = None
     n_init: int | None = None
     design: "Kind" = "sobol"
     repeat: bool = False
     batch: int = 1
     workers: int | str | None = None
-    executor: Any = None
+    executor: "Executor | Callable[[], Executor] | Client | None" = None
     journal: "str | os.PathLike[str] | None" = None
-    about: dict[str, Any] | None = None
+    about: Json | None = None
     seconds: float | None = None
     target: float | None = None
     patience: int | None = None
-    callback: "Callable[[Result], Any] | None" = None
+    callback: "Callable[[Result], object] | None" = None
     progress: bool | TextIO | None = None
     noisy: bool | float = False
-    objectives: Any = None
-    constraints: Any = None
-    reference: Any = None
-    valid: "Callable[[Any], Any] | None" = None
+    objectives: Iterable[str] | Mapping[str, str] | int | None = None
+    constraints: Constraints = None
+    reference: Sequence[float] | Mapping[str, float] | None = None
+    valid: Callable[[Point], object] | None = None
     check_first: bool = False
-    known: Any = None
-    fix: Mapping[Any, Any] | None = None
+    known: "PriorResults" = None
+    fix: Mapping[Any, Point] | None = None
     vectorized: bool = False
     give_up: int | None = None
-    pruner: Any = None
+    pruner: str | pruners.Pruner | None = None
     timeout: float | None = None
 
     @classmethod
-    def of(cls, budget: int, options: dict[str, Any]) -> "RunSettings":
+    def of(cls, budget: int, options: Json) -> "RunSettings":
         """Return checked settings; an unknown option is a TypeError naming the nearest known one."""
         known = [field.name for field in fields(cls)]
         for name in options:
@@ -216,59 +226,10 @@ class RunSettings:
         return self.budget - self.checks
 
 
-def without_sense(options: RunOptions) -> RunOptions:
-    """Return the options; TypeError where `maximize` is among them, which is a function of its own."""
-    for name in ("maximize", "maximise"):
-        if name in options:
-            raise TypeError(f"{name}: not here; call lamcts.maximize, or run(..., maximize=True)")
-    return options
-
-
 def _nearest(name: str, known: list[str]) -> str:
     near = get_close_matches(name, [*known, "maximize"], 1)
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
 
 
-def _number(value: Any) -> bool:
+def _number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-# The signature of `minimize`, `maximize` and `run` --------------------------------------------------------------------
-
-
-def with_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Return `function` with every option in its signature; it refuses argument names of other libraries.
-
-    The check comes before Python's own: a caller with `n_trials=100` should not read that `budget` is missing.
-    """
-
-    known = {each.name for each in fields(RunSettings)}
-
-    @wraps(function)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        if len(args) > IN_ORDER:
-            raise TypeError(
-                f"{function.__name__}: expected the function and the space in order and options by name, got "
-                f"{len(args)} arguments in order; write minimize(f, space, budget=100, x0=...)"
-            )
-        for name in kwargs:
-            if name not in known and (cure := hint(name)) is not None:
-                more = f"; {TIMEOUT}" if "timeout" in kwargs else ""
-                raise TypeError(f"unknown option {name!r}; {cure}{more}")
-        return function(*args, **kwargs)
-
-    wrapper.__signature__ = _signature(function)  # type: ignore[attr-defined]
-    return wrapper
-
-
-def _signature(function: Callable[..., object]) -> inspect.Signature:
-    """Return the signature of a function with the fields of `RunSettings` for its `**options`."""
-    own = inspect.signature(function)
-    kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    names = {each.name for each in kept}
-    more = [
-        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
-        for each in fields(RunSettings)
-        if each.name not in names
-    ]
-    return own.replace(parameters=[*kept, *more])

@@ -14,7 +14,7 @@ it was told, to the last bit.
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,26 +25,29 @@ from lamcts.spaces.fixed import OtherValue
 from lamcts.spaces.values import brief
 from lamcts.study.prior_table import TableRow, parsed, rows_of_file
 from lamcts.study.problem import RunProblem, wanted
+from lamcts.study.result import Result
 from lamcts.study.scipy_constraints import ConstraintFunction
 from lamcts.text import safe_text
+from lamcts.types import Floats, Point
 
 if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
 PRUNED = re.compile(r"pruned( at step \d+)?")  # what a row of a table says of it
+PriorResults = str | os.PathLike[str] | Result | Iterable[Sequence[Any]] | None  # a table, a run, or pairs
 Key = tuple[bytes, tuple[float | None, ...]]
 
 
 class PriorObservation(NamedTuple):
     """A result: its point, what the function returned there, what constraints bound, and where it was given."""
 
-    point: Any
-    value: Any
-    constraints: Any
+    point: Point
+    value: object
+    constraints: Mapping[str, float] | Sequence[float] | None
     where: str
 
 
-def prior_observations(given: Any, problem: RunProblem) -> list[PriorObservation]:
+def prior_observations(given: PriorResults, problem: RunProblem) -> list[PriorObservation]:
     """Return the known results, checked; ValueError says which of them does not fit, and why."""
     if given is None:
         return []
@@ -73,11 +76,11 @@ def _left_free(known: list[PriorObservation], problem: RunProblem) -> list[Prior
     return kept
 
 
-def _read(given: Any, problem: RunProblem) -> list[PriorObservation]:
+def _read(given: PriorResults, problem: RunProblem) -> list[PriorObservation]:
     names = [name for each in problem.functions for name in each.names if name is not None]
     if isinstance(given, (str, os.PathLike)):
         rows = rows_of_file(given)
-    elif isinstance(given, Mapping) and hasattr(given, "rows"):
+    elif isinstance(given, Result):
         rows = [TableRow(f"row {i + 1}", row, text=False) for i, row in enumerate(given.rows())]
     else:
         return _pairs(given, problem)
@@ -89,11 +92,11 @@ def _read(given: Any, problem: RunProblem) -> list[PriorObservation]:
     ]
 
 
-def _value(values: dict[str, Any] | None, goals: Goals) -> Any:
+def _value(values: Mapping[str, object] | None, goals: Goals) -> object:
     return values[goals.names[0]] if values is not None and goals.plain else values
 
 
-def _pairs(given: Any, problem: RunProblem) -> list[PriorObservation]:
+def _pairs(given: PriorResults, problem: RunProblem) -> list[PriorObservation]:
     expected = "known: expected pairs of a point and its value, a CSV file or a Result"
     if not isinstance(given, Iterable) or isinstance(given, (Mapping, bytes)):
         raise ValueError(f"{expected}, got {brief(given)}")
@@ -130,7 +133,7 @@ def _called(measure: ConstraintFunction, one: PriorObservation) -> dict[str, flo
         ) from error
 
 
-def _checked(one: PriorObservation, check: Callable[[PriorObservation], Any]) -> None:
+def _checked(one: PriorObservation, check: Callable[[PriorObservation], object]) -> None:
     try:
         check(one)
     except ValueError as error:
@@ -165,5 +168,5 @@ def untold(known: list[PriorObservation], opt: "Optimizer") -> list[PriorObserva
     return new
 
 
-def _losses(f: Any) -> tuple[float | None, ...]:
+def _losses(f: Floats) -> tuple[float | None, ...]:
     return tuple(None if np.isnan(number) else float(number) + 0.0 for number in f)

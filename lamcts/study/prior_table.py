@@ -21,13 +21,16 @@ import numpy as np
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Constraint, Goals
 from lamcts.spaces.adapter import SpaceAdapter
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fixed import Fixed
 from lamcts.spaces.float import Float
 from lamcts.spaces.product import Space as ProductSpace
 from lamcts.spaces.values import brief
 from lamcts.study.export import LAST, columns_of
+from lamcts.types import Point
 
 SEPARATORS = ",;\t"  # of a file: the one that its first line has most of
+Members = Mapping[str, tuple[str, SearchSpace | None]]  # by name: its column, and its space where it has one
 WORDS = {"true": True, "false": False}
 
 
@@ -43,8 +46,8 @@ class Parsed(NamedTuple):
     """A row of a table: where it stands, the point, values by name, None where all of them are empty."""
 
     where: str
-    point: Any
-    value: dict[str, Any] | None
+    point: Point
+    value: dict[str, float | None] | None
     quantities: dict[str, float]
 
 
@@ -84,7 +87,7 @@ def _rows(reader: Any, path: str) -> Iterator[TableRow]:
         raise ValueError(f"known: expected a line of names in {path}, got an empty file")
 
 
-def parsed(rows: Sequence[TableRow], space: Any, goals: Goals, measured: Sequence[str] = ()) -> list[Parsed]:
+def parsed(rows: Sequence[TableRow], space: SearchSpace, goals: Goals, measured: Sequence[str] = ()) -> list[Parsed]:
     """Return rows as points and values; ValueError names the place and the column.
 
     measured: quantities that somebody else knows, where no column has them.
@@ -102,7 +105,7 @@ def parsed(rows: Sequence[TableRow], space: Any, goals: Goals, measured: Sequenc
     return [Parsed(row.where, _point(row, members, named), *_values(row, goals)) for row in rows]
 
 
-def members_of(space: Any) -> dict[str, Any]:
+def members_of(space: SearchSpace) -> dict[str, SearchSpace | None]:
     """Return the parts of a point by name, each with its space; None where it has none of its own."""
     space = bare(space)
     if isinstance(space, ProductSpace):
@@ -127,18 +130,18 @@ def _renamed(rows: Sequence[TableRow], names: Sequence[str]) -> Sequence[TableRo
     return [row._replace(cells={new.get(name, name): cell for name, cell in row.cells.items()}) for row in rows]
 
 
-def bare(space: Any) -> Any:
+def bare(space: SearchSpace) -> SearchSpace:
     """Return the space without rules, keys and fixed values: what its points are made of."""
     while isinstance(space, SpaceAdapter):
         space = space.whole if isinstance(space, Fixed) else space.inner
     return space
 
 
-def _sample(space: Any) -> Any:
+def _sample(space: SearchSpace) -> Point:
     return space.decode(space.sample(1, np.random.default_rng(0))[0])
 
 
-def _check_columns(row: TableRow, members: Mapping[str, Any], goals: Goals, measured: Sequence[str]) -> None:
+def _check_columns(row: TableRow, members: Members, goals: Goals, measured: Sequence[str]) -> None:
     texts = [str(held) for held in goals.constraints]
     known = {held.name for held, text in zip(goals.constraints, texts, strict=True) if text in row.cells}
     always = [own for own, member in members.values() if not getattr(member, "when", None)]
@@ -153,7 +156,7 @@ def _check_columns(row: TableRow, members: Mapping[str, Any], goals: Goals, meas
 MISSING = object()  # the cell of a parameter that a point does not have
 
 
-def _point(row: TableRow, members: Mapping[str, tuple[str, Any]], named: bool) -> Any:
+def _point(row: TableRow, members: Members, named: bool) -> Point:
     """Return the point of a row; a parameter by name whose cell is empty is left out, unless that is an option."""
     found = {name: _read(row, own, member) for name, (own, member) in members.items()}
     if named:
@@ -164,7 +167,7 @@ def _point(row: TableRow, members: Mapping[str, tuple[str, Any]], named: bool) -
     return found["point"] if [*found] == ["point"] else [*found.values()]
 
 
-def _read(row: TableRow, own: str, member: Any) -> Any:
+def _read(row: TableRow, own: str, member: SearchSpace | None) -> Point:
     """Return what a cell says: of its readings the first that the parameter takes."""
     if not row.text:
         return row.cells.get(own, MISSING)
@@ -184,16 +187,18 @@ def _read(row: TableRow, own: str, member: Any) -> Any:
     raise ValueError(f"known: {row.where}, column {own!r}: {refused}")
 
 
-def value_of(text: str, member: Any) -> Any:
+def value_of(text: str, member: SearchSpace | None) -> Point:
     """Return what a text says for a parameter: of its readings the first that the parameter takes, else itself."""
     for value in _readings(text):
+        if member is None:
+            return value
         with suppress(ValueError):
             member.encode(value)
             return value
     return text
 
 
-def _readings(cell: str) -> Iterator[Any]:
+def _readings(cell: str) -> Iterator[Point]:
     """Yield what a text may mean, numbers first, itself last."""
     for kind in (int, float):
         try:
@@ -209,7 +214,7 @@ def _readings(cell: str) -> Iterator[Any]:
     yield cell.strip()
 
 
-def _values(row: TableRow, goals: Goals) -> tuple[dict[str, Any] | None, dict[str, float]]:
+def _values(row: TableRow, goals: Goals) -> tuple[dict[str, float | None] | None, dict[str, float]]:
     values = {name: _number(row, name) for name in goals.names}
     quantities = {name: number for name in goals.quantities if (number := _number(row, name)) is not None}
     for held in goals.constraints:

@@ -1,6 +1,6 @@
 """What is to be solved: a function, its space and its sense, put together from what the user gave."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,33 @@ from lamcts.spaces.valid import Valid
 from lamcts.spaces.values import brief
 from lamcts.study.options import RunSettings
 from lamcts.study.scipy_constraints import ConstraintFunction, Guarded, constraints_by_kind
+from lamcts.types import Json, Point
+
+
+class Declared(NamedTuple):
+    """The attributes of an objective that a run uses; None where a function lacks one."""
+
+    name: str | None
+    space: Any
+    x0: Point
+    maximize: bool | None
+    objectives: Any
+    constraints: Any
+    reference: Any
+    reports: bool | None
+    fingerprint: Callable[[], Json] | None
+
+    @classmethod
+    def of(cls, f: object) -> "Declared":
+        """Return the attributes of `f`; ValueError for a misspelt one, which would turn the sign."""
+        found = cls(*(getattr(f, name, None) for name in cls._fields))
+        if hasattr(f, "maximise"):
+            raise ValueError(f"the objective {found.called(f)} has an attribute 'maximise': call it 'maximize'")
+        return found if callable(found.fingerprint) else found._replace(fingerprint=None)
+
+    def called(self, f: object) -> str:
+        """Return the name of a function."""
+        return str(self.name or getattr(f, "__qualname__", None) or type(f).__name__)
 
 
 class RunProblem(NamedTuple):
@@ -21,23 +48,24 @@ class RunProblem(NamedTuple):
     `maximize`: of one objective, whether higher is better.
     """
 
-    f: Callable[..., Any]
+    f: Callable[..., object]
     space: SearchSpace
     maximize: bool
-    x0: Any
+    x0: Point
     name: str
+    declared: Declared
     goals: Goals = Goals()
     functions: tuple[ConstraintFunction, ...] = ()
     check_first: bool = False
 
     @property
-    def call(self) -> Any:
+    def call(self) -> Callable[..., object] | Guarded:
         """What workers evaluate: the function, after the constraints that are functions."""
         return Guarded(self.f, self.functions, self.check_first) if self.functions else self.f
 
 
 def problem_of(
-    f: Any,
+    f: Callable[..., object],
     space: Any,
     maximize: bool | None,
     settings: RunSettings,
@@ -45,10 +73,11 @@ def problem_of(
     """Return the problem; what is left out (None) is taken from `f` where it is an `Objective`."""
     if not callable(f):
         raise ValueError(f"expected a function of a point, got {type(f).__name__}")
-    given, x0 = getattr(f, "space", None), settings.x0
+    declared = Declared.of(f)
+    given, x0 = declared.space, settings.x0
     if x0 is None and (space is None or space is given) and settings.fix is None:  # it may not fit another space
-        x0 = getattr(f, "x0", None)
-    maximize = _sense(f, maximize)
+        x0 = declared.x0
+    maximize = _sense(declared.maximize, maximize)
     if given is None and space is None:
         raise ValueError(
             "space: expected a space such as lamcts.Box(-5, 10, dim=20), got none, and the function has none"
@@ -58,18 +87,15 @@ def problem_of(
         space = fixed(space, settings.fix)
     space, functions, words = _bounded(space, x0, settings)
     held = [each for one in functions for each in one.constraints]
-    goals = goals_of(f, maximize, settings, (*words, *held))
+    goals = goals_of(declared, maximize, settings, (*words, *held))
     _refuse_taken({each.name for each in held}, goals, len(held))
     if len(goals.objectives) == 1:
         maximize = goals.objectives[0].maximize
-    return RunProblem(f, space, maximize, x0, _name(f), goals, functions, settings.check_first)
+    return RunProblem(f, space, maximize, x0, declared.called(f), declared, goals, functions, settings.check_first)
 
 
-def _sense(f: Any, maximize: bool | None) -> bool:
-    """Return whether higher is better; ValueError where the call and the objective do not agree."""
-    if hasattr(f, "maximise"):  # to ignore it would turn the sign in silence
-        raise ValueError(f"the objective {_name(f)} has an attribute 'maximise': call it 'maximize'")
-    sense = getattr(f, "maximize", None)
+def _sense(sense: bool | None, maximize: bool | None) -> bool:
+    """Return whether higher is better; ValueError where the call and the objective (`sense`) do not agree."""
     if maximize is None:
         return bool(sense)
     if sense is not None and bool(sense) != maximize:
@@ -78,10 +104,15 @@ def _sense(f: Any, maximize: bool | None) -> bool:
     return maximize
 
 
-def _bounded(space: Any, x0: Any, settings: RunSettings) -> tuple[Any, tuple[ConstraintFunction, ...], tuple[Any, ...]]:
+def _bounded(
+    space: SearchSpace, x0: Point, settings: RunSettings
+) -> tuple[SearchSpace, tuple[ConstraintFunction, ...], tuple[object, ...]]:
     """Return the space without what is never to be proposed, constraints that are functions, and those in words."""
     bounded = constraints_by_kind(settings.constraints)
-    rules: list[Any] = [*bounded.rules(space), *([] if settings.valid is None else [settings.valid])]
+    rules: list[Callable[[Point], object]] = [
+        *bounded.rules(space),
+        *([] if settings.valid is None else [settings.valid]),
+    ]
     space = Valid(space, rules, known=_points(space, x0)) if rules else space
     functions = bounded.measures(_start(space, x0)) if rules or bounded.functions else ()
     if settings.check_first and not functions:
@@ -89,12 +120,12 @@ def _bounded(space: Any, x0: Any, settings: RunSettings) -> tuple[Any, tuple[Con
     return space, functions, bounded.words
 
 
-def goals_of(f: Any, maximize: bool, settings: RunSettings, constraints: Any) -> Goals:
-    """Return what is sought and bounded: as given, else as `f` says; constraints are given beside those of `f`.
+def goals_of(declared: Declared, maximize: bool, settings: RunSettings, constraints: Iterable[object]) -> Goals:
+    """Return what is sought and bounded: as given, else as declared; given constraints add to declared ones.
 
-    A reference belongs to objectives: where others than its own are given, that of `f` says nothing.
+    A reference belongs to objectives: where others than its own are given, the declared one has no meaning.
     """
-    own, known, point = (getattr(f, name, None) for name in ("objectives", "constraints", "reference"))
+    own, known, point = declared.objectives, declared.constraints, declared.reference
     objectives, reference = settings.objectives, settings.reference
     if objectives is None:
         objectives, reference = own, point if reference is None else reference
@@ -107,19 +138,19 @@ def goals_of(f: Any, maximize: bool, settings: RunSettings, constraints: Any) ->
     return Goals.of(maximize, objectives, held, reference)
 
 
-def _points(space: Any, x0: Any) -> list[Any]:
+def _points(space: SearchSpace, x0: Point) -> list[Point]:
     """Return those of `x0`, one point or several, that are points of the space."""
     if x0 is None:
         return []
     for points in ([x0], x0):
         try:
-            return list(space.decode_many(space.encode_many(points)))
+            return [space.decode(space.encode(point)) for point in points]
         except (ValueError, TypeError):
             continue
     return []  # it is refused where it is proposed
 
 
-def _start(space: Any, x0: Any) -> Any:
+def _start(space: SearchSpace, x0: Point) -> Point:
     """Return a point to look at before the start: `x0` where that is one point, else one that is valid."""
     rng = np.random.default_rng(0)
     if x0 is None:
@@ -138,7 +169,7 @@ def _refuse_taken(names: Collection[str], goals: Goals, n: int) -> None:
         raise ValueError(f"constraints: {twice[0]!r} is the name of a constraint that is a function; rename your own")
 
 
-def wanted(value: Any, goals: Goals, besides: Collection[str] = ()) -> Any:
+def wanted(value: object, goals: Goals, besides: Collection[str] = ()) -> object:
     """Return a value by name without what is neither sought nor bounded, unless something is missing: a slip then.
 
     besides: names that are told otherwise.
@@ -147,7 +178,3 @@ def wanted(value: Any, goals: Goals, besides: Collection[str] = ()) -> Any:
     if not isinstance(value, Mapping) or any(name not in value for name in names):
         return value
     return {name: value[name] for name in names}
-
-
-def _name(f: Any) -> str:
-    return str(getattr(f, "name", None) or getattr(f, "__qualname__", None) or type(f).__name__)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from lamcts.study.evaluation import Job, Outcome, evaluate, takes_seed
+from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes_seed
 from lamcts.study.executors import ExecutorSlot, Pool
 from lamcts.study.spawned import SpawnedContext, SpawnedProcess
 from lamcts.study.timeouts import GRACE_SECONDS, POLL_SECONDS, Deadlines, punctual
@@ -25,7 +25,7 @@ class Processes(Pool):
     timeout: seconds after which an evaluation is ended with its process, which is then made anew (None: never).
     """
 
-    def __init__(self, f: Callable[..., Any], n: int, timeout: float | None = None) -> None:
+    def __init__(self, f: Call, n: int, timeout: float | None = None) -> None:
         self._deadlines = None if timeout is None else Deadlines(timeout)
         self._f = picklable(f, f"workers={n}")
         self._pids: dict[Executor, Future[int]] = {}  # known once the process has the function
@@ -115,7 +115,7 @@ def _came_up(first: "Future[int]") -> None:
         ) from error
 
 
-_installed: list[Callable[..., Any]] = []  # in a worker process: the function to evaluate
+_installed: list[Call] = []  # in a worker process: the function to evaluate
 
 
 def _begin() -> None:
@@ -123,7 +123,7 @@ def _begin() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _install(f: Callable[..., Any]) -> int:
+def _install(f: Call) -> int:
     _installed[:] = [f]
     return os.getpid()
 
@@ -148,18 +148,17 @@ def _evaluate_installed(seeded: bool, *arguments: Any) -> Outcome:
 class PickledByValue:
     """A function that cloudpickle has pickled; it unpickles to the function itself."""
 
-    def __init__(self, data: bytes, load: Callable[[bytes], Any]) -> None:
+    def __init__(self, data: bytes, load: Callable[[bytes], object]) -> None:
         self._data, self._load = data, load
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
         return self._load, (self._data,)
 
 
-def picklable(f: Callable[..., Any], option: str) -> Any:
+def picklable(f: Call, option: str) -> Any:
     """Return what unpickles to `f` in a new process: `f` itself, or its code by cloudpickle.
 
-    Python pickles a function by its name, which a lambda does not have, nor a function of a notebook or a prompt:
-    `__main__` is no file there that another process could import. ValueError begins with `option`.
+    Python pickles functions by name, which fails for lambdas and in notebooks. ValueError begins with `option`.
     """
     try:
         data = bytes(ForkingPickler.dumps(f))

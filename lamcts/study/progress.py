@@ -1,12 +1,12 @@
-"""Progress of a run: a bar on a terminal or in a notebook, elsewhere lines, ten seconds apart and later a minute."""
+"""Progress of a run: a bar on a terminal, tqdm's bar in a notebook, elsewhere a line now and then."""
 
 import math
 import sys
 import time
+from importlib.util import find_spec
 from typing import Protocol, TextIO
 
 from lamcts.spaces.values import brief
-from lamcts.study.progress_notebook import Widget, has_widgets, in_notebook
 from lamcts.study.result import Evaluation
 
 WIDTH = 24  # characters of the bar (by eye)
@@ -17,7 +17,7 @@ FIRST_SECONDS, MOST_SECONDS_APART = 10.0, 60.0  # between two plain lines: a log
 GROWTH = 1.5  # of the time between them: a minute after six lines
 
 
-class Progress(Protocol):
+class ProgressDisplay(Protocol):
     def update(self, evaluation: Evaluation) -> None:
         """Take note of an evaluation."""
 
@@ -25,13 +25,13 @@ class Progress(Protocol):
         """Show the last state."""
 
 
-def make(wanted: "bool | TextIO | None", budget: int, done: int, several: bool = False) -> Progress | None:
+def make(wanted: "bool | TextIO | None", budget: int, done: int, several: bool = False) -> ProgressDisplay | None:
     """Return what shows progress: None where somebody looks, True anywhere, False nowhere; or a stream."""
     if wanted is False:
         return None
-    notebook = (wanted is None or wanted is True) and in_notebook()
+    notebook = (wanted is None or wanted is True) and _in_notebook()
     if notebook and has_widgets():
-        return Widget(_Counter(sys.stderr, budget, done, several))
+        return Widget(sys.stderr, budget, done, several)
     stream = sys.stderr if wanted is None or wanted is True else wanted
     if stream is None:  # a program without a console
         return None
@@ -41,6 +41,18 @@ def make(wanted: "bool | TextIO | None", budget: int, done: int, several: bool =
     if wanted is None and not terminal:
         return None
     return Bar(stream, budget, done, several) if terminal else Lines(stream, budget, done, several)
+
+
+def _in_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook, whose streams are no terminal."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def has_widgets() -> bool:
+    """Return whether tqdm can draw its bar in a notebook."""
+    return all(find_spec(name) is not None for name in ("tqdm", "ipywidgets"))
 
 
 class _Counter:
@@ -144,6 +156,24 @@ class Lines(_Counter):
         self.stream.write(self.text() + "\n")
         self.stream.flush()
         self._written = self.last.count if self.last else -1
+
+
+class Widget(_Counter):
+    """tqdm's bar in a notebook."""
+
+    def __init__(self, stream: TextIO, budget: int, done: int, several: bool) -> None:
+        from tqdm.notebook import tqdm
+
+        super().__init__(stream, budget, done, several)
+        self._bar = tqdm(total=budget, initial=done)
+
+    def update(self, evaluation: Evaluation) -> None:
+        self.note(evaluation)
+        self._bar.set_postfix_str(self.found(), refresh=False)
+        self._bar.update(evaluation.count - self._bar.n)
+
+    def close(self) -> None:
+        self._bar.close()
 
 
 def clock(seconds: float) -> str:

@@ -2,15 +2,14 @@
 
 import math
 import threading
-from typing import Any
 
 from lamcts.errors import Pruned
 from lamcts.journal.intermediate_values import Report
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import OK
-from lamcts.outcomes.goals import Goals
-from lamcts.pruners import Curves, make
+from lamcts.pruners import Curves, Pruner, make
 from lamcts.study.evaluation import Outcome, takes
+from lamcts.study.problem import RunProblem
 from lamcts.study.report_channel import LOOPBACK, ReportServer, address_towards
 from lamcts.study.reporting import Reporter
 from lamcts.study.workers import client_of
@@ -22,15 +21,16 @@ SEVERAL = "trial.report: expected one objective, there are {}: no trial can be c
 class Pruning:
     """The curves of all trials, and a rule over them (None: no trial is stopped)."""
 
-    def __init__(self, f: Any, pruner: Any, goals: Goals, executor: Any = None) -> None:
+    def __init__(self, problem: RunProblem, pruner: str | Pruner | None, executor: object = None) -> None:
+        goals, reports = problem.goals, problem.declared.reports
         self.curves = Curves()
         self._pruner, self._sign = make(pruner), float(goals.signs[0])
         self._refuse = SEVERAL.format(", ".join(goals.names)) if len(goals.objectives) > 1 else None
-        self._wanted = takes(f, "trial")  # by the function
+        self._wanted = takes(problem.f, "trial")  # by the function
         self._broken: dict[int, tuple[int, Exception]] = {}  # by trial: the step at which the rule raised, and what
         self._judge = None if self._pruner is None else ReportServer(self.judge, _listening(executor))
         self._lock = threading.Lock()  # reports come from threads
-        if self._pruner is not None and not reports(f):
+        if self._pruner is not None and not (self._wanted if reports is None else reports):
             raise ValueError(
                 "pruner: expected a function that reports on its way, def f(point, trial): ... "
                 "trial.report(step, value), or a program with --report; got one without; leave out the pruner"
@@ -55,7 +55,7 @@ class Pruning:
                 self.curves.drop(number)
             self.curves.add(number, step, self._loss(value))
             try:
-                return bool(self._pruner.prune(number, self.curves))
+                return self._pruner is not None and bool(self._pruner.prune(number, self.curves))
             except Exception as error:  # the evaluation fails, wherever it runs, and `check` then ends the run
                 self._broken.setdefault(number, (step, error))
                 raise
@@ -103,13 +103,7 @@ class Pruning:
         return math.inf if math.isnan(value) else self._sign * value
 
 
-def _listening(executor: Any) -> str:
+def _listening(executor: object) -> str:
     """Return the address at which the workers of an executor are heard."""
     client = None if executor is None else client_of(executor)
     return LOOPBACK if client is None else address_towards(str(getattr(client.scheduler, "address", "")))
-
-
-def reports(f: Any) -> bool:
-    """Return whether a function may report: it says so itself, or has a parameter called `trial`."""
-    own = getattr(f, "reports", None)
-    return takes(f, "trial") if own is None else bool(own)

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from lamcts.study.reporting import Judge
 from lamcts.text import safe_text
+from lamcts.types import Json
 
 LOOPBACK = "127.0.0.1"
 CONNECT_SECONDS = 5.0  # to reach the run from another machine (untuned)
@@ -92,7 +93,7 @@ class ReportClient:
             self._line.close()
             self._line = None
 
-    def _answer(self, text: bytes) -> dict[str, Any] | None:
+    def _answer(self, text: bytes) -> Json | None:
         """Return the answer of the run; None if there is none."""
         for _ in range(TRIES):
             try:
@@ -107,7 +108,7 @@ class ReportClient:
             self.close()
         return None
 
-    def _read(self, line: socket.socket) -> dict[str, Any] | None:
+    def _read(self, line: socket.socket) -> Json | None:
         read = b""
         while not read.endswith(b"\n") and len(read) < LONGEST:
             if not (more := line.recv(LONGEST)):
@@ -176,7 +177,7 @@ class _Handler(socketserver.StreamRequestHandler):
                 self.wfile.write(json.dumps(answer).encode() + b"\n")
 
 
-def _answer_to(text: bytes, judge: Callable[..., bool]) -> dict[str, Any] | None:
+def _answer_to(text: bytes, judge: Callable[..., bool]) -> Json | None:
     """Return the answer to a report; None where it is none."""
     try:
         said = json.loads(text)

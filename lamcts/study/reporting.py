@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,24 @@ Judge = Callable[[int, int, float, bool], bool]
 
 
 class Reporter:
-    """The trial that an evaluation belongs to, as far as it is its business.
+    """The trial of an evaluation, which the objective gets as its parameter `trial`.
 
-    id: the trial's number; -1 where a point is only evaluated again.
-    reports: (step, value) of all that was reported.
+    Attributes
+    ----------
+    id : int
+        The number of the trial; -1 for a re-evaluation.
+    reports : list of (step, value)
+        All intermediate values so far.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> def f(point, trial):
+    ...     for epoch in range(1, 4):
+    ...         trial.report(epoch, point[0] / epoch)
+    ...     return point[0] / 3
+    >>> lamcts.minimize(f, [(0, 1)], budget=12, seed=0, pruner="median").nfev
+    12
     """
 
     def __init__(self, number: int, judge: Judge | None = None, refuse: str | None = None) -> None:
@@ -27,11 +40,20 @@ class Reporter:
         self._judge, self._refuse = judge, refuse
         self._behind = False
 
-    def report(self, step: int, value: Any) -> None:
-        """Tell what the objective has come to after so many steps; raise `Pruned` where it should stop there.
+    def report(self, step: int, value: object) -> None:
+        """Report an intermediate value.
 
-        step: a whole number, 0 or more, higher than the one before: epochs, iterations, folds.
-        value: a number in the sign of the objective, comparable at equal steps; nan is worse than any.
+        Parameters
+        ----------
+        step : int
+            At least 0 and higher than the step before: an epoch, an iteration, a fold.
+        value : float
+            In the sign of the objective, comparable at equal steps. nan is worse than any number.
+
+        Raises
+        ------
+        Pruned
+            If the trial should stop.
         """
         if self._refuse is not None:
             raise RuntimeError(self._refuse)
@@ -51,7 +73,7 @@ class Reporter:
         if (close := getattr(self._judge, "close", None)) is not None:
             close()
 
-    def _checked(self, step: Any) -> int:
+    def _checked(self, step: object) -> int:
         if isinstance(step, bool) or not isinstance(step, (int, np.integer)) or step < 0:
             raise ValueError(
                 f"report: expected report(step, value) with a whole number of at least 0 as step, got "
@@ -62,7 +84,7 @@ class Reporter:
         return int(step)
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     try:
         number = number_of(value)
     except TypeError:

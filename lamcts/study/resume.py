@@ -1,9 +1,14 @@
 """How a run begins: with nothing, or where its journal ends."""
 
+import ast
+import hashlib
+import inspect
+import textwrap
 import warnings
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +20,7 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.study.options import RunSettings
 from lamcts.study.problem import RunProblem
 from lamcts.study.shared_state import SharedState
-from lamcts.study.source import source_hash
+from lamcts.types import Json
 
 if TYPE_CHECKING:
     from lamcts.journal import Journal
@@ -79,7 +84,7 @@ def warn_of_small_budget(budget: int, optimizer: "Optimizer") -> None:
         warnings.warn(text, UserWarning, stacklevel=2)
 
 
-def _words(goals: Goals) -> dict[str, Any]:
+def _words(goals: Goals) -> Json:
     """Return what an optimizer is told of its goals, but for the sense of one objective."""
     return {"objectives": goals.names} if goals.plain else goals.arguments()
 
@@ -115,9 +120,9 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
     return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory, recorded.reports)
 
 
-def _warn_of_another_function(problem: RunProblem, recorded: Recorded, about: dict[str, Any]) -> None:
+def _warn_of_another_function(problem: RunProblem, recorded: Recorded, about: Json) -> None:
     """Warn if the journal has values of a function of another name or source code, unless fingerprints compare it."""
-    if callable(getattr(problem.f, "fingerprint", None)):
+    if problem.declared.fingerprint is not None:
         return
     ours, theirs = str(about["objective"]), str(recorded.about.get("objective", about["objective"]))
     text = ""
@@ -136,7 +141,25 @@ def _differ(theirs: str | None, ours: str | None) -> bool:
     return None not in (theirs, ours) and theirs != ours
 
 
-def _fingerprint(optimizer: "Optimizer", problem: RunProblem) -> dict[str, Any]:
+def _fingerprint(optimizer: "Optimizer", problem: RunProblem) -> Json:
     """Return what a journal must share with this run; an objective that can tell itself apart has its say."""
-    own = getattr(problem.f, "fingerprint", None)
-    return {**optimizer.fingerprint(), **({"objective": own()} if callable(own) else {})}
+    own = problem.declared.fingerprint
+    return optimizer.fingerprint() | ({} if own is None else {"objective": own()})
+
+
+def source_hash(f: Callable[..., object]) -> str | None:
+    """Return a hash of a function's code without comments and docstrings; None for lambdas and other callables.
+
+    Only the function's own body counts, not what it calls.
+    """
+    f = inspect.unwrap(f)
+    if not (inspect.isfunction(f) or inspect.ismethod(f)) or f.__name__ == "<lambda>":
+        return None
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(f)))
+    except (OSError, TypeError, SyntaxError):  # defined at a prompt or by exec: there is no source
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+            node.body = node.body[1:] or [ast.Pass()]
+    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:16]

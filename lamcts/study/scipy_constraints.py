@@ -9,34 +9,54 @@ the function only where the constraint is kept; `check_first=True` does so for a
 `LinearConstraint` (lb <= A point <= ub) and `Bounds` cost nothing: points that break them are never proposed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lamcts.outcomes.goals import Constraint
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.linear import Within
 from lamcts.spaces.values import brief
 from lamcts.text import safe_repr, safe_text
-from lamcts.types import Floats, array_of
+from lamcts.types import Floats, Point, array_of
 
 TOLERANCE = 1e-4  # to which an equality holds: that of the CEC 2006 and 2010 problems
 KEYS = {"type", "fun", "args", "jac"}  # of a dict; a gradient is of no use here
+
+
+@runtime_checkable
+class ScipyBounds(Protocol):
+    """`Bounds` or `LinearConstraint` of SciPy: ends of an interval."""
+
+    lb: ArrayLike
+    ub: ArrayLike
+
+
+@runtime_checkable
+class ScipyFunction(ScipyBounds, Protocol):
+    """`NonlinearConstraint` of SciPy: a function, and the ends of an interval for its values."""
+
+    fun: Callable[..., object]
+
+
+ScipyDict = Mapping[str, Any]  # {"type": "ineq", "fun": function}
+Constraints = int | str | ScipyDict | Constraint | ScipyBounds | Iterable[object] | None
 
 
 @dataclass(frozen=True)
 class ConstraintFunction:
     """A function of a point whose numbers are bounded: their names, None for one that is not, and by what."""
 
-    fun: Any
-    args: tuple[Any, ...]
+    fun: Callable[..., object]
+    args: tuple[object, ...]
     names: tuple[str | None, ...]
     constraints: tuple[Constraint, ...]
     first: bool  # whether the function is run only where these are kept
 
-    def __call__(self, point: Any) -> dict[str, float]:
+    def __call__(self, point: Point) -> dict[str, float]:
         """Return the numbers at a point by name; ValueError where they are more, or fewer, than at the start."""
         values = _numbers(self.fun(point, *self.args))
         if len(values) != len(self.names):
@@ -51,11 +71,11 @@ class ConstraintFunction:
 class Guarded:
     """A function with constraints that are functions: they are called before it."""
 
-    f: Any
+    f: Callable[..., object]
     measures: tuple[ConstraintFunction, ...]
     check_first: bool
 
-    def measure(self, point: Any) -> tuple[dict[str, float], bool]:
+    def measure(self, point: Point) -> tuple[dict[str, float], bool]:
         """Return the numbers that are bounded, by name, and whether the function is to be run."""
         found: dict[str, float] = {}
         run = True
@@ -69,36 +89,36 @@ class Guarded:
 class ConstraintsByKind(NamedTuple):
     """Constraints by kind: in words, linear ones, and functions, as they were given."""
 
-    words: tuple[Any, ...] = ()
-    linear: tuple[Any, ...] = ()
-    functions: tuple[Any, ...] = ()
+    words: tuple[object, ...] = ()
+    linear: tuple[ScipyBounds, ...] = ()
+    functions: tuple[ScipyDict | ScipyFunction, ...] = ()
 
     def rules(self, space: SearchSpace) -> list[Within]:
         """Return what says which points keep the linear ones; ValueError where points are no arrays of that size."""
         point = space.decode(space.sample(1, np.random.default_rng(0))[0]) if self.linear else None
         return [_rule(given, point) for given in self.linear]
 
-    def measures(self, point: Any) -> tuple[ConstraintFunction, ...]:
+    def measures(self, point: Point) -> tuple[ConstraintFunction, ...]:
         """Return the functions; where nothing else says how many numbers one returns, it is called at `point`."""
         return tuple(_measure(f"c{i + 1}", given, point) for i, given in enumerate(self.functions))
 
 
-def constraints_by_kind(given: Any) -> ConstraintsByKind:
+def constraints_by_kind(given: Constraints) -> ConstraintsByKind:
     """Return constraints by kind. A number of them stays one."""
     if given is None:
         return ConstraintsByKind()
-    if isinstance(given, (str, Mapping, int, np.integer, Constraint)) or hasattr(given, "lb"):
+    if isinstance(given, (str, Mapping, int, np.integer, Constraint, ScipyBounds)):
         given = [given]
     if not isinstance(given, Iterable):
         raise ValueError(f"constraints: expected texts such as 'stress <= 250', got {safe_repr(given):.60}")
     items = list(given)
-    functions = [item for item in items if isinstance(item, Mapping) or (hasattr(item, "fun") and hasattr(item, "lb"))]
-    linear = [item for item in items if hasattr(item, "lb") and not hasattr(item, "fun")]
+    functions = [item for item in items if isinstance(item, (Mapping, ScipyFunction))]
+    linear = [item for item in items if isinstance(item, ScipyBounds) and not isinstance(item, ScipyFunction)]
     words = [item for item in items if not any(item is other for other in (*functions, *linear))]
     return ConstraintsByKind(tuple(words), tuple(linear), tuple(functions))
 
 
-def _rule(given: Any, point: Any) -> Within:
+def _rule(given: ScipyBounds, point: Point) -> Within:
     try:
         x = array_of(point).astype(float).ravel()
     except (TypeError, ValueError):
@@ -115,7 +135,7 @@ def _rule(given: Any, point: Any) -> Within:
     return Within(tuple(map(tuple, matrix.tolist())), tuple(low.tolist()), tuple(high.tolist()))
 
 
-def _measure(name: str, given: Any, point: Any) -> ConstraintFunction:
+def _measure(name: str, given: ScipyDict | ScipyFunction, point: Point) -> ConstraintFunction:
     low, high = _ends(given)
     if isinstance(given, Mapping):
         fun, args, first = given["fun"], tuple(given.get("args", ())), False
@@ -131,7 +151,7 @@ def _measure(name: str, given: Any, point: Any) -> ConstraintFunction:
     return ConstraintFunction(fun, args, names, tuple(each for bounds in held for each in bounds), first)
 
 
-def _ends(given: Any) -> tuple[Floats, Floats]:
+def _ends(given: ScipyDict | ScipyFunction) -> tuple[Floats, Floats]:
     """Return between what the numbers of a function have to lie, each one number or [k]."""
     if not isinstance(given, Mapping):
         return np.asarray(given.lb, float), np.asarray(given.ub, float)
@@ -148,7 +168,7 @@ def _bounds(name: str, low: float, high: float) -> list[Constraint]:
     return ends + ([Constraint(name, "<=", high)] if np.isfinite(high) else [])
 
 
-def _shape(name: str, fun: Any, args: tuple[Any, ...], point: Any) -> tuple[int, ...]:
+def _shape(name: str, fun: Callable[..., object], args: tuple[object, ...], point: Point) -> tuple[int, ...]:
     """Return what a function returns at a point: () for one number, else how many."""
     try:
         found = array_of(fun(point, *args))
@@ -161,5 +181,5 @@ def _shape(name: str, fun: Any, args: tuple[Any, ...], point: Any) -> tuple[int,
     return () if found.ndim == 0 else (found.size,)
 
 
-def _numbers(values: Any) -> Floats:
+def _numbers(values: object) -> Floats:
     return array_of(values).astype(float).ravel()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from lamcts.errors import JournalError
+from lamcts.types import Json
 
 
 class StatefulObjective(Protocol):
@@ -29,8 +30,8 @@ class SharedState:
     """The state after all evaluations so far (`now`), and the state that the best evaluation was given (`best`)."""
 
     learner: StatefulObjective
-    now: Any
-    best: Any = None
+    now: object
+    best: object = None
 
     @classmethod
     def of(cls, f: Any) -> "SharedState | None":
@@ -39,17 +40,17 @@ class SharedState:
             return None
         return cls(f, f.memory)
 
-    def told(self, note: Any, given: Any, leads: bool) -> None:
+    def told(self, note: object, given: object, leads: bool) -> None:
         """Merge the note of an evaluation that was `given` a memory; `leads`: it is the best so far."""
         if leads:
             self.best = given
         if note is not None:  # None: it failed
             self.now = self.learner.learn(self.now, note)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         return {"now": self.now, "best": self.best}
 
-    def load(self, state: Any, path: str) -> None:
+    def load(self, state: object, path: str) -> None:
         """Take over the state that a journal holds."""
         if not isinstance(state, dict) or set(state) != {"now", "best"} or state["now"] is None:
             raise JournalError(

@@ -27,6 +27,7 @@ from lamcts.study.summary import evaluated, evaluated_again, summarise
 from lamcts.study.workers import workers_of
 from lamcts.text import visible
 from lamcts.trial import Trial
+from lamcts.types import Point
 
 if TYPE_CHECKING:
     from lamcts.journal import Journal
@@ -37,14 +38,34 @@ FAILURES = 5  # in the same way from the first on, at least, before a bug is tho
 
 
 class Study:
-    """One run. `optimizer` is there from the first evaluation on; `result()` at any moment from then on."""
+    """One run of `minimize`, `maximize` or `run`.
+
+    Parameters
+    ----------
+    f, space, budget, **options
+        As in `minimize`.
+    maximize : bool or None
+        Whether higher values are better. None takes the sense of an `Objective`, and else minimises.
+
+    Attributes
+    ----------
+    optimizer : Optimizer
+        The optimizer; it exists from the first evaluation on, as does `result()`.
+
+    Examples
+    --------
+    >>> from lamcts.study import Study
+    >>> study = Study(lambda x: x[0] ** 2, [(-1, 1)], False, budget=12, seed=0)
+    >>> study.solve().nfev
+    12
+    """
 
     optimizer: "Optimizer"
     _journal: "Journal | None"
     _stopping: Stopping
 
     def __init__(
-        self, f: Callable[..., Any], space: Any, maximize: bool | None, budget: int, **options: Unpack[RunOptions]
+        self, f: Callable[..., object], space: Any, maximize: bool | None, budget: int, **options: Unpack[RunOptions]
     ) -> None:
         self.settings = RunSettings.of(budget, dict(options))
         self.problem: RunProblem = problem_of(f, space, maximize, self.settings)
@@ -53,7 +74,7 @@ class Study:
             raise ValueError(f"vectorized: expected a function that learns nothing, got {self.problem.name}")
         if self.settings.vectorized and required(f, "trial"):
             raise ValueError(f"vectorized: expected a function without a parameter trial, got {self.problem.name}")
-        self.pruning = Pruning(f, self.settings.pruner, self.problem.goals, self.settings.executor)
+        self.pruning = Pruning(self.problem, self.settings.pruner, self.settings.executor)
         self.known = prior_observations(self.settings.known, self.problem)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations
@@ -62,7 +83,7 @@ class Study:
         self._asks = 0
         self._exhausted = ""
         self._queue: deque[Trial] = deque()  # asked for, not started
-        self._progress: progress.Progress | None = None
+        self._progress: progress.ProgressDisplay | None = None
 
     def solve(self) -> Result:
         """Do all evaluations; Ctrl-C ends them."""
@@ -193,7 +214,7 @@ class Study:
         self.pruning.check()  # another trial may take hours
         return evaluation
 
-    def _note(self, which: tuple[int, int], point: Any, outcome: Outcome) -> Evaluation:
+    def _note(self, which: tuple[int, int], point: Point, outcome: Outcome) -> Evaluation:
         """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
         told = taken([wanted(_value(outcome), self.problem.goals)], [None], self.problem.goals)
         check = Check(*which, float(told.f[0, 0]), outcome.seconds, told.messages[0])
@@ -202,7 +223,7 @@ class Study:
         self.checks.append(check)
         return evaluated_again(self.optimizer, check, point, self._done + len(self.checks))
 
-    def _known(self) -> Any:
+    def _known(self) -> object:
         """Return what an evaluation that starts now is given of what others have learned."""
         return None if self.memory is None else self.memory.now
 
@@ -244,6 +265,6 @@ class Study:
         return result
 
 
-def _value(outcome: Outcome) -> Any:
+def _value(outcome: Outcome) -> object:
     """Return the value, or an exception of the name and text that the evaluation raised."""
     return outcome.value if outcome.error is None else type(outcome.error[0], (Exception,), {})(outcome.error[1])

@@ -15,7 +15,9 @@ from lamcts.outcomes.front import Front, knee
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.study import replicates
-from lamcts.study.result import Candidate, Evaluation, History, Points, Result
+from lamcts.study.history import History, Points
+from lamcts.study.result import Candidate, Evaluation, Result
+from lamcts.types import Json, Point
 
 Curve = Mapping[int, Mapping[int, float]]
 NOTHING: Curve = MappingProxyType({})
@@ -38,7 +40,7 @@ class RunState(Protocol):
     @property
     def seed(self) -> int: ...
     @property
-    def tree(self) -> Any: ...
+    def tree(self) -> object: ...
     @property
     def front(self) -> Front: ...
 
@@ -89,7 +91,7 @@ def _history(opt: RunState, curves: Curve) -> History:
     )
 
 
-def _found(opt: RunState) -> dict[str, Any]:
+def _found(opt: RunState) -> Json:
     """Return x, fun and success, and where there are several columns what else there is to say of x."""
     row = _leader(opt)
     point = None if row is None else opt.seen.point(row, opt.space)
@@ -127,7 +129,7 @@ def _held(opt: RunState, row: int | None) -> tuple[bool, float, dict[str, float]
     return bool(seen.feasible[row]), float(excess(seen.g[[row]])[0]), constraints
 
 
-def _misses(opt: RunState, found: dict[str, Any]) -> str:
+def _misses(opt: RunState, found: Json) -> str:
     """Return what the message has to add: that all failed, or that nothing is feasible."""
     n = len(opt.seen)
     if n and len(opt.failures) == n:
@@ -141,7 +143,7 @@ def _misses(opt: RunState, found: dict[str, Any]) -> str:
     return f"; no feasible point was found{by}" + (f"; not measured there: {unknown}" if unknown else "")
 
 
-def evaluated(opt: RunState, row: int, point: Any, count: int) -> Evaluation:
+def evaluated(opt: RunState, row: int, point: Point, count: int) -> Evaluation:
     """Return a row as an evaluation; `count` were done."""
     seen, best = opt.seen, opt.seen.best
     kept, violation, constraints = _held(opt, row)
@@ -163,7 +165,7 @@ def evaluated(opt: RunState, row: int, point: Any, count: int) -> Evaluation:
     )
 
 
-def evaluated_again(opt: RunState, check: Check, point: Any, count: int) -> Evaluation:
+def evaluated_again(opt: RunState, check: Check, point: Point, count: int) -> Evaluation:
     """Return a re-evaluation; `count` evaluations were done. There is one objective, and no constraint."""
     trial, best = int(opt.seen.trial[check.row]), value_of(opt, opt.seen.best)
     value, failed = float(opt.goals.signs[0]) * check.loss, check.message is not None
@@ -179,6 +181,6 @@ def candidates(opt: RunState, checks: list[Check]) -> list[Candidate]:
         scaled = np.array(losses) / unit
         mean = unit * float(np.mean(scaled))
         error = unit * float(np.std(scaled, ddof=1) / math.sqrt(n)) if n > 1 else math.nan
-        point: Any = opt.seen.point(row, opt.space)
+        point: Point = opt.seen.point(row, opt.space)
         found.append((mean, Candidate(point, sign * mean, error, n, sign * float(opt.seen.y[row]))))
     return [candidate for _, candidate in sorted(found, key=lambda pair: pair[0])]

@@ -3,13 +3,12 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
 
-from lamcts.study.evaluation import Job, Outcome, Serial, evaluate
+from lamcts.study.evaluation import Call, Job, Outcome, Serial, evaluate
 
 POLL_SECONDS = 0.1  # how often a wait looks at the clock (untuned)
 GRACE_SECONDS = 3.0  # from SIGTERM to SIGKILL: a program gets 2 s of its own, and its worker has to notice (untuned)
@@ -55,7 +54,7 @@ class _TimeUp(BaseException):
 class TimeLimited(Serial):
     """Evaluates in this process, in the main thread, and interrupts what takes longer than some seconds."""
 
-    def __init__(self, f: Callable[..., Any], seconds: float) -> None:
+    def __init__(self, f: Call, seconds: float) -> None:
         super().__init__(f)
         self._seconds = seconds
 

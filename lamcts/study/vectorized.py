@@ -1,11 +1,11 @@
 """Evaluations of many points by one call: `f` gets a list of points and returns a list of values."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lamcts.optimizer.losses import as_list
-from lamcts.study.evaluation import Job, Outcome, evaluate, plain_value, takes_seed
+from lamcts.study.evaluation import Call, Job, Outcome, evaluate, plain_value, takes_seed
 from lamcts.study.scipy_constraints import Guarded
 
 
@@ -15,7 +15,7 @@ class Vectorized:
     f: `f(points)`, or `f(points, seed=seeds)` where it has such a parameter; or such a function after constraints.
     """
 
-    def __init__(self, f: Any, n: int) -> None:
+    def __init__(self, f: Call, n: int) -> None:
         self._f, self._seeded, self._n = f, takes_seed(f), n
         self._waiting: list[Job] = []
         self._done: deque[tuple[Job, Outcome]] = deque()
@@ -58,7 +58,7 @@ class Vectorized:
             made.append(next(ran)._replace(held=held) if runs else checked._replace(value=None, held=held))
         return made
 
-    def _called(self, f: Any, jobs: list[Job]) -> list[Outcome]:
+    def _called(self, f: Callable[..., object], jobs: list[Job]) -> list[Outcome]:
         if not jobs:
             return []
         seeds: Any = [job.seed for job in jobs]
@@ -69,7 +69,7 @@ class Vectorized:
         return [one._replace(value=plain_value(value)) for value in _each(whole.value, len(jobs))]
 
 
-def _each(values: Any, n: int) -> list[Any]:
+def _each(values: object, n: int) -> list[Any]:
     """Return a value for each of `n` points; a dict may have a list for each name. ValueError for another number."""
     if isinstance(values, Mapping):
         columns = {name: as_list(column, n, f"vectorized: values of {name!r}") for name, column in values.items()}

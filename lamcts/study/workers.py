@@ -4,22 +4,26 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
 from lamcts.argument_hints import TIMEOUT
 from lamcts.spaces.values import brief
-from lamcts.study.evaluation import Serial, Workers
+from lamcts.study.evaluation import Call, Serial, Workers
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from lamcts.study.options import RunSettings
 
 ALL = -1  # workers: one a core
 THREADS = "threads"
 
 
-def check_workers(workers: Any, executor: Any, vectorized: bool) -> None:
+def check_workers(workers: object, executor: object, vectorized: bool) -> None:
     """Raise ValueError where `workers` is none of a number, -1 and "threads", where others evaluate, or where none can.
 
     An executor has `submit`, or is a function that makes one.
@@ -36,7 +40,7 @@ def check_workers(workers: Any, executor: Any, vectorized: bool) -> None:
         )
 
 
-def check_timeout(timeout: Any, workers: Any, executor: Any, vectorized: bool) -> None:
+def check_timeout(timeout: object, workers: object, executor: object, vectorized: bool) -> None:
     """Raise ValueError where `timeout` is no number of seconds, or nobody could keep it."""
     if timeout is None:
         return
@@ -54,13 +58,15 @@ def check_timeout(timeout: Any, workers: Any, executor: Any, vectorized: bool) -
         )
 
 
-def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
+def workers_of(f: Call, settings: "RunSettings") -> Workers:
     """Return what evaluates a function, as the settings of a run have it."""
     if settings.vectorized:
         from lamcts.study.vectorized import Vectorized
 
         return Vectorized(f, settings.batch)
-    n = min(cores(), settings.budget) if settings.workers in (ALL, THREADS) else settings.workers
+    n = settings.workers
+    if n == ALL or isinstance(n, str):
+        n = min(cores(), settings.budget)
     if settings.executor is not None and (client := client_of(settings.executor)) is not None:
         from lamcts.study.cluster import Cluster
 
@@ -84,14 +90,14 @@ def workers_of(f: Callable[..., Any], settings: Any) -> Workers:
     return Serial(f)
 
 
-def client_of(executor: Any) -> Any:
+def client_of(executor: object) -> "Client | None":
     """Return the Dask client that `executor` is, or stands for (`client.get_executor()`), None for any other."""
     dask = sys.modules.get("distributed")  # who has a client has loaded it
     client = getattr(executor, "_client", executor)
     return client if dask is not None and isinstance(client, dask.Client) else None
 
 
-def _check_executor(executor: Any) -> None:
+def _check_executor(executor: object) -> None:
     """Raise ValueError where nothing can be evaluated there."""
     if executor is None:
         return
@@ -118,5 +124,5 @@ def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> TypeGuard[int]:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

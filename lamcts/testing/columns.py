@@ -14,15 +14,14 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.testing.contract import expect
 from lamcts.testing.samplers import hold, paths, same_future
 from lamcts.testing.search import Search
-from lamcts.types import Floats
+from lamcts.types import Floats, Rows
 
 
 @dataclass(frozen=True)
 class Quantities:
-    """What evaluations of rows x [k, d] come to: losses f [k, m], and excesses g [k, c]; feasible where these are <= 0.
+    """Losses f [k, m] and excesses g [k, c] of rows x [k, d]; one row in six each fails, is checked, lacks an excess.
 
-    Of one in six rows each, the evaluation fails, is only checked, and lacks an excess. kept: whether anything is
-    feasible. scales: what each column is multiplied by, losses first, in turn.
+    kept: whether anything is feasible. scales: factors of the columns, losses first.
     """
 
     losses: int
@@ -30,7 +29,7 @@ class Quantities:
     kept: bool = True
     scales: tuple[float, ...] = (1.0,)
 
-    def of(self, x: Floats) -> tuple[Floats, Floats, Any]:
+    def of(self, x: Floats) -> tuple[Floats, Floats, Rows]:
         """Return f, g and kinds [k] of rows; a row's are the same whenever it is looked at."""
         middles = np.linspace(0.2, 0.8, self.losses)
         f = np.stack([np.square(x - at).sum(1) for at in middles], axis=1)
@@ -61,19 +60,19 @@ DEGENERATE = {  # an infeasible space is searched for the least that is broken
 class ColumnsSearch(Search):
     """A session over observations of several columns; what a loss says is that an evaluation fails, if it is nan."""
 
-    def __init__(self, sampler: Sampler, space: SearchSpace, seed: int, quantities: Quantities, **kwargs: Any) -> None:
+    def __init__(self, sampler: Sampler, space: SearchSpace, seed: int, quantities: Quantities, **options: Any) -> None:
         self.quantities = quantities
-        super().__init__(sampler, space, seed, **{"loss": lambda x: 0.0, **kwargs})
+        super().__init__(sampler, space, seed, **{"loss": lambda x: 0.0, **options})
 
     def _nothing(self) -> Observations:
         return Observations(self.space.dim, losses=self.quantities.losses, constraints=self.quantities.constraints)
 
-    def _append(self, x: Floats, y: Floats, trials: Any, source: int) -> Any:
+    def _append(self, x: Floats, y: Floats, trials: Rows, source: int) -> Rows:
         f, g, kind = self.quantities.of(x)
         lost = np.isnan(y)
         f[lost], g[lost], kind[lost] = np.nan, np.nan, FAILED
         k = len(x)
-        return self.seen.append(x, f, np.full(k, np.nan), np.asarray(trials, np.int64), np.full(k, source), g, kind)
+        return self.seen.append(x, f, np.full(k, np.nan), trials, np.full(k, source), g, kind)
 
 
 def check_columns(sampler: Sampler, space: SearchSpace | None = None, seed: int = 0) -> None:
@@ -97,6 +96,11 @@ def check_columns(sampler: Sampler, space: SearchSpace | None = None, seed: int 
     -----
     A sampler whose class does not set `several = True` (or "constraints") gets a single number for each evaluation, as
     in the optimizer.
+
+    Examples
+    --------
+    >>> import lamcts.testing
+    >>> lamcts.testing.check_columns(lamcts.samplers.Uniform(), lamcts.Box(0, 1, dim=2))
     """
     hold(CHECKS, sampler, space, seed)
 

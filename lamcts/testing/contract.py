@@ -5,16 +5,15 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 
 class ContractError(AssertionError):
-    """A part breaks its contract; the message says what was expected and what it got."""
+    """A part breaks its contract; the message has what was expected and what came."""
 
 
-def expect(condition: Any, expected: str, got: Any = "otherwise") -> None:
+def expect(condition: object, expected: str, got: object = "otherwise") -> None:
     """Raise ContractError unless `condition` holds."""
     if not condition:
         raise ContractError(f"expected {expected}, got {got}")
@@ -40,10 +39,10 @@ def watched(what: str) -> Iterator[None]:
         raise ContractError(f"{what}: expected global random generators to stay untouched, got draws from {touched}")
 
 
-def _global_generators() -> dict[str, Any]:
+def _global_generators() -> dict[str, object]:
     """Return the states of the global generators in a form that `==` compares."""
     name, keys, *rest = np.random.get_state()  # noqa: NPY002  (only looked at)
-    states: dict[str, Any] = {"random": random.getstate(), "numpy.random": (name, bytes(np.asarray(keys)), rest)}
+    states: dict[str, object] = {"random": random.getstate(), "numpy.random": (name, bytes(np.asarray(keys)), rest)}
     if "torch" in sys.modules:
         states["torch"] = sys.modules["torch"].get_rng_state().numpy().tobytes()
     return states

@@ -3,14 +3,15 @@
 import copy
 import math
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from lamcts.objectives import Objective
-from lamcts.testing import measured
+from lamcts.objectives import Measured, Objective
+from lamcts.outcomes.goals import Constraint
 from lamcts.testing.contract import expect, watched
-from lamcts.testing.measured import measures
+from lamcts.types import Point
 
 TRIES = 1000  # draws of so many points, until enough of them have a key
 ROUNDING = 1e-9  # by how much a value may beat the optimum, as a share of it (of 1 if that is less)
@@ -31,6 +32,11 @@ def check_objective(objective: Objective, seed: int = 0) -> None:
     ------
     ContractError
         If it breaks its contract; the message says what was expected and what it got.
+
+    Examples
+    --------
+    >>> import lamcts.testing
+    >>> lamcts.testing.check_objective(lamcts.objectives.make("ackley", dim=3))
     """
     name = getattr(objective, "name", None)
     expect(isinstance(name, str) and name, "name: a text", repr(name))
@@ -49,8 +55,8 @@ def _says_what_it_is(objective: Objective, seed: int) -> None:
     expect(x.shape == (1, space.dim), "space: a space, whose sample(1, rng) has shape [1, dim]", x.shape)
     optimum = objective.optimum
     expect(optimum is None or math.isfinite(optimum), "optimum: a finite number, or None", optimum)
-    if measures(objective):
-        measured.says_what_it_measures(objective)
+    if _measures(objective):
+        _says_what_it_measures(objective)
 
 
 def _repeats_itself(objective: Objective, seed: int) -> None:
@@ -65,10 +71,10 @@ def _repeats_itself(objective: Objective, seed: int) -> None:
     _unbeaten(objective, first)
 
 
-def _proposed(objective: Objective, rng: np.random.Generator) -> list[Any]:
+def _proposed(objective: Objective, rng: np.random.Generator) -> list[Point]:
     """Return points that a search could propose: those of a keyed space without a key it never does."""
     space, key = objective.space, getattr(objective.space, "key", lambda point: True)
-    points: list[Any] = []
+    points: list[Point] = []
     for _ in range(TRIES):
         points += [point for x in space.sample(POINTS, rng) if key(point := space.decode(x)) is not None]
         if len(points) >= POINTS:
@@ -87,13 +93,13 @@ def _starts_well(objective: Objective, seed: int) -> None:
     _unbeaten(objective, [values])
 
 
-def _values(objective: Objective, point: Any, seed: int) -> dict[str, float]:
+def _values(objective: Objective, point: Point, seed: int) -> dict[str, float]:
     """Return what a call gives by name; of a plain objective a value that has none."""
     found: Any = objective(point, seed=seed)
-    if not measures(objective):
+    if not _measures(objective):
         expect(isinstance(found, float), "a value of type float", type(found).__name__)
         return {"": found}
-    needed = measured.names(objective)
+    needed = _names(objective)
     expect(isinstance(found, dict) and needed <= set(found), f"a dict with {', '.join(sorted(needed))}", found)
     expect(all(isinstance(value, float) for value in found.values()), "values of type float", found)
     return dict(found)
@@ -108,10 +114,49 @@ def _unbeaten(objective: Objective, found: list[dict[str, float]]) -> None:
     if objective.optimum is None:
         return
     name, sense = "", "max" if objective.maximize else "min"
-    if measures(objective):
+    if _measures(objective):
         ((name, sense),) = objective.objectives.items()
-        found = [values for values in found if measured.within(objective, values)]
+        found = [values for values in found if _within(objective, values)]
     sign = -1.0 if sense == "max" else 1.0
     best, optimum = min((sign * values[name] for values in found), default=math.inf), sign * objective.optimum
     unbeaten = best >= optimum - ROUNDING * max(1.0, abs(optimum))
     expect(unbeaten, f"values no better than the optimum {objective.optimum}", sign * best)
+
+
+def _measures(objective: Objective) -> TypeGuard[Measured]:
+    """Return whether calls give a dict of quantities."""
+    return getattr(objective, "objectives", None) is not None
+
+
+def _says_what_it_measures(objective: Measured) -> None:
+    """Check the names of objectives and the texts of constraints."""
+    sought, constraints, reference = objective.objectives, objective.constraints, objective.reference
+    right = bool(sought) and set(sought.values()) <= {"min", "max"}
+    expect(right, "objectives: a dict of names to 'min' or 'max', at least one", sought)
+    for text in constraints:
+        expect(_readable(text), "constraints: texts like 'stress <= 250' or 'gap == 0 +- 0.001'", repr(text))
+    if reference is not None:
+        expect(set(reference) == set(sought), f"reference: a number for each of {', '.join(sought)}", reference)
+    alone = len(sought) == 1 or objective.optimum is None
+    expect(alone, "optimum: None with several objectives", objective.optimum)
+    largest = objective.hypervolume
+    known = largest is None or (reference is not None and largest > 0)
+    expect(known, "hypervolume: None, or a number above 0 with a reference that it is measured from", largest)
+
+
+def _within(objective: Measured, values: Mapping[str, float]) -> bool:
+    """Return whether `values` satisfy all constraints."""
+    return all(held.excess(values[held.name]) <= 0 for held in map(Constraint.read, objective.constraints))
+
+
+def _names(objective: Measured) -> set[str]:
+    """Return the names of the quantities that each call must return."""
+    return {*objective.objectives, *(Constraint.read(text).name for text in objective.constraints)}
+
+
+def _readable(text: str) -> bool:
+    try:
+        Constraint.read(text)
+    except ValueError:
+        return False
+    return True

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.spaces.base import SearchSpace
 from lamcts.testing.contract import expect, watched
 from lamcts.testing.search import Loss, Search, bowl
-from lamcts.types import Floats
+from lamcts.types import Floats, Mask
 
 # Small, so that the contract takes seconds; so are the numbers of points and rounds below.
 SPACES: dict[str, Callable[[], SearchSpace]] = {
@@ -39,8 +38,8 @@ class Ball:
     centre: Floats
     radius: float
 
-    def good(self, x: Floats) -> Any:
-        return np.sqrt(((x - self.centre) ** 2).sum(1)) <= self.radius
+    def good(self, x: Floats) -> Mask:
+        return np.asarray(np.sqrt(((x - self.centre) ** 2).sum(1)) <= self.radius)
 
     def halfspace(self) -> None:
         return None
@@ -53,8 +52,8 @@ class Slope:
     w: Floats
     b: float
 
-    def good(self, x: Floats) -> Any:
-        return (x * self.w).sum(1) + self.b >= 0
+    def good(self, x: Floats) -> Mask:
+        return np.asarray((x * self.w).sum(1) + self.b >= 0)
 
     def halfspace(self) -> tuple[Floats, float]:
         return self.w, self.b
@@ -76,12 +75,20 @@ def check_sampler(sampler: Sampler, space: SearchSpace | None = None, seed: int 
     ------
     ContractError
         If it breaks its contract; the message says what was expected and what it got.
+
+    Examples
+    --------
+    >>> import lamcts.testing
+    >>> lamcts.testing.check_sampler(lamcts.samplers.Uniform(), lamcts.Box(0, 1, dim=2))
     """
     hold(CHECKS, sampler, space, seed)
 
 
 def hold(
-    checks: Sequence[Callable[[Sampler, Any, int], None]], sampler: Sampler, space: SearchSpace | None, seed: int
+    checks: Sequence[Callable[[Sampler, SearchSpace, int], None]],
+    sampler: Sampler,
+    space: SearchSpace | None,
+    seed: int,
 ) -> None:
     """Run checks of a sampler's settings and of its sessions, in one space, or in all of `SPACES`."""
     check_settings(sampler)
@@ -93,8 +100,8 @@ def hold(
 
 def check_settings(sampler: Sampler) -> None:
     expect(dataclasses.is_dataclass(sampler), "a sampler that is a dataclass", type(sampler).__name__)
-    frozen: Any = getattr(type(sampler), "__dataclass_params__", None)
-    expect(frozen.frozen, "a frozen dataclass, @dataclass(frozen=True)", type(sampler).__name__)
+    frozen = type(sampler).__dataclass_params__.frozen  # type: ignore[attr-defined]
+    expect(frozen, "a frozen dataclass, @dataclass(frozen=True)", type(sampler).__name__)
     expect(isinstance(sampler.resumable, bool), "resumable: True or False", repr(sampler.resumable))
 
 

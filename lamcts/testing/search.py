@@ -12,7 +12,7 @@ from lamcts.samplers.base import Sampler, Scope, Session
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.testing.contract import expect
-from lamcts.types import Floats
+from lamcts.types import Floats, Rows
 
 Loss = Callable[[Floats], float]
 
@@ -22,7 +22,7 @@ def bowl(x: Floats) -> float:
     return float(np.sum((x - 0.3) ** 2))
 
 
-def through_json(value: Any) -> Any:
+def through_json(value: object) -> Any:
     """Return a value as it comes back from JSON text; None where it is no JSON value."""
     try:
         return json.loads(json.dumps(value, allow_nan=False))
@@ -47,7 +47,7 @@ class Search:
         self.steps = tuple(steps)
         self.seen = self._nothing()
         self.sampler = adapt_to_goals(sampler, self.seen)
-        self.out: dict[int, Any] = {}  # trial -> note
+        self.out: dict[int, object] = {}  # trial -> note
         self.trials = 0
         x = space.sample(given, np.random.default_rng([seed, 1]))
         x = x[self.seen.unseen(x)]
@@ -158,6 +158,6 @@ class Search:
         """Return observations without a row."""
         return Observations(self.space.dim)
 
-    def _append(self, x: Floats, y: Floats, trials: Any, source: int) -> Any:
+    def _append(self, x: Floats, y: Floats, trials: Rows, source: int) -> Rows:
         k = len(x)
-        return self.seen.append(x, y, np.full(k, np.nan), np.asarray(trials, np.int64), np.full(k, source))
+        return self.seen.append(x, y, np.full(k, np.nan), trials, np.full(k, source))

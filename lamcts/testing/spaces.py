@@ -2,14 +2,13 @@
 
 import json
 import math
-from typing import Any
 
 import numpy as np
 
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.testing.contract import expect, watched
-from lamcts.types import Floats
+from lamcts.types import Floats, Rows
 
 ROUNDING = 1e-9  # of the unit cube: what going to a user's units and back may cost a continuous coordinate
 COUNTED = 300  # spaces of at most so many points are checked point by point: it takes 50 draws of each
@@ -29,6 +28,11 @@ def check_space(space: SearchSpace, seed: int = 0) -> None:
     ------
     ContractError
         If it breaks its contract; the message says what was expected and what it got.
+
+    Examples
+    --------
+    >>> import lamcts.testing
+    >>> lamcts.testing.check_space(lamcts.Space({"lr": lamcts.Float(1e-5, 1e-1, log=True), "depth": lamcts.Int(1, 8)}))
     """
     for check in (_shape, _snap, _round_trip, _spread, _rubbish):
         with watched(f"{space!r}, {check.__name__.strip('_').replace('_', ' ')}"):
@@ -114,7 +118,7 @@ def _uniform(column: Floats, what: str) -> None:
     expect(gap <= 2.2 / math.sqrt(n), f"{what} uniform in [0, 1]", f"a gap of {gap:.3f}")
 
 
-def _even(counts: Any, what: str) -> None:
+def _even(counts: Rows, what: str) -> None:
     usual = counts.mean()
     chi2, free = float(((counts - usual) ** 2 / usual).sum()), len(counts) - 1
     expect(chi2 <= free + 5 * math.sqrt(2 * free) + 10, what, counts.tolist())
@@ -133,7 +137,7 @@ def _rubbish(space: SearchSpace, seed: int) -> None:
             expect(False, f"encode({rubbish!r}): a ValueError", x)
 
 
-def _valid(space: SearchSpace, x: Any, name: str) -> None:
+def _valid(space: SearchSpace, x: Floats, name: str) -> None:
     """Check that rows are float64 in the cube and that `snap` leaves them as they are, bit for bit."""
     expect(isinstance(x, np.ndarray) and x.dtype == np.float64, f"{name}: an array of float64", type(x).__name__)
     rows: Floats = x

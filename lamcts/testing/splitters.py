@@ -1,13 +1,11 @@
 """The contract of splitters and their splits (`lamcts.tree`)."""
 
-from typing import Any
-
 import numpy as np
 
 from lamcts.regions.region import Split
 from lamcts.testing.contract import expect, watched
 from lamcts.tree.splits import Splitter
-from lamcts.types import Floats
+from lamcts.types import Floats, Mask
 
 # Numbers of rows below: few enough for seconds, and enough for a clear case to be clear.
 
@@ -26,6 +24,11 @@ def check_splitter(splitter: Splitter, seed: int = 0) -> None:
     ------
     ContractError
         If it breaks its contract; the message says what was expected and what it got.
+
+    Examples
+    --------
+    >>> import lamcts.testing
+    >>> lamcts.testing.check_splitter(lamcts.tree.KMeansSvm())
     """
     for check in (_splits_what_is_clear, _answers_by_row, _repeats_itself, _bears_degenerate_rows):
         with watched(f"{splitter!r}, {check.__name__.strip('_').replace('_', ' ')}"):
@@ -51,7 +54,7 @@ def _fit(splitter: Splitter, x: Floats, utility: Floats, seed: int) -> Split | N
     return split
 
 
-def _sides(split: Split, x: Floats) -> Any:
+def _sides(split: Split, x: Floats) -> Mask:
     good = split.good(x)
     expect(isinstance(good, np.ndarray) and good.dtype == bool, "good: an array of booleans", f"{good!r:.60}")
     expect(good.shape == (len(x),), f"good: shape [{len(x)}]", good.shape)

@@ -1,8 +1,7 @@
-"""Boundaries: the splits themselves. A row's side never depends on the other rows of the call.
+"""Boundaries of splits. The side of a row never depends on the other rows of a call.
 
-Matrix products round differently for one row and for many. So a row that comes close to the boundary is evaluated
-again on its own, by sums whose order depends on nothing but the width. Zero counts as good.
-Letters: n rows, d dimensions, s support vectors.
+Matrix products round differently for one row and for many. So a row close to the boundary is evaluated again on its
+own, by sums in a fixed order. Zero is good. Letters: n rows, d dimensions, s support vectors.
 """
 
 from dataclasses import dataclass
@@ -23,9 +22,9 @@ BLOCK = 2000  # rows evaluated at once: bounds the temporaries to 2000 x s
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Standardises x by the mean and spread of some rows; a coordinate they share (to 1e-9) is left out.
+    """Standardisation of x by the mean and spread of some rows.
 
-    Such a coordinate says nothing about their utility. `rate` [d] is the inverse spread, 0 where there is none.
+    `rate` [d] is the inverse spread, 0 for a coordinate that the rows share (to 1e-9).
     """
 
     centre: Floats
@@ -58,7 +57,7 @@ class Halfspace:
         return cls(raw, b / size - float(frame.centre @ raw))
 
     def good(self, x: Floats) -> Mask:
-        """Return for each row of `x` [n, d] whether it lies on the good side, [n]."""
+        """Return which rows of `x` [n, d] are on the good side, [n]."""
         score = x @ self.w + self.b  # [n]
         for i in np.flatnonzero(np.abs(score) <= NEAR * (np.abs(self.w).sum() + abs(self.b))):
             score[i] = np.sum(x[i] * self.w) + self.b
@@ -70,7 +69,7 @@ class Halfspace:
 
 @dataclass(frozen=True, eq=False)
 class KernelBoundary:
-    """The curved boundary `sum_j weight_j k(z, support_j) + b = 0` of a support vector machine, z = frame(x)."""
+    """Curved boundary `sum_j weight_j k(z, support_j) + b = 0` of a support vector machine, z = frame(x)."""
 
     frame: Frame
     kernel: Kernel
@@ -84,7 +83,7 @@ class KernelBoundary:
         return np.asarray(np.square(self.support).sum(1))
 
     def good(self, x: Floats) -> Mask:
-        """Return for each row of `x` [n, d] whether it lies on the good side, [n]."""
+        """Return which rows of `x` [n, d] are on the good side, [n]."""
         result = np.empty(len(x), bool)
         for start in range(0, len(x), BLOCK):
             block = slice(start, start + BLOCK)
@@ -106,7 +105,7 @@ class KernelBoundary:
         return np.asarray(score >= 0)
 
     def _values_of_one(self, z: Floats) -> Floats:
-        """Return the kernel between `z` [d] and every support vector, [s], without matrix products."""
+        """Return the kernel between `z` [d] and every support vector, [s], without BLAS."""
         d = len(z)
         if self.kernel == "rbf":
             return np.asarray(np.exp(-np.square(self.support - z).sum(1) / d))

@@ -1,9 +1,9 @@
 """The tree of latent actions: settings, and its growth with the data.
 
-The tree is a pure function of the rows seen, the settings and the seed. A node's split is fitted on its first m rows
-in order of arrival, m the largest of 2θ, 3θ, 4.5θ, ... (θ the leaf size) that are there, with random numbers named by
-the node's path and m. So new rows change a split only when they lift a node to its next m; all else is kept from
-call to call, and what grew row by row equals what is grown from nothing. Only what is looked at is grown.
+The tree is a pure function of the rows, the settings and the seed. A node is fitted on its first m rows in order of
+arrival, m the largest available of 2θ, 3θ, 4.5θ, ... (θ the leaf size), with a random stream named by the node's path
+and m. So new rows change a split only when its node reaches its next m. A tree grown row by row equals a tree grown
+from all rows at once. Nodes are fitted when they are first looked at.
 """
 
 from dataclasses import dataclass, field
@@ -31,26 +31,44 @@ ROUTED = 2_000_000  # numbers of x copied at once when rows are sorted into the 
 class LatentTree:
     """Settings of the tree (LA-MCTS, thesis ch. 5; with `lanas`, ch. 4).
 
-    leaf_size: θ; a node is split from 2θ rows on (20; rows); thesis 5.6.1, functions and games; paper: 100 on MuJoCo's
-        tasks, and a node is split as soon as it has more than θ rows.
-    splitter: how a node is split; it sees the order of the values only (KMeansSvm(); see there); paper: it
-        sees the values.
-    cp: the exploration constant of "ucb" (0.1; in the unit of `values`, which for ranks ends at 1); thesis 5.4.4: 1 to
-        10 % of the largest value; paper: 1, and 10 on MuJoCo's tasks, in raw values.
-    selector: how a leaf is selected ("ucb"; or "greedy", "leaf"): "ucb" goes to the kid of the highest upper bound,
-        "greedy" to that of the higher value, "leaf" takes the leaf of the highest upper bound; thesis 5.3.
-    values: what a node's value is ("ranks"; or "raw", "hypervolume"): the mean rank among all rows, in [0, 1], so that
-        nothing depends on the unit of the values; the mean value; or the share of the hypervolume that its feasible
-        rows dominate, of objectives that are scaled to the range of all; paper: "raw", LaMOO "hypervolume".
-    height: splits on every path, as far as rows allow; `leaf_size` is not used then (None: as `leaf_size` says;
-        splits); paper: LaNAS has such a tree (ch. 4), LA-MCTS (ch. 5) has not.
-    refit: rows after which the whole tree is learned anew, from all rows by then; it keeps its splits in between
-        (None: each node by itself, when it has grown by half; rows); paper: LaNAS 50, LA-MCTS 1.
-    max_depth: most splits on a path (32; splits); untuned; paper: none.
-    room: rows that the region round a search of scope "incumbent" keeps (4; rows for each dimension): a tighter one
-        would cut its trust region; untuned; paper: none, the search stays in its leaf.
-    chooses: whether it says where to search (True); else it is a map of what was seen, to be looked at, and searches
-        have the whole space; the default for real parameters needs none that chooses.
+    Parameters
+    ----------
+    leaf_size : int, default 20
+        θ; a node is split from 2θ rows on (thesis 5.6.1). The paper uses 100 on MuJoCo, and splits above θ rows.
+    splitter : Splitter, default KMeansSvm()
+        How a node is split. It sees the order of the losses only; in the paper, the losses.
+    cp : float, default 0.1
+        Exploration constant of "ucb", in the unit of `values`: 1 to 10 % of the largest value (thesis 5.4.4). The paper
+        uses 1, and 10 on MuJoCo, in raw values.
+    selector : {"ucb", "greedy", "leaf"}, default "ucb"
+        How a leaf is selected (thesis 5.3). "ucb" descends to the child of the highest upper bound, "greedy" to that of
+        the higher value. "leaf" compares the upper bounds of all leaves.
+    values : {"ranks", "raw", "hypervolume"}, default "ranks"
+        Value of a node. "ranks" is the mean rank among all rows, in [0, 1], which depends on no unit. "raw" is the mean
+        of the objective, as in the paper. "hypervolume" is the share that the node's feasible rows dominate, as in
+        LaMOO.
+    height : int or None, default None
+        Splits on every path, instead of `leaf_size`; LaNAS has such a tree (thesis ch. 4). None uses `leaf_size`.
+    refit : int or None, default None
+        Number of new rows after which the whole tree is fitted again: 50 in LaNAS, 1 in LA-MCTS. None refits each node
+        when it has grown by half.
+    max_depth : int, default 32
+        Largest number of splits on a path; untuned.
+    room : int, default 4
+        Rows for each dimension that the region around a search of scope "incumbent" keeps; untuned. In the paper the
+        search stays in its leaf.
+    chooses : bool, default True
+        Whether the tree selects regions. If False, it is a map of the evaluations, and searches use the whole space.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> tree = lamcts.LatentTree(leaf_size=5)
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 2, tree=tree, n_init=12, seed=0)
+    >>> for trial in opt.ask(12):
+    ...     opt.tell(trial, float(trial.point @ trial.point))
+    >>> opt.tree_root().visits
+    12
     """
 
     leaf_size: int = 20
@@ -83,15 +101,19 @@ class LatentTree:
 
     @classmethod
     def paper(cls, theta: int = 20, cp: float = 1.0, kernel: Kernel = "rbf") -> "LatentTree":
-        """Return the tree of LA-MCTS as published (thesis 5.3); with `Turbo(scope="incumbent")` it is the whole method.
+        """Return the tree of LA-MCTS as published (thesis 5.3), to use with `Turbo(scope="incumbent")`.
 
-        One k-means and a machine that nobody checks, node values in the objective's unit, the tree learned anew at
-        every ask, and a search that stays in its leaf. Two things are ours: clusters see the ranks of values, and a
-        search that has converged begins again outside of its leaf, where the paper's falls back into its valley.
+        It makes one k-means and one unchecked machine for each node, uses raw node values, and is fitted again at every
+        ask. Two details differ: clusters see the ranks of losses, and a converged search restarts outside its leaf.
 
-        theta: rows from which on a node is split (20; rows, an even number): thesis 5.6.1; 100 on MuJoCo's tasks.
-        cp: the exploration constant (1.0; in the unit of the values): 1 to 10 % of the largest value, thesis 5.4.4.
-        kernel: of the machine ("rbf"; or "linear", on MuJoCo's largest tasks, "poly"); thesis 5.6.1.
+        Parameters
+        ----------
+        theta : int, default 20
+            Rows from which on a node is split, an even number (thesis 5.6.1); 100 on MuJoCo.
+        cp : float, default 1.0
+            Exploration constant, in the unit of the objective: 1 to 10 % of the largest value (thesis 5.4.4).
+        kernel : {"rbf", "linear", "poly"}, default "rbf"
+            Kernel of the machine (thesis 5.6.1); "linear" on the largest MuJoCo tasks.
         """
         whole_number(theta, "LatentTree.paper: theta", least=4)
         splitter = KMeansSvm(kernel, labels=("kmeans",), y_weight=(1.0,), min_share=0.0, check=None)
@@ -99,10 +121,14 @@ class LatentTree:
 
     @classmethod
     def lanas(cls, height: int = 8, cp: float = 0.1) -> "LatentTree":
-        """Return the tree of LaNAS: full to a fixed height, linear splits that nobody checks (thesis ch. 4).
+        """Return the tree of LaNAS: full to a fixed height, with unchecked linear splits (thesis ch. 4).
 
-        height: splits on every path (8; splits); thesis 5.6.1.
-        cp: the exploration constant (0.1; in the unit of `values`): a tenth of the largest value, thesis 4.3.1.
+        Parameters
+        ----------
+        height : int, default 8
+            Splits on every path (thesis 5.6.1).
+        cp : float, default 0.1
+            Exploration constant, in the unit of `values`: a tenth of the largest value (thesis 4.3.1).
         """
         return cls(height=height, cp=cp, splitter=Linear(min_share=0.0, check=None))
 
@@ -110,29 +136,33 @@ class LatentTree:
     def lamoo(cls, cp: float = 0.1, selector: Literal["ucb", "leaf"] = "leaf") -> "LatentTree":
         """Return the tree of LaMOO for several objectives (Zhao et al., ICLR 2022).
 
-        The better half by dominance number is good, nobody checks the splits, a node is split from 16 rows on and the
-        tree is learned anew at every ask; a node's value is the hypervolume of its rows. The boundary alone says which
-        side a row is on, where the published code goes by its label for the rows and by the boundary for proposals.
+        The half with the lower dominance number is good, and splits are not checked. A node is split from 16 rows on,
+        and its value is the hypervolume of its rows. The boundary alone assigns a row to a side, unlike in the
+        published code.
 
-        cp: the exploration constant (0.1; of the largest hypervolume); its README: about a tenth.
-        selector: "leaf" as its algorithm 2 ("leaf"; or "ucb", algorithm 1).
+        Parameters
+        ----------
+        cp : float, default 0.1
+            Exploration constant, as a share of the largest hypervolume.
+        selector : {"leaf", "ucb"}, default "leaf"
+            "leaf" is algorithm 2 of the paper, "ucb" algorithm 1.
         """
         return cls(8, KMeansSvm(labels=("median",), min_share=0.0, check=None), cp, selector, "hypervolume", refit=1)
 
     def incremental(self, space: SearchSpace, seen: Observations, seed: int) -> "IncrementalTree":
-        """Return the tree over `seen`, which grows as rows arrive there."""
+        """Return the tree over `seen`, which grows as rows arrive."""
         return IncrementalTree(self, space, seen, seed)
 
     def select(self, root: Node, rng: np.random.Generator) -> Region:
-        """Return the region of the leaf that the selector leads to; `rng` breaks ties."""
+        """Return the region of the selected leaf; `rng` breaks ties."""
         return SELECT[self.selector](root, rng, self.cp)
 
     def around(self, root: Node, x: Floats) -> Region:
-        """Return the deepest region round `x` [d] that keeps `room` rows a dimension."""
+        """Return the deepest region around `x` [d] that keeps `room` rows for each dimension."""
         return follow(root, x, self.room * len(x))
 
     def fit_size(self, n: int) -> int:
-        """Return m, how many of the `n` rows that a node may learn from its split is fitted on; 0: it stays a leaf."""
+        """Return on how many of a node's `n` rows its split is fitted; 0 for a leaf."""
         size = float(2 * self.leaf_size if self.height is None else LEAST_ROWS)
         if n < size:
             return 0
@@ -144,7 +174,7 @@ class LatentTree:
 
 
 class _Moment(NamedTuple):
-    """What a root and the nodes below it show: the state of `seen` when the root was asked for."""
+    """State of `seen` that a root and its nodes show."""
 
     n: int  # number of rows seen
     learned: int  # splits are learned from rows below this number
@@ -153,7 +183,7 @@ class _Moment(NamedTuple):
 
 @dataclass
 class _FittedSplit:
-    """A split that was fitted on `m` rows, and what has been sorted into its sides; `split` None: no split."""
+    """A split fitted on `m` rows, and the rows assigned to its sides; `split` None: no split."""
 
     m: int
     split: Split | None
@@ -163,27 +193,35 @@ class _FittedSplit:
 
 @dataclass
 class _Place:
-    """What is kept of a node from call to call: its rows, ascending, and its latest fitted."""
+    """Cache of a node between calls: its rows, ascending, and its latest fit."""
 
     rows: Rows = field(default_factory=lambda: np.empty(0, np.int64))
     fitted: _FittedSplit | None = None
 
 
 class IncrementalTree:
-    """A tree that follows the data. `root()` is cheap: only nodes that are looked at are brought up to date."""
+    """A tree that follows the evaluations. `root()` is cheap: a node is fitted when it is first looked at.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        Settings.
+    space : search space
+        Space of the rows.
+    seen : Observations
+        The evaluations, which grow during the run.
+    seed : int
+        Seed of the fits.
+    """
 
     def __init__(self, tree: LatentTree, space: SearchSpace, seen: Observations, seed: int) -> None:
         self._tree, self._space, self._seen, self._seed = tree, space, seen, seed
+        self.chooses = tree.chooses  # whether it selects regions
         self._depth = tree.max_depth if tree.height is None else tree.height
         self._root, self._learned = _Place(), 0  # the second of use with `refit` alone
 
-    @property
-    def chooses(self) -> bool:
-        """Whether it says where to search; else it is there to be looked at."""
-        return self._tree.chooses
-
     def root(self) -> Node:
-        """Return the root over all rows seen by now. It and its kids stay as they are when further rows arrive."""
+        """Return the root over all rows. Later rows do not change it or its children."""
         seen = self._seen
         if self._tree.refit is not None:
             self._relearn(self._tree.refit)
@@ -193,7 +231,7 @@ class IncrementalTree:
         return self._node(self._root, now, seen.pending_x(), ())
 
     def _relearn(self, refit: int) -> None:
-        """Forget all splits where `refit` more rows have come since they were learned."""
+        """Drop all splits if `refit` more rows have arrived since they were fitted."""
         good = self._seen.good
         whole = len(good) // refit * refit
         learned = int(good[whole - 1]) + 1 if whole else 0
@@ -201,11 +239,11 @@ class IncrementalTree:
             self._root, self._learned = _Place(), learned
 
     def select(self, rng: np.random.Generator) -> Region:
-        """Return the region of the leaf that the selector leads to now; `rng` breaks ties."""
+        """Return the region of the leaf selected now; `rng` breaks ties."""
         return self._tree.select(self.root(), rng)
 
     def around(self, x: Floats) -> Region:
-        """Return the deepest region round `x` [d] that keeps enough rows now."""
+        """Return the deepest region around `x` [d] that keeps enough rows now."""
         return self._tree.around(self.root(), x)
 
     def _node(self, place: _Place, at: _Moment, pending: Floats, path: tuple[int, ...]) -> Node:
@@ -218,7 +256,7 @@ class IncrementalTree:
         return Node(self._space, rows, value, pending, len(path), expand)
 
     def _expand(self, node: Node, place: _Place, at: _Moment, path: tuple[int, ...]) -> tuple[Split, Node, Node] | None:
-        """Return the node's split and kids, brought up to date as far as this moment needs."""
+        """Return the split and children of a node, updated to this moment."""
         usable = int(np.searchsorted(node.rows, at.learned))
         m = self._tree.fit_size(usable) if len(path) < self._depth else 0
         if not m:
@@ -239,14 +277,14 @@ class IncrementalTree:
         return fitted.split, good, bad
 
     def _fit(self, rows: Rows, path: tuple[int, ...]) -> Split | None:
-        """Return the split of these rows [m], the first of a node in order of arrival."""
+        """Return the split of rows [m], the first of a node in order of arrival."""
         order = utility.ranks(self._seen.constrained_rank(rows))
         rng = stream(self._seed, Purpose.TREE, len(rows), *path)
         some = thin(order, self._tree.splitter.max_rows, rng)  # before x is copied: it may be wide
         return self._tree.splitter.fit(self._seen.x[rows[some]], order[some], rng)
 
     def _route(self, fitted: _FittedSplit, split: Split, rows: Rows) -> None:
-        """Sort the rows of a node that its fitted has not sorted yet into the kids."""
+        """Assign the new rows of a node to its children."""
         block = max(1, ROUTED // self._space.dim)
         for start in range(fitted.routed, len(rows), block):
             new = rows[start : start + block]

@@ -1,4 +1,4 @@
-"""Does a split rank points it has not seen? Only such splits are made.
+"""Cross-validation of splits: only a split that ranks held-out rows is kept.
 
 Letters: n rows, k folds.
 """
@@ -18,18 +18,44 @@ Mask = NDArray[np.bool_]
 
 
 class Evidence(NamedTuple):
-    """How well two sides rank: mean rank of the good side minus that of the bad (0.5: perfect), and its z score."""
+    """How well two sides rank held-out rows.
+
+    Attributes
+    ----------
+    gap : float
+        Mean rank of the good side minus that of the bad side; 0.5 is perfect.
+    z : float
+        Standard score of the stratified rank test.
+    """
 
     gap: float
     z: float
 
 
 def evidence(*sorted_rows: tuple[Mask, Floats]) -> Evidence:
-    """Return the evidence of sets of held-out rows, each sorted into sides: `good` [n] with the rows' `utility` [n].
+    """Return the evidence of a stratified Mann-Whitney test over several sets of held-out rows.
 
-    Stratified Mann-Whitney test: if sides ignored utility, the difference of mean ranks in a set would have mean 0 and
-    variance s^2 n / (n_good n_bad), exactly and ties included, s^2 the variance of the ranks; the sets are weighted
-    by n_good n_bad / n (van Elteren 1960). A set that lies on one side says nothing.
+    Parameters
+    ----------
+    *sorted_rows : pairs of ndarray of shape (n,)
+        For each set, whether a row is on the good side, and its utility. A set on one side is ignored.
+
+    Returns
+    -------
+    Evidence
+        The weighted difference of mean ranks, and its standard score.
+
+    Notes
+    -----
+    Under the null hypothesis the difference of a set has mean 0 and variance s^2 n / (n_good n_bad), ties included,
+    with s^2 the variance of the ranks. Sets are weighted by n_good n_bad / n (van Elteren 1960).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.tree import evidence
+    >>> evidence((np.array([True, True, False, False]), np.array([4.0, 3.0, 2.0, 1.0]))).gap > 0.5
+    True
     """
     gap = variance = weight = 0.0
     for good, utility in sorted_rows:
@@ -48,15 +74,24 @@ def evidence(*sorted_rows: tuple[Mask, Floats]) -> Evidence:
 
 @dataclass(frozen=True)
 class HoldOut:
-    """The check that a way to split must pass: fitted without a fold of the rows, it ranks that fold, in `folds` turns.
+    """Cross-validation that a splitter must pass: each fold is ranked by a boundary fitted without it.
 
-    The check is ours; in the papers every split is made.
+    The check is ours; the papers keep every split.
 
-    folds: into which the rows are dealt (3; folds): each costs a fit; untuned.
-    z: least score of the stratified rank test (2.33; standard deviations): lets noise through once in a hundred tries,
-        the normal distribution's 99 %.
-    gap: least difference of mean ranks between the sides (0.1; ranks in [0, 1], of which a perfect split has 0.5):
-        below it a region is not worth its boundary; untuned.
+    Parameters
+    ----------
+    folds : int, default 3
+        Number of folds, each of which costs a fit; untuned.
+    z : float, default 2.33
+        Least standard score of the stratified rank test: the 99 % quantile of the normal distribution.
+    gap : float, default 0.1
+        Least difference of mean ranks between the sides, where 0.5 is perfect; untuned.
+
+    Examples
+    --------
+    >>> from lamcts.tree import HoldOut, KMeansSvm
+    >>> KMeansSvm(check=HoldOut(folds=5)).check.folds
+    5
     """
 
     folds: int = 3
@@ -68,9 +103,22 @@ class HoldOut:
             raise ValueError(f"HoldOut: expected at least 2 folds, got {self.folds}; check=None makes no check")
 
     def passes(self, sort: Callable[[Rows, Rows], Mask | None], utility: Floats, rng: np.random.Generator) -> bool:
-        """Return whether `sort(train, test) -> good [len(test)]` ranks rows that it was not fitted on.
+        """Return whether boundaries rank rows that they were not fitted on.
 
-        `sort` fits on the rows `train` alone; None says that it found no boundary. Utility has shape [n].
+        Parameters
+        ----------
+        sort : callable
+            `sort(train, test)` fits on the rows `train` and returns which rows of `test` are good, or None without a
+            boundary.
+        utility : ndarray of shape (n,)
+            Utility of the rows, higher is better.
+        rng : numpy.random.Generator
+            Deals the rows into folds.
+
+        Returns
+        -------
+        bool
+            Whether both thresholds are reached.
         """
         fold = rng.permutation(np.arange(len(utility)) % self.folds)  # [n]
         held = []

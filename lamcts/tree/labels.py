@@ -1,7 +1,7 @@
-"""Labelling rules: which rows of a node are the good ones, before any boundary is learned.
+"""Labelling rules: which rows of a node are good, before a boundary is fitted.
 
 Letters: n rows, d dimensions. Every rule takes z [n, d], the standardised x, and s [n], standardised utility (higher
-is better), and returns a mask [n]. A row's label says nothing about its side: the boundary alone decides.
+is better), and returns a mask [n]. The boundary alone assigns rows to sides, not their labels.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,8 @@ RIDGE = 0.1  # penalty of the trend under `residual`, as of `Linear` (untuned)
 def kmeans(z: Floats, s: Floats, rng: np.random.Generator, weight: float | None = None) -> Mask:
     """Cluster `[z, weight * s]` in two; the cluster of higher mean utility is good (thesis 5.3).
 
-    The weight decides what the clusters are about. At 1, as in the paper, many dimensions drown the utility and
-    clusters tell places apart. `None` takes sqrt(d): all coordinates together weigh as much as the utility.
+    At weight 1, as in the paper, clusters separate places rather than utility in many dimensions. None is sqrt(d): all
+    coordinates together weigh as much as the utility.
     """
     weight = np.sqrt(z.shape[1]) if weight is None else weight
     label = two_means(np.column_stack([z, weight * s]), rng)
@@ -31,15 +31,14 @@ def kmeans(z: Floats, s: Floats, rng: np.random.Generator, weight: float | None 
 
 
 def median(z: Floats, s: Floats, rng: np.random.Generator) -> Mask:
-    """The better half is good."""
+    """Label the better half as good."""
     return s > np.median(s) if np.any(s > np.median(s)) else s >= np.median(s)
 
 
 def residual(z: Floats, s: Floats, rng: np.random.Generator) -> Mask:
-    """Rows better than a linear trend through the node says are good.
+    """Label rows that are better than a ridge regression of the node as good.
 
-    Our reading of the author's remark in LaMCTS issue 3 (learn a regressor R of f; the sign of R(x) - f(x) labels).
-    It shows what a trend hides: a dent in a slope. The trend is a ridge regression.
+    Our reading of the author's remark in LaMCTS issue 3: fit a regressor R of f; the sign of R(x) - f(x) labels.
     """
     return s > z @ ridge(z, s)
 
@@ -55,9 +54,9 @@ def ridge(z: Floats, s: Floats, penalty: float = RIDGE) -> Floats:
 
 
 def two_means(points: Floats, rng: np.random.Generator) -> Mask:
-    """Return the better of a few runs of Lloyd's algorithm with two centres, seeded as k-means++ does, [n].
+    """Return the best of a few runs of Lloyd's algorithm with two centres and k-means++ seeds, [n].
 
-    Own code because scikit-learn's KMeans takes longer to check its arguments than two centres take to converge.
+    Scikit-learn's KMeans takes longer to check its arguments than two centres take to converge.
     """
     best, least = np.zeros(len(points), bool), np.inf
     for _ in range(STARTS):
@@ -89,5 +88,5 @@ RULES: dict[str, Rule] = {"kmeans": kmeans, "median": median, "residual": residu
 
 
 def rule(name: str, weight: float | None = None) -> Rule:
-    """Return the rule of a name; the weight of the utility is for k-means alone."""
+    """Return the rule of a name; the weight of the utility is for "kmeans" only."""
     return partial(kmeans, weight=weight) if name == "kmeans" else RULES[name]

@@ -14,13 +14,29 @@ from lamcts.types import Floats, Rows
 
 @dataclass(frozen=True)
 class Linear:
-    """Regress utility on x; good is what is predicted above the mean (LaNAS, thesis eqs. 4.1 and 4.2).
+    """Split by linear regression of utility: good is what is predicted above the mean (LaNAS, thesis eqs. 4.1, 4.2).
 
-    penalty: of the ridge, on standardised rows (0.1; for weights in standard units): least squares alone is arbitrary
-        when rows are fewer than dimensions; untuned; paper: none.
-    min_share: least share of the rows on either side (0.1; share); untuned; paper: none.
-    check: the test on held-out rows (HoldOut(); see there), None makes none; paper: none.
-    max_rows: most rows that a fit looks at (2000; rows); for the cost; paper: all of a node's.
+    Parameters
+    ----------
+    penalty : float, default 0.1
+        Ridge penalty on standardised rows; untuned. The paper has none, so fewer rows than dimensions leave it
+        undefined.
+    min_share : float, default 0.1
+        Least share of the rows on either side; untuned. The paper has none.
+    check : HoldOut or None, default HoldOut()
+        Test on held-out rows. None makes no test, as in the paper.
+    max_rows : int, default 2000
+        Largest number of rows in a fit. The paper uses all rows of a node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.tree import Linear
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.random((60, 2))
+    >>> split = Linear().fit(x, -x[:, 0], rng)
+    >>> split.good(np.array([[0.1, 0.5], [0.9, 0.5]])).tolist()
+    [True, False]
     """
 
     penalty: float = 0.1
@@ -34,7 +50,7 @@ class Linear:
         check_common("Linear", self.min_share, self.max_rows)
 
     def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
-        """Return a boundary learned from rows `x` [n, d] with `utility` [n] (higher is better), or None."""
+        """Return a boundary between good and bad rows, or None; see `Splitter.fit`."""
         ready = prepared(x, utility, self.max_rows, rng)
         if ready is None:
             return None

@@ -1,4 +1,4 @@
-"""A node of the tree, and ways to look at a whole tree."""
+"""A node of the tree, and iteration over a whole tree."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,12 +11,20 @@ from lamcts.types import Floats, Rows
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A part of the space and what is known of it. Its split is fitted when first looked at.
+    """A part of the space with its rows. Its split is fitted when first looked at.
 
-    rows: the successful observations inside, in order of arrival, [n].
-    value: the mean utility of all of them, higher is better.
-    pending: the points inside that are still out for evaluation, [p, d].
-    depth: number of splits above.
+    Attributes
+    ----------
+    space : search space
+        The whole space.
+    rows : ndarray of shape (n,)
+        Successful evaluations inside, in order of arrival.
+    value : float
+        Mean utility of the rows, higher is better.
+    pending : ndarray of shape (p, d)
+        Pending points inside.
+    depth : int
+        Number of splits above.
     """
 
     space: SearchSpace = field(repr=False)
@@ -33,12 +41,12 @@ class Node:
 
     @property
     def split(self) -> Split | None:
-        """The boundary between the kids, None for a leaf."""
+        """The boundary between the children, None for a leaf."""
         return self._fitted[0] if self._fitted else None
 
     @property
     def kids(self) -> tuple["Node", ...]:
-        """The good and the bad kid, in this order; empty for a leaf."""
+        """The good and the bad child, in this order; empty for a leaf."""
         return self._fitted[1:] if self._fitted else ()
 
     @cached_property
@@ -46,18 +54,50 @@ class Node:
         return self.expand(self)
 
     def steps(self) -> tuple[Step, Step]:
-        """Return the steps to the good and to the bad kid; RuntimeError for a leaf."""
+        """Return the steps to the good and to the bad child.
+
+        Raises
+        ------
+        RuntimeError
+            If the node is a leaf.
+        """
         if self.split is None:
             raise RuntimeError("steps: expected a node with kids, got a leaf; look at node.kids first")
         return Step(self.split, True), Step(self.split, False)
 
     def region(self, steps: tuple[Step, ...]) -> Region:
-        """Return the region that `steps` from the root lead to, with this node's rows."""
+        """Return the region of this node.
+
+        Parameters
+        ----------
+        steps : tuple of Step
+            Steps from the root to this node.
+
+        Returns
+        -------
+        Region
+            The region, with the node's rows.
+        """
         return Region(self.space, steps, self.rows)
 
 
 def walk(root: Node, depth: int | None = None) -> Iterator[Node]:
-    """Yield every node, parents first and good before bad, down to `depth` splits below the root."""
+    """Yield every node, parents first and good before bad.
+
+    Parameters
+    ----------
+    root : Node
+        Where to begin.
+    depth : int or None, default None
+        Largest number of splits below the root. None is no limit.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.tree import walk
+    >>> len(list(walk(lamcts.Optimizer([(0, 1)], seed=0).tree_root())))
+    1
+    """
     for _, node in paths(root, depth):
         yield node
 
@@ -65,7 +105,17 @@ def walk(root: Node, depth: int | None = None) -> Iterator[Node]:
 def paths(
     root: Node, depth: int | None = None, steps: tuple[Step, ...] = ()
 ) -> Iterator[tuple[tuple[Step, ...], Node]]:
-    """Yield `(steps from the root, node)` in the order of `walk`; `node.region(steps)` is the node's region."""
+    """Yield `(steps from the root, node)` in the order of `walk`; `node.region(steps)` is the node's region.
+
+    Parameters
+    ----------
+    root : Node
+        Where to begin.
+    depth : int or None, default None
+        Largest number of splits below the root. None is no limit.
+    steps : tuple of Step, default ()
+        Steps from the root of the tree to `root`.
+    """
     yield steps, root
     if (depth is None or len(steps) < depth) and root.kids:
         for step, kid in zip(root.steps(), root.kids, strict=True):

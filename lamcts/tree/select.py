@@ -1,4 +1,4 @@
-"""Selection: from the root down to the leaf worth searching."""
+"""Selection of a leaf, from the root down."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -13,17 +13,17 @@ Score = Callable[[Node, Node], float]
 
 
 def ucb(root: Node, rng: np.random.Generator, cp: float) -> Region:
-    """Follow the kid of the highest `upper_bound` down to a leaf, and return the leaf's region; `rng` breaks ties."""
+    """Descend to the child of the highest `upper_bound`; return the leaf's region; `rng` breaks ties."""
     return descend(root, rng, lambda parent, kid: upper_bound(parent, kid, cp))
 
 
 def greedy(root: Node, rng: np.random.Generator, cp: float = 0.0) -> Region:
-    """Follow the kid of the higher value down to a leaf, and return the leaf's region; `rng` breaks ties."""
+    """Descend to the child of the higher value; return the leaf's region; `rng` breaks ties."""
     return descend(root, rng, lambda parent, kid: kid.value)
 
 
 def best_leaf(root: Node, rng: np.random.Generator, cp: float) -> Region:
-    """Return the region of the leaf of the highest `upper_bound` below its own parent (LaMOO); `rng` breaks ties."""
+    """Return the region of the leaf with the highest `upper_bound` (LaMOO); `rng` breaks ties."""
     found = list(_leaves(root, root, ()))
     scores = np.array([upper_bound(parent, leaf, cp) if steps else 0.0 for parent, leaf, steps in found])
     leaders = np.flatnonzero(scores == scores.max())
@@ -43,13 +43,13 @@ def _leaves(parent: Node, node: Node, steps: tuple[Step, ...]) -> Iterator[tuple
 def upper_bound(parent: Node, kid: Node, cp: float) -> float:
     """Return `v_j + 2 cp sqrt(2 log n_p / n_j)` (UCB1 as in LA-MCTS, thesis 5.3).
 
-    v_j is the kid's mean utility: the thesis prints `v_j / n_j`, dividing twice. Visits count pending points.
+    v_j is the child's mean utility; the thesis prints `v_j / n_j`, which divides twice. Visits include pending points.
     """
     return kid.value + 2 * cp * math.sqrt(2 * math.log(parent.visits) / kid.visits)
 
 
 def descend(root: Node, rng: np.random.Generator, score: Score) -> Region:
-    """Go from `root` to a leaf, each time to the kid of the highest `score(parent, kid)`."""
+    """Return the region of the leaf below children of the highest `score(parent, child)`."""
     node, steps = root, list[Step]()
     while node.kids:
         scores = np.array([score(node, kid) for kid in node.kids])
@@ -61,7 +61,7 @@ def descend(root: Node, rng: np.random.Generator, score: Score) -> Region:
 
 
 def follow(root: Node, x: Floats, room: int) -> Region:
-    """Go from `root` to the side of `x` [d] each time, while it keeps `room` rows; return that node's region."""
+    """Return the region of the deepest node around `x` [d] that keeps `room` rows."""
     node, steps = root, list[Step]()
     while node.kids:
         side = 0 if node.steps()[0].split.good(x[None])[0] else 1

@@ -1,4 +1,4 @@
-"""Splitters: how a node's rows become a boundary between a good and a bad side.
+"""Splitters: from the rows of a node to a boundary between a good and a bad side.
 
 Letters: n rows, d dimensions.
 """
@@ -21,37 +21,70 @@ MOST_STEPS = 100_000  # of the machine: 500 rows need some thousands; badly scal
 
 
 class Splitter(Protocol):
-    """Frozen settings of a way to split. A dataclass of plain values; its `repr` is its signature."""
+    """Protocol of splitters: frozen settings that fit a boundary between good and bad rows.
+
+    A splitter is a dataclass of plain values; its `repr` identifies it.
+    """
 
     @property
     def max_rows(self) -> int:
-        """How many rows a fit looks at; of more, it takes a fair sample."""
+        """Largest number of rows that a fit uses; of more, it takes a stratified sample."""
 
     def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
-        """Return a boundary learned from rows `x` [n, d] with `utility` [n] (higher is better), or None.
+        """Return a boundary between good and bad rows. Degenerate data never raises.
 
-        None: no boundary tells good rows from bad (the node stays a leaf). Degenerate data never raises.
+        Parameters
+        ----------
+        x : ndarray of shape (n, d)
+            Rows in the unit cube.
+        utility : ndarray of shape (n,)
+            Utility of the rows, higher is better.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        Split or None
+            None if no boundary separates good rows from bad: the node stays a leaf.
         """
 
 
 @dataclass(frozen=True)
 class KMeansSvm:
-    """Label the rows, learn a support vector machine of the labels, and keep it if it ranks rows held out.
+    """Label the rows, fit a support vector machine to the labels, and keep it if it ranks held-out rows.
 
-    The paper is LA-MCTS (thesis 5.3): one k-means, one machine, whose boundary is always taken.
+    The paper is LA-MCTS (thesis 5.3): one k-means, and one machine without a check.
 
-    kernel: of the machine ("rbf"; or "linear", "poly"); rows are standardised and its width is 1/d, which is
-        scikit-learn's "scale"; paper: "rbf", and "linear" on MuJoCo's largest tasks (5.6.1).
-    labels: the labelling rules to try, in this order ("kmeans", "median", "residual"); the first whose boundary passes
-        the check is taken; ours: benchmarks/optimizer/split_gap.py tells how each ranks; paper: "kmeans" alone.
-    y_weight: weights of the utility that "kmeans" tries (None, 1.0; times that of a coordinate): None is sqrt(d), so
-        that all coordinates together weigh as much; paper: 1.
-    degree: of "poly" (2): 3 ranked no better and took longer (benchmarks/optimizer/split_gap.py); paper: not told.
-    cost: of a row on the wrong side of the machine's margin (1.0); scikit-learn's own; paper: not told.
-    min_share: least share of the rows on either side (0.1; share); untuned; paper: none.
-    check: the test on held-out rows (HoldOut(); see there), None makes none; paper: none.
-    max_rows: most rows that a fit looks at (500; rows): a kernel of 500 x 500, which every fold and rule shares; for
-        the cost; paper: all of a node's.
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "poly"}, default "rbf"
+        Kernel of the machine on standardised rows, of width 1/d. The paper uses "linear" on the largest MuJoCo tasks.
+    labels : tuple of {"kmeans", "median", "residual"}, default ("kmeans", "median", "residual")
+        Labelling rules to try, in this order; the first whose boundary passes the check is used. The paper has
+        "kmeans".
+    y_weight : tuple of float or None, default (None, 1.0)
+        Weights of the utility that "kmeans" tries, relative to a coordinate. None is sqrt(d), as much as all
+        coordinates together. The paper uses 1.
+    degree : int, default 2
+        Degree of "poly"; 3 ranked no better (benchmarks/optimizer/split_gap.py).
+    cost : float, default 1.0
+        Penalty C of the machine; scikit-learn's default.
+    min_share : float, default 0.1
+        Least share of the rows on either side; untuned. The paper has none.
+    check : HoldOut or None, default HoldOut()
+        Test on held-out rows. None makes no test, as in the paper.
+    max_rows : int, default 500
+        Largest number of rows in a fit. The paper uses all rows of a node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.tree import KMeansSvm
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.random((60, 2))
+    >>> split = KMeansSvm(kernel="linear").fit(x, -x[:, 0], rng)
+    >>> split.good(np.array([[0.1, 0.5], [0.9, 0.5]])).tolist()
+    [True, False]
     """
 
     kernel: Kernel = "rbf"
@@ -72,7 +105,7 @@ class KMeansSvm:
         check_common("KMeansSvm", self.min_share, self.max_rows)
 
     def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
-        """Return a boundary learned from rows `x` [n, d] with `utility` [n] (higher is better), or None."""
+        """Return a boundary between good and bad rows, or None; see `Splitter.fit`."""
         ready = prepared(x, utility, self.max_rows, rng)
         if ready is None:
             return None
@@ -91,7 +124,7 @@ class KMeansSvm:
         return [rule(name, weight) for name in self.labels for weight in weights[name]]
 
     def _ranks(self, label: Rule, z: Floats, s: Floats, kernel: Floats, rng: np.random.Generator) -> bool:
-        """Return whether boundaries learned by this rule rank held-out rows."""
+        """Return whether boundaries fitted with this rule rank held-out rows."""
 
         def sort(train: Rows, test: Rows) -> Mask | None:
             machine = self._machine(kernel[np.ix_(train, train)], label(z[train], s[train], rng))
@@ -112,7 +145,7 @@ class KMeansSvm:
         return KernelBoundary(frame, self.kernel, self.degree, np.ascontiguousarray(z[support]), weight, b)
 
     def _machine(self, kernel: Floats, good: Mask) -> tuple[Rows, Floats, float] | None:
-        """Return the support vectors' numbers [s], their weights [s] and the intercept; None for one class."""
+        """Return the indices [s] and weights [s] of support vectors, and the intercept; None: one class."""
         if not balanced(good, self.min_share):
             return None
         from sklearn.exceptions import ConvergenceWarning
@@ -128,7 +161,7 @@ class KMeansSvm:
 def prepared(
     x: Floats, utility: Floats, max_rows: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Frame] | None:
-    """Return a fair sample of the rows `x` [m, d], standardised utility [m] and frame; None if nothing differs."""
+    """Return a sample of the rows, standardised utility [m] and the frame; None if all rows are equal."""
     rows = thin(utility, max_rows, rng)
     x, s = x[rows], standard(utility[rows])
     if len(x) < LEAST_ROWS or not s.any():
@@ -138,7 +171,7 @@ def prepared(
 
 
 def thin(utility: Floats, size: int, rng: np.random.Generator) -> Rows:
-    """Return at most `size` row numbers in ascending order, one from each of `size` equal slices of the order."""
+    """Return at most `size` row numbers, ascending, one from each of `size` equal slices by utility."""
     n = len(utility)
     if n <= size:
         return np.arange(n)
@@ -148,7 +181,7 @@ def thin(utility: Floats, size: int, rng: np.random.Generator) -> Rows:
 
 
 def standard(utility: Floats) -> Floats:
-    """Return `utility` [n] with mean 0 and variance 1, or zeros if all are equal; any finite scale will do."""
+    """Return `utility` [n] with mean 0 and variance 1, zeros if all are equal; does not overflow."""
     if not len(utility) or utility.min() == utility.max():
         return np.zeros(len(utility))
     utility = utility / np.abs(utility).max()  # squares of 1e300 overflow
@@ -157,13 +190,13 @@ def standard(utility: Floats) -> Floats:
 
 
 def balanced(good: Mask, min_share: float) -> bool:
-    """Return whether each side holds two rows, and `min_share` of them all."""
+    """Return whether each side has two rows, and `min_share` of all rows."""
     smaller = min(np.count_nonzero(good), np.count_nonzero(~good))
     return bool(smaller >= LEAST_SIDE and smaller >= min_share * len(good))
 
 
 def check_common(name: str, min_share: float, max_rows: int) -> None:
-    """Raise ValueError for settings that no splitter can work with."""
+    """Raise ValueError for settings out of range."""
     if not 0 <= min_share < 0.5:
         raise ValueError(f"{name}: expected a min_share in [0, 0.5), got {min_share}")
     if max_rows < LEAST_ROWS:

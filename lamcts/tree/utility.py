@@ -1,4 +1,4 @@
-"""From losses to utilities: what the tree compares. Higher is better."""
+"""Utilities of rows and nodes from losses. Higher is better."""
 
 from collections.abc import Callable
 
@@ -13,9 +13,9 @@ Worth = Callable[[Rows], float]
 
 
 def ranks(y: Floats) -> Floats:
-    """Return the utility of losses `y` [n] by their order alone: 1 the lowest loss, 0 the highest, equals share, [n].
+    """Return utilities of losses `y` [n] by rank: 1 for the lowest, 0 for the highest, ties share, [n].
 
-    Nothing but the order of `y` enters, so the tree is the same for `a f + b`. When all are equal, all are 0.5.
+    Only the order of `y` enters, so the tree is the same for `a f + b`. All 0.5 if all are equal.
     """
     if not len(y):
         return np.empty(0)
@@ -26,12 +26,12 @@ def ranks(y: Floats) -> Floats:
 
 
 def raw(y: Floats) -> Floats:
-    """Return the utility of losses `y` [n] in the units of the objective, as in the paper: `-y`, [n]."""
+    """Return utilities in the unit of the objective, as in the paper: `-y`, [n]."""
     return -y
 
 
 def worth(values: str, seen: Observations) -> Worth:
-    """Return what says how much some rows of what is seen now are worth together."""
+    """Return the function from rows of a node to its value."""
     if values == "hypervolume":
         return _dominated(seen)
     utility = np.full(len(seen), np.nan)
@@ -40,7 +40,7 @@ def worth(values: str, seen: Observations) -> Worth:
 
 
 def _dominated(seen: Observations) -> Worth:
-    """Return the share of the box below the reference that the feasible ones of some rows dominate (LaMOO)."""
+    """Return the share of hypervolume that feasible rows of a node dominate (LaMOO)."""
     kept, f = seen.feasible, np.array(seen.f)
     if kept.any():
         low, high = f[kept].min(0), f[kept].max(0)
@@ -50,6 +50,6 @@ def _dominated(seen: Observations) -> Worth:
 
 
 def mean(utility: Floats) -> float:
-    """Return the mean of `utility` [n], which does not overflow near 1e308 as a plain sum does."""
+    """Return the mean of `utility` [n] without overflow near 1e308."""
     largest = float(np.max(np.abs(utility), initial=0.0))
     return float(np.mean(utility / largest)) * largest if largest > 0 else 0.0

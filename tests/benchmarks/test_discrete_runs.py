@@ -64,7 +64,7 @@ def test_the_area_is_the_mean_over_evaluations_11_to_the_end():
 def test_a_row_says_when_the_optimum_was_reached_and_how_many_values_were_different():
     search = Search(onemax(3), 0, 40)
     points = [{"b00": bool(k & 1), "b01": bool(k & 2), "b02": bool(k & 4)} for k in range(8)]
-    search.together(points + points[:4] * 8)
+    search.evaluate_all(points + points[:4] * 8)
     search.finish()
     told = discrete.told(search, 40)
     assert told["hit"] == 8 and told["distinct"] == 4 and told["evaluations"] == 40 and told["failures"] == 0
@@ -74,7 +74,7 @@ def test_a_row_says_when_the_optimum_was_reached_and_how_many_values_were_differ
 
 def searched_again(points):
     search = Search(onemax(3), 0, len(points))
-    search.together(points)
+    search.evaluate_all(points)
     search.finish()
     return search
 
@@ -107,7 +107,7 @@ def test_problems_without_their_table_are_skipped_with_a_word(monkeypatch, tmp_p
 
 def test_means_shares_and_evaluations_to_the_optimum_with_cut_runs_marked():
     rows = [row("a", "p", s, regret_30=s, hit=hit) for s, hit in enumerate((20, 40, "", 150))]
-    found = cells(tables.regret(tables.grouped(rows), [30, 100]))
+    found = cells(tables.regret(tables.runs_by_problem(rows), [30, 100]))
     assert found["header"] == ["method", "at 30", "at 100", "at the optimum", "evaluations to it", "seeds"]
     assert found["p"] == ["a", "1.5", "1", "50%", "65+", "4"]  # (20 + 40 + 100 + 100) / 4
     all_there = {"0": row("a", "p", 0, hit=10), "1": row("a", "p", 1, hit=20)}
@@ -119,7 +119,7 @@ def test_ranks_are_means_over_seeds_and_over_problems_that_all_methods_have():
     regrets = {("a", 0): 1, ("b", 0): 2, ("c", 0): 3, ("a", 1): 2, ("b", 1): 2, ("c", 1): 1}
     rows = [row(method, "p", seed, regret_30=value) for (method, seed), value in regrets.items()]
     rows += [row("a", "q", 0)]  # the others have none
-    found = cells(tables.ranked(tables.grouped(rows), [30]))
+    found = cells(tables.ranked(tables.runs_by_problem(rows), [30]))
     assert found == {"header": ["at 30", "problems"], "a": ["1.75", "1"], "b": ["2.25", "1"], "c": ["2.00", "1"]}
 
 
@@ -127,14 +127,14 @@ def test_areas_are_ratios_of_means_by_problem_and_pairs_by_seed():
     rows = [row("lamcts", "p", s, area_100=a) for s, a in enumerate((1, 3, 7))]
     rows += [row("other", "p", s, area_100=a) for s, a in enumerate((3, 5))]  # the third seed has no pair
     rows += [row("lamcts", "q", 0, area_100=2), row("other", "q", 0, area_100=1)]
-    found = cells(tables.areas(tables.grouped(rows), 100))
+    found = cells(tables.areas(tables.runs_by_problem(rows), 100))
     assert found["header"] == ["ratio", "behind", "pairs", "Wilcoxon", "p", "q"]
     assert found["other"] == ["1.00", "67%", "3", "0.75", "2.00", "0.50"]  # sqrt(2 * 0.5); 2 * 3 / 2^3
 
 
 def test_areas_may_be_compared_with_any_method():
     rows = [row(method, "p", 0, area_100=area) for method, area in (("lamcts", 4), ("lamcts 0.1", 2), ("other", 1))]
-    found = cells(tables.areas(tables.grouped(rows), 100, "lamcts 0.1"))
+    found = cells(tables.areas(tables.runs_by_problem(rows), 100, "lamcts 0.1"))
     assert (found["lamcts"][0], found["other"][0]) == ("2.00", "0.50") and "lamcts 0.1" not in found
 
 
@@ -154,7 +154,7 @@ def test_tables_are_of_the_methods_seeds_and_batches_that_were_asked_for(monkeyp
 def test_no_area_is_as_good_as_another_and_ratios_stay_finite():
     rows = [row(m, "p", 0, area_100=0) for m in ("lamcts", "other")]
     rows += [row("lamcts", "q", 0, area_100=0), row("other", "q", 0, area_100=1)]
-    ratio = tables.compared({p: (f["other"], f["lamcts"]) for p, f in tables.grouped(rows).items()}, 100)
+    ratio = tables.compared({p: (f["other"], f["lamcts"]) for p, f in tables.runs_by_problem(rows).items()}, 100)
     assert ratio.each == {"p": 1.0, "q": pytest.approx(1000)} and ratio.won == 0.75
 
 
@@ -166,7 +166,7 @@ def test_wilcoxon_is_two_sided_and_equal_pairs_say_nothing():
 def test_of_several_budgets_the_largest_counts_and_smaller_ones_stay_out():
     rows = [row("lamcts", "p", 0, regret_30=1), row("lamcts", "p", 0, budget=300, regret_30=2)]
     rows += [row("lamcts", "p", 0, budget=30, regret_30=9)]
-    assert tables.grouped(rows)["p"]["lamcts"]["0"]["regret_30"] == "2"
+    assert tables.runs_by_problem(rows)["p"]["lamcts"]["0"]["regret_30"] == "2"
     assert "9" not in tables.tables(rows, 100).split("### Own")[0].split("seeds |")[1]
     assert tables.tables([], 100) == ""
 

@@ -92,20 +92,20 @@ def test_errors_are_relative_to_the_optimum_or_what_is_missing_of_the_hypervolum
 def test_medians_count_a_run_without_a_feasible_point_as_the_worst():
     rows = [row("a", "g1", s, at_50=v, at_100=v, first_feasible=f) for s, (v, f) in enumerate([(-14, 5), ("", "")])]
     rows += [row("a", "g1", 2, at_50=-12, at_100=-12, first_feasible=9)]
-    found = cells(tables.reached(tables.grouped(rows), 100))
+    found = cells(tables.reached(tables.runs_by_problem(rows), 100))
     assert found["header"] == ["method", "at 50", "at 100", "log10 error", "first feasible", "feasible", "seeds"]
     assert found["g1"] == ["a", "-12", "-12", "-0.70", "9", "50%", "3"]
-    assert cells(tables.reached(tables.grouped(rows[1:2]), 100))["g1"][1:5] == ["none", "none", "10.00", "none"]
+    assert cells(tables.reached(tables.runs_by_problem(rows[1:2]), 100))["g1"][1:5] == ["none", "none", "10.00", "none"]
 
 
 def test_goals_are_in_bold_where_they_are_met_and_empty_where_no_run_went_so_far():
     near, far = 2994.4710661 * (1 + 5e-4), 3100
     rows = [row("a", "speed-reducer", 0, at_100=near), row("b", "speed-reducer", 0, at_100=far)]
     rows += [row("c", "speed-reducer", 0, evaluations=50), row("a", "dtlz2-30", 0, evaluations=500, at_500=0.4)]
-    found = cells(tables.goals(tables.grouped(rows), 500))
+    found = cells(tables.goals(tables.runs_by_problem(rows), 500))
     assert found["speed-reducer"] == ["log10 error <= -3 at 100", "**-3.30103**", "-1.45295", ""]
     assert found["dtlz2-30"] == [">= 0.38 at 500", "**0.4**", "", ""]
-    assert tables.goals(tables.grouped(rows), 50) == ""
+    assert tables.goals(tables.runs_by_problem(rows), 50) == ""
 
 
 def test_goals_are_of_problems_and_marks_that_there_are():
@@ -118,7 +118,7 @@ def test_pairs_are_by_seed_at_the_last_mark_that_both_reached():
     rows = [row("lamcts", "g1", s, at_50=-13.5, at_100=-14.85) for s in (0, 1)]
     rows += [row("other", "g1", s, evaluations=50, at_50=v) for s, v in ((0, -14.985), (1, ""), (2, -15))]
     rows += [row("lamcts", "dtlz2-30", 0, at_100=0.0), row("other", "dtlz2-30", 0, at_100=0.0)]
-    found = cells(tables.beside(tables.grouped(rows), 100))
+    found = cells(tables.beside(tables.runs_by_problem(rows), 100))
     assert found["header"] == ["median", "behind", "pairs", "Wilcoxon", "g1", "dtlz2-30"]
     assert found["other"][:3] == ["+0.00", "50%", "3"]  # ahead by two decades, infeasible, equal
     assert found["other"][4:] == ["+4.50", "+0.00"]

@@ -95,9 +95,9 @@ def test_records_become_a_table_of_means_over_the_runs(source, tmp_path):
     best = f.best()
     assert f.architectures.graphs(best)["cell"].nodes == ["input", OPERATIONS[0], "output"]
     assert f.report(best) == pytest.approx({"test_accuracy_percent": 91, "val_accuracy_percent": 93})
-    assert f.costs(best) == pytest.approx({"trainable_params": 300, "training_time_s": 1500})
+    assert f.cost(best) == pytest.approx({"trainable_params": 300, "training_time_s": 1500})
     assert sorted(f(point) for point in f.cells()) == pytest.approx([60, 80, 93])
-    assert max(f.costs(point)["trainable_params"] for point in f.cells()) == 8_555_530
+    assert max(f.cost(point)["trainable_params"] for point in f.cells()) == 8_555_530
 
 
 def test_other_schedules_are_tables_of_their_own(source, tmp_path):

@@ -10,7 +10,7 @@ from benchmarks.discrete import discrete_problems as dp
 from benchmarks.discrete.discrete_problems import bits
 from benchmarks.harness.search import Enough, Search
 from benchmarks.peers import native
-from benchmarks.peers.native.ground import Ground
+from benchmarks.peers.native.evaluated_codes import EvaluatedCodes
 from benchmarks.peers.native.optuna import distribution
 from lamcts import Bool, Box, Canonical, Choice, Float, Int, Space
 
@@ -141,10 +141,10 @@ def test_optuna_sees_categories_as_such_and_numbers_in_their_order():
 
 
 def test_unseen_rows_are_told_once_and_in_their_order():
-    ground = Ground(Search(bits.onemax(3), 0, 8))
+    codes = EvaluatedCodes(Search(bits.onemax(3), 0, 8))
     z = np.array([[0, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 0]], float)
-    ground.losses(z[1:2])
-    assert ground.unseen(z).tolist() == [[0, 0, 1], [0, 1, 0]]
+    codes.losses(z[1:2])
+    assert codes.unseen(z).tolist() == [[0, 0, 1], [0, 1, 0]]
 
 
 def test_evolution_comes_in_both_published_settings():

@@ -166,8 +166,8 @@ def test_points_that_are_given_together_count_one_by_one():
     for point in points[:4]:
         one.point(point)
     with pytest.raises(Enough):  # after the four that the budget allows
-        all_at_once.together(points)
+        all_at_once.evaluate_all(points)
     assert all_at_once.values == one.values and len(one.values) == len(all_at_once.own) == 4
     assert all_at_once.improved == one.improved and not all_at_once.left
     with pytest.raises(Enough):
-        all_at_once.together(points)
+        all_at_once.evaluate_all(points)

@@ -123,9 +123,9 @@ class Swimming:
 
 def test_a_threshold_is_reached_by_an_incumbent_that_fresh_episodes_confirm():
     search = Search(Swimming(), 3, 5)
-    search.together([[0.0], [310.0], [100.0], [330.0], [400.0]], [0] * 5)
+    search.evaluate_all([[0.0], [310.0], [100.0], [330.0], [400.0]], [0] * 5)
     told = swimmer.judged(search)
     assert told == {"reached_at": 4, "rescoring_episodes": 40, "rescored": "400.0", "rescored_sd": "0.0", "w0": "0.0"}
     lucky = Search(Swimming(), 3, 2)
-    lucky.together([[0.0], [310.0]], [0] * 2)
+    lucky.evaluate_all([[0.0], [310.0]], [0] * 2)
     assert swimmer.judged(lucky)["reached_at"] == "" and swimmer.judged(lucky)["rescoring_episodes"] == 20

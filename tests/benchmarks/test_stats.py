@@ -60,8 +60,8 @@ def test_support_counts_draws_in_which_the_median_is_best():
 
 
 def test_first_needs_support():
-    assert stats.standing({"a": [0.0, 1.0], "b": [2.0, 0.5]})[:2] == ("a", "tied")
-    assert stats.standing({"a": [3.0, 3.0], "b": [2.0, 0.5]}) == ("b", "first", 1.0)
+    assert stats.leading({"a": [0.0, 1.0], "b": [2.0, 0.5]})[:2] == ("a", "tied")
+    assert stats.leading({"a": [3.0, 3.0], "b": [2.0, 0.5]}) == ("b", "first", 1.0)
 
 
 def test_ranks_share_places():

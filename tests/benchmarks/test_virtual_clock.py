@@ -28,13 +28,13 @@ class Recorded:
         self.optimizer.tell(trials, values, seconds)
 
 
-def course(opt: Any, workers: int, together: bool, own: bool = False) -> Course:
-    return ran(opt, lambda point: float(point.sum()), workers, 30, 2.0, together=together, own=own)
+def course(opt: Any, workers: int, wait_for_all: bool, own: bool = False) -> Course:
+    return ran(opt, lambda point: float(point.sum()), workers, 30, 2.0, wait_for_all=wait_for_all, own=own)
 
 
 def test_refilled_workers_never_wait_and_are_told_of_in_the_order_in_which_they_end() -> None:
     opt = Recorded()
-    found = course(opt, 4, together=False)
+    found = course(opt, 4, wait_for_all=False)
     assert opt.asked == [4] + [1] * 26 and found.busy(4) == pytest.approx(1)
     ends = [end for _, end in found.spans]
     assert ends == sorted(ends) and sorted(opt.told) == list(range(30)) != opt.told
@@ -42,7 +42,7 @@ def test_refilled_workers_never_wait_and_are_told_of_in_the_order_in_which_they_
 
 def test_a_batch_waits_for_its_slowest() -> None:
     opt = Recorded()
-    found = course(opt, 4, together=True)
+    found = course(opt, 4, wait_for_all=True)
     assert opt.asked == [4] * 7 + [2] and found.busy(4) < 0.8
     begins = np.unique([begin for begin, _ in found.spans])
     assert len(begins) == 8
@@ -50,7 +50,7 @@ def test_a_batch_waits_for_its_slowest() -> None:
 
 
 def test_the_optimisers_own_time_passes_only_where_it_counts() -> None:
-    free, counted = course(Recorded(), 2, together=False), course(Recorded(), 2, together=False, own=True)
+    free, counted = course(Recorded(), 2, wait_for_all=False), course(Recorded(), 2, wait_for_all=False, own=True)
     assert free.own_seconds > 0 and counted.busy(2) < free.busy(2) == pytest.approx(1)
 
 

@@ -399,7 +399,7 @@ def test_a_sampler_that_cannot_go_on_runs_without_a_journal(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "message"), [("--shift", "expected --shift as a seed of at least 0"), ("--seed", "--seed: expected a")]
+    ("option", "message"), [("--shift", "--shift: expected a whole number"), ("--seed", "--seed: expected a")]
 )
 def test_a_negative_seed_is_refused_before_anything_is_written(capsys, tmp_path, option, message):
     code, _, err = said(capsys, "run", "ackley", "--dim", "2", "--budget", "2", option, "-3", *QUICK)

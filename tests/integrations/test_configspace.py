@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.integrations.configspace import space_of
-from lamcts.integrations.configspace.forbidden import rule_of
+from lamcts.integrations.configspace import rule_of, space_of
 
 C = pytest.importorskip("ConfigSpace", reason="ConfigSpace is not installed: pip install ConfigSpace")
 

@@ -14,8 +14,7 @@ from lamcts.samplers.nevergrad.method import kept_globals
 with kept_globals():  # importing it draws from numpy's
     import nevergrad as ng
 
-from lamcts.integrations.nevergrad import LaMCTS, ParametrizedLaMCTS
-from lamcts.integrations.nevergrad.parts import parts_of
+from lamcts.integrations.nevergrad import LaMCTS, ParametrizedLaMCTS, parts_of
 
 MIXED = [
     ng.p.Scalar(lower=-1, upper=3),

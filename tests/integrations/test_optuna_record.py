@@ -8,8 +8,8 @@ optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip inst
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution  # noqa: E402
 from optuna.trial import TrialState, create_trial  # noqa: E402
 
-from lamcts.integrations.optuna.branches import Branches  # noqa: E402
 from lamcts.integrations.optuna.parameters import OptunaParameters, together  # noqa: E402
+from lamcts.integrations.optuna.proposer import Branches  # noqa: E402
 from lamcts.integrations.optuna.record import Record, TrialOutcome, attributes, internal_of  # noqa: E402
 
 X = {"x": FloatDistribution(0, 1)}

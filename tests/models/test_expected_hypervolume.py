@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from lamcts.models.acquisition import expected_hypervolume, log_expected_hypervolume
-from lamcts.outcomes.hypervolume import cells_of, default_reference, improvement
+from lamcts.outcomes.cells import cells_of
+from lamcts.outcomes.hypervolume import default_reference, improvement
 
 
 @pytest.mark.parametrize("m", [2, 3])

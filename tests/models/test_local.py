@@ -10,7 +10,7 @@ from lamcts.models.fit import Prior
 from lamcts.models.gp import GaussianProcess
 from lamcts.models.local import LocalModel, ModelBudget, ModelState
 from lamcts.models.multi_output import MultiOutput
-from lamcts.models.scale import Scale
+from lamcts.models.output_transforms import Scale
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.samplers.parts.record import from_json, to_json

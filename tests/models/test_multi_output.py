@@ -9,8 +9,8 @@ from lamcts.models.fit import Loss, Prior, fit
 from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.local import LocalModel, ModelBudget, ModelState
 from lamcts.models.multi_output import MultiOutput, MultiOutputPaths
+from lamcts.models.output_transforms import ColumnUnits
 from lamcts.models.posterior_paths import PosteriorPaths
-from lamcts.models.scale import ColumnUnits
 from lamcts.observations import Observations
 from lamcts.samplers.parts.record import from_json, to_json
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamcts.models.scale import Scale
+from lamcts.models.output_transforms import Scale
 
 Y = np.random.default_rng(0).normal(3.0, 2.0, 50)
 

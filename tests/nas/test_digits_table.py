@@ -8,7 +8,7 @@ from benchmarks.nas import digits_table
 from lamcts import objectives, testing
 from lamcts.nas import Digits4096, formats
 from lamcts.nas.cells import reachable
-from lamcts.nas.published_digits import EPOCHS, SHIPPED, digits4096
+from lamcts.nas.published import EPOCHS, SHIPPED, digits4096
 from lamcts.nas.tradeoffs import digits4096_cost
 from tests.nas import made_up
 
@@ -27,7 +27,7 @@ def test_a_call_gives_the_mean_of_the_runs_in_per_cent(make):
         "test_accuracy_percent": pytest.approx(100 * (255 + 50) / 400),
         "val_accuracy_percent": f(point),
     }
-    assert f.costs(point) == {"params": 194 + 6 * 592, "flops": 4095}
+    assert f.cost(point) == {"params": 194 + 6 * 592, "flops": 4095}
     assert f.maximize and f.name == "digits4096" and len(f) == 4096
 
 
@@ -70,7 +70,7 @@ def test_a_table_of_other_operations_is_refused(tmp_path):
 def test_accuracy_and_cost_are_those_of_the_table(against, tables, make):
     f, plain = digits4096_cost(against, epochs=3, table=tables), make(epochs=3)
     point = SPACE.point((3, 1, 2, 3, 0, 1))
-    assert f(point) == {"accuracy_percent": plain(point), against: plain.costs(point)[against]}
+    assert f(point) == {"accuracy_percent": plain(point), against: plain.cost(point)[against]}
     assert f.objectives == {"accuracy_percent": "max", against: "min"} and f.hypervolume > 0
 
 
@@ -100,7 +100,7 @@ def test_a_table_is_packed_once_all_rows_are_there(sheet, tmp_path, monkeypatch)
     f = digits4096(table=tmp_path, training=2)
     dead, live = (3, 2, 0, 3, 0, 0), (0, 0, 0, 3, 0, 0)
     assert f(SPACE.point(dead)) == f(SPACE.point(live)) == pytest.approx(100 * row(live, 2)["val12"] / 360)
-    assert f.costs(SPACE.point(dead)) == {"params": 2, "flops": 1}
+    assert f.cost(SPACE.point(dead)) == {"params": 2, "flops": 1}
 
 
 def test_what_has_a_row_is_not_trained_again(sheet, monkeypatch):
@@ -109,10 +109,10 @@ def test_what_has_a_row_is_not_trained_again(sheet, monkeypatch):
         digits_table, "trained", lambda group, epochs: seen.append(group) or [row(*run) for run in group]
     )
     wanted = digits_table.runs()[:7]
-    digits_table.fill(sheet, wanted[:3], together=2, minutes=1)
-    digits_table.fill(sheet, wanted, together=2, minutes=1)
+    digits_table.fill(sheet, wanted[:3], at_once=2, minutes=1)
+    digits_table.fill(sheet, wanted, at_once=2, minutes=1)
     assert sorted(run for group in seen for run in group) == wanted and len(sheet.rows()) == 7
-    digits_table.fill(sheet, digits_table.runs()[:9], together=2, minutes=-1)
+    digits_table.fill(sheet, digits_table.runs()[:9], at_once=2, minutes=-1)
     assert len(sheet.rows()) == 7
 
 

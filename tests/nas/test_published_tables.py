@@ -22,9 +22,9 @@ def test_nasbench101_has_the_published_optimum():
     assert len(f) == 423_624
     assert f.optimum == pytest.approx(94.31757, abs=1e-5)
     assert f.architectures.key(f.best()) == "02e5a0247bbdcf2860b7e96f74961594"
-    assert f.costs(f.best()) == {"trainable_params": 32_426_634.0}
+    assert f.cost(f.best()) == {"trainable_params": 32_426_634.0}
     assert f.architectures.key(f.cell(0)) == "00005c142e6f48ac74fdcf73e3439874"
-    assert f(f.cell(0)) == pytest.approx(92.0606, abs=1e-3) and f.costs(f.cell(0)) == {"trainable_params": 8_555_530.0}
+    assert f(f.cell(0)) == pytest.approx(92.0606, abs=1e-3) and f.cost(f.cell(0)) == {"trainable_params": 8_555_530.0}
     assert int((f.searched > 94).sum()) == 52
 
 
@@ -36,7 +36,7 @@ def test_nasbench101_knows_the_cells_of_the_papers_by_their_parameters():
         ' "maxpool3x3", "output"]}'
     )
     inception = f.architectures.parse(text)
-    assert f.costs(inception) == {"trainable_params": 2_694_282.0} and f(inception) == pytest.approx(93.086, abs=1e-3)
+    assert f.cost(inception) == {"trainable_params": 2_694_282.0} and f(inception) == pytest.approx(93.086, abs=1e-3)
 
 
 def test_hashes_of_random_rows_of_nasbench101_are_those_of_the_table():
@@ -84,7 +84,7 @@ def test_nasbench201_has_the_published_cells():
     assert f.architectures.text(f.best()) == best
     first = "|avg_pool_3x3~0|+|nor_conv_1x1~0|skip_connect~1|+|nor_conv_1x1~0|skip_connect~1|skip_connect~2|"
     assert f.row(f.architectures.parse(first)) == 0 and f.architectures.text(f.cell(0)) == first
-    also = f.costs(f.cell(0))
+    also = f.cost(f.cell(0))
     expected = {
         "edgegpu_latency_ms": 5.8074,
         "edgegpu_energy_mj": 24.2266,
@@ -113,7 +113,7 @@ def test_cells_of_nasbench201_with_one_topology_have_one_key():
 def test_latencies_and_robustness_agree_with_the_table():
     latency, robustness = real(formats.LATENCY201), real(formats.ROBUSTNESS201)
     f = made("nasbench201", formats.NASBENCH201, latency=latency, robustness=robustness)
-    also = f.costs(f.cell(7))
+    also = f.cost(f.cell(7))
     assert sum(name.endswith("_measured_ms") for name in also) == 27
     assert sum(name.endswith("_percent") for name in also) == 32
     assert also["raspi4_measured_ms"] == pytest.approx(also["raspi4_latency_ms"], abs=1e-5)

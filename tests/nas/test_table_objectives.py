@@ -98,11 +98,11 @@ def test_nasbench201_searches_one_value_and_reports_another(make):
 
 def test_nasbench201_knows_second_values_with_their_units(make):
     f = make("nasbench201")
-    odd, even = f.costs(f.cell(1)), f.costs(f.cell(2))
+    odd, even = f.cost(f.cell(1)), f.cost(f.cell(2))
     assert odd["edgetpu_latency_ms"] == 1.5 and math.isnan(even["edgetpu_latency_ms"])
     assert odd["eyeriss_arithmetic_intensity"] == 1.5
     assert (odd["params"], even["params"]) == (1.0, 2.0) and odd["mflops"] == pytest.approx(1 / 15624)
-    assert "mflops" not in make("nasbench201", dataset="cifar100").costs(f.cell(1))
+    assert "mflops" not in make("nasbench201", dataset="cifar100").cost(f.cell(1))
 
 
 def test_nasbench201_takes_latencies_and_robustness_from_files_of_their_own(make, tmp_path):
@@ -112,7 +112,7 @@ def test_nasbench201_takes_latencies_and_robustness_from_files_of_their_own(make
     made_up.write(tmp_path, formats.LATENCY201, devices)
     made_up.write(tmp_path, formats.ROBUSTNESS201, attacks)
     f = make("nasbench201", latency=tmp_path, robustness=tmp_path)
-    also = f.costs(f.cell(5))
+    also = f.cost(f.cell(5))
     assert (also["pixel2_measured_ms"], also["fpga_measured_ms"], also["fgsm@Linf_eps-1.0_percent"]) == (5, 10, 0.5)
     made_up.write(tmp_path, formats.ROBUSTNESS201, attacks | {"ops": ops[::-1]})
     with pytest.raises(ValueError, match="robustness: expected the cells of the table in the same order"):
@@ -130,7 +130,7 @@ def test_macro_reports_the_three_runs_and_searches_their_mean(make):
         "run_2_percent": 90.0,
         "run_3_percent": 91.0,
     }
-    assert f.costs(f.best()) == {"params": 6560.0}
+    assert f.cost(f.best()) == {"params": 6560.0}
 
 
 def test_the_graph_benchmark_guides_by_validation_and_reports_both(make):
@@ -138,7 +138,7 @@ def test_the_graph_benchmark_guides_by_validation_and_reports_both(make):
     assert guided.optimum == pytest.approx(80) and tested.optimum == pytest.approx(50)
     report = guided.report(guided.best())
     assert report == pytest.approx({"valid_performance_percent": 80, "test_performance_percent": 20})
-    assert guided.costs(guided.best()) == pytest.approx({"latency_s": 0.008, "mparams": 0.8})
+    assert guided.cost(guided.best()) == pytest.approx({"latency_s": 0.008, "mparams": 0.8})
     assert make("nasbench-graph", dataset="arxiv").optimum == pytest.approx(72)
 
 

@@ -6,11 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-import lamcts
 from lamcts import objectives, testing
 from lamcts.cli import main
-from lamcts.nas import TableTradeOff, TradeOff, formats
-from lamcts.spaces import Box
+from lamcts.nas import TableTradeOff, formats
 from tests.nas import made_up
 
 NAMES = ["nasbench101-cost", "nasbench201-cost", "nasbench-macro-cost", "transnas-cost", "nasbench-graph-cost"]
@@ -27,7 +25,7 @@ def test_accuracy_and_cost_are_those_of_the_table(name, make):
     plain = make(name.removesuffix("-cost"))
     assert f.name == name and f.space == plain.space and f.objectives == {"accuracy_percent": "max", f.cost: "min"}
     for point in [plain.cell(row) for row in range(0, len(plain), max(1, len(plain) // 50))]:
-        assert f(point) == {"accuracy_percent": plain(point), f.cost: plain.costs(point)[f.cost]}
+        assert f(point) == {"accuracy_percent": plain(point), f.cost: plain.cost(point)[f.cost]}
 
 
 @pytest.mark.parametrize("name", ["nasbench201-cost", "nasbench-macro-cost"])
@@ -87,40 +85,6 @@ def test_the_command_searches_the_front_and_describes_the_knee(tables, capsys, t
     result = json.loads((tmp_path / "here" / "result.json").read_text())
     assert "front of" in out and "knee accuracy_percent" in out and result["best"]["text"] in out
     assert result["best"]["value"]["params"] == result["costs"]["params"]
-
-
-class Sphere:
-    """An objective of your own with costs; one of them is unknown for half of the points."""
-
-    name, space, maximize, x0, optimum = "sphere", Box(0, 1, dim=2), False, None, None
-
-    def __call__(self, point, *, seed=None):
-        return float((point**2).sum())
-
-    def costs(self, point):
-        return {"price_eur": float(10 - point.sum()), "weight_kg": 1.0 if point[0] < 0.5 else np.nan}
-
-    def fingerprint(self):
-        return {"mine": 1}
-
-
-def test_any_objective_with_costs_has_a_trade_off():
-    f = TradeOff(Sphere(), "price_eur", value="area_m2")
-    assert f.objectives == {"area_m2": "min", "price_eur": "min"} and f.name == "sphere against price_eur"
-    assert f(np.array([0.5, 0.5])) == {"area_m2": 0.5, "price_eur": 9.0}
-    assert f.fingerprint() == {"mine": 1, "against": "price_eur"} and f.reference is f.hypervolume is None
-    testing.check_objective(f)
-    result = lamcts.minimize(f, budget=20, seed=0, sampler="uniform", progress=False)
-    assert len(result.front) > 1 and set(result.fun) == {"area_m2", "price_eur"}
-
-
-def test_a_cost_that_an_objective_lacks_or_does_not_know_is_a_failed_evaluation():
-    with pytest.raises(
-        RuntimeError, match=r"expected a cost that the objective has \(price_eur, weight_kg\), got 'size'"
-    ):
-        TradeOff(Sphere(), "size")(np.zeros(2))
-    with pytest.raises(RuntimeError, match="the weight_kg of this point is unknown"):
-        TradeOff(Sphere(), "weight_kg")(np.ones(2))
 
 
 def test_the_published_table_has_a_front_from_small_to_accurate():

@@ -34,6 +34,11 @@ def test_a_word_that_an_optimizer_does_not_have_is_answered(word, answer):
         lamcts.Optimizer(SPACE, **{word: 7})
 
 
+def test_a_starting_point_in_order_is_answered():
+    with pytest.raises(TypeError, match=r"the space in order and options by name, got 2 .*Optimizer\(space, x0="):
+        lamcts.Optimizer(SPACE, [0.5, 0.5])
+
+
 def test_every_foreign_word_has_an_answer_that_names_what_is_there():
     for word in (*OURS, *RENAMED):
         if word not in KNOWN:

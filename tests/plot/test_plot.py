@@ -94,7 +94,8 @@ def test_poor_runs_are_drawn_without_complaint(values):
 def test_runs_come_as_optimizers_results_and_columns(plane):
     opt, _ = plane
     values = opt.seen.y
-    from lamcts.study.result import History, Points, Result
+    from lamcts.study.history import History, Points
+    from lamcts.study.result import Result
 
     history = History(Points(opt.space, opt.seen.x), opt.seen.x, values, opt.seen.seconds, opt.seen.trial, {}, False)
     for source in (opt, Result(history=history), history, {"values": values}, values.tolist()):

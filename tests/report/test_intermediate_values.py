@@ -10,7 +10,7 @@ import pytest
 import lamcts
 from lamcts.journal import Journal
 from lamcts.report.progress import intermediate_values
-from lamcts.report.runs import Run
+from lamcts.report.runs import LabelledRun
 
 BOX = lamcts.Box(-1, 1, dim=2)
 
@@ -29,7 +29,7 @@ def record(tmp_path):
 
 
 def test_each_trial_is_a_line_and_the_best_stands_out(record):
-    (section,) = intermediate_values(Run("run", record))
+    (section,) = intermediate_values(LabelledRun("run", record))
     said, figure = section.pieces
     lines = {trace["name"]: trace for trace in figure.data}
     pruned = int((record.columns.kind == 3).sum())
@@ -42,14 +42,14 @@ def test_each_trial_is_a_line_and_the_best_stands_out(record):
 
 def test_a_run_without_reports_has_no_such_section(tmp_path):
     lamcts.minimize(lambda x: float(x @ x), BOX, budget=3, journal=tmp_path / "run.db", progress=False)
-    assert intermediate_values(Run("run", Journal.read(tmp_path / "run.db"))) == []
+    assert intermediate_values(LabelledRun("run", Journal.read(tmp_path / "run.db"))) == []
 
 
 def test_the_page_holds_them(record):
     pytest.importorskip("plotly", reason="plotly is not installed: pip install 'lamcts[report]'")
     from lamcts.report import page
 
-    text = page([Run("run", record)])
+    text = page([LabelledRun("run", record)])
     data = [json.loads(found) for found in re.findall(r'draw\("figure\d+",(\[.*?\]),\{"font"', text)]
     assert any(trace.get("name") == "the best" for traces in data for trace in traces)
     assert (

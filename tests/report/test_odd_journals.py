@@ -8,7 +8,7 @@ import pytest
 
 import lamcts
 from lamcts.journal import Journal
-from lamcts.report import Run, page
+from lamcts.report import LabelledRun, page
 
 pytest.importorskip("plotly", reason="plotly is not installed: pip install 'lamcts[report]'")
 
@@ -27,11 +27,11 @@ def record(tmp_path_factory):
 @pytest.mark.parametrize("name", ["space", "tree", "seed"])
 def test_what_a_run_says_of_itself_need_not_make_sense(record, name):
     for odd in [*ODD, *SPACES]:
-        html = page([Run("run", replace(record, fingerprint={**record.fingerprint, name: odd}))])
+        html = page([LabelledRun("run", replace(record, fingerprint={**record.fingerprint, name: odd}))])
         assert "<h3>Failures</h3>" in html
     chosen = replace(record.core, placements={"selected": 3})
     odd_tree = replace(record, fingerprint={**record.fingerprint, "tree": ODD[4]}, core=chosen)
-    assert "the journal does not describe its settings" in page([Run("run", odd_tree)])
+    assert "the journal does not describe its settings" in page([LabelledRun("run", odd_tree)])
 
 
 @pytest.mark.parametrize("seconds", [math.nan, math.inf, 1e308, 0.0])
@@ -40,5 +40,5 @@ def test_times_without_end_and_values_at_the_ends_of_the_floats_are_shown(record
     f = record.columns.f.copy()
     f[::3] = loss
     odd = replace(record, columns=record.columns._replace(f=f, seconds=np.full(len(f), seconds)))
-    html = page([Run("run", odd)])
+    html = page([LabelledRun("run", odd)])
     assert "NaN" not in html.partition("</head>")[2] and "Infinity" not in html.partition("</head>")[2]

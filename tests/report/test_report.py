@@ -73,7 +73,7 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 def test_a_plain_run_has_every_section_and_loads_nothing(capsys):
     journal("run.db", loss)
     text, page = written(capsys, "run.db")
-    assert page.titles == ["Overview", "Best so far", "This run", "Found", *OWN, "Failures"]
+    assert page.titles == ["Overview", "Best so far", "This run", "Best point", *OWN, "Failures"]
     assert all(link.startswith("#") or link == "data:," for link in page.links)
     assert "default-src 'none'" in text and "url(" not in text.split("<script>")[0]
     assert len(text) < PLOTLY + 0.3 * MEGABYTES
@@ -121,12 +121,20 @@ def test_constraints_and_several_objectives_have_their_sections(capsys):
     journal("two.db", both, budget=40, **goals)
     journal("one.db", both, budget=40, objectives={"cost": "min"}, constraints=goals["constraints"])
     _, page = written(capsys, "two.db")
-    first = ["Overview", "Hypervolume so far", "Violation of constraints", "This run", "Found", "Front"]
+    first = ["Overview", "Hypervolume so far", "Violation of constraints", "This run", "Points of the front", "Front"]
     own = [title for title in OWN if title != "Tree"]  # it has not split the space yet
     assert page.titles == [*first, *own, "Failures"] and "knee (a compromise)" in page.shown
     text, page = written(capsys, "one.db")
     assert '"infeasible"' in re.findall(r"<script>draw\((.*?)\);</script>", text)[0]
-    assert page.titles == ["Overview", "Best so far", "Violation of constraints", "This run", "Found", *own, "Failures"]
+    assert page.titles == [
+        "Overview",
+        "Best so far",
+        "Violation of constraints",
+        "This run",
+        "Best point",
+        *own,
+        "Failures",
+    ]
     assert "stress <= 5" in " ".join(page.shown)
 
 

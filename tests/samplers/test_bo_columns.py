@@ -13,7 +13,7 @@ from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.multi_output import MultiOutput
 from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.samplers.bo import GpBo
-from lamcts.samplers.bo.acquisition import Outlook
+from lamcts.samplers.bo.session import Outlook
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces import Choice, Int, Space
 

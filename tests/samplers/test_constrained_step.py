@@ -1,7 +1,7 @@
 import numpy as np
 
 from lamcts.models.joint_quadratic import JointQuadratics
-from lamcts.samplers.quadratic.constrained_step import ConstrainedStep
+from lamcts.samplers.quadratic.constrained_model import ConstrainedStep
 from lamcts.types import Floats
 
 LOW, HIGH = np.full(2, -1.0), np.full(2, 1.0)

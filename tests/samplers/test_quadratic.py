@@ -6,7 +6,7 @@ import pytest
 from lamcts.observations import Floats
 from lamcts.regions.region import Region, Step
 from lamcts.samplers import quadratic
-from lamcts.samplers.parts.batch import Batch
+from lamcts.samplers.parts.session import Batch
 from lamcts.samplers.parts.trust_region import START
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo

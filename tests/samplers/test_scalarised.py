@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from lamcts.observations import Observations
-from lamcts.samplers.parts.bounded_columns import BoundedColumns, bounded
-from lamcts.samplers.scalarised import weighting_of
+from lamcts.samplers.scalarised import BoundedColumns, bounded, weighting_of
 
 
 def test_a_lone_feasible_row_leaves_no_unit_of_its_own() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from lamcts import Bool, Box, Finite
 from lamcts.searches.alphax import Assign, BuildCells, BuiltCell, Ridge
-from lamcts.searches.alphax.rewards import Rewards
+from lamcts.searches.alphax.sampler import Rewards
 from lamcts.searches.alphax.tree import ActionNode, Tree, forget_rewards, ucb1
 
 

@@ -13,7 +13,7 @@ from lamcts import memory  # noqa: E402
 from lamcts.neural.memory import size_of, size_text  # noqa: E402
 from lamcts.neural.memory.execution.measure import MeasuredStep  # noqa: E402
 from lamcts.searches.memory_fit import action_counts, fitting  # noqa: E402
-from lamcts.searches.memory_fit.arguments import optimizer_word  # noqa: E402
+from lamcts.searches.memory_fit.fitting import optimizer_word  # noqa: E402
 
 LABELS = torch.zeros(64, dtype=torch.long)
 WITHIN = "36KiB"  # the network takes 42

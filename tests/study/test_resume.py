@@ -22,7 +22,7 @@ from lamcts.journal import Journal
 from lamcts.objectives import make
 from lamcts.study import minimize, run
 from lamcts.study.result import Result
-from lamcts.study.source import source_hash
+from lamcts.study.resume import source_hash
 
 BOUNDS = [(-1.0, 1.0)] * 3
 PROGRAM = Path(__file__).with_name("journalled_run.py")

@@ -26,7 +26,7 @@ def application(scale: str, device: str, folder: Path) -> Application:
     f = SegmentObjective(nas.NasBench201(), data, recipe, SIZES, device=device, folder=folder / "trained")
 
     def searched(point: Point, seed: int) -> Outcome:
-        cost = f.costs(point)
+        cost = f.cost(point)
         return Outcome(*f.judged(point, seed=seed), int(cost["params"]), cost["mflops"])
 
     def by_hand(factor: float, seed: int) -> Outcome:

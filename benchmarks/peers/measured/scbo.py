@@ -45,11 +45,11 @@ def search(search: MeasuredSearch) -> None:
     torch.manual_seed(search.seed)
     rng, x = search.rng(), search.design(FIRST)
     while search.left:
-        _lineage(search, x)
+        _run(search, x)
         x = rng.random((FIRST, search.dim))
 
 
-def _lineage(search: MeasuredSearch, x: Any) -> None:
+def _run(search: MeasuredSearch, x: Any) -> None:
     box, told = _Box(math.ceil(max(4 / search.batch, search.dim / search.batch))), search.at(x)
     while box.side >= SHORTEST and search.left:
         new = _proposed(x, told, box.side, search)

@@ -7,25 +7,25 @@ best of the batch is taken where it is better.
 import numpy as np
 
 from benchmarks.harness.search import Search
-from benchmarks.peers.native.ground import Ground
+from benchmarks.peers.native.evaluated_codes import EvaluatedCodes
 from lamcts.spaces.exchanges import exchanges
 from lamcts.types import Floats
 
 
 def search(search: Search) -> None:
-    ground = Ground(search)
-    while search.left and len(start := ground.draw(1)):
-        here, loss = start[0], ground.losses(start)[0]
-        while (better := _better(ground, here, loss)) is not None:
+    codes = EvaluatedCodes(search)
+    while search.left and len(start := codes.draw(1)):
+        here, loss = start[0], codes.losses(start)[0]
+        while (better := _better(codes, here, loss)) is not None:
             here, loss = better
 
 
-def _better(ground: Ground, here: Floats, loss: float) -> tuple[Floats, float] | None:
+def _better(codes: EvaluatedCodes, here: Floats, loss: float) -> tuple[Floats, float] | None:
     """Return the first better neighbour with its loss, None where no unseen one is better."""
-    near = ground.rng.permutation(ground.unseen(exchanges(ground.parameters, here, ground.rng)))
-    for start in range(0, len(near), ground.search.batch):
-        z = near[start : start + ground.search.batch]
-        losses = ground.losses(z)
+    near = codes.rng.permutation(codes.unseen(exchanges(codes.parameters, here, codes.rng)))
+    for start in range(0, len(near), codes.search.batch):
+        z = near[start : start + codes.search.batch]
+        losses = codes.losses(z)
         best = int(np.argmin(losses))
         if losses[best] < loss:
             return z[best], losses[best]

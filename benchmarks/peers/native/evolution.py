@@ -10,28 +10,28 @@ from collections import deque
 import numpy as np
 
 from benchmarks.harness.search import Search
-from benchmarks.peers.native.ground import TRIES, Ground
+from benchmarks.peers.native.evaluated_codes import TRIES, EvaluatedCodes
 from lamcts.spaces.exchanges import mutations
 from lamcts.types import Floats
 
 
 def search(search: Search, size: int = 20, sample: int = 5) -> None:
     """size: of the population; sample: how many of it compete to be the parent."""
-    ground = Ground(search)
+    codes = EvaluatedCodes(search)
     alive: deque[tuple[Floats, float]] = deque(maxlen=size)
     while search.left and len(alive) < size:
-        z = ground.draw(min(search.batch, search.left, size - len(alive)))
-        alive.extend(zip(z, ground.losses(z), strict=True))
+        z = codes.draw(min(search.batch, search.left, size - len(alive)))
+        alive.extend(zip(z, codes.losses(z), strict=True))
     while search.left:
-        z = np.array([_child(ground, alive, sample) for _ in range(min(search.batch, search.left))])
-        alive.extend(zip(z, ground.losses(z), strict=True))
+        z = np.array([_child(codes, alive, sample) for _ in range(min(search.batch, search.left))])
+        alive.extend(zip(z, codes.losses(z), strict=True))
 
 
-def _child(ground: Ground, alive: deque[tuple[Floats, float]], sample: int) -> Floats:
+def _child(codes: EvaluatedCodes, alive: deque[tuple[Floats, float]], sample: int) -> Floats:
     for _ in range(TRIES):
-        chosen = ground.rng.choice(len(alive), sample, replace=False)
+        chosen = codes.rng.choice(len(alive), sample, replace=False)
         parent = min((alive[i] for i in chosen), key=lambda one: one[1])[0]
-        child = mutations(ground.parameters, parent[None], ground.rng, moves=0.0)  # exactly one
-        if ground.key(ground.parameters.rows(child)[0]) is not None:
+        child = mutations(codes.parameters, parent[None], codes.rng, moves=0.0)  # exactly one
+        if codes.key(codes.parameters.rows(child)[0]) is not None:
             return child[0]
     raise RuntimeError(f"expected a valid child among {TRIES}, got none")

@@ -8,7 +8,7 @@ the best of many random ones; one proposal in five is random. Failures are told 
 import numpy as np
 
 from benchmarks.harness.search import Search
-from benchmarks.peers.native.ground import Ground
+from benchmarks.peers.native.evaluated_codes import EvaluatedCodes
 from lamcts.spaces.exchanges import exchanges
 from lamcts.types import Floats
 
@@ -21,42 +21,42 @@ FLOOR = 1e-10  # of the variance: trees that agree say nothing about how sure th
 
 
 def search(search: Search) -> None:
-    ground = Ground(search)
-    z = ground.draw(min(FIRST, max(2, int(FIRST_SHARE * search.budget))))
-    losses = np.array(ground.losses(z))
+    codes = EvaluatedCodes(search)
+    z = codes.draw(min(FIRST, max(2, int(FIRST_SHARE * search.budget))))
+    losses = np.array(codes.losses(z))
     while search.left:
-        new = _proposals(ground, z, losses, min(search.batch, search.left))
+        new = _proposals(codes, z, losses, min(search.batch, search.left))
         if not len(new):
             return
-        z, losses = np.vstack([z, new]), np.append(losses, ground.losses(new))
+        z, losses = np.vstack([z, new]), np.append(losses, codes.losses(new))
 
 
-def _proposals(ground: Ground, z: Floats, losses: Floats, n: int) -> Floats:
+def _proposals(codes: EvaluatedCodes, z: Floats, losses: Floats, n: int) -> Floats:
     """Return the `n` best by expected improvement, random ones among them."""
-    guided = int((ground.rng.random(n) >= RANDOM_SHARE).sum())
-    found = _best(ground, z, losses, guided) if guided and np.isfinite(losses).any() else z[:0]
-    return ground.unseen(np.vstack([found, ground.draw(n)]))[:n]
+    guided = int((codes.rng.random(n) >= RANDOM_SHARE).sum())
+    found = _best(codes, z, losses, guided) if guided and np.isfinite(losses).any() else z[:0]
+    return codes.unseen(np.vstack([found, codes.draw(n)]))[:n]
 
 
-def _best(ground: Ground, z: Floats, losses: Floats, n: int) -> Floats:
+def _best(codes: EvaluatedCodes, z: Floats, losses: Floats, n: int) -> Floats:
     y = _scaled(np.where(np.isfinite(losses), losses, losses[np.isfinite(losses)].max()))
-    trees = _fitted(ground.parameters.rows(z), y, ground.rng)
-    pool = np.vstack([ground.draw(DRAWS), *(_near(ground, row) for row in z[np.argsort(y)[:STARTS]])])
+    trees = _fitted(codes.parameters.rows(z), y, codes.rng)
+    pool = np.vstack([codes.draw(DRAWS), *(_near(codes, row) for row in z[np.argsort(y)[:STARTS]])])
     top = None
     for _ in range(ROUNDS):
-        pool = ground.unseen(pool)
+        pool = codes.unseen(pool)
         if not len(pool):
             break
-        gain = _improvement(trees, ground.parameters.rows(pool), y.min())
+        gain = _improvement(trees, codes.parameters.rows(pool), y.min())
         pool = pool[np.argsort(-gain, kind="stable")[: max(n, STARTS)]]
         if top is not None and (pool[0] == top).all():
             break
-        top, pool = pool[0], np.vstack([pool, _near(ground, pool[0])])
+        top, pool = pool[0], np.vstack([pool, _near(codes, pool[0])])
     return pool[:n]
 
 
-def _near(ground: Ground, row: Floats) -> Floats:
-    return exchanges(ground.parameters, row, ground.rng)
+def _near(codes: EvaluatedCodes, row: Floats) -> Floats:
+    return exchanges(codes.parameters, row, codes.rng)
 
 
 def _scaled(losses: Floats) -> Floats:

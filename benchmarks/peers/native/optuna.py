@@ -37,7 +37,7 @@ def _go(search: Search, sampler: Any) -> None:
     while search.left:
         trials = [study.ask(space) for _ in range(min(search.batch, search.left))]
         points = [{name: value_of(members[name], v) for name, v in trial.params.items()} for trial in trials]
-        for trial, loss in zip(trials, search.together(points), strict=True):
+        for trial, loss in zip(trials, search.evaluate_all(points), strict=True):
             if np.isnan(loss):
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
             else:

@@ -14,4 +14,4 @@ def search(search: Search, **settings: Any) -> None:
             trials = opt.ask(min(search.batch, search.left))
         except Exhausted:
             return
-        opt.tell(trials, search.together([trial.point for trial in trials]))
+        opt.tell(trials, search.evaluate_all([trial.point for trial in trials]))

@@ -1,10 +1,10 @@
 """Uniform draws, none of them twice."""
 
 from benchmarks.harness.search import Search
-from benchmarks.peers.native.ground import Ground
+from benchmarks.peers.native.evaluated_codes import EvaluatedCodes
 
 
 def search(search: Search) -> None:
-    ground = Ground(search)
-    while search.left and len(z := ground.draw(min(search.batch, search.left))):
-        ground.losses(z)
+    codes = EvaluatedCodes(search)
+    while search.left and len(z := codes.draw(min(search.batch, search.left))):
+        codes.losses(z)

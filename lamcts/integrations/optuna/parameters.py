@@ -12,13 +12,14 @@ import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 import lamcts
+from lamcts.spaces import SearchSpace
 
 LARGEST_LOG = 2**39  # the largest low end of a log Int of ours
 Point = tuple[float | int, ...]
 
 
 class OptunaParameters:
-    """OptunaParameters by name, their distributions, and the space of them all."""
+    """Parameters by name: their distributions and their joint space."""
 
     def __init__(self, distributions: Mapping[str, BaseDistribution]) -> None:
         self.distributions = dict(distributions)
@@ -29,7 +30,7 @@ class OptunaParameters:
         self.neutral: Point = tuple(member.decode(np.full(member.dim, 0.5)) for member in members)
 
     def point(self, internal: Mapping[str, float]) -> Point | None:
-        """Return the point of values in Optuna's internal form by name; None where it has none of the parameters.
+        """Return the point of values in Optuna's internal form by name; None without any parameter.
 
         A parameter without a value that its distribution holds gets the neutral one.
         """
@@ -39,7 +40,7 @@ class OptunaParameters:
         return tuple(known.get(name, middle) for name, middle in zip(self.distributions, self.neutral, strict=True))
 
     def numbers(self, internal: Mapping[str, float]) -> dict[str, float | int]:
-        """Return our numbers of those values in Optuna's internal form that a distribution holds, by name."""
+        """Return the numbers in a point of the values that a distribution contains, by name."""
         return {
             name: self._codes[name].number(internal[name])
             for name, distribution in self.distributions.items()
@@ -58,7 +59,7 @@ class OptunaParameters:
 
 
 def together(a: BaseDistribution, b: BaseDistribution) -> BaseDistribution | None:
-    """Return a distribution of all values of two, None where there is none: ranges have a hull, categories do not."""
+    """Return a distribution of all values of two, or None: ranges have a hull, categories do not."""
     if a == b:
         return a
     if isinstance(a, FloatDistribution) and isinstance(b, FloatDistribution):
@@ -70,18 +71,20 @@ def together(a: BaseDistribution, b: BaseDistribution) -> BaseDistribution | Non
 
 
 class _Code(NamedTuple):
-    """A member of the space, and what makes Optuna's value of its number: low + number * step, at most high.
+    """A member of the space; Optuna's value of its number is low + number * step, at most high.
 
-    A step of 0 says that they are the same.
+    With step 0 both are equal.
     """
 
-    space: Any
+    space: SearchSpace
     low: float = 0.0
     high: float = math.inf
     step: float = 0.0
 
     def number(self, internal: float) -> float | int:
-        if getattr(self.space, "step", None) is not None:  # equal steps have equal points, however they were added up
+        if (
+            isinstance(self.space, lamcts.Float) and self.space.step is not None
+        ):  # equal steps have equal points, however they were added up
             return float(self.space.decode(self.space.encode(internal)))
         return round((internal - self.low) / self.step) if self.step else float(internal)
 

@@ -1,6 +1,6 @@
-"""An optimizer of ours that keeps up with a study: it is told what is new, and asked for one point a trial."""
+"""An optimizer that follows a study: it takes new results, and proposes one point a trial."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -8,7 +8,6 @@ import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
 import lamcts
-from lamcts.integrations.optuna.branches import Branches
 from lamcts.integrations.optuna.parameters import OptunaParameters, Point
 from lamcts.integrations.optuna.record import TrialOutcome, internal_of
 
@@ -45,7 +44,7 @@ class Proposer:
         self._out: dict[int, lamcts.Trial] = {}  # number of a trial of the study -> ours
 
     def tell(self, trials: Iterable[FrozenTrial], outcomes: Mapping[int, TrialOutcome]) -> None:
-        """Take the trials that have an outcome, each once. Those with none of the parameters say nothing here."""
+        """Take new trials with an outcome; those without any of the parameters are skipped."""
         new = [trial for trial in trials if trial.number not in self._told and trial.number in outcomes]
         points, known = [], []
         for trial in new:
@@ -68,7 +67,7 @@ class Proposer:
             self._branches.add(had, self.parameters.numbers(internal), outcome)
 
     def _take(self, points: Sequence[Point], outcomes: Sequence[TrialOutcome]) -> None:
-        """Tell our optimizer. A point that equals one of ours closes it, whichever trial of the study that is for."""
+        """Tell the optimizer; a point closes an equal pending one, whatever trial it was for."""
         if points:
             held = [self._held(outcome) for outcome in outcomes] if self._constraints else None
             self._optimizer.tell_points(points, [self._value(outcome) for outcome in outcomes], held)
@@ -76,7 +75,7 @@ class Proposer:
             self._out = {number: trial for number, trial in self._out.items() if trial.id in pending}
 
     def ask(self, number: int, trials: Iterable[FrozenTrial]) -> Point:
-        """Return a point for the trial of a number that no other trial has; any where all have been handed out."""
+        """Return a point for a trial that no other trial has; any point if all are taken."""
         others = self._others(number, trials)
         taken = {point: other for other, point in others.items() if point is not None}
         while (trial := self._out.pop(number, None) or self._unknown(number, others)) is not None:
@@ -88,12 +87,12 @@ class Proposer:
         return tuple(space.decode(space.sample(1, rng)[0]))
 
     def taken(self, number: int, trials: Iterable[FrozenTrial]) -> bool:
-        """Return whether a trial that is not told yet has the point that the trial of a number got."""
+        """Return whether another unfinished trial has the point of a trial."""
         own = self._out.get(number)
         return own is not None and own.point in self._others(number, trials).values()
 
     def _others(self, number: int, trials: Iterable[FrozenTrial]) -> dict[int, Point | None]:
-        """Return the points of the other trials that are not told yet, most of them running, by number."""
+        """Return the points of the other unfinished trials by number."""
         return {
             trial.number: self.parameters.point(internal_of(trial))
             for trial in trials
@@ -101,7 +100,7 @@ class Proposer:
         }
 
     def _unknown(self, number: int, others: Mapping[int, Point | None]) -> lamcts.Trial | None:
-        """Return a new trial of ours whose outcome is not known already; our optimizer is told of those that are."""
+        """Return a new trial with an unknown outcome; known outcomes are told to the optimizer."""
         for _ in range(MOST_KNOWN):
             trial = self._next(number, others)
             known = None if trial is None else self._outcome(trial.point)
@@ -115,7 +114,7 @@ class Proposer:
         return self._known.get(tuple(point), at)
 
     def _next(self, number: int, others: Mapping[int, Point | None]) -> lamcts.Trial | None:
-        """Return a new trial of ours, None where no point is left.
+        """Return a new trial of the optimizer; None if no point is left.
 
         Our searches keep away from trials that they have out, and know nothing of those of other processes: for each of
         these that began earlier they are asked for a trial too, which is out as long. So processes that know the same
@@ -134,21 +133,46 @@ class Proposer:
         return trials[-1]
 
     def _spare(self, others: Mapping[int, Point | None]) -> lamcts.Trial | None:
-        """Return a trial of ours that is out for one of another process, which has another point; None if none is."""
+        """Return a pending trial whose study trial, of another process, has another point; or None."""
         found = (other for other, trial in self._out.items() if others.get(other, trial.point) != trial.point)
         other = next(found, None)
         return None if other is None else self._out.pop(other)
 
     def _keep(self, number: int, trial: lamcts.Trial) -> None:
-        """Take a trial of ours to be out for one of the study."""
+        """Assign a trial of the optimizer to one of the study."""
         if number in self._out:
             self._optimizer.forget(self._out[number])
         self._out[number] = trial
 
-    def _value(self, outcome: TrialOutcome) -> Any:
+    def _value(self, outcome: TrialOutcome) -> float | list[float] | None:
         if outcome.values is None:
             return None
         return outcome.values[0] if self._single else list(outcome.values)
 
     def _held(self, outcome: TrialOutcome) -> list[float | None]:
         return [outcome.constraints.get(name) for name in self._constraints]
+
+
+Names = tuple[str, ...]
+Numbers = Mapping[str, float | int]
+
+
+class Branches:
+    """Finished trials with only some of the parameters, by their names and values."""
+
+    def __init__(self) -> None:
+        self._found: dict[Names, dict[tuple[float | int, ...], TrialOutcome]] = {}
+
+    def add(self, had: Collection[str], numbers: Numbers, outcome: TrialOutcome) -> None:
+        """Take a trial: the names of all its parameters, and the numbers of the searched ones."""
+        if had and all(name in numbers for name in had):  # of the others the values are not ours to compare
+            names = tuple(sorted(had))
+            self._found.setdefault(names, {})[tuple(numbers[name] for name in names)] = outcome
+
+    def find(self, numbers: Numbers) -> TrialOutcome | None:
+        """Return the outcome of a trial that a point would repeat, or None."""
+        for names, found in self._found.items():
+            outcome = found.get(tuple(numbers[name] for name in names))
+            if outcome is not None:
+                return outcome
+        return None

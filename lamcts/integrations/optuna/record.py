@@ -1,4 +1,4 @@
-"""What the trials of a study say so far: its parameters, its constraints, and what each trial is told as."""
+"""Record of a study's trials: parameters, constraints and outcomes."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -18,14 +18,14 @@ INFORMATIVE = (TrialState.COMPLETE, TrialState.PRUNED)  # a failed trial may hav
 
 
 class TrialOutcome(NamedTuple):
-    """What a finished trial is told as: its values (None: it failed), and its constraints by name."""
+    """The outcome of a finished trial: its values (None: failed), and its constraints by name."""
 
     values: Sequence[float] | None
     constraints: dict[str, float]
 
 
 class Record:
-    """What finished trials say, each looked at once.
+    """The finished trials of a study, each read once.
 
     distributions: of each parameter what holds all values so far; None where nothing does.
     constraints: the names of all quantities that have to be at most 0, in the order in which they came.
@@ -40,7 +40,7 @@ class Record:
         self._steps: dict[int, list[tuple[float, float]]] = {}  # step -> value there and at the end, as losses
 
     def read(self, trials: Iterable[FrozenTrial]) -> None:
-        """Look at the finished ones of some trials."""
+        """Read the new finished trials."""
         new = [trial for trial in trials if trial.state.is_finished() and trial.number not in self.outcomes]
         for trial in new:
             if trial.state in INFORMATIVE:
@@ -68,7 +68,7 @@ class Record:
         return self._pruned(trial) if trial.state == TrialState.PRUNED else None
 
     def _pruned(self, trial: FrozenTrial) -> Sequence[float] | None:
-        """Return what a pruned trial would at best have come to: the worst end of those that were ahead of it.
+        """Return the best possible end of a pruned trial: the worst end of the trials ahead of it.
 
         Its own last value tells a rank at that step and no more: a curve that rises would make it the best of all.
         None are ahead where no trial reported at that step; the own value has to do then.
@@ -91,14 +91,14 @@ def constraints_of(trial: FrozenTrial) -> dict[str, float]:
 
 
 def internal_of(trial: FrozenTrial) -> dict[str, float]:
-    """Return the parameters of a trial in Optuna's internal form: what it has, and else what was proposed for it."""
+    """Return the parameters of a trial in Optuna's internal form: its own, else the proposed ones."""
     proposed = "".join(_texts(trial.system_attrs))
     given = {name: trial.distributions[name].to_internal_repr(value) for name, value in trial.params.items()}
     return (json.loads(proposed) if proposed else {}) | given
 
 
 def attributes(internal: dict[str, float]) -> dict[str, str]:
-    """Return what keeps a proposal in the attributes of a trial."""
+    """Return the attributes of a trial that hold a proposal."""
     text = json.dumps(internal)
     return {f"{PROPOSED}:{i // LONGEST}": text[i : i + LONGEST] for i in range(0, len(text), LONGEST)}
 

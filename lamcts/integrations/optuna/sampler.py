@@ -1,4 +1,4 @@
-"""The sampler: what Optuna calls."""
+"""The sampler that Optuna calls."""
 
 import math
 import threading
@@ -12,10 +12,12 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+import lamcts
 from lamcts.integrations.optuna.parameters import OptunaParameters
 from lamcts.integrations.optuna.proposer import Proposer
 from lamcts.integrations.optuna.record import CONSTRAINTS, Record, attributes
 from lamcts.rng import fresh_seed
+from lamcts.samplers import Sampler
 from lamcts.types import whole_number
 
 SETTINGS = ("_seed", "_settings", "_several", "_constraints_func", "_independent")
@@ -23,24 +25,41 @@ MOST_TRIES = 8  # in which another process proposed the same point at the same t
 
 
 class LamctsSampler(BaseSampler):
-    """Optuna's trials chosen by `lamcts.Optimizer`. What it knows it reads from the study: nothing else is kept.
+    """A sampler of Optuna that proposes trials by `lamcts.Optimizer`.
 
-    So several processes may share a study, and a new sampler goes on where another one stopped. Points that are running
-    are not proposed again, and not waited for. All parameters are chosen together, those that only some trials have
-    too; one whose range changes is chosen from all of its ranges. The others, and those of the first trial, come from
-    `independent_sampler`. A pruned trial counts as just worse than all that were ahead of it where it stopped.
-    Constraints are those of `trial.set_constraint`, or of `constraints_func`.
+    Parameters
+    ----------
+    seed : int, default None
+        Seed of every draw; None: a fresh seed.
+    n_startup_trials : int, default None
+        Trials of the initial design; None: as many as `lamcts.Optimizer` starts with for the space (untuned).
+    sampler : str or sampler, default "auto"
+        The local search, as in `lamcts.Optimizer`.
+    tree : str or LatentTree, default "auto"
+        The partition of the space, as in `lamcts.Optimizer`.
+    several : bool, default False
+        Whether the study may have several objectives. Optuna's tests of samplers for one objective expect an error.
+    constraints_func : callable, default None
+        Returns numbers of a complete or pruned trial that must be at most 0. Optuna 5 prefers `trial.set_constraint`.
+    independent_sampler : optuna.samplers.BaseSampler, default None
+        Draws the parameters of the first trial, and those whose options change; None: Optuna's `TPESampler`.
 
-    seed: one number governs every draw (None: a fresh one).
-    n_startup_trials: trials before the search proper (None: as many as `lamcts.Optimizer` starts with for the space;
-        trials); untuned.
-    sampler: the local search, as of `lamcts.Optimizer` ("auto").
-    tree: how the space is split, as of `lamcts.Optimizer` ("auto").
-    several: whether the study may have several objectives (False); a reason: Optuna's tests of samplers for one
-        objective ask them to refuse others.
-    constraints_func: returns numbers that have to be at most 0, of a trial that is complete or pruned (None); Optuna 5
-        prefers `trial.set_constraint`.
-    independent_sampler: draws what is not drawn together (None: Optuna's `TPESampler`).
+    Notes
+    -----
+    The sampler reads its results from the study and keeps nothing else, so several processes may share a study and a
+    new sampler continues it. Running points are not proposed again, and not waited for. All parameters are chosen
+    together, also those that only some trials have. A parameter whose range changes is chosen from the union of its
+    ranges. A pruned trial ranks just behind all trials that were ahead of it where it stopped.
+
+    Examples
+    --------
+    >>> import optuna
+    >>> from lamcts.integrations.optuna import LamctsSampler
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> study = optuna.create_study(sampler=LamctsSampler(seed=0))
+    >>> study.optimize(lambda trial: trial.suggest_float("x", -5, 5) ** 2, n_trials=30)
+    >>> study.best_value < 0.01
+    True
     """
 
     def __init__(
@@ -48,8 +67,8 @@ class LamctsSampler(BaseSampler):
         *,
         seed: int | None = None,
         n_startup_trials: int | None = None,
-        sampler: Any = "auto",
-        tree: Any = "auto",
+        sampler: Sampler | str = "auto",
+        tree: lamcts.LatentTree | str | None = "auto",
         several: bool = False,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
         independent_sampler: BaseSampler | None = None,
@@ -57,19 +76,19 @@ class LamctsSampler(BaseSampler):
         whole_number(n_startup_trials, "n_startup_trials", least=0, optional=True)
         whole_number(seed, "seed", least=0, optional=True)
         self._seed = fresh_seed() if seed is None else int(seed)
-        self._settings = {"n_init": n_startup_trials, "sampler": sampler, "tree": tree}
+        self._settings: dict[str, Any] = {"n_init": n_startup_trials, "sampler": sampler, "tree": tree}
         self._several = several
         self._constraints_func = constraints_func
         self._independent = independent_sampler
         self._begin(None, (False,))
 
     def _begin(self, study_name: str | None, maximize: tuple[bool, ...]) -> None:
-        """Forget what is known of any study."""
+        """Discard the record of any study."""
         self._lock = threading.RLock()  # of threads that share a study: n_jobs=2
         self._study_name, self._maximize = study_name, maximize
         self._record = Record(maximize[0])
         self._proposer: Proposer | None = None
-        self._made_of: Any = None  # what the proposer was made of: parameters and constraints
+        self._made_of: tuple[dict[str, BaseDistribution], list[str]] | None = None  # parameters and constraints
 
     # What Optuna calls ----------------------------------------------------------------------------------------------
 
@@ -134,7 +153,7 @@ class LamctsSampler(BaseSampler):
     def _up_to_date(
         self, search_space: dict[str, BaseDistribution], trials: list[FrozenTrial], number: int
     ) -> Proposer:
-        """Return the proposer for a space, told all trials; a new one where the space, or the constraints, changed."""
+        """Return the proposer for a space with all trials; a new one if space or constraints changed."""
         made_of = (search_space, list(self._record.constraints))
         if self._proposer is None or self._made_of != made_of:
             settings = self._settings | {"seed": derived(self._seed, number)}
@@ -153,7 +172,7 @@ class LamctsSampler(BaseSampler):
             raise ValueError("expected a study of one objective; LamctsSampler(several=True) takes several")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is read from the study anyhow: a copy in another process reads it there."""
+        """Return the settings: a copy in another process reads the study."""
         return {name: value for name, value in vars(self).items() if name in SETTINGS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -162,5 +181,5 @@ class LamctsSampler(BaseSampler):
 
 
 def derived(seed: int, number: int) -> int:
-    """Return the seed of what begins at the trial of a number: two processes of one seed begin at different ones."""
+    """Return the seed of a proposer that starts at a trial; processes with one seed start at different trials."""
     return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -1,21 +1,23 @@
-"""A search space of Ray as a space of ours. A point has a value for each path into the nested dicts, "net/layers"."""
+"""A search space of Ray as a space, whose points have a value for each path into nested dicts, "net/layers"."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ray.tune.search import sample
 
 import lamcts
-from lamcts.integrations.options import Code, options_of
+from lamcts.integrations.options import Code, is_space, options_of
 
 LARGEST_LOG = 2**39  # the largest low end of a log Int of ours
 JOINT = "/"  # as Ray itself joins names
 MISSING = object()
+Path = tuple[str, ...]
+Domain = Any  # of Ray, or a space
 
 
 class RayParameters:
-    """What of a config is searched: domains of Ray, and spaces of ours; constants are left to Ray."""
+    """The domains of Ray and the spaces in a config; constants are left to Ray."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._given = config
@@ -24,8 +26,8 @@ class RayParameters:
             raise ValueError("space: expected at least one parameter to search, such as tune.uniform(0, 1), got none")
         self.space = lamcts.Space({name: code.space for name, (_, code) in self._codes.items()})
 
-    def __reduce__(self) -> Any:
-        """Made again of what was given: the codes hold functions, which do not travel."""
+    def __reduce__(self) -> tuple[Callable[..., "RayParameters"], tuple[Mapping[str, Any]]]:
+        """Pickle the config: the codes hold functions, which cannot be pickled."""
         return RayParameters, (self._given,)
 
     def config(self, point: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,7 +42,7 @@ class RayParameters:
         return made
 
     def point(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the point of a config; ValueError where a parameter is missing that is always there."""
+        """Return the point of a config; ValueError if an unconditional parameter is missing."""
         point = {}
         for name, (path, code) in self._codes.items():
             value = _inner(config, path)
@@ -51,7 +53,7 @@ class RayParameters:
         return point
 
 
-def _inner(config: Any, path: tuple[str, ...]) -> Any:
+def _inner(config: object, path: Path) -> object:
     for key in path:
         if not isinstance(config, Mapping) or key not in config:
             return MISSING
@@ -59,19 +61,19 @@ def _inner(config: Any, path: tuple[str, ...]) -> Any:
     return config
 
 
-def _searched(config: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _searched(config: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Domain]]:
     for name, value in config.items():
         if isinstance(value, Mapping):
             if "grid_search" in value:
                 raise ValueError(f"{name}: expected a domain to search, got a grid; pass tune.choice(...)")
             yield from _searched(value, (*path, name))
-        elif isinstance(value, sample.Domain) or _is_space(value):
+        elif isinstance(value, sample.Domain) or is_space(value):
             yield (*path, name), value
         elif any(map(_is_domain, _inside(value))):
             raise ValueError(f"{name}: expected parameters in dicts, got some in a list; pass a dict")
 
 
-def _inside(value: Any) -> Iterator[Any]:
+def _inside(value: object) -> Iterator[object]:
     if isinstance(value, (list, tuple, Mapping)):
         for one in value.values() if isinstance(value, Mapping) else value:
             yield from _inside(one)
@@ -79,16 +81,12 @@ def _inside(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _is_domain(value: Any) -> bool:
+def _is_domain(value: object) -> bool:
     return isinstance(value, sample.Domain)
 
 
-def _is_space(value: Any) -> bool:
-    return all(hasattr(value, name) for name in ("encode", "decode", "signature")) and not isinstance(value, type)
-
-
-def _code(path: tuple[str, ...], domain: Any) -> Code:
-    if _is_space(domain):
+def _code(path: Path, domain: Domain) -> Code:
+    if is_space(domain):
         return Code(domain)
     if isinstance(domain, sample.Categorical):
         return options_of(list(domain.categories))
@@ -104,7 +102,7 @@ def _code(path: tuple[str, ...], domain: Any) -> Code:
     return _numbers(domain, step, log)
 
 
-def _numbers(domain: Any, step: float | None, log: bool) -> Code:
+def _numbers(domain: sample.Domain, step: float | None, log: bool) -> Code:
     whole = isinstance(domain, sample.Integer)
     if step is not None and not (whole and step == 1):
         return _steps(domain, step, log)
@@ -114,8 +112,8 @@ def _numbers(domain: Any, step: float | None, log: bool) -> Code:
     return Code(lamcts.Float(float(domain.lower), float(domain.upper), log=log))
 
 
-def _steps(domain: Any, step: float, log: bool) -> Code:
-    """Return the multiples of a step between the bounds, both included, by their number."""
+def _steps(domain: sample.Domain, step: float, log: bool) -> Code:
+    """Return the multiples of a step between the bounds (inclusive) by number."""
     low, high = math.ceil(_nearly(domain.lower / step)), math.floor(_nearly(domain.upper / step))
     space = lamcts.Int(low, high, log=log and 1 <= low <= LARGEST_LOG)
 
@@ -126,5 +124,5 @@ def _steps(domain: Any, step: float, log: bool) -> Code:
 
 
 def _nearly(ratio: float) -> float:
-    """Return a ratio, whole where it is but for rounding."""
+    """Return a ratio, rounded if it is whole up to rounding errors."""
     return round(ratio) if math.isclose(ratio, round(ratio)) else ratio

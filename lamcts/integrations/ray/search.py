@@ -1,4 +1,4 @@
-"""The searcher: what Ray Tune calls."""
+"""The searcher that Ray Tune calls."""
 
 import json
 import logging
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from ray.tune.result import DEFAULT_METRIC
 from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
 
@@ -15,34 +16,47 @@ import lamcts
 from lamcts.integrations.ray.parameters import RayParameters
 
 MAGIC = "lamcts ray"
+Names = str | Sequence[str] | None
+Reported = float | Sequence[float] | None  # by a trial
+Told = float | dict[str, float] | ValueError | None
 logger = logging.getLogger(__name__)
 
 
 class LamctsSearch(Searcher):  # type: ignore[misc]
-    """Trials of Ray Tune chosen by `lamcts.Optimizer`.
+    """A searcher of Ray Tune that proposes trials by `lamcts.Optimizer`.
 
-    Ranges, logarithms, steps, choices, nested dicts and constants are taken from `param_space`; what runs is not
-    proposed again. A trial that raises, or reports no number, is a failure, until it is run again; one that a scheduler
-    stops counts with its last value. Several metrics, in lists of names and modes, are searched for their front. Where
-    a finite space has no point left the search is finished. `save` writes JSON, no pickle, for a search of equal
-    settings to `restore`.
+    Parameters
+    ----------
+    space : dict, default None
+        The search space as in `param_space`, or with spaces of lamcts; None: `param_space`.
+    metric : str or list of str, default None
+        The reported metrics; None: that of `tune.TuneConfig`. Several metrics are searched for their front.
+    mode : str or list of str, default None
+        "min" or "max", or one for each metric; None: that of `tune.TuneConfig`.
+    points_to_evaluate : list of dict, default None
+        Configs to run first.
+    evaluated_rewards : list, default None
+        Known results of `points_to_evaluate`, which are then not run.
+    seed : int, default None
+        Seed of every draw; None: a fresh seed.
+    **settings
+        Settings of `lamcts.Optimizer`, such as sampler, tree and n_init.
 
-    space: what is searched, as `param_space` has it, or with spaces of lamcts (None: `param_space` itself).
-    metric: what is reported, a name or several (None: that of `tune.TuneConfig`).
-    mode: "min" or "max", or one for each metric (None: that of `tune.TuneConfig`).
-    points_to_evaluate: configs to run first (None).
-    evaluated_rewards: what came of them, if it is known: they are not run then (None).
-    seed: one number governs every draw (None: a fresh one).
-    settings: others of `lamcts.Optimizer`, such as sampler, tree, n_init.
+    Notes
+    -----
+    Ranges, logarithms, steps, choices, nested dicts and constants come from `param_space`. Running trials are not
+    proposed again. A trial that raises or reports no number is a failure until Ray runs it again. A trial that a
+    scheduler stops counts with its last value. The search finishes when a finite space has no point left. `save` writes
+    JSON, without pickles; `restore` needs a search of equal settings.
     """
 
     def __init__(
         self,
         space: Mapping[str, Any] | None = None,
-        metric: str | Sequence[str] | None = None,
-        mode: str | Sequence[str] | None = None,
+        metric: Names = None,
+        mode: Names = None,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
-        evaluated_rewards: Sequence[Any] | None = None,
+        evaluated_rewards: Sequence[Reported] | None = None,
         seed: int | None = None,
         **settings: Any,
     ) -> None:
@@ -59,20 +73,20 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
 
     # What Ray calls -------------------------------------------------------------------------------------------------
 
-    def set_search_properties(self, metric: Any, mode: Any, config: Mapping[str, Any], **spec: Any) -> bool:
+    def set_search_properties(self, metric: Names, mode: Names, config: Mapping[str, Any], **spec: object) -> bool:
         self._metric, self._mode = metric or self._metric, mode or self._mode
         if self._parameters is not None:
             return False
         self._parameters = RayParameters(config)
         return True
 
-    def suggest(self, trial_id: str) -> Any:
+    def suggest(self, trial_id: str) -> dict[str, Any] | str:
         search = self._begun()
         if trial_id not in self._out:
             try:
                 self._out[trial_id] = search.ask()[0]
             except lamcts.Exhausted:
-                return Searcher.FINISHED
+                return str(Searcher.FINISHED)
         return self._known().config(self._out[trial_id].point)
 
     def on_trial_result(self, trial_id: str, result: Mapping[str, Any]) -> None:
@@ -92,8 +106,8 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
             if _is_failure(value):
                 self._failed[trial_id] = trial.id
 
-    def _tell_late(self, trial_id: str, value: Any) -> None:
-        """Take the value of a trial that failed before: Ray has run it again."""
+    def _tell_late(self, trial_id: str, value: Told) -> None:
+        """Take the value of a failed trial that Ray has run again."""
         if trial_id not in self._failed or _is_failure(value):
             logger.warning("trial %s is unknown here, or was completed before: its result is left out", trial_id)
             return
@@ -104,12 +118,12 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
     def add_evaluated_point(
         self,
         parameters: Mapping[str, Any],
-        value: Any,
+        value: Reported,
         error: bool = False,
         pruned: bool = False,
         intermediate_values: Sequence[float] | None = None,
     ) -> None:
-        """Take the result of a config that was run elsewhere; one that was pruned counts with its last value."""
+        """Take the result of a config that was run elsewhere; a pruned one counts with its last value."""
         found = list(value) if isinstance(value, (list, tuple)) else [value]
         self._begun().tell_point(self._known().point(parameters), None if error else self._value(found))
 
@@ -123,7 +137,7 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
         self.set_state(content)
 
     def get_state(self) -> dict[str, Any]:
-        """Return what a search of the same space and settings goes on from, as JSON values."""
+        """Return the state from which a search of the same space and settings continues, as JSON values."""
         search = self._search
         if search is None and self._saved is not None:
             return self._saved
@@ -145,7 +159,7 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
             self._begun()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what Ray pickles with a tuner: settings, and the state as JSON values."""
+        """Return what Ray pickles with a tuner: the settings, and the state as JSON values."""
         return vars(self) | {"_search": None, "_out": {}, "_saved": self.get_state()}
 
     # What it knows --------------------------------------------------------------------------------------------------
@@ -164,7 +178,7 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
         return [self._metric] if isinstance(self._metric, str) else list(self._metric)
 
     def _begun(self) -> lamcts.Optimizer:
-        """Return our optimizer, made when the space and the metric are known."""
+        """Return the optimizer, made when the space and the metric are known."""
         if self._search is None:
             parameters, saved, first = self._known(), self._saved, [] if self._rewards is not None else self._points
             self._search = lamcts.Optimizer(
@@ -202,8 +216,8 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
         self._out = {name: pending[number] for name, number in saved["trials"].items()}
         self._last, self._failed = dict(saved["last"]), dict(saved["failed"])
 
-    def _value(self, found: Sequence[Any]) -> Any:
-        """Return what our optimizer is told: a number, numbers by name, or what is wrong with them."""
+    def _value(self, found: Sequence[Any]) -> Told:
+        """Return a value as `lamcts.Optimizer.tell` takes it: a number, numbers by name, or an error."""
         try:
             values = [math.nan if value is None else float(value) for value in found]
         except (TypeError, ValueError):
@@ -213,10 +227,11 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
         return dict(zip(self._metrics(), values, strict=True)) if all(map(math.isfinite, values)) else None
 
 
-def _is_failure(value: Any) -> bool:
+def _is_failure(value: Told) -> bool:
     return not isinstance(value, dict) and not (isinstance(value, float) and math.isfinite(value))
 
 
-def _listed(value: Any) -> Any:
-    """Return what JSON has no form of, arrays and numbers of numpy, as lists and numbers."""
-    return value.tolist()
+def _listed(value: NDArray[Any] | np.generic) -> object:
+    """Return arrays and numbers of numpy, which JSON cannot hold, as lists and numbers."""
+    listed: object = value.tolist()
+    return listed

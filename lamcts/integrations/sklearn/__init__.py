@@ -1,4 +1,4 @@
-"""Lamcts as a search of scikit-learn, where `RandomizedSearchCV` stood.
+"""Lamcts as a search of scikit-learn, in the interface of `RandomizedSearchCV`.
 
 search = LamctsSearchCV(SVC(), {"C": scipy.stats.loguniform(1e-3, 1e3), "kernel": ["linear", "rbf"]}, n_iter=50)
 search.fit(X, y).best_params_

@@ -1,34 +1,38 @@
-"""Parameters as `RandomizedSearchCV` takes them, or as spaces of ours, as a space; its points as candidates."""
+"""Parameters as `RandomizedSearchCV` takes them, as a space whose points are candidates."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import lamcts
-from lamcts.integrations.options import Code, options_of
+from lamcts.integrations.options import Code, is_space, options_of
+from lamcts.spaces import SearchSpace
+from lamcts.types import Point
 
 PART = "part"  # the name of what says which of several dicts a candidate is of
 TAIL = 1e-3  # share of a distribution without ends that is left out on each side (untuned)
 
+Distribution = Any  # a frozen distribution of scipy.stats
+Distributions = Mapping[str, Distribution | Sequence[Any] | SearchSpace] | SearchSpace | Sequence[Mapping[str, Any]]
+
 
 class SklearnParameters:
-    """What is searched: a `lamcts.Space` with names, a dict of spaces, distributions and lists by name, or several.
+    """The space of `param_distributions`: a `lamcts.Space`, a dict by name, or several dicts, of which one applies.
 
-    A list of numbers is taken by their order; a distribution of scipy.stats as the range that it is drawn from. Of
-    several dicts each candidate has the parameters of one.
+    Lists of numbers are ordered; a distribution of scipy.stats becomes a range.
     """
 
-    def __init__(self, given: Any, **when: Any) -> None:
+    def __init__(self, given: Distributions, **when: Any) -> None:
         self._codes: dict[str, Code] | None = None
         self._parts: list[SklearnParameters] = []
         if isinstance(given, Mapping):
             if not given:
                 raise ValueError("param_distributions: expected at least one parameter, got none; name one to search")
             self._codes = {name: _code(name, one) for name, one in given.items()}
-            self.space: Any = lamcts.Space({name: code.space for name, code in self._codes.items()}, **when)
-        elif _is_space(given):
+            self.space: SearchSpace = lamcts.Space({name: code.space for name, code in self._codes.items()}, **when)
+        elif is_space(given):
             self.space = given
         elif isinstance(given, (list, tuple)) and given:
             self._parts = [SklearnParameters(one, when={PART: i}) for i, one in enumerate(given)]
@@ -40,8 +44,8 @@ class SklearnParameters:
                 f"a lamcts.Space, got {type(given).__name__}"
             )
 
-    def candidate(self, point: Any) -> dict[str, Any]:
-        """Return what scikit-learn sets in the estimator."""
+    def candidate(self, point: Point) -> dict[str, Any]:
+        """Return the parameters that scikit-learn sets in the estimator."""
         if self._parts:
             part: int = point[PART]
             return self._parts[part].candidate(point[f"{PART} {part}"])
@@ -52,19 +56,15 @@ class SklearnParameters:
         return dict(point)
 
 
-def whole(value: Any, name: str) -> int:
+def whole(value: object, name: str) -> int:
     """Return a count; ValueError for anything else."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ValueError(f"{name}: expected a whole number from 1 on, got {value!r}")
     return int(value)
 
 
-def _is_space(given: Any) -> bool:
-    return all(hasattr(given, name) for name in ("encode", "decode", "signature")) and not isinstance(given, type)
-
-
 def _code(name: str, given: Any) -> Code:
-    if _is_space(given):
+    if is_space(given):
         return Code(given)
     if hasattr(given, "ppf"):
         return _distribution(name, given)
@@ -80,8 +80,8 @@ def _options(name: str, options: list[Any]) -> Code:
     return options_of(options)
 
 
-def _distribution(name: str, given: Any) -> Code:
-    """Return the range of a frozen distribution: evenly, by the logarithm, or by quantiles as it is dense there."""
+def _distribution(name: str, given: Distribution) -> Code:
+    """Return the range of a frozen distribution, with uniform, logarithmic or quantile scale."""
     kind = getattr(getattr(given, "dist", None), "name", "")
     low, high = map(float, given.support())
     if hasattr(given, "pmf"):
@@ -93,5 +93,5 @@ def _distribution(name: str, given: Any) -> Code:
     return Code(lamcts.Float(first, last), lambda share: float(given.ppf(share)))
 
 
-def _end(given: Any, end: float, share: float) -> float:
+def _end(given: Distribution, end: float, share: float) -> float:
     return end if math.isfinite(end) else float(given.ppf(share))

@@ -1,73 +1,109 @@
-"""The search: what scikit-learn calls."""
+"""The search that scikit-learn calls."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from math import ceil
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state
 
 import lamcts
-from lamcts.integrations.sklearn.cross_validated import CrossValidated, SameSplits
-from lamcts.integrations.sklearn.parameters import SklearnParameters, whole
-from lamcts.integrations.sklearn.tasks import Tasks
+from lamcts.integrations.sklearn.cross_validated import Candidate, CrossValidated, Fit, SameSplits, Split
+from lamcts.integrations.sklearn.parameters import Distributions, SklearnParameters, whole
+from lamcts.samplers import Sampler
+from lamcts.spaces import SearchSpace
 
 N_ITER = 50  # candidates by default: four times an initial design or more (untuned)
 
+Function = Callable[..., Any]
+Scoring = str | Function | list[str] | tuple[str, ...] | dict[str, str | Function] | None
+RandomState = int | np.random.RandomState | None
+Context = Any  # a callback context of scikit-learn 1.9, or None
+
 
 class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
-    """Parameters of an estimator chosen by `lamcts.Optimizer`, by cross-validated scores; else a `RandomizedSearchCV`.
+    """Search over parameters of an estimator by cross-validated scores, as `RandomizedSearchCV`.
 
-    Attributes after `fit`, methods, `cv_results_` and what goes through pipelines are scikit-learn's. All candidates
-    meet the same splits, also of a splitter that shuffles (but under scikit-learn 1.5, which hides it). A candidate of
-    which a fit fails, or has no finite score, is a failure to the search; in `cv_results_` it has `error_score`. A
-    finite space that is smaller than `n_iter` is gone through once.
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator that is fitted.
+    param_distributions : dict, list of dict, or lamcts.Space
+        By name a distribution of scipy.stats, a list, or a space such as `lamcts.Float(1e-3, 1, log=True)`. With
+        several dicts a candidate has the parameters of one. A `lamcts.Space` with names may have rules
+        (`lamcts.Valid`).
+    n_iter : int, default 50
+        Number of candidates.
+    batch : int, default None
+        Candidates that are evaluated together; None: as few as give each job a fit. The points depend on it. The
+        initial design is one batch.
+    sampler : str or sampler, default "auto"
+        The local search, as in `lamcts.Optimizer`.
+    tree : str or LatentTree, default "auto"
+        The partition of the space, as in `lamcts.Optimizer`.
+    n_init : int, default None
+        Candidates of the initial design, as in `lamcts.Optimizer`.
+    scoring : str, callable, list or dict, default None
+        As in `RandomizedSearchCV`. Of several scores the search maximises the one that `refit` names, or finds the
+        front of all if `refit` is False or a function.
+    n_jobs : int, default None
+        As in `RandomizedSearchCV`.
+    refit : bool, str or callable, default True
+        As in `RandomizedSearchCV`.
+    cv : int or splitter, default None
+        As in `RandomizedSearchCV`.
+    verbose : int, default 0
+        As in `RandomizedSearchCV`.
+    pre_dispatch : int or str, default "2*n_jobs"
+        As in `RandomizedSearchCV`.
+    random_state : int or numpy.random.RandomState, default None
+        A seed, or a generator to draw it from; None: a fresh seed, without numpy's global generator.
+    error_score : float or "raise", default nan
+        as in `RandomizedSearchCV`.
+    return_train_score : bool, default False
+        As in `RandomizedSearchCV`.
 
-    estimator: what is fitted.
-    param_distributions: by name a distribution of scipy.stats, a list, or a space such as `lamcts.Float(1e-3, 1,
-        log=True)`; several such dicts, of which a candidate is of one; or one `lamcts.Space` with names, so that it
-        may have rules (`lamcts.Valid`).
-    n_iter: candidates in all (50).
-    batch: candidates that are evaluated together (None: as few as give each job a fit). The initial design, which
-        rests on no score, is evaluated at once. The points depend on it.
-    sampler: the local search, as of `lamcts.Optimizer` ("auto").
-    tree: how the space is split, as of `lamcts.Optimizer` ("auto").
-    n_init: size of the initial design, as of `lamcts.Optimizer` (None; candidates).
-    scoring: as in `RandomizedSearchCV`; of several scores the one that `refit` names is searched by, and the front of
-        all of them where `refit` is False or a function.
-    n_jobs: as in `RandomizedSearchCV`.
-    refit: as in `RandomizedSearchCV`.
-    cv: as in `RandomizedSearchCV`.
-    verbose: as in `RandomizedSearchCV`.
-    pre_dispatch: as in `RandomizedSearchCV`.
-    random_state: a seed, or a `numpy.random.RandomState` to draw it from (None: a fresh one; numpy's global generator
-        is left alone).
-    error_score: as in `RandomizedSearchCV`.
-    return_train_score: as in `RandomizedSearchCV`.
+    Notes
+    -----
+    Attributes after `fit`, methods, `cv_results_` and metadata routing are scikit-learn's. All candidates have the same
+    splits, even from a splitter that shuffles (except under scikit-learn 1.5). A candidate with a failed fit or a
+    score that is not finite is a failure of the search. A finite space smaller than `n_iter` is evaluated once.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from lamcts.sklearn import LamctsSearchCV
+    >>> search = LamctsSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 20]}, n_iter=3, random_state=0)
+    >>> search.fit(*load_iris(return_X_y=True)).best_params_
+    {'n_neighbors': 5}
     """
 
     def __init__(
         self,
-        estimator: Any,
-        param_distributions: Any,
+        estimator: BaseEstimator,
+        param_distributions: Distributions,
         *,
         n_iter: int = N_ITER,
         batch: int | None = None,
-        sampler: Any = "auto",
-        tree: Any = "auto",
+        sampler: Sampler | str = "auto",
+        tree: lamcts.LatentTree | str | None = "auto",
         n_init: int | None = None,
-        scoring: Any = None,
+        scoring: Scoring = None,
         n_jobs: int | None = None,
-        refit: Any = True,
-        cv: Any = None,
+        refit: bool | str | Function = True,
+        cv: int | BaseCrossValidator | Iterable[Split] | None = None,
         verbose: int = 0,
-        pre_dispatch: Any = "2*n_jobs",
-        random_state: Any = None,
-        error_score: Any = np.nan,
+        pre_dispatch: int | str = "2*n_jobs",
+        random_state: RandomState = None,
+        error_score: float | str = np.nan,
         return_train_score: bool = False,
     ) -> None:
         self.param_distributions, self.n_iter, self.batch = param_distributions, n_iter, batch
@@ -84,7 +120,7 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
             return_train_score=return_train_score,
         )
 
-    def _run_search(self, evaluate_candidates: Callable[..., Any], callback_ctx: Any = None) -> None:
+    def _run_search(self, evaluate_candidates: Function, callback_ctx: Context = None) -> None:
         self._course = CrossValidated(self._metrics(), self.error_score)
         splitter = getattr(self, "_checked_cv_orig", None)  # scikit-learn 1.5 keeps it to itself
         evaluate = partial(evaluate_candidates, cv=None if splitter is None else SameSplits(splitter))
@@ -95,8 +131,8 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
         finally:
             del self._course
 
-    def _evaluated(self, evaluate: Callable[..., Any], tasks: Tasks) -> dict[str, Any]:
-        """Evaluate all candidates, batch by batch; return the results that scikit-learn goes on with, still empty."""
+    def _evaluated(self, evaluate: Function, tasks: "Tasks") -> dict[str, Any]:
+        """Evaluate all candidates in batches; return the dict of results, still empty."""
         parameters, left, course = (
             SklearnParameters(self.param_distributions),
             whole(self.n_iter, "n_iter"),
@@ -115,18 +151,20 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
             n = self._batch(course.splits)
         return results
 
-    def _format_results(self, candidate_params: Any, n_splits: int, out: Any, more_results: Any = None) -> Any:
-        """Take in what was evaluated; `_run_search` fills these results, which it gets handed on, once at its end."""
+    def _format_results(
+        self, candidate_params: list[Candidate], n_splits: int, out: list[Fit], more_results: object = None
+    ) -> dict[str, Any]:
+        """Take the evaluated candidates; `_run_search` fills the returned dict at its end."""
         with warnings.catch_warnings():  # of scores that are not finite the last results warn
             warnings.simplefilter("ignore", UserWarning)
             self._course.take(candidate_params, out, partial(super()._format_results, n_splits=n_splits))
         return {}
 
-    def _search(self, space: Any) -> lamcts.Optimizer:
+    def _search(self, space: SearchSpace) -> lamcts.Optimizer:
         several = len(metrics := self._metrics()) > 1
         goals: dict[str, Any] = {"objectives": dict.fromkeys(metrics, "max")} if several else {"maximize": True}
-        seed, settings = _seed(self.random_state), {"sampler": self.sampler, "tree": self.tree, "n_init": self.n_init}
-        return lamcts.Optimizer(space, seed=seed, **goals, **settings)
+        seed = _seed(self.random_state)
+        return lamcts.Optimizer(space, seed=seed, sampler=self.sampler, tree=self.tree, n_init=self.n_init, **goals)
 
     def _metrics(self) -> list[str]:
         """Return the names of the scores that are searched by."""
@@ -141,8 +179,8 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
         jobs: int = effective_n_jobs(self.n_jobs)
         return ceil(jobs / splits)
 
-    def __getstate__(self) -> Any:
-        """Leave out what only a running search has: scikit-learn sends a search to the jobs with each fit."""
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without that of a running search: scikit-learn pickles it for each fit."""
         return {name: value for name, value in super().__getstate__().items() if name != "_course"}
 
 
@@ -153,12 +191,44 @@ def _asked(search: lamcts.Optimizer, n: int) -> list[lamcts.Trial]:
         return []
 
 
-def _told(value: dict[str, float] | None) -> Any:
-    """Return what our optimizer is told: a number, or several by name."""
+def _told(value: dict[str, float] | None) -> float | dict[str, float] | None:
+    """Return a value as `lamcts.Optimizer.tell` takes it: a number, or several by name."""
     return next(iter(value.values())) if value is not None and len(value) == 1 else value
 
 
-def _seed(random_state: Any) -> int | None:
+def _seed(random_state: RandomState) -> int | None:
     if random_state is None or isinstance(random_state, (int, np.integer)):
         return None if random_state is None else int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+class Tasks:
+    """The callback task of a search, below that of `fit`; without effect before scikit-learn 1.9.
+
+    owner: the search. root: what scikit-learn hands to it, None before 1.9.
+    """
+
+    def __init__(self, owner: LamctsSearchCV, root: Context) -> None:
+        self._owner, self._context = owner, root
+
+    def __enter__(self) -> "Tasks":
+        self._context = self._begun(self._context, task_name="search", max_subtasks=None)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._end(self._context)
+
+    @contextmanager
+    def batch(self) -> Iterator[dict[str, Context]]:
+        """Yield the keyword arguments that scikit-learn takes with the candidates of a batch."""
+        own = self._begun(self._context, task_name="batch", max_subtasks=None, sequential_subtasks=False)
+        yield {} if own is None else {"callback_ctx": own}
+        self._end(own)
+
+    def _begun(self, above: Context, **task: object) -> Context:
+        return None if above is None else above.subcontext(**task).call_on_fit_task_begin(estimator=self._owner)
+
+    def _end(self, context: Context) -> None:
+        if context is not None:
+            context.call_on_fit_task_end(estimator=self._owner)

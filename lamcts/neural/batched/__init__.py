@@ -6,7 +6,6 @@ batched.train(nets, digits(), Recipe(epochs=12), seeds=range(3)).valid_accuracy 
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.batched.loop import BatchedResult, train
-from lamcts.neural.batched.stacked import StackedNetworks
-from lamcts.neural.batched.vmapped import VmappedNetworks
+from lamcts.neural.batched.stacked import StackedNetworks, VmappedNetworks
 
 __all__ = ["BatchedResult", "StackedNetworks", "VmappedNetworks", "train"]

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lamcts.neural.batched.stacked import StackedNetworks
-from lamcts.neural.batched.vmapped import VmappedNetworks
+from lamcts.neural.batched.stacked import StackedNetworks, VmappedNetworks
 from lamcts.neural.build.edge_cells import EdgeNetwork
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.loop import DevicePart, batches, to_device
@@ -92,7 +91,7 @@ def train(
     return BatchedResult(torch.stack(losses).cpu().numpy(), *(values for pair in evaluated for values in pair))
 
 
-def _check(nets: Sequence[nn.Module], recipe: Recipe, seeds: Sequence[Any]) -> None:
+def _check(nets: Sequence[nn.Module], recipe: Recipe, seeds: Sequence[object]) -> None:
     if not len(nets) or len(nets) != len(seeds):
         raise ValueError(f"seeds: expected one for each network, got {len(seeds)} for {len(nets)}")
     set_ = [name for name in ALONE if getattr(recipe, name)]

@@ -1,7 +1,7 @@
 """Build the network of a point of any space of architectures from a seed."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
@@ -58,10 +58,7 @@ def build(
         For a space without a builder, or unknown sizes.
     """
     maker = maker_of(space)
-    known = _sizes(maker)
-    for name in sizes:
-        if name not in known:
-            raise ValueError(f"build: expected sizes of {space.name}, {', '.join(known)}, got {name!r}")
+    check_sizes(space, sizes, "build")
     with torch.device("meta"):  # with memory, layers would draw weights from the global generator
         net = maker(space, point, channels, classes, **sizes)
     net.to_empty(device="cpu")
@@ -78,6 +75,10 @@ def maker_of(space: ArchitectureSpace) -> Callable[..., nn.Module]:
     raise ValueError(f"build: expected a space whose networks can be built, got {space.name}; these can: {known}")
 
 
-def _sizes(maker: Callable[..., nn.Module]) -> list[str]:
-    parameters = inspect.signature(maker).parameters.values()
-    return [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+def check_sizes(space: ArchitectureSpace, sizes: Collection[str], caller: str) -> None:
+    """Raise ValueError for names that are no keyword arguments of the space's builder."""
+    parameters = inspect.signature(maker_of(space)).parameters.values()
+    known = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+    for name in sizes:
+        if name not in known:
+            raise ValueError(f"{caller}: expected sizes of {space.name}, {', '.join(known)}, got {name!r}")

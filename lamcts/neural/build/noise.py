@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -17,7 +18,7 @@ class Source(torch.Generator):
         return _restored, (self.get_state().numpy(),)
 
 
-def _restored(state: NDArray[Any]) -> Source:
+def _restored(state: NDArray[np.uint8]) -> Source:
     made = Source()
     made.set_state(torch.from_numpy(state))
     return made

@@ -6,10 +6,8 @@ few.accuracy(point)
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.fewshot.darts import FewShotSearched, few_shot_darts
-from lamcts.neural.fewshot.fewshot import FewShot
-from lamcts.neural.fewshot.leaves import SubSupernets
-from lamcts.neural.fewshot.matching import Matching
-from lamcts.neural.fewshot.splits import Exhaustive, Halves, SupernetSplit
+from lamcts.neural.fewshot.fewshot import FewShot, SubSupernets
+from lamcts.neural.fewshot.splits import Exhaustive, Halves, Matching, SupernetSplit
 
 __all__ = [
     "Exhaustive",

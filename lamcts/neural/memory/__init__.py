@@ -5,7 +5,6 @@ print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
 """
 
 from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
-from lamcts.neural.memory.events import Event
 from lamcts.neural.memory.exchange import Score, exchange, score
 from lamcts.neural.memory.execute import apply, measure
 from lamcts.neural.memory.greedy import greedy
@@ -15,10 +14,9 @@ from lamcts.neural.memory.objective import ALL_OPTIONS, OPTIONS, PEAK, TIME, Sch
 from lamcts.neural.memory.plan import WORDS, Action, Plan, keep_all
 from lamcts.neural.memory.pool import Extent, FirstFit, extent
 from lamcts.neural.memory.presets import PRESETS, layer_peak, preset, segments
-from lamcts.neural.memory.report import Report
+from lamcts.neural.memory.report import Event, Report, Workspaces, workspaces
 from lamcts.neural.memory.simulator import Cost, Simulator
 from lamcts.neural.memory.sizes import size_of, size_text
-from lamcts.neural.memory.workspace import Workspaces, workspaces
 
 __all__ = [
     "ALL_OPTIONS",

@@ -11,9 +11,8 @@ import numpy as np
 
 from lamcts.graphs import StepGraph
 from lamcts.neural.memory.machine import Machine
-from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
+from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan, tensor_groups
 from lamcts.neural.memory.simulator import Simulator
-from lamcts.neural.memory.tensor_groups import tensor_groups
 
 HEAT = 1e-3  # initial temperature, relative to the time of a training step
 COOLED = 1e-3  # final temperature, relative to the initial one
@@ -62,6 +61,15 @@ def exchange(
     -------
     Plan
         The fastest plan found within the budget, or the one nearest to it if none was found.
+
+    Examples
+    --------
+    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.memory import Simulator, exchange, keep_all
+    >>> graph = thesis_graph(alexnet(batch=200))
+    >>> plan = exchange(graph, keep_all(graph), 900 * 2**20, evaluations=100)
+    >>> Simulator(graph).cost(plan.actions).peak_bytes < Simulator(graph).cost(keep_all(graph).actions).peak_bytes
+    True
     """
     search = _Exchange(Simulator(graph, machine), budget_bytes, [*actions], np.random.default_rng(seed))
     return Plan(tuple(map(Action, search.run(bytes(plan.checked(graph).actions), evaluations))), name="exchanged")
@@ -84,8 +92,7 @@ def score(simulator: Simulator, actions: Sequence[int], budget_bytes: int) -> Sc
     Score
         Bytes above the budget, summed over steps, and seconds.
     """
-    cost = simulator.plan_cost(actions)
-    return Score(int(np.maximum(cost.live - budget_bytes, 0).sum()), cost.seconds)
+    return Score(*simulator.excess(actions, budget_bytes))
 
 
 class _Exchange:

@@ -1,17 +1,17 @@
 """Public `apply` and `measure`, which load torch when called."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lamcts.neural.memory.plan import Plan
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
     from lamcts.neural.memory.execution.apply import Executor
     from lamcts.neural.memory.execution.measure import MeasuredStep
     from lamcts.neural.trace import Trace
+    from lamcts.neural.trace.module import Loss
 
 
 def apply(model: "nn.Module", plan: Plan, traced: "Trace") -> AbstractContextManager["Executor"]:
@@ -50,7 +50,7 @@ def apply(model: "nn.Module", plan: Plan, traced: "Trace") -> AbstractContextMan
 
 
 def measure(
-    model: "nn.Module", batch: Any, plan: Plan | None = None, *, loss: "Callable[[Any], Tensor] | None" = None
+    model: "nn.Module", batch: object, plan: Plan | None = None, *, loss: "Loss | None" = None
 ) -> "MeasuredStep":
     """Run and measure one training step under a plan. Needs torch.
 

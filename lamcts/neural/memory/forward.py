@@ -1,4 +1,4 @@
-"""The forward pass under a plan: offloads, prefetch steps, live bytes and stalls."""
+"""The forward pass under a plan: live ranges, offloads, prefetch steps, live bytes and stalls."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -6,17 +6,20 @@ from operator import add
 from typing import NamedTuple
 
 from lamcts.neural.memory.graph_tables import NEVER, GraphTables
-from lamcts.neural.memory.plan import MOVED, Action
+from lamcts.neural.memory.plan import MOVED, RECOMPUTED, Action
 
 
 class Forward(NamedTuple):
     """The simulated forward pass, and the schedule of the backward one.
 
+    first, last [n]: backward live ranges, see `live_ranges`.
     live: bytes of each forward step. resident_until [n]: last forward step of each storage on the device.
     resident [n]: whether it is on the device when the forward pass ends. frees, prefetches, waits: by backward step,
     storages that are freed when it ends, prefetched when it begins, and needed back by then. stall: ticks of waiting.
     """
 
+    first: list[int]
+    last: list[int]
     live: list[int]
     resident_until: list[int]
     resident: list[bool]
@@ -27,13 +30,13 @@ class Forward(NamedTuple):
     sent_bytes: int
 
 
-def forward(tables: GraphTables, actions: Sequence[int], first: list[int], last: list[int]) -> Forward:
-    """Simulate the forward pass for backward live ranges from `first` to `last` (see `live_ranges`)."""
-    begin = tables.graph.forward_count
+def forward(tables: GraphTables, actions: Sequence[int]) -> Forward:
+    """Simulate the forward pass."""
+    begin, (first, last) = tables.graph.forward_count, live_ranges(tables, actions)
     offloaded = [i for i, action in enumerate(actions) if action in MOVED and first[i] < NEVER]
-    ahead = prefetched(tables, actions, offloaded, first)
-    held = offloaded_at(tables, ahead)
-    prefetches, waits = prefetch_steps(ahead, first, last, begin)
+    ahead = _prefetched(tables, actions, offloaded, first)
+    held = _offloaded_at(tables, ahead)
+    prefetches, waits = _prefetch_steps(ahead, first, last, begin)
     staying = {i for i in ahead if held[i] == begin - 1 and i in prefetches.get(begin, ())}  # too short to offload
     prefetches = {t: [i for i in some if i not in staying] for t, some in prefetches.items()}
     waits = {t: [i for i in some if i not in staying] for t, some in waits.items()}
@@ -47,18 +50,48 @@ def forward(tables: GraphTables, actions: Sequence[int], first: list[int], last:
         frees.setdefault(last[i], []).append(i)
     moved = sum(tables.size[i] for i in sent)
     return Forward(
+        first,
+        last,
         _live(tables, resident_until),
         resident_until,
         resident,
         frees,
         prefetches,
         waits,
-        stall_ticks(tables, sent, held),
+        _stall_ticks(tables, sent, held),
         moved,
     )
 
 
-def prefetched(tables: GraphTables, actions: Sequence[int], offloaded: Sequence[int], first: list[int]) -> list[int]:
+def live_ranges(tables: GraphTables, actions: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the first and last backward step [n] that needs each storage; NEVER and -1 if none does.
+
+    Inputs of a recomputation are needed when it runs: for RECOMPUTE once, at its first step; for the other actions
+    until the last step at which the storage may be recomputed.
+    """
+    first, last = tables.first_need.copy(), tables.last_need.copy()
+    latest = tables.first_need_or_none.copy()
+    for i in tables.consumers_first:  # dependents come before their inputs
+        action = actions[i]
+        if action in RECOMPUTED and last[i] >= 0:
+            at = first[i]
+            until = _last_remake(action, at, last[i], latest[i])
+            for source in tables.inputs[i]:
+                if at < first[source]:
+                    first[source] = at
+                if until > last[source]:
+                    last[source] = until
+                if until > latest[source]:
+                    latest[source] = until
+    return first, last
+
+
+def _last_remake(action: int, first: int, last: int, latest: int) -> int:
+    """Return the last step at which a storage may be recomputed."""
+    return first if action == Action.RECOMPUTE else latest if action == Action.RECOMPUTE_AGAIN else last
+
+
+def _prefetched(tables: GraphTables, actions: Sequence[int], offloaded: Sequence[int], first: list[int]) -> list[int]:
     """Return the prefetched storages by first need; none if transfers do not overlap computing."""
     if not tables.machine.overlap:
         return []
@@ -66,7 +99,7 @@ def prefetched(tables: GraphTables, actions: Sequence[int], offloaded: Sequence[
     return sorted(found, key=lambda i: (first[i], -i))
 
 
-def offloaded_at(tables: GraphTables, ahead: list[int]) -> dict[int, int]:
+def _offloaded_at(tables: GraphTables, ahead: list[int]) -> dict[int, int]:
     """Return the forward step that ends each transfer to the host (thesis 8.3.3, offloading).
 
     It is the last step before the next prefetched storage is written, or a later use.
@@ -76,7 +109,7 @@ def offloaded_at(tables: GraphTables, ahead: list[int]) -> dict[int, int]:
     return {i: max(ends[k], tables.last_forward_use[i]) for k, i in enumerate(order)}
 
 
-def prefetch_steps(
+def _prefetch_steps(
     ahead: list[int], first: list[int], last: list[int], begin: int
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return the steps that begin each prefetch, and those that wait for it (thesis 8.3.3, prefetching).
@@ -102,7 +135,7 @@ def _live(tables: GraphTables, resident_until: list[int]) -> list[int]:
     return list(map(add, accumulate(change[:steps]), tables.fixed_during))
 
 
-def stall_ticks(tables: GraphTables, sent: Sequence[int], held: dict[int, int]) -> int:
+def _stall_ticks(tables: GraphTables, sent: Sequence[int], held: dict[int, int]) -> int:
     """Return the ticks that computing waits for transfers to the host; each storage is freed after its transfer."""
     elapsed, transfer = tables.ticks.elapsed, tables.ticks.transfer
     if not tables.machine.overlap:

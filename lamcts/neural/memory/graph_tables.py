@@ -70,15 +70,6 @@ class GraphTables:
         return Ticks(list(accumulate(steps, initial=0)), recompute, transfer)
 
     @cached_property
-    def dependents(self) -> list[list[int]]:
-        """Movable storages whose recomputation reads each one [n]."""
-        found: list[list[int]] = [[] for _ in self.size]
-        for i, sources in enumerate(self.inputs):
-            for source in sources:
-                found[source].append(i)
-        return found
-
-    @cached_property
     def first_need_or_none(self) -> list[int]:
         """First backward step that reads each storage [n], or -1."""
         return [first if last >= 0 else -1 for first, last in zip(self.first_need, self.last_need, strict=True)]

@@ -7,18 +7,21 @@ with peak_within("8GiB"):
 Needs torch and uses private parts of it: `missing` names one that is absent. Nothing is offloaded to the host.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lamcts.graphs import MB, StepGraph
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.memory import partitioner
-from lamcts.neural.memory.joint import joint_steps
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action
 from lamcts.neural.memory.simulator import Simulator
 from lamcts.neural.memory.sizes import size_of
+
+if TYPE_CHECKING:
+    from torch._inductor.custom_graph_pass import CustomKnapsackSolver
+    from torch.fx import Graph
 
 ANY = 1e-6  # torch's own budget: small enough that the partitioner calls the solver; at 0 it never does
 NAMES = {
@@ -92,7 +95,7 @@ def kept(
     return best, cost(best)[0]
 
 
-def _descended(cost: Any, keep: list[bool]) -> list[bool]:
+def _descended(cost: Callable[[Sequence[bool]], tuple[int, float]], keep: list[bool]) -> list[bool]:
     """Return a local optimum under single changes."""
     value, better = cost(keep), True
     while better:
@@ -104,24 +107,29 @@ def _descended(cost: Any, keep: list[bool]) -> list[bool]:
     return keep
 
 
-def _solver(peak_bytes: int, machine: Machine | None) -> Any:
+def _solver(peak_bytes: int, machine: Machine | None) -> "CustomKnapsackSolver":
     from torch._inductor.custom_graph_pass import CustomKnapsackSolver
 
     class Solver(CustomKnapsackSolver):
         """The solver that selects which of the candidate nodes the partitioner saves."""
 
         def __call__(
-            self, memory: Any, joint_graph: Any, max_memory: float, node_info: Any, all_recomputable_banned_nodes: Any
+            self,
+            memory: object,
+            joint_graph: "Graph",
+            max_memory: float,
+            node_info: Any,
+            all_recomputable_banned_nodes: Any,
         ) -> tuple[list[int], list[int]]:
-            nodes: Collection[Any] = all_recomputable_banned_nodes
-            graph, place = joint_steps(joint_graph, node_info.required_fw_nodes)
+            nodes = all_recomputable_banned_nodes
+            graph, place = partitioner.joint_steps(joint_graph, node_info.required_fw_nodes)
             keep, peak = kept(graph, [place[node] for node in nodes], peak_bytes, machine)
             if peak > peak_bytes:
                 raise ValueError(f"peak: expected at least {peak / MB:.3f} MB, got {peak_bytes / MB:.3f} MB: raise it")
             return [k for k, yes in enumerate(keep) if yes], [k for k, yes in enumerate(keep) if not yes]
 
-        def uuid(self) -> Any:
+        def uuid(self) -> None:
             """Return None, which bypasses torch's caches: they do not depend on the peak."""
-            return None
+            return
 
     return Solver()

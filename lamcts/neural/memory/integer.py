@@ -10,7 +10,7 @@ materialised, at moment n the step itself runs.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from lamcts.graphs import MB, StepGraph
 from lamcts.neural.memory.graph_tables import GraphTables, graph_tables
 from lamcts.neural.memory.machine import Machine
 from lamcts.types import Floats
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 SECONDS = 60.0  # time limit of the solver
 GAP = 1e-9  # relative optimality gap
@@ -163,7 +166,7 @@ class _Programme:
         for one in materialised:
             self.row([(self.held(i, b, k), 1), (one, -1)], low=0)
 
-    def rows(self) -> Any:
+    def rows(self) -> "csr_array":
         """Return the factors as a sparse matrix [rows, variables]."""
         from scipy.sparse import csr_array
 

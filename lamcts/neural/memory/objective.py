@@ -9,15 +9,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
 
 from lamcts.graphs import MB, NETWORKS, StepGraph, thesis_graph
 from lamcts.neural.memory.machine import Machine
-from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all
+from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all, tensor_groups
 from lamcts.neural.memory.presets import preset
 from lamcts.neural.memory.simulator import Cost, Simulator
 from lamcts.neural.memory.sizes import size_of
-from lamcts.neural.memory.tensor_groups import tensor_groups
 from lamcts.objectives.base import register
 from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
@@ -142,7 +140,7 @@ class ScheduleObjective:
             actions.append(next(one for one in choices if one.word in self._allowed(i)))
         return Plan(tuple(actions), name=plan.name)
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return the settings that a resumed run must share, as JSON values."""
         told = repr((self.graph.steps, self.graph.storages, self.graph.outside_bytes))
         content = hashlib.sha256(told.encode()).hexdigest()[:DIGITS]

@@ -7,17 +7,24 @@ absent.
 import copy
 import importlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import getitem
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call
-from torch.utils._pytree import tree_leaves
+from torch.fx import Graph, GraphModule, Node
+from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils.flop_counter import flop_registry
 
-from lamcts.neural.trace.module import faked, scalar
+from lamcts.graphs import Step, StepGraph, Storage
+from lamcts.graphs import Tensor as Named
+from lamcts.graphs.steps import Role
+from lamcts.neural.trace.module import Loss, faked, scalar
+from lamcts.neural.trace.recorder import Args, Kwargs
 
 TESTED = "2.13"  # the tested release; others may work
 NAMES = {
@@ -37,15 +44,15 @@ class Partition:
     """
 
     budget: float
-    forward: Any
-    backward: Any
+    forward: GraphModule
+    backward: GraphModule
     outputs: int
     given: tuple[Tensor, ...]
     tangents: tuple[Tensor, ...]
     fake: FakeTensorMode
 
     @property
-    def saved(self) -> list[Any]:
+    def saved(self) -> list[Node]:
         """Forward nodes that the backward graph reads, without parameters, buffers and inputs."""
         (results,) = next(iter(reversed(self.forward.graph.nodes))).args
         return [node for node in results[self.outputs :] if node.op != "placeholder"]
@@ -69,7 +76,7 @@ def lacking(names: Mapping[str, Sequence[str]]) -> str | None:
 
 
 def partitions(
-    module: nn.Module, batch: Any, budgets: Sequence[float], *, loss: Callable[[Any], Tensor] | None = None
+    module: nn.Module, batch: object, budgets: Sequence[float], *, loss: Loss | None = None
 ) -> list[Partition]:
     """Partition a training step as `torch.compile(module, backend="aot_eager")` does, for each budget from 0 to 1.
 
@@ -85,7 +92,7 @@ def partitions(
     place = {id(one): i for i, one in enumerate(unique)}
     order = {name: place[id(one)] for name, one in held.items()}
 
-    def step(values: list[Tensor], args: Any, kwargs: Any) -> Tensor:
+    def step(values: list[Tensor], args: Args, kwargs: Kwargs) -> Tensor:
         return scalar(functional_call(module, {name: values[i] for name, i in order.items()}, args, kwargs), loss)
 
     cutter = _Cutter(tuple(budgets), len(unique), fake)
@@ -103,7 +110,9 @@ class _Cutter:
         self.budgets, self.free, self.fake = budgets, free, fake
         self.found: list[Partition] = []
 
-    def cut(self, joint: Any, inputs: Any, *, num_fwd_outputs: int, **_: Any) -> tuple[Any, Any]:
+    def cut(
+        self, joint: GraphModule, inputs: Any, *, num_fwd_outputs: int, **_: object
+    ) -> tuple[GraphModule, GraphModule]:
         from torch._functorch import config
         from torch._functorch.partitioners import min_cut_rematerialization_partition
 
@@ -120,5 +129,80 @@ class _Cutter:
         return forward, backward
 
 
-def _unchanged(gm: Any, example_inputs: Any) -> Any:
+def _unchanged(gm: GraphModule, example_inputs: object) -> GraphModule:
     return gm
+
+
+def joint_steps(joint: Graph, forward: Collection[Node]) -> tuple[StepGraph, dict[Node, int]]:
+    """Return the step graph of a joint graph, and the storage of each node.
+
+    forward: its forward nodes. Inputs and returned gradients are outside storages.
+    """
+    builder = _Builder()
+    for node in joint.nodes:
+        if node.op == "placeholder":
+            builder.number(node, "outside")
+        elif node.op == "call_function" and node.target is not getitem:
+            builder.step(node, node in forward)
+    (results,) = next(iter(reversed(joint.nodes))).args
+    for node in tree_leaves(results):
+        if node in builder.place and node not in forward:
+            builder.out(builder.place[node])
+    ahead = sorted(builder.steps, key=lambda step: not step.forward)  # views of the forward pass may come later
+    tensors = tuple(Named(one.name, i) for i, one in enumerate(builder.storages))
+    return StepGraph(tuple(ahead), tuple(builder.storages), tensors, "traced"), builder.place
+
+
+class _Builder:
+    """Steps and storages so far; tensors of the metadata that share memory share a storage."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.storages: list[Storage] = []
+        self.place: dict[Node, int] = {}
+        self._seen: dict[int, int] = {}
+
+    def number(self, node: Node, role: Role) -> list[int]:
+        """Return the storages of a node's results."""
+        value: Any = node.meta.get("val")
+        found = [self._storage(one, f"{node.name}:{k}", role) for k, one in enumerate(_tensors(value))]
+        if isinstance(value, Tensor):
+            self.place[node] = found[0]
+        else:
+            for user in node.users:
+                if user.target is getitem and isinstance(value[user.args[1]], Tensor):
+                    self.place[user] = self._storage(value[user.args[1]], user.name, role)
+        return found
+
+    def _storage(self, value: Tensor, name: str, role: Role) -> int:
+        memory = value.untyped_storage()
+        if memory._cdata not in self._seen:
+            self._seen[memory._cdata] = len(self.storages)
+            self.storages.append(Storage(name, 0 if role == "outside" else memory.nbytes(), role))
+        return self._seen[memory._cdata]
+
+    def step(self, node: Node, forward: bool) -> None:
+        before = len(self.storages)
+        reads = tuple(dict.fromkeys(self.place[one] for one in node.all_input_nodes if one in self.place))
+        made = self.number(node, "activation" if forward else "gradient")
+        writes = tuple(one for one in dict.fromkeys(made) if one >= before)  # views write nothing
+        if writes:
+            values = [*_tensors(node.meta["val"]), *(v for n in node.all_input_nodes for v in _tensors(n.meta["val"]))]
+            moved = sum(one.numel() * one.element_size() for one in values)
+            flops = _flops(node)
+            self.steps.append(Step(node.name, node.name, forward, reads, writes, flops, moved, flops > 0))
+
+    def out(self, number: int) -> None:
+        self.storages[number] = Storage(self.storages[number].name, 0, "outside")
+
+
+def _flops(node: Node) -> int:
+    counted = flop_registry.get(getattr(node.target, "_overloadpacket", None))
+    if counted is None:
+        return 0
+    args, kwargs = tree_map(lambda one: getattr(one, "meta", {}).get("val", one), (node.args, node.kwargs))
+    return int(counted(*args, **kwargs, out_val=node.meta["val"]))
+
+
+def _tensors(values: object) -> list[Tensor]:
+    return [one for one in tree_leaves(values) if isinstance(one, Tensor)]

@@ -1,8 +1,10 @@
-"""Memory plans: keep, recompute or offload each movable storage (thesis 8.3)."""
+"""Memory plans: keep, recompute or offload each movable storage, or each group of them (thesis 8.3)."""
 
 from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum
+
+import numpy as np
 
 from lamcts.graphs import StepGraph
 
@@ -96,5 +98,32 @@ def keep_all(graph: StepGraph, name: str = "liveness") -> Plan:
         The training step.
     name : str, default "liveness"
         Name of the plan.
+
+    Examples
+    --------
+    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.memory import keep_all
+    >>> keep_all(thesis_graph(alexnet(batch=200))).counts()
+    {'keep': 22}
     """
     return Plan((Action.KEEP,) * len(graph.movable), name=name)
+
+
+def tensor_groups(graph: StepGraph, pieces: int = 1) -> list[list[int]]:
+    """Group the movable storages by the operations that write and read them in the forward pass, and by size.
+
+    A group can share one decision: repeated layers of a transformer have one storage each in a group.
+
+    pieces: number of parts, from front to back, into which each group is split (1).
+    """
+    readers: dict[int, list[str]] = {one: [] for one in graph.movable}
+    for step in graph.steps[: graph.forward_count]:
+        for one in step.reads:
+            if one in readers:
+                readers[one].append(step.kind)
+    found: dict[tuple[object, ...], list[int]] = {}
+    for i, one in enumerate(graph.movable):
+        makers = tuple(graph.steps[t].kind for t in graph.makers[one])
+        found.setdefault((makers, tuple(sorted(readers[one])), graph.storages[one].bytes), []).append(i)
+    cut = [np.array_split(group, min(pieces, len(group))) for group in found.values()]
+    return [part.tolist() for parts in cut for part in parts]

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lamcts.graphs import liveness
-from lamcts.neural.memory.events import Event
-from lamcts.neural.memory.report import Report
+from lamcts.neural.memory.report import Event, Report
 
 BLOCK_BYTES = 1024  # the thesis's basic unit of storage
 
@@ -68,6 +67,14 @@ def extent(report: Report, block_bytes: int = BLOCK_BYTES) -> Extent:
         A simulated plan, see `Simulator.report`.
     block_bytes : int, default 1024
         Block size in bytes.
+
+    Examples
+    --------
+    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.memory import Simulator, extent, preset
+    >>> graph = thesis_graph(alexnet(batch=200))
+    >>> round(extent(Simulator(graph).report(preset("cost-aware", graph))).lost, 3)
+    0.108
     """
     pool, sizes = FirstFit(block_bytes), [storage.bytes for storage in report.graph.storages]
     for event in sorted((*report.events, *_fixed(report)), key=lambda event: (event.step, event.order)):

@@ -22,6 +22,13 @@ def preset(name: str, graph: StepGraph) -> Plan:
     ------
     ValueError
         For an unknown name.
+
+    Examples
+    --------
+    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.memory import preset
+    >>> preset("cost-aware", thesis_graph(alexnet(batch=200))).counts()
+    {'recompute': 11, 'offload': 8, 'recompute-again': 3}
     """
     if name not in PRESETS:
         raise ValueError(f"expected the name of a plan ({', '.join(PRESETS)}), got {name!r}")

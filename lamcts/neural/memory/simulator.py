@@ -8,22 +8,17 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import NamedTuple
 
-import numpy as np
-
 from lamcts.graphs import StepGraph, baseline_bytes
-from lamcts.neural.memory.events import Event, forward_events, live_counts
-from lamcts.neural.memory.forward import forward
+from lamcts.neural.memory.forward import forward, live_ranges
 from lamcts.neural.memory.graph_tables import TICKS, GraphTables, graph_tables
-from lamcts.neural.memory.live_ranges import live_ranges
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
-from lamcts.neural.memory.plan_cost import IncrementalCosts, PlanCost
-from lamcts.neural.memory.report import Report
+from lamcts.neural.memory.report import Event, Report, forward_events, live_counts
 
-HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once materialised, it stays for its dependents
+HELD = frozenset({Action.RECOMPUTE, Action.OFFLOAD})  # once materialised, it stays for its dependents
 
 # A materialised storage is freed when the step that needed it ends, or the last step of its node.
-EACH = (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)
+EACH = frozenset({Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH})
 
 
 class Cost(NamedTuple):
@@ -39,7 +34,7 @@ class Cost(NamedTuple):
 class Simulator:
     """Simulate plans on a step graph.
 
-    Peaks exclude `graph.outside_bytes`. Plans that differ little from the previous one are costed incrementally.
+    Peaks exclude `graph.outside_bytes`.
 
     Parameters
     ----------
@@ -61,34 +56,22 @@ class Simulator:
         self.graph = graph
         self.machine = machine or Machine()
         self.tables = graph_tables(graph, self.machine)
-        self._incremental = IncrementalCosts(self.tables)
 
-    def cost(self, actions: Sequence[Action]) -> Cost:
+    def cost(self, actions: Sequence[int]) -> Cost:
         """Return the cost of the actions of all movable storages [n]; storages are freed after their last need."""
-        chosen = bytes(actions)
-        found = self._incremental.cost(chosen)
-        return Cost(int(found.live.max()), *found[1:]) if found else self.stepped(chosen)[0]
-
-    def plan_cost(self, actions: Sequence[int]) -> PlanCost:
-        """Return the cost with the peak of each step in bytes.
-
-        Plans that differ little from the previous one are costed many times faster than others.
-        """
-        chosen = bytes(actions)
-        if found := self._incremental.cost(chosen):
-            return found
-        cost, live = self.stepped(chosen)
-        return PlanCost(np.array(live, np.int64), *cost[1:])
+        return self._playback(actions).cost()
 
     def live(self, actions: Sequence[Action]) -> list[int]:
         """Return the peak of each step in bytes [S]."""
-        found: list[int] = self.plan_cost(actions).live.tolist()
-        return found
+        return self._playback(actions).live
 
-    def stepped(self, actions: Sequence[int]) -> tuple[Cost, list[int]]:
-        """Return the cost and the peak of each step by a full simulation: slower, with the same result."""
+    def excess(self, actions: Sequence[int], budget_bytes: int) -> tuple[int, float]:
+        """Return the bytes above a budget, summed over steps, and the seconds of a training step.
+
+        The sum ranks plans that exceed the budget: one change does not lower a peak that two steps share.
+        """
         playback = self._playback(actions)
-        return playback.cost(), playback.live
+        return sum([live - budget_bytes for live in playback.live if live > budget_bytes]), playback.cost().seconds
 
     def last_needs(self, actions: Sequence[Action]) -> list[int]:
         """Return the last backward step [n] that needs each storage, for itself or to recompute others, or -1."""
@@ -118,7 +101,7 @@ class Simulator:
         return Report(self.graph, plan, *playback.cost()._replace(peak_bytes=whole), [whole] * steps, storages, [])
 
     def _playback(self, actions: Sequence[int], events: list[Event] | None = None) -> "_Playback":
-        playback = _Playback(self.tables, actions, events)
+        playback = _Playback(self.tables, bytes(actions), events)
         playback.run(self.graph.forward_count, len(self.graph.steps))
         return playback
 
@@ -132,8 +115,8 @@ class _Playback:
 
     def __init__(self, tables: GraphTables, actions: Sequence[int], events: list[Event] | None) -> None:
         self.tables, self.actions, self.events = tables, actions, events
-        self.first, self.last, _ = live_ranges(tables, actions)
-        start = forward(tables, actions, self.first, self.last)
+        start = forward(tables, actions)
+        self.last = start.last
         self.live, self.resident = start.live, start.resident
         self.frees, self.prefetches, self.waits = start.frees, start.prefetches, start.waits
         self.bytes = sum(compress(tables.size, start.resident))
@@ -152,15 +135,17 @@ class _Playback:
     def run(self, begin: int, end: int) -> None:
         """At each step prefetch, materialise, run, and free storages after their last need."""
         tables, resident, live, frees = self.tables, self.resident, self.live, self.frees
+        transfers = self.prefetches.keys() | self.waits
         for t in range(begin, end):
-            if t in self.prefetches or t in self.waits:
+            if t in transfers:
                 self._transfers(t)
             highest = 0
             for i in tables.needs[t]:
                 if not resident[i]:
                     highest = self._materialise(t)
                     break
-            live.append(max(highest, self.bytes + tables.fixed_during[t]))
+            held = self.bytes + tables.fixed_during[t]
+            live.append(held if held > highest else highest)
             if t in frees:
                 for i in frees[t]:
                     self._free(i, t, 2)
@@ -179,24 +164,32 @@ class _Playback:
 
     def _materialise(self, t: int) -> int:
         """Materialise the storages that step t misses; return the peak meanwhile in bytes."""
-        return max(self._materialise_group(t, group) for group in self.tables.need_groups[t])
+        highest = 0
+        for group in self.tables.need_groups[t]:
+            if missing := [i for i in group if not self.resident[i]]:
+                highest = max(highest, self._materialise_group(t, group, missing))
+        return highest
 
-    def _materialise_group(self, t: int, group: list[int]) -> int:
+    def _materialise_group(self, t: int, group: list[int], missing: list[int]) -> int:
         tables, highest = self.tables, 0
-        order = self._closure([i for i in group if not self.resident[i]])
-        last_user = {source: i for i in order if self._recomputes(i) for source in tables.inputs[i]}
+        order = self._closure(missing)
+        recomputed = [i for i in order if self.actions[i] in RECOMPUTED]
+        made = set(order)
+        last_user = {source: i for i in recomputed for source in tables.inputs[i] if source in made}
         for i in order:
             self._allocate(i, t)
-            if self._recomputes(i):
+            held = self.bytes + tables.fixed_before[t]
+            if self.actions[i] in RECOMPUTED:
                 self.late += tables.ticks.recompute[i]
                 self.recomputes += 1
-                highest = max(highest, self.bytes + tables.scratch[i] + tables.fixed_before[t])
+                held += tables.scratch[i]
             else:
                 self.late += self._fetch(i, t)
-                highest = max(highest, self.bytes + tables.fixed_before[t])
-            self._schedule_free(i, t, group)
-            for source in tables.inputs[i]:
-                if last_user.get(source) == i and source in order and not self._stays(source, t, group):
+            highest = held if held > highest else highest
+            if (until := self._until(i, t, group)) >= 0:
+                self.frees.setdefault(until, []).append(i)
+            for source in tables.inputs[i] if last_user else ():
+                if last_user.get(source) == i and self._until(source, t, group) < 0:
                     self._free(source, t, 0)
         return highest
 
@@ -205,27 +198,20 @@ class _Playback:
         found, stack = set(missing), list(missing)
         while stack:
             i = stack.pop()
-            if self._recomputes(i):
+            if self.actions[i] in RECOMPUTED:
                 new = [source for source in self.tables.inputs[i] if not self.resident[source] and source not in found]
                 found.update(new)
                 stack += new
-        return sorted(found, key=self.tables.last_write.__getitem__)
+        return missing if len(found) == 1 else sorted(found, key=self.tables.last_write.__getitem__)
 
-    def _recomputes(self, i: int) -> bool:
-        return self.actions[i] in RECOMPUTED
-
-    def _stays(self, i: int, t: int, group: list[int]) -> bool:
-        """Return whether a storage materialised at step t stays after it served as an input."""
-        if i in group:
-            return True
-        return self.actions[i] in HELD and (self.last[i] > t or i in self.tables.needs[t])
-
-    def _schedule_free(self, i: int, t: int, group: list[int]) -> None:
-        """Schedule the free of a storage that stays."""
-        if self._stays(i, t, group):
-            until = self.last[i] if self.actions[i] in HELD else self.tables.last_need[i]
-            until = self.tables.node_ends[t] if self.actions[i] in EACH else until
-            self.frees.setdefault(until, []).append(i)
+    def _until(self, i: int, t: int, group: list[int]) -> int:
+        """Return the last step of a storage materialised at step t, or -1 if it only serves as an input."""
+        action = self.actions[i]
+        if action in HELD:
+            return self.last[i] if self.last[i] > t or i in self.tables.needs[t] else -1
+        if i not in group:
+            return -1
+        return self.tables.node_ends[t] if action in EACH else self.tables.last_need[i]
 
     def _fetch(self, i: int, t: int) -> int:
         """Return the ticks until a storage is fetched; the link transfers one storage at a time."""

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lamcts.errors import MissingExtra
 from lamcts.neural.metadnn.settings import LEAST, MetaDnnSettings, Predictor
@@ -36,7 +37,7 @@ class MetaDnn(MetaDnnSettings):
     device: of torch ("cpu"); results for a seed are reproducible on the CPU only.
     """
 
-    def fit(self, features: Any, accuracy: Any, seed: int = 0, start: Predictor | None = None) -> Predictor:
+    def fit(self, features: ArrayLike, accuracy: ArrayLike, seed: int = 0, start: Predictor | None = None) -> Predictor:
         """Fit the network to rows `features` [n, k] and their `accuracy` [n], at least two rows.
 
         The result is the same for the same seed; no global generator is seeded. `start`: predictor of an earlier fit
@@ -49,7 +50,7 @@ class MetaDnn(MetaDnnSettings):
 
         return fit(self, x, y, whole_number(seed, "fit: seed", least=0), start)
 
-    def _checked(self, features: Any, accuracy: Any) -> tuple[Floats, Floats]:
+    def _checked(self, features: ArrayLike, accuracy: ArrayLike) -> tuple[Floats, Floats]:
         x, y = array_of(features).astype(np.float64), array_of(accuracy).astype(np.float64)
         if x.ndim != 2 or y.shape != x.shape[:1]:
             raise ValueError(f"fit: expected features [n, k] and accuracies [n], got {x.shape} and {y.shape}")

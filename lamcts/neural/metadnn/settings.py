@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, Protocol, get_args
+
+from numpy.typing import ArrayLike
 
 from lamcts.types import Floats, whole_number
 
@@ -15,7 +17,7 @@ LEAST = 2  # rows of a fit: one row determines no slope
 class Predictor(Protocol):
     """The result of a fit."""
 
-    def __call__(self, features: Any) -> Floats:
+    def __call__(self, features: ArrayLike) -> Floats:
         """Return the predicted accuracy [m] of rows `features` [m, k], in the unit of the fitted accuracies."""
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn import functional
 
 from lamcts.neural.metadnn.settings import LEAST, MetaDnnSettings, Predictor
-from lamcts.types import Floats, array_of
+from lamcts.types import Floats, Rows, array_of
 
 CHUNK = 8192  # rows of a prediction batch: 64 MB in the widest layer of the paper
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -45,7 +46,7 @@ class _Single:
     width: int
     device: str
 
-    def __call__(self, features: Any) -> Floats:
+    def __call__(self, features: ArrayLike) -> Floats:
         return self.mean + self.deviation * _forward(self.net, features, self.width, self.device)[:, 0]
 
 
@@ -72,7 +73,7 @@ class _Staged:
     device: str
     soft: bool
 
-    def __call__(self, features: Any) -> Floats:
+    def __call__(self, features: ArrayLike) -> Floats:
         score = _forward(self.router, features, self.width, self.device)  # [m, s]
         answers = np.column_stack([expert(features) for expert in self.experts])  # [m, s]
         if not self.soft:
@@ -116,7 +117,7 @@ def _cuts(settings: MetaDnnSettings, y: Floats) -> Floats:
 def _train(
     settings: MetaDnnSettings,
     x: Floats,
-    target: Any,
+    target: Floats | Rows,
     outputs: int,
     loss: Loss,
     generator: torch.Generator,
@@ -147,7 +148,7 @@ def _batches(n: int, settings: MetaDnnSettings, generator: torch.Generator) -> I
             yield (epoch + i / each) / settings.epochs, part
 
 
-def _forward(net: nn.Module, features: Any, width: int, device: str) -> Floats:
+def _forward(net: nn.Module, features: ArrayLike, width: int, device: str) -> Floats:
     """Return the outputs for rows `features` [m, k], [m, o]."""
     x = torch.as_tensor(array_of(features), dtype=torch.float32, device=device)
     if x.ndim != 2 or x.shape[1] != width:

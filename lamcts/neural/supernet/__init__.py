@@ -6,11 +6,10 @@ f = SupernetObjective(net, digits())
 """
 
 from lamcts.neural import needs_torch  # noqa: F401
-from lamcts.neural.supernet.base import Supernet
+from lamcts.neural.supernet.base import Supernet, recalibrate
 from lamcts.neural.supernet.build import supernet
 from lamcts.neural.supernet.darts import Darts, Relaxed, Searched
 from lamcts.neural.supernet.objective import SupernetObjective
 from lamcts.neural.supernet.region import SupernetRegion
-from lamcts.neural.supernet.statistics import recalibrate
 
 __all__ = ["Darts", "Relaxed", "Searched", "Supernet", "SupernetObjective", "SupernetRegion", "recalibrate", "supernet"]

@@ -4,7 +4,7 @@ A point of the space is a mask of operations. Each training batch draws a random
 2019, so that operations learn with all others. Letters: b images, k classes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,6 @@ from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.build import maker_of
 from lamcts.neural.build.noise import Noise
 from lamcts.neural.supernet.region import SupernetRegion
-from lamcts.neural.supernet.statistics import recalibrate
 from lamcts.neural.train.inherit import inherit
 
 TRIES = 100  # draws for a random network that depends on the image; in digits4096 two of three do
@@ -83,7 +82,7 @@ class Supernet(nn.Module):
         inherit(child, self)
         return child
 
-    def draw(self, below: Any) -> Point:
+    def draw(self, below: Callable[[int], int]) -> Point:
         """Return a random valid point of the region, if possible one that depends on the image; `below(n)` draws."""
         found: Point | None = None
         for _ in range(TRIES):
@@ -125,3 +124,30 @@ class Draws(Noise):
                 "reseed(supernet, seed) first, which lamcts.neural.train.train does"
             )
         return int(torch.randint(n, (), generator=self.generator))
+
+
+@torch.no_grad()
+def recalibrate(net: nn.Module, batches: Iterable[Tensor]) -> None:
+    """Estimate all batch-norm statistics of a network from examples: the means over the batches.
+
+    Nothing else changes, and no random numbers are drawn.
+
+    Parameters
+    ----------
+    net : torch.nn.Module
+        The network, changed in place.
+    batches : iterable of tensor
+        Batches of training examples.
+    """
+    norms = [module for module in net.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
+    training, momenta = net.training, [norm.momentum for norm in norms]
+    net.eval()
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.train()
+        norm.momentum = None  # cumulative mean over all batches
+    for x in batches:
+        net(x)
+    for norm, momentum in zip(norms, momenta, strict=True):
+        norm.momentum = momentum
+    net.train(training)

@@ -1,6 +1,5 @@
 """Build the supernet of a space of architectures from a seed."""
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ from lamcts.nas.base import ArchitectureSpace
 from lamcts.nas.cells import EdgeCells
 from lamcts.nas.mobile import MobileBlocks
 from lamcts.nas.nasnet import NasNet
-from lamcts.neural.build.build import maker_of
+from lamcts.neural.build.build import check_sizes
 from lamcts.neural.build.weights import initialise
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.edge_cells import EdgeSupernet
@@ -55,17 +54,9 @@ def supernet(
     if kind is None:
         known = ", ".join(each.__name__ for each in KINDS)
         raise ValueError(f"supernet: expected a space that has one, got {space.name}; these have: {known}")
-    _check(space, sizes)
+    check_sizes(space, sizes, "supernet")
     with torch.device("meta"):
         net = kind(space, region or SupernetRegion.whole(space), (channels, classes), sizes)
     net.to_empty(device="cpu")
     initialise(net, seed)
     return net
-
-
-def _check(space: ArchitectureSpace, sizes: dict[str, Any]) -> None:
-    parameters = inspect.signature(maker_of(space)).parameters.values()
-    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
-    for name in sizes:
-        if name not in known:
-            raise ValueError(f"supernet: expected sizes of {space.name}, {', '.join(known)}, got {name!r}")

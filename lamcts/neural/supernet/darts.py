@@ -7,7 +7,6 @@ is the cell with the largest share on each edge.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -159,6 +158,6 @@ def _learn_shares(relaxed: Relaxed, adam: torch.optim.Optimizer, part: DevicePar
 
 
 def _check(recipe: Recipe) -> None:
-    given: Mapping[str, Any] = {"average": recipe.average, "precision": recipe.precision}
+    given: Mapping[str, object] = {"average": recipe.average, "precision": recipe.precision}
     if recipe.average or recipe.precision != "float32":
         raise ValueError(f"recipe: expected one without averages, in float32, got {dict(given)}; leave them out")

@@ -1,6 +1,6 @@
 """An objective that evaluates networks with the weights of a supernet, without training."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, get_args
@@ -30,9 +30,9 @@ class SharedWeights(Protocol):
     @property
     def sizes(self) -> Mapping[str, Any]: ...
 
-    def subnet(self, point: Point, batches: Any = None) -> nn.Module: ...
+    def subnet(self, point: Point, batches: Iterable[Tensor] | None = None) -> nn.Module: ...
 
-    def state_dict(self) -> Mapping[str, Any]: ...
+    def state_dict(self) -> Mapping[str, Tensor]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +98,14 @@ class SupernetObjective:
         accuracies = {f"{name}_accuracy_percent": PERCENT * right for name, (_, right) in judged.items()}
         return accuracies | {f"{name}_loss": loss for name, (loss, _) in judged.items()}
 
-    def costs(self, point: Point) -> dict[str, float]:
+    def cost(self, point: Point) -> dict[str, float]:
         """Return parameters and MFLOPs of one example, two a multiply-add."""
         found = size(self.architectures, point, self.data.shape, self.data.classes, self.supernet.sizes)
         return {"params": float(found.parameters), "mflops": found.flops / MEGA}
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return the settings that a resumed run must share, as JSON values."""
-        known: dict[str, Any] = {"architectures": self.architectures.name, "data": self.data.fingerprint}
+        known: dict[str, object] = {"architectures": self.architectures.name, "data": self.data.fingerprint}
         known |= {"weights": digest(self.supernet.state_dict()), "examples": self.examples}
         return known if self.by == "accuracy" else known | {"by": self.by}
 

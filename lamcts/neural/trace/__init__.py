@@ -5,7 +5,6 @@ liveness(traced.graph).peak_bytes + traced.graph.outside_bytes
 """
 
 from lamcts.neural import needs_torch  # noqa: F401
-from lamcts.neural.trace.module import STATES, Trace, trace
-from lamcts.neural.trace.saved import saved_bytes
+from lamcts.neural.trace.module import STATES, Trace, saved_bytes, trace
 
 __all__ = ["STATES", "Trace", "saved_bytes", "trace"]

@@ -4,13 +4,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
 
 NORMALISED = 3  # outputs: the result, means, and inverse deviations
 aten = torch.ops.aten
 ROOMY = {aten.mse_loss, aten.smooth_l1_loss, aten.soft_margin_loss, aten.binary_cross_entropy}
 
 
-def as_run(func: Any, args: Any, result: Any) -> Any:
+def as_run(func: OpOverload[..., Any], args: tuple[Any, ...], result: Any) -> Any:
     """Correct the types and storage sizes of a fake result.
 
     A batch norm of half inputs with float32 weights, as under autocast, saves float32 statistics on the CPU too; torch

@@ -11,7 +11,9 @@ from torch.func import functional_call
 from torch.utils._pytree import tree_leaves, tree_map
 
 from lamcts.graphs import StepGraph
-from lamcts.neural.trace.recorder import ModuleNames, Recorder, on_device
+from lamcts.neural.trace.recorder import Args, Kwargs, ModuleNames, Recorder, on_device
+
+Loss = Callable[[Any], Tensor]  # from the output of a module
 
 STATES = {"none": 0, "sgd": 0, "momentum": 1, "adam": 2}  # numbers that an optimizer keeps for each parameter
 
@@ -44,9 +46,9 @@ class Trace:
 
 def trace(
     module: nn.Module,
-    batch: Any,
+    batch: object,
     *,
-    loss: Callable[[Any], Tensor] | None = None,
+    loss: Loss | None = None,
     optimizer: str = "none",
 ) -> Trace:
     """Trace a training step of a module, which is not changed.
@@ -95,7 +97,7 @@ def _traced(
     return Trace(recorder.graph(gradients, outside), tuple(recorder.packed), parameters, buffers, given)
 
 
-def faked(fake: FakeTensorMode, module: nn.Module, batch: Any) -> tuple[dict[str, Tensor], tuple[Any, ...], Any]:
+def faked(fake: FakeTensorMode, module: nn.Module, batch: object) -> tuple[dict[str, Tensor], Args, Kwargs]:
     """Return parameters and buffers by name, and the arguments, as fake tensors; tied ones stay one."""
     real = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers())}
     made = {id(one): fake.from_tensor(one.detach()).requires_grad_(one.requires_grad) for one in real.values()}
@@ -107,9 +109,9 @@ def faked(fake: FakeTensorMode, module: nn.Module, batch: Any) -> tuple[dict[str
 def whole_step(
     module: nn.Module,
     held: dict[str, Tensor],
-    call: Any,
-    loss: Callable[[Any], Tensor] | None,
-    turn: Callable[[Tensor], Any],
+    call: tuple[Args, Kwargs],
+    loss: Loss | None,
+    turn: Callable[[Tensor], None],
 ) -> None:
     """Run a step of `module` on the arguments `call`, with `held` as parameters and buffers.
 
@@ -123,24 +125,24 @@ def whole_step(
 class _Step(nn.Module):
     """A forward and a backward pass as one call."""
 
-    def __init__(self, module: nn.Module, loss: Callable[[Any], Tensor] | None, turn: Callable[[Tensor], Any]) -> None:
+    def __init__(self, module: nn.Module, loss: Loss | None, turn: Callable[[Tensor], None]) -> None:
         super().__init__()
         self.module, self.loss, self.turn = module, loss, turn
 
-    def forward(self, *args: Any, **kwargs: Any) -> None:
+    def forward(self, *args: object, **kwargs: object) -> None:
         number = scalar(self.module(*args, **kwargs), self.loss)
         self.turn(number)
         number.backward()  # type: ignore[no-untyped-call]
 
 
-def arguments(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def arguments(batch: object) -> tuple[Args, Kwargs]:
     """Return the arguments of a module for `batch`."""
     if isinstance(batch, Mapping):
         return (), dict(batch)
     return (tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)), {}
 
 
-def scalar(output: Any, loss: Callable[[Any], Tensor] | None) -> Tensor:
+def scalar(output: object, loss: Loss | None) -> Tensor:
     """Return the loss; raise ValueError if it has no gradient."""
     found = [loss(output)] if loss else [one.sum() for one in _floats(tree_leaves(output)) if one.requires_grad]
     if not found or not found[0].requires_grad:
@@ -148,5 +150,54 @@ def scalar(output: Any, loss: Callable[[Any], Tensor] | None) -> Tensor:
     return sum(found[1:], found[0])
 
 
-def _floats(values: list[Any], any_type: bool = False) -> list[Tensor]:
+def _floats(values: list[object], any_type: bool = False) -> list[Tensor]:
     return [one for one in values if isinstance(one, Tensor) and (any_type or one.is_floating_point())]
+
+
+def saved_bytes(module: nn.Module, batch: object, *, loss: Loss | None = None) -> int:
+    """Run a training step and return the peak of saved bytes, each storage once, without parameters and inputs.
+
+    Parameters, buffers and global generators are restored.
+
+    Parameters
+    ----------
+    module, batch, loss
+        As in `trace`.
+    """
+    held = {name: one.detach().clone().requires_grad_(one.requires_grad) for name, one in module.named_parameters()}
+    held |= {name: one.clone() for name, one in module.named_buffers()}
+    args, kwargs = arguments(batch)
+    counter = _SavedBytes([*held.values(), *tree_leaves((args, kwargs))])
+    devices = sorted({one.device.index or 0 for one in held.values() if one.device.type == "cuda"})
+    hooks = torch.autograd.graph.saved_tensors_hooks(counter.pack, counter.unpack)
+    with torch.random.fork_rng(devices), torch.enable_grad(), hooks:
+        whole_step(module, held, (args, kwargs), loss, lambda _: None)
+    return counter.most
+
+
+class _SavedBytes:
+    """Count the tensors that autograd packs, by storage, until they are unpacked."""
+
+    def __init__(self, outside: list[object]) -> None:
+        self.outside = {_key(one) for one in outside if isinstance(one, Tensor)}
+        self.packed: dict[int, int] = {}  # pack count by storage
+        self.now = self.most = 0
+
+    def pack(self, tensor: Tensor) -> Tensor:
+        key = _key(tensor)
+        if key not in self.outside:
+            self.now += 0 if self.packed.get(key) else tensor.untyped_storage().nbytes()
+            self.packed[key] = self.packed.get(key, 0) + 1
+            self.most = max(self.most, self.now)
+        return tensor
+
+    def unpack(self, tensor: Tensor) -> Tensor:
+        key = _key(tensor)
+        if key not in self.outside:
+            self.packed[key] -= 1
+            self.now -= 0 if self.packed[key] else tensor.untyped_storage().nbytes()
+        return tensor
+
+
+def _key(tensor: Tensor) -> int:
+    return int(tensor.untyped_storage()._cdata)

@@ -11,14 +11,21 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._ops import OpOverload
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.flop_counter import flop_registry
+from torch.utils.hooks import RemovableHandle
 
 from lamcts.graphs import Step, StepGraph, Storage
 from lamcts.graphs import Tensor as Named
+from lamcts.graphs.steps import Role
 from lamcts.neural.trace.fakes import as_run
+
+Op = OpOverload[..., Any]
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
 
 STATISTICS = ("running_mean", "running_var")  # modified in place without a declaration in the schema
 
@@ -69,7 +76,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         for tensor in outside:
             self._number(tensor, "outside", "outside")
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, func: Op, types: object, args: Args = (), kwargs: Kwargs | None = None) -> object:
         kwargs = kwargs or {}
         if func is torch.ops.prim.device.default:  # queries without effect
             return func(*args, **kwargs)
@@ -139,11 +146,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             if number not in (*step.reads, *step.writes) and self.storages[number].role == "gradient":
                 self.steps[t] = step._replace(reads=(*step.reads, number))
 
-    def _record(self, func: Any, given: list[Tensor], made: list[Tensor], call: tuple[Any, Any, Any]) -> None:
+    def _record(self, func: Op, given: list[Tensor], made: list[Tensor], call: tuple[Args, Kwargs, object]) -> None:
         op = func._overloadpacket.__name__
         given = [] if op in SHAPED else given
         name = ".".join(filter(None, (*self.place[-1:], op)))
-        role = "activation" if self.forward else "gradient"
+        role: Role = "activation" if self.forward else "gradient"
         held = [one for k, one in enumerate(self._wanted) if k >= self._before or self._unpacked[k]() is not None]
         reads = tuple(dict.fromkeys((*held, *(self._number(one, "outside", name) for one in given))))
         writes = tuple(dict.fromkeys(self._number(one, role, name) for one in made))
@@ -173,13 +180,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._wanted = [packed.storage for one in held if (packed := one()) is not None]
         self._unpacked, self._before = held, len(held)
 
-    def _copied(self, func: Any, args: Any, kwargs: Any) -> int:
+    def _copied(self, func: Op, args: Args, kwargs: Kwargs) -> int:
         """Return the bytes of modified outside storages, which a repeated operation copies."""
         changed = [*changed_by(func, args, kwargs), *statistics_of(func, args, kwargs)]
         outside = [one for one in changed if self.storages[self._number(one, "outside", "")].role == "outside"]
         return sum(one.numel() * one.element_size() for one in outside)
 
-    def _number(self, tensor: Tensor, role: Any, name: str) -> int:
+    def _number(self, tensor: Tensor, role: Role, name: str) -> int:
         """Return the number of a tensor's storage; a new one gets `role`, and no bytes if that is "outside"."""
         if tensor.layout != torch.strided:
             raise ValueError(f"{name}: expected tensors that are strided, got {tensor.layout}: pass sparse=False, say")
@@ -200,7 +207,7 @@ class ModuleNames:
 
     def __init__(self, module: nn.Module, recorder: Recorder) -> None:
         self.module, self.recorder = module, recorder
-        self.handles: list[Any] = []
+        self.handles: list[RemovableHandle] = []
 
     def __enter__(self) -> None:
         for name, module in self.module.named_modules():
@@ -233,27 +240,27 @@ def _once(made: list[Tensor]) -> list[Tensor]:
     return list({(one.untyped_storage()._cdata, one.storage_offset(), one.numel()): one for one in made}.values())
 
 
-def _tensors(values: Any) -> list[Tensor]:
+def _tensors(values: object) -> list[Tensor]:
     return [one for one in tree_leaves(values) if isinstance(one, Tensor)]
 
 
-def changed_by(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
+def changed_by(func: Op, args: Args, kwargs: Kwargs) -> list[Tensor]:
     """Return the tensors that an operation modifies, by its schema."""
     return _given(func, args, kwargs, lambda one: one.alias_info is not None and one.alias_info.is_write)
 
 
-def statistics_of(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
+def statistics_of(func: Op, args: Args, kwargs: Kwargs) -> list[Tensor]:
     """Return the tensors that an operation modifies without a declaration in its schema."""
     return _given(func, args, kwargs, lambda one: one.name in STATISTICS)
 
 
-def _given(func: Any, args: Any, kwargs: Any, wanted: Callable[[Any], bool]) -> list[Tensor]:
+def _given(func: Op, args: Args, kwargs: Kwargs, wanted: Callable[[torch.Argument], bool]) -> list[Tensor]:
     arguments = func._schema.arguments
     found = [args[i] if i < len(args) else kwargs.get(one.name) for i, one in enumerate(arguments) if wanted(one)]
     return _tensors(found)
 
 
-def _flops(func: Any, args: Any, kwargs: Any, result: Any) -> int:
+def _flops(func: Op, args: Args, kwargs: Kwargs, result: object) -> int:
     counted = flop_registry.get(func._overloadpacket)
     return 0 if counted is None else int(counted(*args, **kwargs, out_val=result))
 

@@ -7,15 +7,14 @@ f = TrainObjective(nas.NasBench101(), digits(), Recipe(epochs=6), sizes={"width"
 result = lamcts.maximize(f, f.space, budget=30, pruner="median", journal="run.db")
 """
 
-from lamcts.neural.train.data import Data, Part, digits
-from lamcts.neural.train.datasets import load
+from lamcts.neural.train.data import Data, Part
+from lamcts.neural.train.datasets import digits, load
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
 from lamcts.neural.train.model_card import load_network, save_network
-from lamcts.neural.train.objective import TrainObjective
+from lamcts.neural.train.objective import TrainObjective, TransferObjective
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.training import train
-from lamcts.neural.train.transfer import TransferObjective
 
 __all__ = [
     "Data",

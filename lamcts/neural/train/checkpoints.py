@@ -38,7 +38,7 @@ class Checkpoint(NamedTuple):
         return found
 
 
-def save(path: Path | str, values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+def save(path: Path | str, values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> None:
     """Write a checkpoint atomically: a process killed here leaves the previous one."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def save(path: Path | str, values: Mapping[str, Any], tensors: Mapping[str, Tens
     os.replace(beside, path)
 
 
-def load(path: Path | str, identity: Mapping[str, Any]) -> Checkpoint:
+def load(path: Path | str, identity: Mapping[str, object]) -> Checkpoint:
     """Read a checkpoint; raise ValueError if it is damaged or of a training with another identity."""
     found = read(path)
     known = found.values["identity"]

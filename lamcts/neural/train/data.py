@@ -3,17 +3,13 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 PARTS = ("train", "valid", "test")
-SHARES = (0.6, 0.2, 0.2)  # of the digits: a fixed split, so that all runs are comparable
-SPLIT_SEED = 0  # of the split of each class
-GREYS = 16.0  # largest pixel value of the digits
-DIGITS_CLASSES = 10  # of the digits
 CODE = 16  # hexadecimal digits of a fingerprint: 64 bits
 
 Array = NDArray[Any]
@@ -77,26 +73,7 @@ class Data:
         return found.hexdigest()[:CODE]
 
 
-@lru_cache(maxsize=1)
-def digits() -> Data:
-    """Return scikit-learn's digits: 1,797 images [1, 8, 8] from 0 to 1, with a fixed stratified split.
-
-    Examples
-    --------
-    >>> from lamcts.neural.train import digits
-    >>> digits().shape
-    (1, 8, 8)
-    """
-    from sklearn.datasets import load_digits
-
-    found = load_digits()
-    x = (found.images / GREYS).astype(np.float32)[:, None]  # [n, 1, 8, 8]
-    rows = stratified(found.target, SHARES, SPLIT_SEED)
-    train, valid, test = (part_of(x, found.target, kept) for kept in rows)
-    return Data("digits", train, valid, test, DIGITS_CLASSES)
-
-
-def part_of(x: Array, y: Array, rows: Any) -> Part:
+def part_of(x: Array, y: Array, rows: Array | slice) -> Part:
     """Return rows as a part with the loop's dtypes, read-only since runs share them."""
     kind = np.float32 if x.dtype.kind == "f" else np.int64
     part = Part(np.ascontiguousarray(x[rows], kind), np.ascontiguousarray(y[rows], np.int64))

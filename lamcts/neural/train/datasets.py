@@ -1,26 +1,41 @@
 """Data sets by name or from a file. Nothing is downloaded; the error for a missing file names its place."""
 
+import gzip
 import os
 import zipfile
 import zlib
+from collections.abc import Callable
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from lamcts.neural.train.data import Array, Data, Part, digits, part_of, stratified
-from lamcts.neural.train.texts import TEXTS, text
+from lamcts.neural.train.data import Array, Data, Part, part_of, stratified
 from lamcts.types import whole_number
 
+Loader = Callable[[], Data]
+DATASETS: dict[str, Loader] = {}  # by name, filled by `dataset`
 FOLDER = "LAMCTS_DATA"  # environment variable with the folder of the files
-FILES = {
-    "mnist": ("mnist.npz", "mnist_10k.npz"),
-    "cifar10": ("cifar10.npz", "cifar10_subset.npz"),
-}
+SHARES = (0.6, 0.2, 0.2)  # of the digits: a fixed split, so that all runs are comparable
+GREYS = 16.0  # largest pixel value of the digits
 NEEDED = ("x_train", "y_train", "x_test", "y_test")  # required arrays of a file; x_valid and y_valid are optional
 VALID = 0.2  # share of validation images if a file has none
-SPLIT_SEED = 0  # of this split
+SPLIT_SEED = 0  # of the splits
 LEVELS = 255.0  # largest pixel value
+LENGTH = 35  # tokens a row: ENAS, after Zaremba 2014
+LEARNT = 0.9  # training share of the tokens of the first file; validation has the rest
+END, UNKNOWN = "<eos>", "<unk>"  # end of a line; a word that the training part lacks
+
+
+def dataset(name: str) -> Callable[[Loader], Loader]:
+    """Register a function without arguments as the loader of a data set."""
+
+    def registered(loader: Loader) -> Loader:
+        DATASETS[name] = loader
+        return loader
+
+    return registered
 
 
 def load(name: str, side: int | None = None) -> Data:
@@ -43,21 +58,88 @@ def load(name: str, side: int | None = None) -> Data:
         For an unknown name or a malformed file.
     """
     whole_number(side, "side", optional=True)
-    if name in TEXTS:
-        if side is not None:
-            raise ValueError(f"{name}: expected no side for texts, got {side}; leave it out")
-        return text(name, found(TEXTS[name][0]))
-    if name == "digits":
-        whole = digits()
-    elif name in FILES or str(name).endswith(".npz"):
-        file = found(*FILES[name]) if name in FILES else Path(name)
-        whole = of_file(name if name in FILES else file.stem, file)
-    else:
-        known = ["digits", *FILES, *TEXTS]
-        near = get_close_matches(str(name), known, n=1)
+    if name not in DATASETS and not str(name).endswith(".npz"):
+        near = get_close_matches(str(name), DATASETS, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"data: expected one of {', '.join(known)}, or a file .npz, got {name!r}{hint}")
-    return whole if side is None else resized(whole, side)
+        raise ValueError(f"data: expected one of {', '.join(DATASETS)}, or a file .npz, got {name!r}{hint}")
+    whole = DATASETS[name]() if name in DATASETS else of_file(Path(name).stem, Path(name))
+    if side is None:
+        return whole
+    if len(whole.shape) == 1:
+        raise ValueError(f"{name}: expected no side for texts, got {side}; leave it out")
+    return resized(whole, side)
+
+
+@dataset("digits")
+@lru_cache(maxsize=1)
+def digits() -> Data:
+    """Return scikit-learn's digits: 1,797 images [1, 8, 8] from 0 to 1, with a fixed stratified split.
+
+    Examples
+    --------
+    >>> from lamcts.neural.train import digits
+    >>> digits().shape
+    (1, 8, 8)
+    """
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    x = (found.images / GREYS).astype(np.float32)[:, None]  # [n, 1, 8, 8]
+    rows = stratified(found.target, SHARES, SPLIT_SEED)
+    train, valid, test = (part_of(x, found.target, kept) for kept in rows)
+    return Data("digits", train, valid, test, 10)
+
+
+@dataset("mnist")
+def _mnist() -> Data:
+    return of_file("mnist", found("mnist.npz", "mnist_10k.npz"))
+
+
+@dataset("cifar10")
+def _cifar10() -> Data:
+    return of_file("cifar10", found("cifar10.npz", "cifar10_subset.npz"))
+
+
+@dataset("wikitext2")
+def _wikitext2() -> Data:
+    """Return words; the training file has ten megabytes, so the validation file is for training."""
+    file = found("wikitext2_valid.txt.gz")
+    learnt, judged = (_words(each) for each in (file, file.with_name("wikitext2_test.txt.gz")))
+    end = int(LEARNT * len(learnt))
+    return _text("wikitext2", learnt[:end], learnt[end:], judged)
+
+
+@dataset("tinyshakespeare")
+def _tinyshakespeare() -> Data:
+    """Return characters; the end of the file is for validation and test."""
+    tokens = list(_lines(found("tinyshakespeare.txt.gz")))
+    end = int(LEARNT * len(tokens))
+    middle = (end + len(tokens)) // 2
+    return _text("tinyshakespeare", tokens[:end], tokens[end:middle], tokens[middle:])
+
+
+def _text(name: str, learnt: list[str], chosen: list[str], judged: list[str]) -> Data:
+    """Return three parts of a text as rows of tokens with their next tokens; training has all known words."""
+    words = {word: number for number, word in enumerate(sorted({*learnt, UNKNOWN}))}
+    numbered = ([words.get(word, words[UNKNOWN]) for word in part] for part in (learnt, chosen, judged))
+    train, valid, test = (_rows(numbers) for numbers in numbered)
+    return Data(name, train, valid, test, len(words))
+
+
+def _lines(file: Path) -> str:
+    with gzip.open(file, "rt", encoding="utf-8") as opened:
+        return opened.read()
+
+
+def _words(file: Path) -> list[str]:
+    return [word for line in _lines(file).splitlines() for word in (*line.split(), END)]
+
+
+def _rows(numbers: list[int]) -> Part:
+    """Return rows [n, LENGTH] of tokens, and the next token of each; drop the remainder."""
+    n = (len(numbers) - 1) // LENGTH
+    whole: Array = np.array(numbers[: n * LENGTH + 1], np.int64)
+    return part_of(whole[:-1].reshape(n, LENGTH), whole[1:].reshape(n, LENGTH), slice(None))
 
 
 def found(*names: str) -> Path:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lamcts.graphs import liveness
 from lamcts.neural.train.augment import Augmentation
 from lamcts.neural.train.data import Data, Part
 from lamcts.neural.train.failures import Diverged, OutOfMemory
@@ -201,6 +202,22 @@ def to_device(part: Part, device: torch.device) -> DevicePart:
     return DevicePart(*(torch.tensor(array, device=device) for array in part))
 
 
+def step_bytes(net: nn.Module, data: Data, recipe: Recipe) -> int:
+    """Return the peak of a training step in bytes, with weights and optimizer state."""
+    from lamcts.neural.trace import trace  # loads slowly
+
+    batch = min(recipe.batch, len(data.train.y))
+    x, y = torch.tensor(data.train.x[:batch]), torch.tensor(data.train.y[:batch])
+
+    def loss(scores: Tensor) -> Tensor:
+        flat = scores.flatten(0, -2)
+        return functional.cross_entropy(flat, torch.zeros(len(flat), dtype=y.dtype, device=scores.device))
+
+    state = "adam" if recipe.optimiser == "adamw" else "momentum" if recipe.momentum else "sgd"
+    graph = trace(net.train(), x, loss=loss, optimizer=state).graph
+    return liveness(graph).peak_bytes + graph.outside_bytes
+
+
 def _fits(recipe: Recipe, data: Data, device: torch.device) -> None:
     if recipe.precision == "float16" and device.type != "cuda":
         raise ValueError(f"precision: expected 'float32' or 'bfloat16' on {device.type}, got 'float16'")
@@ -209,7 +226,7 @@ def _fits(recipe: Recipe, data: Data, device: torch.device) -> None:
         raise ValueError(f"{data.name}: expected a recipe for {kind}, got {', '.join(named)}, which change images")
 
 
-def _autocast(recipe: Recipe, device: torch.device) -> AbstractContextManager[Any]:
+def _autocast(recipe: Recipe, device: torch.device) -> AbstractContextManager[object]:
     if recipe.precision == "float32":
         return nullcontext()
     return torch.autocast(device.type, getattr(torch, recipe.precision))

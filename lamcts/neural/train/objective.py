@@ -1,10 +1,10 @@
-"""An objective that trains the network of each point and returns its validation score."""
+"""Objectives that train the network of each point, from scratch or from inherited weights, and return its score."""
 
 import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
@@ -18,16 +18,20 @@ from lamcts.neural.train.training import train
 from lamcts.rng import fresh_seed
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.canonical import Canonical
+from lamcts.types import whole_number
 
 if TYPE_CHECKING:
     from torch import nn
 
+    from lamcts.neural.train.inherit import Archive
     from lamcts.neural.train.loop import Epoch, Trained
 
 Score = Literal["accuracy", "loss"]
 PERCENT, MEGA = 100.0, 1e6  # of a share; of bytes and operations
 REPORTED = ("valid_accuracy_percent", "test_accuracy_percent", "valid_loss", "test_loss")  # of `summary`, see loop.py
 CODE = 16  # hexadecimal digits of a file name: 64 bits
+
+SHORTER = 20 / 70  # share of the epochs: thesis 3.2.4 trains for 70 epochs from scratch, and else for 20
 
 
 class EpochTrial(Protocol):
@@ -138,14 +142,14 @@ class TrainObjective:
         found = self._last(point)
         return {name: found.get(name, math.nan) for name in REPORTED}
 
-    def costs(self, point: Point) -> dict[str, float]:
+    def cost(self, point: Point) -> dict[str, float]:
         """Return costs of a network, units in the names.
 
         mflops: of one example in the forward pass, two a multiply-add. seconds: of the last training, or nan. peak_mb:
         of memory, measured on CUDA, else traced, which takes seconds.
         """
         from lamcts.neural.build.sizes import size
-        from lamcts.neural.train.memory import step_bytes
+        from lamcts.neural.train.loop import step_bytes
 
         found = self._last(point)
         cost = size(self.architectures, point, self.data.shape, self.data.classes, self.sizes)
@@ -153,7 +157,7 @@ class TrainObjective:
         known = {"params": float(cost.parameters), "mflops": cost.flops / MEGA}
         return known | {"seconds": found.get("seconds", math.nan), "peak_mb": peak / MEGA}
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return the settings that a resumed run must share, as JSON values."""
         known = {"architectures": self.architectures.name, "data": self.data.fingerprint, "score": self.score}
         return known | {"recipe": plain(self.recipe), "sizes": dict(self.sizes)}
@@ -185,11 +189,67 @@ class TrainObjective:
         return {} if file is None else dict(checkpoints.read(file).values["result"])
 
 
-def plain(recipe: Recipe) -> dict[str, Any]:
+@dataclass(frozen=True, eq=False)
+class TransferObjective(TrainObjective):
+    """As `TrainObjective`, but networks start with the weights of the nearest trained one (thesis 3.2.4).
+
+    Results depend on the order of evaluations. To repeat a run, use one worker, an empty folder and the same seed.
+
+    architectures, data, sizes, score, device, keyed: as in `TrainObjective`.
+    recipe: of networks without a near ancestor.
+    folder: as in `TrainObjective`, but required: trained networks are saved there as ancestors.
+    again: recipe of networks with inherited weights (None: the same with 20/70 of the epochs); thesis 3.2.4.
+    within: largest edit distance of encodings for inheritance (3; edits); untuned; paper: the ancestor in its search
+        tree, at any distance.
+    """
+
+    again: Recipe | None = None
+    within: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number(self.within, "within", least=0)
+        if self.folder is None:
+            raise ValueError("folder: expected a place for trained networks, got None; pass folder='trained'")
+
+    def train(self, point: Point, *, seed: int | Seeds = 0, trial: EpochTrial | None = None) -> "Trained":
+        """Train a point's network and save it as an ancestor."""
+        seeds = Seeds.of(seed)
+        trained = super().train(point, seed=seeds, trial=trial)
+        self.archive.add(point, trained.net, self.code(point, seeds))
+        return trained
+
+    def begin(self, point: Point, seeds: Seeds) -> TrainingStart:
+        """Return the start of a training, with the weights of the nearest network if one is near."""
+        fresh, near = super().begin(point, seeds), self.archive.nearest(point)
+        if near is None or near.edits > self.within:
+            return fresh
+        from lamcts.neural.train.inherit import inherit
+
+        inherit(fresh.net, self.archive.weights(near.file))
+        return TrainingStart(fresh.net, self.shorter, self.place / f"{self.code(point, seeds)}-{near.file.stem}.npz")
+
+    @property
+    def shorter(self) -> Recipe:
+        """The recipe of networks with inherited weights."""
+        return self.again or replace(self.recipe, epochs=max(1, round(SHORTER * self.recipe.epochs)))
+
+    @cached_property
+    def archive(self) -> "Archive":
+        from lamcts.neural.train.inherit import Archive
+
+        return Archive(self.architectures, self.place / "trained")
+
+    def fingerprint(self) -> dict[str, object]:
+        """Return the settings that a resumed run must share, as JSON values."""
+        return super().fingerprint() | {"again": plain(self.shorter), "within": self.within}
+
+
+def plain(recipe: Recipe) -> dict[str, object]:
     """Return a recipe as JSON values."""
     return asdict(recipe) | {"drops": list(recipe.drops)}
 
 
-def short(values: Any) -> str:
+def short(values: object) -> str:
     """Return a hash of JSON values."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:CODE]

@@ -71,7 +71,7 @@ class TrainingState:
         rows: list[dict[str, Any]] = found.values["epochs"]
         return rows
 
-    def save(self, path: Path | str | None, epochs: list[dict[str, Any]], result: dict[str, float]) -> None:
+    def save(self, path: Path | str | None, epochs: list[dict[str, float]], result: dict[str, float]) -> None:
         """Write a checkpoint atomically. `result`: final results, empty during training."""
         if path is None:
             return

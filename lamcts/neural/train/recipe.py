@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from lamcts.types import whole_number
 
@@ -45,6 +45,12 @@ class Recipe:
     clip: largest gradient norm (0.0: none); DARTS: 5.
     average: decay of the exponential average of weights, which is the result (0.0: none); 0.999 is usual.
     precision: of the forward pass, "float32", "bfloat16" or, on CUDA, "float16" ("float32").
+
+    Examples
+    --------
+    >>> from lamcts.neural.train import Recipe
+    >>> Recipe(epochs=10, warmup=2).rate_at(1.0)
+    0.025
     """
 
     epochs: int = 12
@@ -109,7 +115,7 @@ class Recipe:
         return self.drop_path * epoch / max(self.epochs - 1, 1)
 
 
-def _number(value: Any, name: str, below: float = math.inf) -> float:
+def _number(value: object, name: str, below: float = math.inf) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < below:
         end = "" if below == math.inf else f" and below {below:g}"
         raise ValueError(f"{name}: expected a number of at least 0{end}, got {value!r}")

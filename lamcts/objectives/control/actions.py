@@ -1,12 +1,13 @@
 """Action spaces of environments, and how the outputs of a policy become an action."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.types import Floats
+from lamcts.types import Floats, Json
+
+Action = int | NDArray[np.float64] | NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Discrete:
     def act(self, output: Floats) -> int:
         return self.start + int(np.argmax(output))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {"kind": "discrete", "n": self.n, "start": self.start}
 
 
@@ -55,10 +56,11 @@ class Bounded:
         half, middle = (high - low) / 2, (high + low) / 2
         return w * half[:, None], bias * half + middle
 
-    def act(self, output: Floats) -> NDArray[Any]:
-        return np.clip(output, self.low, self.high).reshape(self.shape).astype(self.dtype)
+    def act(self, output: Floats) -> Action:
+        action: Action = np.clip(output, self.low, self.high).reshape(self.shape).astype(self.dtype)
+        return action
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Return the bounds; None for an infinite one, which JSON has no number for."""
         ends = [[x if np.isfinite(x) else None for x in side] for side in (self.low, self.high)]
         return {"kind": "box", "low": ends[0], "high": ends[1], "shape": list(self.shape), "dtype": self.dtype}
@@ -67,18 +69,19 @@ class Bounded:
 Actions = Discrete | Bounded
 
 
-def actions_of(space: Any, env: str) -> Actions:
+def actions_of(space: object, env: str) -> Actions:
     """Return the actions of a gymnasium space; ValueError for one that is neither Discrete nor a Box of numbers."""
-    kind = type(space).__name__
-    if kind == "Discrete":
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
         return Discrete(int(space.n), int(space.start))
-    if kind != "Box" or not np.issubdtype(space.dtype, np.floating):
+    if not isinstance(space, spaces.Box) or not np.issubdtype(space.dtype, np.floating):
         raise ValueError(f"expected an environment with Discrete actions or a Box of numbers, got {space} in {env}")
     low, high = space.low.ravel().tolist(), space.high.ravel().tolist()
     return Bounded(tuple(low), tuple(high), tuple(space.shape), space.dtype.name)
 
 
-def actions_from_json(held: dict[str, Any]) -> Actions:
+def actions_from_json(held: Json) -> Actions:
     """Return what `to_json` wrote."""
     if held["kind"] == "discrete":
         return Discrete(int(held["n"]), int(held["start"]))

@@ -3,7 +3,7 @@
 import threading
 import warnings
 from functools import cache
-from typing import Any
+from types import ModuleType
 
 from lamcts.errors import MissingExtra
 
@@ -11,7 +11,7 @@ _alone = threading.Lock()  # the filters of warnings belong to the process
 
 
 @cache
-def box2d() -> Any:
+def box2d() -> ModuleType:
     """Return the module Box2D. MissingExtra if it is not installed."""
     with _alone, warnings.catch_warnings():
         # its bindings warn at import that their types name no module: nothing that a user could cure
@@ -20,4 +20,5 @@ def box2d() -> Any:
             import Box2D
         except ImportError:
             raise MissingExtra.of("gymnasium[box2d]", "mujoco") from None
-    return Box2D
+    module: ModuleType = Box2D
+    return module

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,32 +11,43 @@ from lamcts.objectives.base import Entry, family
 from lamcts.objectives.control import episodes
 from lamcts.objectives.control.actions import Actions, actions_of
 from lamcts.objectives.control.episodes import Episode
-from lamcts.objectives.control.mujoco.statistics import MomentsLike, moments_of
+from lamcts.objectives.control.moments import Moments, MomentsLike, moments_of
 from lamcts.objectives.control.network import Form, Network, network_of
-from lamcts.objectives.control.policy import Moments
-from lamcts.objectives.control.returns import MeanReturn, checked_seeds, positive
+from lamcts.objectives.control.returns import MeanReturn, checked_seeds
 from lamcts.objectives.control.world import World
 from lamcts.spaces.box import Box
+from lamcts.types import Json, whole_number
 
 BUDGET = 300  # evaluations of a first run from the command line (untuned)
 
 
 @dataclass(frozen=True, eq=False)
-class Gym(MeanReturn):
+class Gym(MeanReturn[Network]):
     """The mean return of some episodes under the policy with the given weights, each in [-1, 1].
 
     The policy is linear with a bias, or has hidden layers with tanh; at 0 its last layer gives nothing: the first of
     discrete actions, the middle between bounds. Picklable: every thread and process builds an environment of its own.
 
-    name: its name.
-    world: gymnasium's environment and the arguments of its constructor.
-    states: number of observed values.
-    actions: the action space (see `actions.py`).
-    hidden: sizes of the hidden layers; with none the policy is linear.
-    rollouts, seeds, base_seed: as in `Gait`.
-    moments: statistics that standardise the states (None: not standardised), as in `Gait`.
-    threshold: mean return from which gymnasium counts the task as solved (None: not defined).
-    hidden_seed: seed of the random weights of the hidden layers at the start (0).
+    Parameters
+    ----------
+    name : str
+        Its name.
+    world : World
+        The environment of gymnasium and the arguments of its constructor.
+    states : int
+        Number of observed values.
+    actions : Discrete or Bounded
+        The action space (see `actions.py`).
+    hidden : tuple of int
+        Sizes of the hidden layers; with none the policy is linear.
+    rollouts, seeds, base_seed : int, str, int
+        as in `Gait`.
+    moments : Moments, str or None, default None
+        as in `Gait`.
+    threshold : float or None, default None
+        Mean return from which gymnasium counts the task as solved; None: not defined.
+    hidden_seed : int, default 0
+        Seed of the random weights of the hidden layers at the start.
     """
 
     name: str
@@ -75,7 +85,7 @@ class Gym(MeanReturn):
         """Return an episode of each policy, started from its seed."""
         return episodes.play(self.world, policies, starts)
 
-    def policy(self, point: ArrayLike) -> dict[str, Any]:
+    def policy(self, point: ArrayLike) -> Json:
         """Return all that is needed to run this policy elsewhere, as JSON values.
 
         Linear: `w` [a, s] and `bias` [a]; else `layers`, each with its own, and tanh between them. The moments and the
@@ -88,7 +98,7 @@ class Gym(MeanReturn):
             "moments": self.moments.to_json() if isinstance(self.moments, Moments) else None,
         }
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {**super().fingerprint(), "hidden": [*self.hidden, self.hidden_seed] if self.hidden else []}
 
@@ -102,25 +112,46 @@ def gym(
     base_seed: int = 0,
     moments: MomentsLike = None,
     episode_steps: int | None = None,
-    options: dict[str, Any] | None = None,
+    options: Json | None = None,
     hidden_seed: int = 0,
 ) -> Gym:
     """Return the search for a policy in the gymnasium environment `env`, such as "Pendulum-v1".
 
-    States are a Box of numbers, or one of n (seen as n numbers, a single one of them 1); actions are Discrete or a Box
-    of numbers; other spaces raise ValueError. MissingExtra without gymnasium, or without what `env` needs.
+    Parameters
+    ----------
+    env : str
+        gymnasium's name of the environment; "module:name" imports first the module that registers it.
+    hidden : int or sequence of int, default 0
+        sizes of the hidden layers, 8 or 16,16; 0: none, the policy is linear.
+    rollouts : int, default 3
+        episodes whose returns are averaged.
+    seeds : str, default "fresh"
+        start states of the episodes, fresh or fixed.
+    base_seed : int, default 0
+        seed of fixed start states.
+    moments : str, path-like, Moments, pair of arrays or None, default None
+        statistics that standardise the states, running or a file of mean and std; None: not standardised.
+    episode_steps : int or None, default None
+        length of an episode at most; None: the environment's own limit, in steps.
+    options : dict or None, default None
+        arguments of the environment's constructor, a dict.
+    hidden_seed : int, default 0
+        seed of the random weights of the hidden layers at the start.
 
-    env: gymnasium's name of the environment; "module:name" imports first the module that registers it.
-    hidden: sizes of the hidden layers, 8 or 16,16 (0: none, the policy is linear).
-    rollouts: episodes whose returns are averaged (3).
-    seeds: start states of the episodes, fresh or fixed ("fresh").
-    base_seed: seed of fixed start states (0).
-    moments: statistics that standardise the states, running or a file of mean and std (None: not standardised).
-    episode_steps: length of an episode at most (None: the environment's own limit; steps).
-    options: arguments of the environment's constructor, a dict (None).
-    hidden_seed: seed of the random weights of the hidden layers at the start (0).
+    Returns
+    -------
+    Gym
+        The objective.
+
+    Raises
+    ------
+    ValueError
+        If the states are neither a Box of numbers nor one of n (seen as n numbers, one of them 1), or the actions are
+        neither Discrete nor a Box of numbers.
+    MissingExtra
+        If gymnasium, or a package that `env` needs, is not installed.
     """
-    cap = None if episode_steps is None else positive("episode_steps", episode_steps)
+    cap = None if episode_steps is None else whole_number(episode_steps, "episode_steps")
     world = World(env, tuple(sorted((options or {}).items())), cap)
     made = world.environment()
     states = states_of(made.observation_space, env)
@@ -132,7 +163,7 @@ def gym(
         states=states,
         actions=actions_of(made.action_space, env),
         hidden=_sizes(hidden),
-        rollouts=positive("rollouts", rollouts),
+        rollouts=whole_number(rollouts, "rollouts"),
         seeds=checked_seeds(seeds),
         base_seed=base_seed,
         moments=moments_of(moments, states, env),
@@ -149,17 +180,18 @@ def _entry(env: str) -> Entry:
     return Entry(f"gym:{env}", f"{env} of gymnasium", partial(gym, env), "gymnasium", "mujoco", BUDGET)
 
 
-def states_of(space: Any, env: str) -> int:
+def states_of(space: object, env: str) -> int:
     """Return how many numbers the policy sees."""
+    from gymnasium import spaces
+
     cure = "wrap it (gymnasium.wrappers), register that under a name of its own, and run gym:your_module:Name-v0"
-    kind = type(space).__name__
-    if kind != "Box" or len(space.shape) != 1:
-        got = "pictures" if kind == "Box" else kind
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+        got = "pictures" if isinstance(space, spaces.Box) else type(space).__name__
         raise ValueError(f"expected an environment whose states are a row of numbers, got {got} in {env}: {cure}")
     return int(space.shape[0])
 
 
 def _sizes(hidden: int | Sequence[int]) -> tuple[int, ...]:
     """Return the sizes of hidden layers."""
-    given: list[Any] = list(hidden) if isinstance(hidden, (list, tuple)) else [hidden] if hidden else []
-    return tuple(positive("hidden", size) for size in given)
+    given: list[int] = list(hidden) if isinstance(hidden, Sequence) else [hidden] if hidden else []
+    return tuple(whole_number(size, "hidden") for size in given)

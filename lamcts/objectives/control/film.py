@@ -2,28 +2,33 @@
 
 import os
 import warnings
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.errors import MissingExtra
 from lamcts.objectives.control import lunar
-from lamcts.objectives.control.actions import Bounded, actions_of
+from lamcts.objectives.control.actions import Action, Bounded, actions_of
 from lamcts.objectives.control.environment import states_of
+from lamcts.objectives.control.episodes import WatchedEpisode, followed
 from lamcts.objectives.control.gl import NoOpenGL, drawing, setting
-from lamcts.objectives.control.mujoco.names import TASKS
 from lamcts.objectives.control.network import Network
-from lamcts.objectives.control.world import World, entry_point
+from lamcts.objectives.control.world import OWN_OPTIONS, Environment, World, entry_point
 from lamcts.text import safe_text, shortened
+from lamcts.types import Floats, Json
 
 __all__ = ["Film", "NoOpenGL", "film", "imageio", "movies"]
 
 Pictures = NDArray[np.uint8]  # [n, height, width, 3]
+Shot = tuple[Pictures, WatchedEpisode]  # a frame, and the episode up to it
+Acts = Callable[[Floats], Action]
+Start = Callable[[], AbstractContextManager[object]]
 
 FRAMES_A_SECOND = 20.0  # aimed at: smooth to the eye, slow enough for browsers, whose least delay in a GIF is 20 ms
 STEPS_A_SECOND = 30.0  # of an environment that does not say how quick it is (by eye)
@@ -33,11 +38,24 @@ GAP, GREY = 4, 138  # pixels between the frames of a strip, and their shade (by 
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """A film of an episode: `frames` with the time written on them, `rate` of them a second.
+    """A film of an episode.
 
-    steps, total: number of filmed steps, and the return up to there. most_steps: most steps to film.
-    ended: whether the episode ended before its cap.
-    distance: in metres along x (None: the environment has no position).
+    Parameters
+    ----------
+    frames : array of uint8 of shape (n, height, width, 3)
+        The frames, with the time written on them.
+    rate : float
+        Frames a second.
+    steps : int
+        Number of filmed steps.
+    total : float
+        The return of these steps.
+    ended : bool
+        Whether the episode ended before its cap.
+    distance : float or None
+        The distance along x, in metres; None if the environment has no position.
+    most_steps : int
+        The largest number of steps to film.
     """
 
     frames: Pictures
@@ -49,7 +67,18 @@ class Film:
     most_steps: int
 
     def strip(self, frames: int = 6) -> Pictures:
-        """Return `frames` of them, evenly over the time filmed, side by side as one picture [height, width, 3]."""
+        """Return some frames, evenly spaced in time, side by side.
+
+        Parameters
+        ----------
+        frames : int, default 6
+            The largest number of frames.
+
+        Returns
+        -------
+        array of uint8 of shape (height, width, 3)
+            The picture.
+        """
         if frames < 1:
             raise ValueError(f"frames: expected at least 1, got {frames}")
         chosen = np.linspace(0, len(self.frames) - 1, min(frames, len(self.frames))).round().astype(int)
@@ -59,7 +88,18 @@ class Film:
         return result
 
     def save(self, path: str | Path) -> None:
-        """Write it as a .gif, or as an .mp4 where imageio-ffmpeg is installed."""
+        """Write the film to a file.
+
+        Parameters
+        ----------
+        path : path-like
+            A name that ends in .gif, or in .mp4 if imageio-ffmpeg is installed.
+
+        Raises
+        ------
+        ValueError
+            If the name has another ending.
+        """
         pictures, kind = imageio(), Path(path).suffix
         if kind == ".gif":
             pictures.mimsave(path, list(self.frames), duration=1000 / self.rate, loop=0)
@@ -74,18 +114,36 @@ class Film:
         imageio().imwrite(path, self.strip(frames))
 
 
-def film(policy: dict[str, Any], *, seconds: float = 5.0, size: int = 320, seed: int = 0, trust: bool = False) -> Film:
-    """Film an episode of a saved policy, such as `json.load(open("result.json"))["policy"]`.
+def film(policy: Json, *, seconds: float = 5.0, size: int = 320, seed: int = 0, trust: bool = False) -> Film:
+    """Film an episode of a saved policy.
 
-    MissingExtra without gymnasium or what the environment needs; NoOpenGL where MuJoCo cannot draw; ValueError for what
-    is no policy, for an environment that draws no pictures, and for a policy that needs `trust`.
+    Parameters
+    ----------
+    policy : dict
+        The entry `policy` of `result.json`.
+    seconds : float, default 5.0
+        The longest time to film, in the environment's time.
+    size : int, default 320
+        The height of a frame in pixels; MuJoCo's frames are squares.
+    seed : int, default 0
+        The seed of the episode's start.
+    trust : bool, default False
+        Whether the policy may name a module, whose code runs, and options of the environment, which may open files.
+        Set it only for a policy of your own.
 
-    policy: what `result.json` holds under this name.
-    seconds: how long to film at most, in the environment's time (5.0).
-    size: height of a frame (320; pixels); MuJoCo's are as wide as high.
-    seed: of the episode's start (0).
-    trust: whether the policy may name a module, which is imported and runs its code, and options of the environment,
-        which may open files (False). Set it only for a policy of your own.
+    Returns
+    -------
+    Film
+        The film.
+
+    Raises
+    ------
+    MissingExtra
+        If gymnasium, or a package that the environment needs, is not installed.
+    NoOpenGL
+        If MuJoCo cannot draw.
+    ValueError
+        If `policy` is no policy, needs `trust`, or its environment draws no pictures.
     """
     if not (np.isfinite(seconds) and seconds > 0):
         raise ValueError(f"seconds: expected a number above 0, got {seconds}")
@@ -103,42 +161,25 @@ def film(policy: dict[str, Any], *, seconds: float = 5.0, size: int = 320, seed:
         most = max(round(seconds / step_seconds), 1)
         shots = list(_played(env, acting, start, seed, most, every))
         frames = np.stack([_labelled(_sized(frame, size), text) for frame, text in _texts(shots, step_seconds)])
-    last = shots[-1]
+    _, last = shots[-1]
     return Film(frames, 1 / (every * step_seconds), last.steps, last.total, last.ended, last.distance, most)
 
 
-@dataclass(frozen=True, eq=False)
-class _Shot:
-    """A frame, with steps, return and distance up to it."""
-
-    frame: Pictures
-    steps: int
-    total: float
-    ended: bool
-    distance: float | None
-
-
-def _played(env: Any, policy: Any, start: Any, seed: int, most: int, every: int) -> Iterator[_Shot]:
-    """Play an episode; give a frame of its start, of each `every`th step, and of its end."""
+def _played(env: Environment, act: Acts, start: Start, seed: int, most: int, every: int) -> Iterator[Shot]:
+    """Yield a frame of an episode's start, of each `every`th step, and of its end or of step `most`."""
     with start():
         state, _ = env.reset(seed=seed)
-    total, origin, distance = 0.0, None, None
-    yield _Shot(env.render(), 0, 0.0, False, None)
-    for step in range(1, most + 1):
-        state, reward, ended, late, info = env.step(policy(state))
-        total += float(reward)
-        if "x_position" in info and "x_velocity" in info:
-            x = float(info["x_position"])
-            origin = x - float(info["x_velocity"]) * float(env.unwrapped.dt) if origin is None else origin
-            distance = x - origin
-        over = ended or late or step >= most
-        if over or step % every == 0:
-            yield _Shot(env.render(), step, total, bool(ended), distance)
-        if over:
-            return
+    yield env.render(), WatchedEpisode(0.0, 0, False, None, 0.0)
+    drawn = 0
+    for episode in islice(followed(env, act, state), most):
+        if episode.steps % every == 0:
+            drawn = episode.steps
+            yield env.render(), episode
+    if drawn < episode.steps:
+        yield env.render(), episode
 
 
-def _environment_of(policy: Any) -> tuple[str, dict[str, Any]]:
+def _environment_of(policy: object) -> tuple[str, Json]:
     held = policy if isinstance(policy, dict) else {}
     name, options = held.get("environment"), held.get("options", {})
     if not isinstance(name, str) or not isinstance(options, dict):
@@ -146,19 +187,19 @@ def _environment_of(policy: Any) -> tuple[str, dict[str, Any]]:
     return name, options
 
 
-def _check_harmless(name: str, options: dict[str, Any]) -> None:
+def _check_harmless(name: str, options: Json) -> None:
     """Raise ValueError for a policy that names code, or options other than those that our own tasks write."""
     what = None
     if ":" in name:
         what = f"an environment that imports a module, got none for {name!r}, whose code would run"
-    elif options and not any(name == task.env and options == task.options for task in TASKS):
+    elif options and options != OWN_OPTIONS.get(name):
         what = f"options of the environment, got none for {shortened(safe_text(options))}, which may open files"
     if what:
         raise ValueError(f"trust: expected it set for {what}: set it if the policy is your own")
 
 
-def _lander(policy: dict[str, Any]) -> tuple[Any, Any]:
-    """Return what answers a state with an action by the lander's rule, and how an episode of it begins."""
+def _lander(policy: Json) -> tuple[Acts, Start]:
+    """Return the lander's rule, and the context in which an episode of it begins."""
     try:
         push, weights = float(policy["initial_random"]), lunar.weights_of(policy["w"])
     except (KeyError, TypeError) as error:
@@ -168,7 +209,7 @@ def _lander(policy: dict[str, Any]) -> tuple[Any, Any]:
     return lambda state: lunar.action(weights, state), lambda: lunar.first_push(push)
 
 
-def _fitting(network: Network, env: Any, name: str) -> Network:
+def _fitting(network: Network, env: Environment, name: str) -> Network:
     """Return a network that takes the environment's states and gives its actions; ValueError for any other."""
     states, actions = states_of(env.observation_space, name), actions_of(env.action_space, name)
     sizes = len(network.layers[0][0].T), len(network.layers[-1][1])
@@ -182,7 +223,7 @@ def _fitting(network: Network, env: Any, name: str) -> Network:
     return network
 
 
-def _drawn(stack: ExitStack, name: str, options: dict[str, Any], size: int) -> Any:
+def _drawn(stack: ExitStack, name: str, options: Json, size: int) -> Environment:
     """Return a new environment that draws its states, closed with the stack."""
     settings = {**options, "render_mode": "rgb_array"}
     if entry_point(name).startswith("gymnasium.envs.mujoco"):
@@ -199,17 +240,17 @@ def _drawn(stack: ExitStack, name: str, options: dict[str, Any], size: int) -> A
     return env
 
 
-def _pace(env: Any) -> tuple[int, float]:
+def _pace(env: Environment) -> tuple[int, float]:
     """Return of how many steps one is drawn, and how many seconds a step is."""
     dt = getattr(env.unwrapped, "dt", None)
     seconds = float(dt) if isinstance(dt, float) else 1 / float(env.metadata.get("render_fps") or STEPS_A_SECOND)
     return max(1, round(1 / seconds / FRAMES_A_SECOND)), seconds
 
 
-def _texts(shots: list[_Shot], step_seconds: float) -> Iterator[tuple[Pictures, str]]:
-    for shot in shots:
+def _texts(shots: list[Shot], step_seconds: float) -> Iterator[tuple[Pictures, str]]:
+    for frame, shot in shots:
         place = "" if shot.distance is None else f"   {shot.distance:.2f} m"
-        yield shot.frame, f"{shot.steps * step_seconds:.1f} s{place}{'   ended' if shot.ended else ''}"
+        yield frame, f"{shot.steps * step_seconds:.1f} s{place}{'   ended' if shot.ended else ''}"
 
 
 def _sized(frame: Pictures, size: int) -> Pictures:
@@ -241,7 +282,7 @@ def _even(frame: Pictures) -> Pictures:
     return frame[: frame.shape[0] // 2 * 2, : frame.shape[1] // 2 * 2]
 
 
-def imageio() -> Any:
+def imageio() -> ModuleType:
     """Return what writes pictures. MissingExtra if it is not installed."""
     try:
         import imageio.v2 as pictures

@@ -7,25 +7,23 @@ The task is that of Eriksson et al., "Scalable global optimization via local Bay
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.errors import MissingExtra
 from lamcts.objectives.base import register
-from lamcts.objectives.control.box2d import box2d
+from lamcts.objectives.control.returns import checked_seeds
+from lamcts.objectives.control.world import Environment, World
 from lamcts.rng import Purpose, derive, fresh_seed
 from lamcts.spaces.box import Box
+from lamcts.text import shortened
+from lamcts.types import Json, whole_number
 
 ENV = "LunarLander-v3"
 WEIGHTS = 12  # Eriksson et al. 2019, section 3
 HEURISTIC = (0.5, 1.0, 0.4, 0.55, 0.5, 1.0, 0.5, 0.5, 0.0, 0.5, 0.05, 0.05)  # the constants of gymnasium's heuristic
-HELD_OUT = range(10_000, 10_200)  # terrains that no training run visits by its defaults (200: untuned)
-LISTED = 50  # numbers from which on a message tells their shape only
 
-_mine = threading.local()  # an environment holds the physics' state: one to a thread, built when first needed
 _alone = threading.Lock()  # the strength of the first push is a global of gymnasium's module
 
 
@@ -70,7 +68,7 @@ class Lander:
     def space(self) -> Box:
         return Box(0, 2, dim=WEIGHTS)
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {"game": self.name, **asdict(self)}
 
@@ -85,10 +83,6 @@ class Lander:
         k = self.rollouts if rollouts is None else rollouts
         return self.land(point, [derive(seed, Purpose.EVALUATION, i) for i in range(k)])
 
-    def held_out(self, point: ArrayLike, terrains: Iterable[int] = HELD_OUT) -> float:
-        """Return the mean return on other terrains: what the weights are worth where they were not chosen."""
-        return self.land(point, terrains).mean
-
     def land(self, point: ArrayLike, terrains: Iterable[int]) -> Landings:
         """Run one episode on each of `terrains`."""
         w = weights_of(point)
@@ -97,7 +91,7 @@ class Lander:
             raise ValueError("expected at least one terrain, got none: pass seeds such as range(50)")
         return Landings(np.array(returns))
 
-    def policy(self, point: ArrayLike) -> dict[str, Any]:
+    def policy(self, point: ArrayLike) -> Json:
         """Return all that running this rule elsewhere takes, as JSON values."""
         return {"environment": ENV, "w": weights_of(point), "initial_random": self.initial_random}
 
@@ -113,7 +107,7 @@ class Lander:
         return total
 
 
-def action(w: Sequence[float], state: Any) -> int:
+def action(w: Sequence[float], state: Iterable[float]) -> int:
     """Return 0 to fall, 1 or 3 to fire the left or right engine, 2 the main one, under the weights `w` [12].
 
     `state` [8]: position (x, y), velocity (x, y), angle and its speed, contact of each leg. Targets: an angle of
@@ -144,27 +138,18 @@ def lunar(rollouts: int = 10, seeds: str = "fixed", base_seed: int = 0, initial_
 
     rollouts, seeds, base_seed, initial_random: as in `Lander`.
     """
-    for what, number, least in (("rollouts", rollouts, 1), ("base_seed", base_seed, 0)):
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < least:
-            raise ValueError(f"expected {what} as a whole number of at least {least}, got {number!r}")
-    if seeds not in ("fixed", "fresh"):
-        raise ValueError(f"expected seeds as 'fixed' or 'fresh', got {seeds!r}")
+    made = Lander(
+        whole_number(rollouts, "rollouts"), checked_seeds(seeds), whole_number(base_seed, "base_seed", least=0)
+    )
     if not (np.isfinite(initial_random) and initial_random >= 0):
         raise ValueError(f"expected initial_random as a finite number of at least 0, got {initial_random!r}")
     _environment()
-    return Lander(int(rollouts), seeds, int(base_seed), float(initial_random))
+    return replace(made, initial_random=float(initial_random))
 
 
-def _environment() -> Any:
+def _environment() -> Environment:
     """Return this thread's lander."""
-    if not hasattr(_mine, "env"):
-        box2d()
-        try:
-            import gymnasium
-        except ImportError:
-            raise MissingExtra.of("gymnasium[box2d]", "mujoco") from None
-        _mine.env = gymnasium.make(ENV, disable_env_checker=True)
-    return _mine.env
+    return World(ENV).environment()
 
 
 @contextmanager
@@ -185,8 +170,6 @@ def weights_of(point: ArrayLike) -> list[float]:
     """Return the weights of the rule as plain numbers [12]; ValueError for any other content."""
     w = np.asarray(point, float)
     if w.shape != (WEIGHTS,) or not np.isfinite(w).all():
-        raise ValueError(
-            f"expected {WEIGHTS} finite weights in one row, got {w.tolist() if w.size < LISTED else w.shape}"
-        )
+        raise ValueError(f"expected {WEIGHTS} finite weights in one row, got {shortened(str(w.tolist()))}")
     result: list[float] = w.tolist()
     return result

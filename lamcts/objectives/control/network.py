@@ -6,14 +6,14 @@ Letters: s numbers of a state, a outputs, h numbers of a hidden layer.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lamcts.objectives.control.actions import Actions, actions_from_json
-from lamcts.objectives.control.policy import LinearPolicy, Moments
-from lamcts.types import Floats
+from lamcts.objectives.control.actions import Action, Actions, actions_from_json
+from lamcts.objectives.control.moments import Moments
+from lamcts.objectives.control.policy import LinearPolicy
+from lamcts.types import Floats, Json
 
 Layers = tuple[tuple[Floats, Floats], ...]  # weights [outputs, inputs] and bias [outputs] of each
 
@@ -25,7 +25,7 @@ class Network:
     layers: Layers
     actions: Actions | None = None
 
-    def action(self, state: Any) -> Any:
+    def action(self, state: Floats) -> Action:
         x = state
         for w, bias in self.layers[:-1]:
             x = np.tanh(w @ x + bias)
@@ -33,14 +33,14 @@ class Network:
         output = w @ x + bias
         return output if self.actions is None else self.actions.act(output)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Return `w` and `bias` of a linear policy, else `layers` that have them."""
         layers = [{"w": w.tolist(), "bias": bias.tolist()} for w, bias in self.layers]
-        held: dict[str, Any] = layers[0] if len(layers) == 1 else {"layers": layers, "between": "tanh"}
+        held: Json = layers[0] if len(layers) == 1 else {"layers": layers, "between": "tanh"}
         return held if self.actions is None else {**held, "actions": self.actions.to_json()}
 
     @classmethod
-    def from_json(cls, held: dict[str, Any]) -> "Network":
+    def from_json(cls, held: Json) -> "Network":
         """Return the policy that `to_json`, or a gait, has written. ValueError where it is none."""
         try:
             rows = [(np.array(one["w"], float), np.array(one["bias"], float)) for one in held.get("layers", [held])]

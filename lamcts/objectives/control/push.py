@@ -6,15 +6,19 @@ Wang, Gehring, Kohli and Jegelka, "Batched large-scale Bayesian optimization in 
 of the definition.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.base import register
 from lamcts.objectives.control.box2d import box2d
+from lamcts.objectives.settings import checked_noise
 from lamcts.spaces.box import Box
+from lamcts.text import shortened
+from lamcts.types import Json
 
 # All below is part of the definition, as in EBO's code.
 # Of each hand: where it starts (x, y), its velocity (x, y), for how many tenths of a second it pushes, its first angle.
@@ -33,9 +37,6 @@ HAND_SIZE = (1, 0.3)
 GRIP = 30.0  # what a hand's miss of its velocity, or spin, is answered with, per mass
 OBJECT_DRAG = {"maxForce": 5, "maxTorque": 2}  # of the table
 HAND_DRAG = {"maxForce": 2, "maxTorque": 2}
-
-
-LISTED = 50  # numbers from which on a message tells their shape only
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Push:
     def space(self) -> Box:
         return Box([*LOW, *LOW, -SPIN, -SPIN], [*HIGH, *HIGH, SPIN, SPIN])
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {"game": self.name, "noise": float(self.noise)}
 
@@ -72,13 +73,29 @@ class Push:
         """Return where the two objects come to rest [object, xy] for `point` [14]."""
         x = np.asarray(point, float)
         if x.shape != (14,) or not np.isfinite(x).all():
-            raise ValueError(f"expected 14 finite numbers in one row, got {x.tolist() if x.size < LISTED else x.shape}")
+            raise ValueError(f"expected 14 finite numbers in one row, got {shortened(str(x.tolist()))}")
         hands, spins = x[:12].reshape(2, 6), x[12:].tolist()
         velocities = hands[:, 2:4]
         if self.noise:
             velocities = velocities + np.random.default_rng(seed).normal(0, self.noise, (2, 2))
         steps = [int(seconds * 10) for seconds in hands[:, 4].tolist()]
         return _simulate(hands[:, :2].tolist(), hands[:, 5].tolist(), velocities.tolist(), spins, steps)
+
+
+class _Body(Protocol):
+    mass: float
+    angularVelocity: float
+    linearVelocity: object
+    position: Iterable[float]
+
+    def ApplyForce(self, force: object, point: object, wake: bool) -> None: ...
+    def ApplyTorque(self, torque: float, wake: bool) -> None: ...
+    def CreateFixture(self, **settings: object) -> object: ...
+
+
+class _World(Protocol):
+    def CreateDynamicBody(self, **where: object) -> _Body: ...
+    def CreateFrictionJoint(self, **settings: object) -> object: ...
 
 
 @register("push", "two hands push two objects to their goals, 14 numbers; maximize, at most 11.07", package="Box2D",
@@ -88,10 +105,8 @@ def push(noise: float = 0.0) -> Push:
 
     noise: as in `Push`.
     """
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"expected noise as a standard deviation of at least 0, got {noise}")
     box2d()
-    return Push(float(noise))
+    return Push(checked_noise(noise))
 
 
 def _simulate(
@@ -125,7 +140,9 @@ def _simulate(
     return np.array([list(thing.position) for thing in objects])
 
 
-def _body(world: Any, table: Any, drag: dict[str, int], matter: dict[str, float], shape: Any, **where: Any) -> Any:
+def _body(
+    world: _World, table: object, drag: dict[str, int], matter: dict[str, float], shape: object, **where: object
+) -> _Body:
     """Return a new body of one shape, held back by friction on the table but free to slide over it."""
     body = world.CreateDynamicBody(**where)
     body.CreateFixture(shape=shape, **matter)

@@ -2,20 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Generic, Self, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from lamcts.objectives.control.episodes import Episode, Rollouts
-from lamcts.objectives.control.policy import Moments
-from lamcts.objectives.control.watching import Watched, watch
+from lamcts.objectives.control.episodes import Acting, Episode, Rollouts, Watched, watch
+from lamcts.objectives.control.moments import Moments
 from lamcts.objectives.control.world import World
 from lamcts.objectives.identity import digest
 from lamcts.rng import Purpose, derive, fresh_seed
+from lamcts.types import Json, whole_number
+
+Policy = TypeVar("Policy", bound=Acting)
 
 
-class MeanReturn:
+class MeanReturn(Generic[Policy]):
     """Methods of a frozen dataclass with these fields; subclasses define `acting` and `play`."""
 
     world: World
@@ -28,11 +29,11 @@ class MeanReturn:
     maximize = True
     optimum = None
 
-    def acting(self, point: ArrayLike) -> Any:
+    def acting(self, point: ArrayLike) -> Policy:
         """Return the policy of `point`, under the moments of this objective."""
         raise NotImplementedError
 
-    def play(self, policies: Sequence[Any], starts: Sequence[int]) -> list[Episode]:
+    def play(self, policies: Sequence[Policy], starts: Sequence[int]) -> list[Episode]:
         """Return an episode of each policy, started from its seed."""
         raise NotImplementedError
 
@@ -60,7 +61,7 @@ class MeanReturn:
 
     def many(self, points: Sequence[ArrayLike], seeds: Sequence[int], *, rollouts: int | None = None) -> list[Rollouts]:
         """Return the result of `evaluate` for each point with its seed; faster than a call for each."""
-        k = positive("rollouts", self.rollouts if rollouts is None else rollouts)
+        k = whole_number(self.rollouts if rollouts is None else rollouts, "rollouts")
         if len(points) != len(seeds):
             raise ValueError(f"expected a seed for each of {len(points)} points, got {len(seeds)} seeds")
         policies = [self.acting(point) for point in points for _ in range(k)]
@@ -69,11 +70,11 @@ class MeanReturn:
 
     def watch(self, point: ArrayLike, *, seed: int | None = None, rollouts: int | None = None) -> Watched:
         """Run the episodes of `evaluate` again with an eye on the body: how far it came, whether it fell."""
-        k = positive("rollouts", self.rollouts if rollouts is None else rollouts)
+        k = whole_number(self.rollouts if rollouts is None else rollouts, "rollouts")
         policy = self.acting(point)
         return Watched.of(watch(self.world, [policy] * k, starts(fresh_seed() if seed is None else seed, k)))
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         moments = self.moments
         return {
@@ -88,23 +89,22 @@ class MeanReturn:
     # What a study carries from evaluation to evaluation (lamcts.study.shared_state) -----------------------------------
 
     @property
-    def memory(self) -> dict[str, Any] | None:
+    def memory(self) -> Json | None:
         """The state statistics at the start of a run, as JSON values; None if there are none."""
         return Moments.none(self.states).to_json() if isinstance(self.moments, str) else None
 
-    def recalling(self, memory: dict[str, Any]) -> Self:
+    def recalling(self, memory: Json) -> Self:
         """Return this objective with the statistics in `memory`, which stay as they are."""
         moments = Moments.from_json(memory)
-        changed: Any = replace(self, moments=moments if moments.count > 1 else None)  # type: ignore[type-var]
-        found: Self = changed
+        found: Self = replace(self, moments=moments if moments.count > 1 else None)  # type: ignore[type-var]
         return found
 
-    def recall(self, point: ArrayLike, *, seed: int, memory: dict[str, Any]) -> tuple[float, dict[str, Any]]:
+    def recall(self, point: ArrayLike, *, seed: int, memory: Json) -> tuple[float, Json]:
         """Return the value of a point under the statistics in `memory`, and what to merge into them."""
         found = self.recalling(memory).evaluate(point, seed=self._seed(seed))
         return found.mean, found.states.to_json()
 
-    def learn(self, memory: dict[str, Any], seen: dict[str, Any]) -> dict[str, Any]:
+    def learn(self, memory: Json, seen: Json) -> Json:
         """Return `memory` with what an evaluation has seen merged in."""
         return Moments.from_json(memory).merge(Moments.from_json(seen)).to_json()
 
@@ -122,10 +122,3 @@ def checked_seeds(seeds: str) -> str:
     if seeds not in ("fresh", "fixed"):
         raise ValueError(f"expected seeds as 'fresh' or 'fixed', got {seeds!r}")
     return seeds
-
-
-def positive(what: str, number: int) -> int:
-    """Return a count; ValueError unless it is a whole number of at least 1."""
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-        raise ValueError(f"expected {what} as a whole number of at least 1, got {number!r}")
-    return int(number)

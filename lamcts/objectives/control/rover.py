@@ -7,7 +7,6 @@ Letters: n points of the space, k = 30 points in the plane, t = 1000 samples of 
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -15,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.base import register
 from lamcts.objectives.control.rover_map import CENTRES
+from lamcts.objectives.settings import checked_noise
 from lamcts.spaces.box import Box
-from lamcts.types import Floats
+from lamcts.types import Floats, Json
 
 # All but ROWS are part of the definition, as in EBO's code.
 DIM = 60
@@ -51,7 +51,7 @@ class Rover:
     def space(self) -> Box:
         return Box(0, 1, dim=DIM)
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {"game": self.name, "noise": float(self.noise)}
 
@@ -76,9 +76,7 @@ def rover(noise: float = 0.0) -> Rover:
 
     noise: as in `Rover`.
     """
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"expected noise as a standard deviation of at least 0, got {noise}")
-    return Rover(float(noise))
+    return Rover(checked_noise(noise))
 
 
 def _value(x: Floats) -> Floats:

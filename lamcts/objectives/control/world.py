@@ -9,17 +9,65 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.errors import MissingExtra
+from lamcts.objectives.control.actions import Action
 from lamcts.objectives.control.box2d import box2d
 from lamcts.text import safe_text
+from lamcts.types import Floats, Json
 
 Made = TypeVar("Made")
 
+OWN_OPTIONS: dict[str, Json] = {"Ant-v4": {"use_contact_forces": True}}  # of the registered tasks, by environment
 NEAR_NAMES = 3  # that a message offers for an unknown one
 
 _mine = threading.local()  # environments hold the physics' state: no two threads share one
+
+
+class Spec(Protocol):
+    """What is used of a row of gymnasium's registry."""
+
+    entry_point: object
+    max_episode_steps: int | None
+    reward_threshold: float | None
+
+
+class Mechanics(Protocol):
+    """What is used of an environment without its wrappers; only MuJoCo's have these attributes."""
+
+    model: object
+    init_qpos: Floats
+    init_qvel: Floats
+    frame_skip: int
+    dt: float
+
+
+class Shaped(Protocol):
+    """What is used of a space of gymnasium that is not known to be a Box or Discrete."""
+
+    shape: tuple[int, ...]
+
+
+class Environment(Protocol):
+    """What is used of an environment of gymnasium."""
+
+    metadata: Json
+    observation_space: Shaped
+    action_space: Shaped
+
+    @property
+    def spec(self) -> Spec: ...
+    @property
+    def unwrapped(self) -> Mechanics: ...
+    def reset(self, *, seed: int) -> tuple[Floats, Json]: ...
+    def step(self, action: Action) -> tuple[Floats, float, bool, bool, Json]: ...
+    def render(self) -> NDArray[np.uint8]: ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -30,10 +78,10 @@ class World:
     """
 
     env: str
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, object], ...] = ()
     episode_steps: int | None = None
 
-    def environment(self) -> Any:
+    def environment(self) -> Environment:
         """Return this thread's environment."""
         return self.mine("environment", self.make)
 
@@ -44,13 +92,13 @@ class World:
             held[what, self] = make()
         return held[what, self]
 
-    def make(self) -> Any:
+    def make(self) -> Environment:
         """Return a new environment, whose states are a row of numbers wherever they can be laid out as one.
 
         ValueError for a wrong name or wrong options; MissingExtra for a package that is not installed.
         """
         gymnasium = imported()
-        settings = dict(self.options)
+        settings: Json = dict(self.options)
         if self.episode_steps is not None:
             settings["max_episode_steps"] = self.episode_steps
         spec = _spec(self.env)
@@ -67,7 +115,7 @@ class World:
         return _in_a_row(made)
 
 
-def imported() -> Any:
+def imported() -> ModuleType:
     """Return gymnasium. MissingExtra if it is not installed."""
     try:
         import gymnasium
@@ -81,14 +129,15 @@ def entry_point(name: str) -> str:
     return str(_spec(name).entry_point)
 
 
-def _spec(name: str) -> Any:
+def _spec(name: str) -> Spec:
     """Return gymnasium's row of an environment; ValueError with near names if there is none."""
     gymnasium = imported()
     module, _, env = name.rpartition(":")
     if module:
         _import(module)
     try:
-        return gymnasium.spec(env)
+        found: Spec = gymnasium.spec(env)
+        return found
     except gymnasium.error.Error as error:
         known = sorted(gymnasium.registry)
         near = [one for one in known if one.rpartition("-v")[0].lower() == env.lower()]
@@ -121,13 +170,14 @@ def _prepare(where: str) -> None:
         _keep_quiet()
 
 
-def _in_a_row(made: Any) -> Any:
+def _in_a_row(made: Environment) -> Environment:
     """Return the environment with one of n states, or with a table of numbers, laid out as a row [s]; no pictures."""
-    from gymnasium import spaces, wrappers
-
-    space = made.observation_space
-    table = isinstance(space, spaces.Box) and len(space.shape) != 1 and space.dtype != "uint8"
-    return wrappers.FlattenObservation(made) if table or isinstance(space, spaces.Discrete) else made
+    gymnasium, space = imported(), made.observation_space
+    table = isinstance(space, gymnasium.spaces.Box) and len(space.shape) != 1 and space.dtype != "uint8"
+    if not (table or isinstance(space, gymnasium.spaces.Discrete)):
+        return made
+    flat: Environment = gymnasium.wrappers.FlattenObservation(made)
+    return flat
 
 
 @cache

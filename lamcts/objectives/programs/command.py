@@ -1,31 +1,33 @@
 """Any program that prints numbers, as an objective: `Command("./train --lr {lr} --layers {layers}", space)`."""
 
+import json
 import re
-import shlex
 import signal
-import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from lamcts.objectives.programs import printed, shell
 from lamcts.objectives.programs.matching import Matcher, limit
 from lamcts.objectives.programs.process import last_words, run
-from lamcts.objectives.programs.watched import Watch, check_report
-from lamcts.outcomes.goals import Goals
+from lamcts.objectives.programs.template import SEED, Template
+from lamcts.objectives.programs.watched import Reporting, Watch, check_report
+from lamcts.outcomes.goals import ConstraintsLike, Goals, ObjectivesLike, ReferenceLike
 from lamcts.rng import fresh_seed
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.choice import Bool, Choice
 from lamcts.spaces.float import Float
 from lamcts.spaces.integer import Int
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
-from lamcts.text import shortened
+from lamcts.text import SHOWN
+from lamcts.types import Json
 
-SEED = "seed"
+# not glued to letters or other digits: no number in "v2", "3.2s", "1.2.3" or "run-3"; and one way only to match some
+# digits, or a long line of them would take a time that grows with its square
+NUMBER = re.compile(
+    r"(?<![\w.+-])[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|nan|inf(?:inity)?)(?![\w]|\.\w)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,17 +77,17 @@ class Command:
     timeout_seconds: float | None = None
     maximize: bool = False
     pattern: str | Mapping[str, str] | None = None
-    x0: Mapping[str, Any] | None = None
-    objectives: Any = None
-    constraints: Any = None
-    reference: Any = None
+    x0: Mapping[str, object] | None = None
+    objectives: ObjectivesLike = None
+    constraints: ConstraintsLike = None
+    reference: ReferenceLike = None
     report: str | None = None
 
     optimum = None
 
     def __post_init__(self) -> None:
-        _check_space(self.space)
-        self._check_template()
+        members = _members(self.space)
+        self._template.check(members)
         if self.timeout_seconds is not None and not 0 < self.timeout_seconds < float("inf"):
             raise ValueError(f"timeout_seconds: expected a number above 0 or None, got {self.timeout_seconds!r}")
         _check_patterns(self.pattern, self.names)
@@ -104,40 +106,17 @@ class Command:
         return (*goals.names, *goals.quantities)
 
     @cached_property
+    def _template(self) -> Template:
+        return Template.of(self.template)
+
+    @property
     def words(self) -> tuple[str, ...]:
         """The template, word by word."""
-        if not isinstance(self.template, str):
-            return tuple(self.template)
-        try:
-            return tuple(shlex.split(self.template))
-        except ValueError as error:
-            raise ValueError(
-                f"template: expected words as in a shell, got {self.template!r} ({error}): close the quotation"
-            ) from None
+        return self._template.words
 
-    def arguments(self, point: Mapping[str, Any], seed: int) -> list[str]:
+    def arguments(self, point: Mapping[str, object], seed: int) -> list[str]:
         """Return the words of the program's call at `point`."""
-        values = {name: _written(value) for name, value in point.items()}
-        values[SEED] = seed
-        return [
-            "".join(text + (format(values[name], spec) if name in values else "") for text, name, spec in _parts(word))
-            for word in self._said(values)
-        ]
-
-    def _said(self, values: Mapping[str, Any]) -> list[str]:
-        """Return the words without those of inactive parameters and the options before them.
-
-        In a text that a shell reads as a program, an inactive parameter is empty.
-        """
-        said: list[str] = []
-        programs = shell.programs(self.words)
-        for word in self.words:
-            absent = [name for _, name, _ in _parts(word) if name is not None and name not in values]
-            if not absent or word in programs:
-                said.append(word)
-            elif word.startswith("{") and word.endswith("}") and said[-1:] and _is_option(said[-1]):
-                said.pop()
-        return said
+        return self._template.arguments(point, seed)
 
     @property
     def reports(self) -> bool:
@@ -145,7 +124,7 @@ class Command:
         return self.report is not None
 
     def __call__(
-        self, point: Mapping[str, Any], *, seed: int | None = None, trial: Any = None
+        self, point: Mapping[str, object], *, seed: int | None = None, trial: Reporting | None = None
     ) -> float | dict[str, float | None]:
         watch = None if self.report is None or trial is None else Watch(self.report, trial, limit(self.timeout_seconds))
         ended = run(self.arguments(point, fresh_seed() if seed is None else seed), self.timeout_seconds, watch)
@@ -157,11 +136,11 @@ class Command:
         """Return the value in what the program wrote to its output, or numbers by name; ValueError if there is none."""
         patterns = self.pattern if isinstance(self.pattern, Mapping) else {}
         with Matcher(limit(self.timeout_seconds)) as matcher:
-            if len(self.names) > 1 or patterns or (self.names and self.pattern is None and printed.is_object(output)):
-                return printed.numbers(output, self.names, patterns, matcher)
-            return printed.number(output, self.pattern if isinstance(self.pattern, str) else None, matcher)
+            if len(self.names) > 1 or patterns or (self.names and self.pattern is None and _is_object(output)):
+                return _numbers(output, self.names, patterns, matcher)
+            return _number(output, self.pattern if isinstance(self.pattern, str) else None, matcher)
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {
             "command": list(self.words),
@@ -169,111 +148,25 @@ class Command:
             "report": self.report,
         }
 
-    def _check_template(self) -> None:
-        if not self.words or not all(isinstance(word, str) for word in self.words):
-            raise ValueError(f"template: expected a program and its arguments as text, got {self.template!r}")
-        for word in self.words:
-            if word in shell.OPERATORS:
-                advice = shell.ADVICE.format("x")
-                raise ValueError(f"template: expected one program, got {word!r}, which is for a shell: use {advice}")
-        self._check_places()
-        self._check_shells()
-        rng, members = np.random.default_rng(0), zip(self.space.names or (), self.space.members, strict=True)
-        point = {name: member.decode(member.sample(1, rng)[0]) for name, member in members}
-        try:
-            self.arguments(point, seed=0)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise ValueError(f"template: expected formats that fit the parameters, got {error}") from None
 
-    def _check_places(self) -> None:
-        names = [name for name in self.space.names or () if name is not None]
-        used = [name for word in self.words for _, name, _ in _parts(word) if name is not None]
-        for name in used:
-            if name not in (*names, SEED):
-                known = ", ".join(f"{{{each}}}" for each in (*names, SEED))
-                raise ValueError(
-                    f"template: expected one of {known}, got {{{name}}}: name the parameter, or write {{{{ for a brace"
-                )
-        for name in names:
-            if name not in used:
-                raise ValueError(
-                    f"template: expected a place for every parameter, got none for {name!r}: write {{{name}}} into it"
-                )
-
-    def _check_shells(self) -> None:
-        """Refuse a text that a shell could obey wherever a shell may read it."""
-        members = dict(zip(self.space.names or (), self.space.members, strict=True))
-        read, joined = shell.programs(self.words), shell.joined(self.words)
-        for word in self.words:
-            parts, reads = _parts(word), word in read or word in joined
-            for text, name, spec in parts:
-                bad = None if name not in members else _obeyed(members[name], spec)
-                if bad is None or (not reads and _alone(text, parts)):
-                    continue
-                expected = "where no shell reads it" if reads else "as a word of its own, or behind an option's ="
-                cure = "a script that quotes it" if word in joined else shell.ADVICE.format(name)
-                raise ValueError(
-                    f"template: expected {name!r} {expected}, since it may be {shortened(bad)!r}, got {{{name}}} in "
-                    f"{word!r}, which a shell {'reads' if reads else 'may read'} as commands: use {cure}"
-                )
-
-
-def _written(value: Any) -> Any:
-    """Return a value as text: the items of a permutation have commas between."""
-    if isinstance(value, (tuple, list)):
-        return ",".join(str(_written(item)) for item in value)
-    return str(value).lower() if isinstance(value, (bool, np.bool_)) else value
-
-
-def _obeyed(member: Any, spec: str) -> str | None:
-    """Return a value of a parameter that a shell would not read as a plain word; None where there is none."""
-    options: Sequence[Any] = getattr(member, "options", getattr(member, "items", ()))
-    texts = [str(_written(option)) for option in options]
-    if spec.endswith("c"):
-        return "any character"
-    return next((text for text in texts if not shell.is_plain(text)), None)
-
-
-def _alone(text: str, parts: Sequence[Any]) -> bool:
-    """Return whether a parameter is all of its word, or follows the `=` of an option."""
-    return len(parts) == 1 and (not text or shell.OPTION.fullmatch(text) is not None)
-
-
-def _is_option(word: str) -> bool:
-    return word.startswith("-") and word.strip("-") != "" and "{" not in word
-
-
-def _parts(word: str) -> list[tuple[str, str | None, str]]:
-    """Return the pieces of a word: a text, and the parameter after it (None: none) with its format."""
-    try:
-        pieces = list(string.Formatter().parse(word))
-    except ValueError as error:
-        raise ValueError(f"template: expected {{name}}, got {word!r} ({error}): write {{{{ }}}} for braces") from None
-    for _, name, spec, conversion in pieces:
-        if conversion or "{" in (spec or "") or (name is not None and not re.fullmatch(r"[\w-]+", name)):
-            raise ValueError(f"template: expected plain names as in {{lr}} or {{lr:.3g}}, got {word!r}")
-        if re.search(r"\d{4}", spec or ""):
-            raise ValueError(
-                f"template: expected at most 999 characters for a value, got {{{name}:{spec}}}: write less"
-            )
-    return [(text, name, spec or "") for text, name, spec, _ in pieces]
-
-
-def _check_space(space: Any) -> None:
+def _members(space: object) -> dict[str, SearchSpace]:
+    """Return the parameters of a space by name; ValueError for one that no template can write."""
     if not isinstance(space, Space) or space.names is None:
         got = type(space).__name__
         raise ValueError(f"space: expected a Space with names, such as Space({{'lr': Float(0, 1)}}), got {got}")
-    for name, member in zip(space.names, space.members, strict=True):
+    members = {str(name): member for name, member in zip(space.names, space.members, strict=True)}
+    for name, member in members.items():
         if not isinstance(member, (Float, Int, Bool, Choice, Permutation)):
             got = type(member).__name__
             raise ValueError(
                 f"space: expected {name!r} as a single value (Float, Int, Bool or Choice) or a Permutation, got {got}"
             )
-        if name == SEED:
-            raise ValueError("space: expected no parameter called 'seed', which is each trial's own: rename it")
+    if SEED in members:
+        raise ValueError("space: expected no parameter called 'seed', which is each trial's own: rename it")
+    return members
 
 
-def _check_patterns(given: Any, names: Sequence[str]) -> None:
+def _check_patterns(given: str | Mapping[str, str] | None, names: Sequence[str]) -> None:
     """Raise ValueError for a pattern that cannot be read, or belongs to no name."""
     patterns = given if isinstance(given, Mapping) else {} if given is None else {"": given}
     if isinstance(given, str) and len(names) > 1:
@@ -300,3 +193,67 @@ def _how(status: int) -> str:
         return f"killed by {signal.Signals(-status).name}"
     except ValueError:
         return f"killed by signal {-status}"
+
+
+# What a program printed -----------------------------------------------------------------------------------------------
+
+
+def _number(output: str, pattern: str | None, matcher: Matcher) -> float:
+    """Return the number that a pattern finds, or the last on the last line; ValueError if there is none."""
+    if pattern is not None:
+        text, wanted = _last(pattern, output, matcher), f"a match of {pattern!r} in the output"
+    else:
+        text, wanted = (NUMBER.findall(_last_line(output)) or [None])[-1], "a number on the last line of the output"
+    try:
+        return float(text or "")
+    except ValueError:
+        got = text[:SHOWN] if text else output.strip()[-SHOWN:]
+        raise ValueError(f"expected {wanted}, got {got!r}") from None
+
+
+def _numbers(
+    output: str, names: Sequence[str], patterns: Mapping[str, str], matcher: Matcher
+) -> dict[str, float | None]:
+    """Return a number for each name: by its pattern, else of the JSON object that was printed, where null is None.
+
+    ValueError names the first that is missing.
+    """
+    found = {name: _number(output, pattern, matcher) for name, pattern in patterns.items()}
+    rest = [name for name in names if name not in found]
+    held = _object(output, rest) if rest else {}
+    for name in rest:
+        if name not in held or not isinstance(held[name], (int, float, type(None))):
+            got = f"an object of {', '.join(held)}" if name not in held else repr(held[name])[:SHOWN]
+            raise ValueError(f"expected a number for {name!r} in the JSON object that it prints, got {got}")
+    return {name: found[name] if name in found else None if held[name] is None else float(held[name]) for name in names}
+
+
+def _is_object(output: str) -> bool:
+    """Return whether the last line is a JSON object."""
+    return isinstance(_json(_last_line(output)), dict)
+
+
+def _object(output: str, names: Sequence[str]) -> Json:
+    """Return the JSON object on the last line, or the one that the whole output is."""
+    for text in (_last_line(output), output):
+        if isinstance(found := _json(text), dict):
+            return found
+    example = json.dumps(dict.fromkeys(names, 0.5))
+    raise ValueError(f"expected a JSON object such as {example} on the last line, got {output.strip()[-SHOWN:]!r}")
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _last(pattern: str, output: str, matcher: Matcher) -> str | None:
+    """Return the last match of a pattern: its group, or all of it where it has none."""
+    (found,) = matcher.matches(pattern, [min(1, re.compile(pattern).groups)], [output], most=1)
+    return found[-1][0] if found else None
+
+
+def _last_line(output: str) -> str:
+    return next((line for line in reversed(output.splitlines()) if line.strip()), "")

@@ -12,10 +12,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from lamcts.objectives.programs.watched import Reporting
+from lamcts.outcomes.goals import ConstraintsLike, ObjectivesLike, ReferenceLike
 from lamcts.spaces.base import SearchSpace
 from lamcts.text import safe_text
+from lamcts.types import Json, Point
 
 GOALS = ("objectives", "constraints", "reference")
+STATED = ("space", "maximize", "x0", *GOALS)  # what a function may state in attributes of these names
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +53,10 @@ class Function:
     target: str
     space: SearchSpace
     maximize: bool = False
-    x0: Any = None
-    objectives: Any = None
-    constraints: Any = None
-    reference: Any = None
+    x0: Point | None = None
+    objectives: ObjectivesLike = None
+    constraints: ConstraintsLike = None
+    reference: ReferenceLike = None
 
     optimum = None
 
@@ -71,15 +75,16 @@ class Function:
             target = f"{Path(where).absolute()}:{name}"  # a worker may start in another folder
         f = load(target)
         _check_one_point(f, target)
-        x0 = getattr(f, "x0", None) if space is None else None  # its own start may not fit another space
-        space = getattr(f, "space", None) if space is None else space
+        stated = {attribute: getattr(f, attribute, None) for attribute in STATED}
+        x0 = stated["x0"] if space is None else None  # its own start may not fit another space
+        space = stated["space"] if space is None else space
         if space is None:
             cure = f"give one (--param, --space), or set {name}.space = ..."
             raise ValueError(f"expected a space of points for {name}, got none: {cure}")
-        sense = getattr(f, "maximize", None)
+        sense = stated["maximize"]
         if maximize is not None and sense is not None and maximize != bool(sense):
             raise ValueError(f"expected one sense, got maximize={maximize} and {name}.maximize = {sense}")
-        given = {name: getattr(f, name, None) if goals.get(name) is None else goals[name] for name in GOALS}
+        given = {goal: stated[goal] if goals.get(goal) is None else goals[goal] for goal in GOALS}
         return cls(target, space, bool(sense if maximize is None else maximize), x0, **given)
 
     @property
@@ -91,32 +96,33 @@ class Function:
         """Whether it may report intermediate values: it has a parameter called `trial`."""
         return _takes(load(self.target), "trial")
 
-    def __call__(self, point: Any, *, seed: int | None = None, trial: Any = None) -> Any:
+    def __call__(self, point: Point, *, seed: int | None = None, trial: Reporting | None = None) -> object:
         f = load(self.target)
         given = {"seed": seed, "trial": trial}
         return f(point, **{name: given[name] for name in given if _takes(f, name)})
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped: the file's name, not its folder."""
         return {"function": os.path.basename(self.target)}
 
 
 @cache
-def load(target: str) -> Callable[..., Any]:
+def load(target: str) -> Callable[..., object]:
     """Return what `target` names, loaded once a process. It can import from its folder, or the current one."""
     where, _, name = target.rpartition(":")
     if not where or not name:
         raise ValueError(f"expected path/to/file.py:function or package.module:function, got {target!r}")
-    found: Any = _from_file(Path(where)) if where.endswith(".py") else _from_path(where)
+    found: object = _from_file(Path(where)) if where.endswith(".py") else _from_path(where)
     for part in name.split("."):
-        if not hasattr(found, part):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
             public = [key for key, value in vars(found).items() if callable(value) and not key.startswith("_")]
-            raise ValueError(f"expected a function of {where}, got {name!r}: there are {', '.join(public) or 'none'}")
-        found = getattr(found, part)
+            cure = f"there are {', '.join(public) or 'none'}"
+            raise ValueError(f"expected a function of {where}, got {name!r}: {cure}") from None
     if not callable(found):
         raise ValueError(f"expected a function, got {target} of type {type(found).__name__}")
-    result: Callable[..., Any] = found
-    return result
+    return found
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -152,14 +158,14 @@ def _import_from(folder: str) -> None:
         sys.path.insert(0, folder)
 
 
-def _takes(f: Callable[..., Any], name: str) -> bool:
+def _takes(f: Callable[..., object], name: str) -> bool:
     try:
         return name in inspect.signature(f).parameters
     except (TypeError, ValueError):  # some built-in functions tell nothing
         return False
 
 
-def _check_one_point(f: Callable[..., Any], target: str) -> None:
+def _check_one_point(f: Callable[..., object], target: str) -> None:
     try:
         signature = inspect.signature(f)
     except (TypeError, ValueError):

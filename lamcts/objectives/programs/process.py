@@ -7,9 +7,10 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
-from typing import IO, Any, NamedTuple
+from types import FrameType
+from typing import IO, NamedTuple
 
 from lamcts.errors import Pruned
 from lamcts.objectives.programs.watched import Watch
@@ -19,6 +20,11 @@ GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL, to write a checkpoint or to free
 KEPT_BYTES = 2**20  # of each stream, from its end: the value is on its last lines (untuned)
 MOST_BYTES = 2**26  # that it may write to a stream: a disk is not filled by a loop that prints (untuned)
 LAST_LINES, LAST_CHARACTERS = 3, 400  # of the error stream, in messages (untuned)
+USUAL: dict[signal.Signals, Callable[[int, FrameType | None], object] | signal.Handlers] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
 
 
 class Ended(NamedTuple):
@@ -131,21 +137,15 @@ def _stops_noticed() -> Iterator[list[int]]:
     Only where they would have their usual effect, and in the main thread, which alone can ask for them.
     """
     noticed: list[int] = []
-    ours: dict[signal.Signals, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        usual = {
-            signal.SIGINT: signal.default_int_handler,
-            signal.SIGTERM: signal.SIG_DFL,
-            signal.SIGHUP: signal.SIG_DFL,
-        }
-        ours = {each: handler for each, handler in usual.items() if signal.getsignal(each) is handler}
+    main = threading.current_thread() is threading.main_thread()
+    ours = [each for each, handler in USUAL.items() if main and signal.getsignal(each) is handler]
     for each in ours:
         signal.signal(each, lambda number, frame: noticed.append(number))
     try:
         yield noticed
     finally:
-        for each, handler in ours.items():
-            signal.signal(each, handler)
+        for each in ours:
+            signal.signal(each, USUAL[each])
         if noticed:
             signal.raise_signal(noticed[0])
 

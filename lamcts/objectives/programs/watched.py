@@ -2,7 +2,7 @@
 
 import os
 import re
-from typing import IO, Any
+from typing import IO, Protocol
 
 from lamcts.objectives.programs.matching import MOST_SECONDS, Matcher
 
@@ -11,13 +11,20 @@ CHUNK_BYTES = 2**16  # read at a time (untuned)
 KEPT_BYTES = 2**20  # of a line that does not end: what is longer is no report (untuned)
 
 
+class Reporting(Protocol):
+    """The receiver of the intermediate values of an evaluation."""
+
+    def report(self, step: int, value: float) -> None:
+        """Take the value at a step; `Pruned` is raised if the evaluation should stop."""
+
+
 class Watch:
-    """Reports what a pattern finds in new lines of a file. `trial` has `report(step, value)`, which may raise.
+    """Reports what a pattern finds in new lines of a file.
 
     seconds: how long the matches of a look may take (10.0; seconds).
     """
 
-    def __init__(self, pattern: str, trial: Any, seconds: float = MOST_SECONDS) -> None:
+    def __init__(self, pattern: str, trial: Reporting, seconds: float = MOST_SECONDS) -> None:
         self._pattern, self._trial, self._matcher = re.compile(pattern), trial, Matcher(seconds)
         self._read, self._rest = 0, b""
 

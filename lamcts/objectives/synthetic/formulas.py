@@ -1,6 +1,6 @@
-"""Ten formulas with a known minimum. Each takes `u` [n, d], the offset from the place of the minimum, and gives [n].
+"""Sixteen formulas with a known minimum. Each takes the offset `u` [n, d] from the minimum, and gives [n].
 
-Formulas after S. Surjanovic and D. Bingham, Virtual Library of Simulation Experiments. Where the minimum is 0, the
+The first ten after S. Surjanovic and D. Bingham, Virtual Library of Simulation Experiments. Where the minimum is 0, the
 value at u = 0 is exactly 0: 1 - cos, say, is written as 2 sin^2 of the half angle, which loses no digits there.
 
 All of R^d is in the domain, since a shift or a rotation moves points beyond the usual box, and nowhere is a value below
@@ -9,6 +9,11 @@ the minimum. Schwefel's and Michalewicz's formulas have lower values out there: 
 `ripples` [d] makes each coordinate's ripples higher or lower (None: as published); the minimum stays where and what it
 is, since each ripple is a square that is added. Those formulas that do not take it have no ripples on a bowl: valleys,
 or waves and trenches that are the whole function.
+
+The last six are f10 to f14 and f17 of BBOB (N. Hansen, S. Finck, R. Ros and A. Auger, "Real-parameter black-box
+optimization benchmarking 2009: noiseless functions definitions", INRIA RR-6829). Left out are its irregularities
+(T_osz, T_asy, and the stretching before f13 and f17), whose part the option `bend` plays, and its penalty outside the
+box [-5, 5].
 """
 
 import math
@@ -21,6 +26,7 @@ from numpy.typing import NDArray
 from lamcts.types import Floats
 
 Formula = Callable[[Floats], Floats]
+CONDITION = 1e6  # of f10 to f12, as published
 
 
 def ackley(u: Floats, ripples: Floats | None = None) -> Floats:
@@ -177,4 +183,42 @@ def branin(u: Floats) -> Floats:
     valley = u[:, 1] + 2.45 / np.pi * u[:, 0] - 5.1 / (4 * np.pi**2) * u[:, 0] ** 2
     # 10 + 10 (1 - t) cos(z1) = 10 t + 10 (1 - t) (1 - cos(u1)) with t = 1 / (8 pi)
     result: Floats = valley**2 + 1.25 / np.pi + 20 * (1 - 0.125 / np.pi) * np.sin(u[:, 0] / 2) ** 2
+    return result
+
+
+def ellipsoid(u: Floats) -> Floats:
+    """f10: the axes' weights grow evenly, in their logarithm, from 1 to 10^6."""
+    result: Floats = np.sum(CONDITION ** np.linspace(0, 1, u.shape[1]) * u**2, axis=1)
+    return result
+
+
+def discus(u: Floats) -> Floats:
+    """f11: one axis is 1000 times as steep as all others."""
+    result: Floats = CONDITION * u[:, 0] ** 2 + np.sum(u[:, 1:] ** 2, axis=1)
+    return result
+
+
+def cigar(u: Floats) -> Floats:
+    """f12: one axis is 1000 times as flat as all others."""
+    result: Floats = u[:, 0] ** 2 + CONDITION * np.sum(u[:, 1:] ** 2, axis=1)
+    return result
+
+
+def sharp_ridge(u: Floats) -> Floats:
+    """f13: a slope down the first axis, with walls of 100 times the distance from it."""
+    result: Floats = u[:, 0] ** 2 + 100 * np.sqrt(np.sum(u[:, 1:] ** 2, axis=1))
+    return result
+
+
+def different_powers(u: Floats) -> Floats:
+    """f14: the exponents grow evenly from 2 to 6, so that the axes differ the more the nearer the minimum is."""
+    result: Floats = np.sqrt(np.sum(np.abs(u) ** (2 + 4 * np.linspace(0, 1, u.shape[1])), axis=1))
+    return result
+
+
+def schaffer(u: Floats, ripples: Floats | None = None) -> Floats:
+    """f17, Schaffer's F7: rings round the minimum, of each two neighbouring axes, that grow finer towards it."""
+    s = np.hypot(u[:, :-1], u[:, 1:])  # [n, d - 1]
+    weights = 1.0 if ripples is None else ripples[:-1]
+    result: Floats = np.mean(np.sqrt(s) * (1 + weights * np.sin(50 * s**0.2) ** 2), axis=1) ** 2
     return result

@@ -10,17 +10,17 @@ Letters: k funnels, n points, d coordinates; funnel 0 is the deepest.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts.objectives.base import register
 from lamcts.objectives.identity import digest
+from lamcts.objectives.settings import checked_noise
 from lamcts.objectives.synthetic.bending import RIPPLES
-from lamcts.objectives.synthetic.placing import check_noise, seed_of, turn
+from lamcts.objectives.synthetic.placing import turn
 from lamcts.spaces.box import Box
-from lamcts.types import Floats
+from lamcts.types import Floats, Json, whole_number
 
 EDGE = 5.0  # of the box, as in BBOB
 HEIGHT = 100.0  # of a bowl at half the box's range from its centre, about; the depths are shares of it (untuned)
@@ -63,7 +63,7 @@ class Funnels:
         found: Floats = self.centres[0]
         return found
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         parts = (self.centres, self.depths, self.heights, self.powers, self.shapes, self.ripples)
         return {"function": self.name, "placed": digest(*parts), "noise": float(self.noise)}
@@ -120,8 +120,8 @@ def funnels(
     wanted = 0.5 / funnels if share is None else share
     if not 0 < wanted < 1:
         raise ValueError(f"expected a share of the volume between 0 and 1, got {share}")
-    check_noise(noise)
-    rng = np.random.default_rng((seed_of("shift", shift), funnels))
+    noise = checked_noise(noise)
+    rng = np.random.default_rng((whole_number(shift, "shift", least=0), funnels))
     for _ in range(TRIES):
         found = _drawn(dim, funnels, rippled, wanted, rng, rotate, noise)
         if all(found.funnel(centre) == j for j, centre in enumerate(found.centres)):
@@ -138,7 +138,7 @@ def _drawn(
     powers = rng.uniform(0.5, 1, k)
     stretch = STRETCH ** rng.uniform(0, 1, (k, dim))
     stretch /= np.sqrt(np.mean(stretch**2, axis=1, keepdims=True))
-    turning = None if rotate is None else np.random.default_rng((seed_of("rotate", rotate), k))
+    turning = None if rotate is None else np.random.default_rng((whole_number(rotate, "rotate", least=0), k))
     turns = [np.eye(dim) if turning is None else turn(dim, turning) for _ in range(k)]
     shapes = stretch[:, :, None] * np.array(turns)  # [k, d, d]
     ripples = rng.uniform(*RIPPLES, (k, dim)) * rippled

@@ -7,16 +7,16 @@ over the box, with `centre` in the box, and the formula without lower values any
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.identity import digest
+from lamcts.objectives.settings import checked_noise
 from lamcts.objectives.synthetic.bending import Bend, drawn
 from lamcts.objectives.synthetic.formulas import Formula
 from lamcts.spaces.box import Box
-from lamcts.types import Floats
+from lamcts.types import Floats, Json, whole_number
 
 SHIFT_SHARE = 1 / 4  # of the range, either way: at least one of the two ways stays inside the box
 REFERENCE_SEED = 12345  # as in earlier measurements on the same functions, so that numbers compare
@@ -54,7 +54,7 @@ class Synthetic:
         """The least value possible, as the formula itself rounds it; noise is not counted."""
         return float(self.formula(np.zeros((1, len(self.centre))))[0])
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         found = {"function": self.name, "placed": digest(self.centre, self.rotation), "noise": float(self.noise)}
         if self.bend is not None:
@@ -79,7 +79,7 @@ class Synthetic:
 
 
 @dataclass(frozen=True)
-class Kind:
+class Landscape:
     """A formula, its box, and where its minimum lies before any shift: one number for all axes, or one for each.
 
     `at` may be a function of the dimension that returns the place [dim]. rippled: the formula takes `ripples`.
@@ -101,13 +101,12 @@ class Kind:
         """
         if dim < self.least_dim:
             raise ValueError(f"expected dim of at least {self.least_dim} for {self.name}, got {dim}")
-        check_noise(noise)
         space = Box(self.low, self.high, dim=dim)
-        rng = None if bend is None else np.random.default_rng((seed_of("bend", bend), BENDS))
+        rng = None if bend is None else np.random.default_rng((whole_number(bend, "bend", least=0), BENDS))
         centre = self._centre(space, shift, rng)
         bends = None if rng is None else drawn(dim, rng)
         formula = partial(self.formula, ripples=bends.ripples) if bends and self.rippled else self.formula
-        return Synthetic(self.name, space, formula, centre, _rotation(rotate, dim), noise, bends)
+        return Synthetic(self.name, space, formula, centre, _rotation(rotate, dim), checked_noise(noise), bends)
 
     def _centre(self, space: Box, shift: Shift, rng: np.random.Generator | None) -> Floats:
         """Return where the minimum lies, [d]; with `rng` and no shift anywhere in the box."""
@@ -131,7 +130,7 @@ def _shift(shift: Shift, at: Floats, space: Box) -> Floats:
             _check_reference("shift", shift)
             share = np.random.RandomState(REFERENCE_SEED).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim)
         else:
-            share = np.random.default_rng(seed_of("shift", shift)).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim)
+            share = np.random.default_rng(whole_number(shift, "shift", least=0)).uniform(-SHIFT_SHARE, SHIFT_SHARE, dim)
         vector: Floats = share * width
         return np.where(_inside(at + vector, space), vector, -vector)
     vector = np.asarray(shift, float)
@@ -142,7 +141,7 @@ def _shift(shift: Shift, at: Floats, space: Box) -> Floats:
     return vector
 
 
-def _inside(x: Floats, space: Box) -> Any:
+def _inside(x: Floats, space: Box) -> NDArray[np.bool_]:
     return (space.low <= x) & (x <= space.high)
 
 
@@ -155,27 +154,13 @@ def _rotation(rotate: Rotate, dim: int) -> Floats | None:
         from scipy.stats import ortho_group
 
         return np.atleast_2d(np.asarray(ortho_group.rvs(dim, random_state=REFERENCE_SEED), float))
-    if not isinstance(rotate, (int, np.integer)):
-        raise ValueError(f"expected rotate as None, a seed or 'reference', got {rotate!r}")
-    return turn(dim, np.random.default_rng(seed_of("rotate", rotate)))
+    return turn(dim, np.random.default_rng(whole_number(rotate, "rotate", least=0)))
 
 
 def turn(dim: int, rng: np.random.Generator) -> Floats:
     """Return a rotation or reflection [d, d], uniform over all (QR of normals, Mezzadri 2007)."""
     q, r = np.linalg.qr(rng.standard_normal((dim, dim)))
     return np.asarray(q * np.sign(np.diag(r)), float)
-
-
-def seed_of(what: str, number: Any) -> int:
-    """Return a seed that was given as setting `what`; ValueError for what is none."""
-    if not isinstance(number, (int, np.integer)) or number < 0:
-        raise ValueError(f"expected {what} as a seed of at least 0, got {number}")
-    return int(number)
-
-
-def check_noise(noise: float) -> None:
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"expected noise as a standard deviation of at least 0, got {noise}")
 
 
 def _check_reference(what: str, text: str) -> None:

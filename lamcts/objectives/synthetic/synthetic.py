@@ -17,26 +17,28 @@ bend: seed of a distortion of the axes (None: no distortion). It bends each axis
 import math
 
 from lamcts.objectives.base import register
-from lamcts.objectives.synthetic import bbob, formulas
-from lamcts.objectives.synthetic.placing import Kind, Rotate, Shift, Synthetic
+from lamcts.objectives.synthetic import formulas
+from lamcts.objectives.synthetic.placing import Landscape, Rotate, Shift, Synthetic
 
 # Boxes: the first four thesis 5.6.1; the others as in the Virtual Library of Simulation Experiments (`formulas.py`).
-_ACKLEY = Kind("ackley", formulas.ackley, -5, 10, 0, rippled=True)
-_ROSENBROCK = Kind("rosenbrock", formulas.rosenbrock, -10, 10, 1, least_dim=2)
-_RASTRIGIN = Kind("rastrigin", formulas.rastrigin, -5.12, 5.12, 0, rippled=True)
-_LEVY = Kind("levy", formulas.levy, -10, 10, 1, rippled=True)
-_GRIEWANK = Kind("griewank", formulas.griewank, -600, 600, 0, rippled=True)
-_SCHWEFEL = Kind("schwefel", formulas.schwefel, -formulas.SCHWEFEL_EDGE, formulas.SCHWEFEL_EDGE, formulas.SCHWEFEL_AT)
-_STYBLINSKI_TANG = Kind("styblinski-tang", formulas.styblinski_tang, -5, 5, formulas.STYBLINSKI_TANG_AT)
-_MICHALEWICZ = Kind("michalewicz", formulas.michalewicz, 0, math.pi, formulas.michalewicz_at)
-_HARTMANN6 = Kind("hartmann6", formulas.hartmann6, 0, 1, formulas.HARTMANN6_AT)
-_BRANIN = Kind("branin", formulas.branin, (-5, 0), (10, 15), formulas.BRANIN_AT)
-_ELLIPSOID = Kind("ellipsoid", bbob.ellipsoid, -5, 5, 0)
-_DISCUS = Kind("discus", bbob.discus, -5, 5, 0)
-_CIGAR = Kind("cigar", bbob.cigar, -5, 5, 0)
-_SHARP_RIDGE = Kind("sharp-ridge", bbob.sharp_ridge, -5, 5, 0)
-_DIFFERENT_POWERS = Kind("different-powers", bbob.different_powers, -5, 5, 0)
-_SCHAFFER = Kind("schaffer", bbob.schaffer, -5, 5, 0, least_dim=2, rippled=True)
+_ACKLEY = Landscape("ackley", formulas.ackley, -5, 10, 0, rippled=True)
+_ROSENBROCK = Landscape("rosenbrock", formulas.rosenbrock, -10, 10, 1, least_dim=2)
+_RASTRIGIN = Landscape("rastrigin", formulas.rastrigin, -5.12, 5.12, 0, rippled=True)
+_LEVY = Landscape("levy", formulas.levy, -10, 10, 1, rippled=True)
+_GRIEWANK = Landscape("griewank", formulas.griewank, -600, 600, 0, rippled=True)
+_SCHWEFEL = Landscape(
+    "schwefel", formulas.schwefel, -formulas.SCHWEFEL_EDGE, formulas.SCHWEFEL_EDGE, formulas.SCHWEFEL_AT
+)
+_STYBLINSKI_TANG = Landscape("styblinski-tang", formulas.styblinski_tang, -5, 5, formulas.STYBLINSKI_TANG_AT)
+_MICHALEWICZ = Landscape("michalewicz", formulas.michalewicz, 0, math.pi, formulas.michalewicz_at)
+_HARTMANN6 = Landscape("hartmann6", formulas.hartmann6, 0, 1, formulas.HARTMANN6_AT)
+_BRANIN = Landscape("branin", formulas.branin, (-5, 0), (10, 15), formulas.BRANIN_AT)
+_ELLIPSOID = Landscape("ellipsoid", formulas.ellipsoid, -5, 5, 0)
+_DISCUS = Landscape("discus", formulas.discus, -5, 5, 0)
+_CIGAR = Landscape("cigar", formulas.cigar, -5, 5, 0)
+_SHARP_RIDGE = Landscape("sharp-ridge", formulas.sharp_ridge, -5, 5, 0)
+_DIFFERENT_POWERS = Landscape("different-powers", formulas.different_powers, -5, 5, 0)
+_SCHAFFER = Landscape("schaffer", formulas.schaffer, -5, 5, 0, least_dim=2, rippled=True)
 
 
 @register("ackley", "one deep funnel among many small dents; minimum 0")

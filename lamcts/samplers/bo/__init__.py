@@ -21,21 +21,38 @@ PRIOR, MODEL_BUDGET = Prior(), ModelBudget()
 @register("bo", "Gaussian process with expected improvement, for up to some hundred evaluations")
 @dataclass(frozen=True)
 class GpBo(LocalSampler):
-    """Log expected improvement (arXiv 2310.20708) by candidates and polishing; for up to some hundred evaluations.
+    """Bayesian optimisation with log expected improvement, for up to some hundred evaluations.
 
-    Pending points count as if their losses had come out as expected (kriging believer), which spreads a batch.
+    Parameters
+    ----------
+    n_start : int or None, default None
+        Results to begin with, the rows of the region included; untuned. None is d + 1, at most 50.
+    candidates : int, default 500
+        Candidates for each proposal; untuned. Half are anywhere in the region, half near the incumbent or the front.
+    local_search_rounds : int, default 10
+        Rounds of shrinking random moves from the best candidates; untuned. Ament et al. climb the gradient instead.
+    prior : Prior, default Prior()
+        Priors of length scales and noise (Hvarfner et al. 2024).
+    model_budget : ModelBudget, default ModelBudget()
+        Rows of the model and work of its fits.
 
-    With constraints it is improvement times the chance that all are kept (Schonlau et al. 1998), and until a row keeps
-    them by how much less is broken; with up to four objectives the expected hypervolume improvement, exactly; with more
-    the improvement along random weights (Knowles 2006). Processes: models/multi_output.py.
+    Notes
+    -----
+    Pending points count with their predicted losses (kriging believer). With constraints, improvement is multiplied by
+    the probability of feasibility (Schonlau et al. 1998); before a feasible row, the violation is reduced. With up to
+    four objectives the criterion is the exact expected hypervolume improvement. With more it is the improvement along
+    random weights (Knowles 2006).
 
-    n_start: results to begin with, those that the region has among them (None: d + 1, at most 50; results); untuned.
-    candidates: points looked at for each proposal, half of them anywhere in the region, half near the incumbent, or
-        rows of the front (500; points); untuned; paper: the thesis (5.3) draws all round the rows inside.
-    local_search_rounds: rounds of shrinking moves from the best of the candidates (10; rounds); untuned; paper: the
-        thesis takes the best candidate as it is, Ament et al. climb the gradient.
-    prior: of the model's length scales and noise (Prior(); see there); Hvarfner et al. 2024.
-    model_budget: rows in the model, and the work of its fits (ModelBudget(); see there).
+    References
+    ----------
+    Ament, Daulton, Eriksson, Balandat and Bakshy (2023), arXiv 2310.20708.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.GpBo(candidates=100), seed=0)
+    >>> len(opt.ask(2))
+    2
     """
 
     several: ClassVar[bool] = True

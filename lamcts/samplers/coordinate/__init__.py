@@ -1,15 +1,13 @@
-"""One parameter at a time, and what was learnt of several together: the quick way where parameters hardly interact.
+"""Coordinate search with a Bayesian line search, for parameters that hardly interact.
 
-A coordinate search whose line search is Bayesian and global: each parameter's effect is a Gaussian process of one
-variable (models/additive_model.py), the next probe has the largest expected improvement over all values of all
-parameters, and improvements of several parameters are tried together in one point, fewer of them after a failure:
-the pattern move of Hooke and Jeeves (1961, "Direct search" solution of numerical and statistical problems), made of
-what the effects expect in place of the last steps. Parameters of any kind take part: to change one option is a move
-like any other.
+Each parameter's effect is a Gaussian process of one variable (models/additive_model.py). The next probe has the
+largest expected improvement over all values of all parameters. Improvements of several parameters are tried together
+in one point, fewer after a failure: the pattern move of Hooke and Jeeves (1961, "Direct search" solution of numerical
+and statistical problems), with expected effects instead of the last steps. Parameters of any kind take part.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +17,18 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.coordinate.line_search import NONE, LineSearch
-from lamcts.samplers.parts.batch import Batch, bisect_into
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress, bisect_into
 from lamcts.samplers.registry import register
 from lamcts.spaces.parameters import active_coordinates
-from lamcts.types import Floats, Rows, whole_number
+from lamcts.types import Floats, Note, Rows, whole_number
 
 CONSIDERED = 128  # parameters at an ask, drawn at random where there are more: bounds its cost (untuned)
 LATELY = 9  # parameters probed last wait until others had their turn, at most half of all (9 untuned; that they wait
-# is tuned, on seeds 0 to 9: benchmarks/README.md)
+# is tuned, on seeds 0 to 9: benchmarks/notes/portfolio.md)
 PATIENCE, PATIENCE_EACH = 40, 4  # evaluations without improvement, and more for each parameter (untuned)
 FAR = 1e60  # rises beyond it, in units of the losses known at first, are as good as infinite: squares stay doubles
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
-PATTERN, DRAWN = -1, -2  # in place of a parameter's number: several, and none
+PATTERN, DRAWN = -1, -2  # instead of a parameter's number: several, and none
 
 
 class Move(NamedTuple):
@@ -45,13 +42,23 @@ class Move(NamedTuple):
 @register("coordinate", "one parameter at a time by expected improvement, then the improvements together")
 @dataclass(frozen=True)
 class Coordinate(LocalSampler):
-    """Change one parameter of the best row at a time, by expected improvement; then try the improvements together.
+    """Coordinate search with a Bayesian line search and pattern moves.
 
-    The method is ours; the second half is Hooke and Jeeves' pattern move (1961).
+    One parameter of the best row changes at a time, where the expected improvement is largest. Improvements of several
+    parameters are then tried together (the pattern move of Hooke and Jeeves 1961).
 
-    patience: evaluations in a row without improvement after which the search has converged (None: 40, and 4 more for
-        each parameter; evaluations); untuned; paper: Hooke and Jeeves end with a least step, and the lines here have
-        none.
+    Parameters
+    ----------
+    patience : int or None, default None
+        Evaluations in a row without improvement after which the search has converged; untuned. None is 40 plus 4 for
+        each parameter.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.Coordinate(patience=30), seed=0)
+    >>> len(opt.ask(4))
+    4
     """
 
     patience: int | None = None
@@ -71,7 +78,7 @@ class CoordinateProgress(Progress):
     fails: int = 0  # failures in a row of moves together
     idle: int = 0  # evaluations in a row that did not improve
     recent: list[int] = field(default_factory=list)  # parameters that were probed lately: others come first
-    out: list[list[Any]] = field(default_factory=list)  # moves without a result yet
+    out: list[Note] = field(default_factory=list)  # moves without a result yet
 
 
 class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
@@ -188,15 +195,12 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
         return point
 
     def _considered(self, x: Floats) -> list[int]:
-        """Return the parameters of this ask, in an order drawn at random: it decides between equals.
-
-        Without those that are inactive in `x` [d].
-        """
+        """Return the active parameters of this ask, in random order, which breaks ties."""
         order = self.progress.rng.permutation(len(self._blocks))
         active = active_coordinates(self.region.space, x[None])[0]
         return [int(i) for i in order if active[self._blocks[i].start]][:CONSIDERED]
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         y = self.seen.y
         for note, row in zip(notes, rows, strict=True):
             self.progress.out.remove(note)
@@ -232,7 +236,7 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
     def recenter(self, row: int) -> None:
         self.progress.incumbent, self.progress.idle = row, 0
 
-    def forget(self, notes: list[Any]) -> None:
+    def forget(self, notes: list[Note]) -> None:
         for note in notes:
             self.progress.out.remove(note)
 

@@ -19,13 +19,26 @@ __all__ = ["GpCma"]
 class GpCma(LocalSampler):
     """Covariance matrix adaptation on a Gaussian-process surrogate, with Thompson sampling.
 
-    One normal distribution is the search's belief, its trust region and the metric of its model. The model ranks
-    generations of CMA-ES, three for ten evaluations; then a batch is drawn from the distribution by Thompson sampling.
-    A run that stalls or converges is followed by another from a uniform point, which models its own evaluations.
-    Closest relatives: DTS-CMA-ES (Bajer, Pitra and Holena 2019) and lq-CMA-ES (Hansen 2019). For real parameters and
-    one loss.
+    For real parameters and one objective without constraints; the default there.
 
-    sigma: first step size (0.3; share of the cube); Hansen 2016 (arXiv 1604.00772, appendix B.1).
+    Parameters
+    ----------
+    sigma : float, default 0.3
+        First step size, as a share of the cube's width (Hansen 2016, arXiv 1604.00772, appendix B.1).
+
+    Notes
+    -----
+    One normal distribution is the search distribution, the trust region and the metric of the model. The model ranks
+    generations of CMA-ES, three for ten evaluations. Then Thompson sampling chooses a batch among draws of the
+    distribution. A run that stalls or converges is followed by a run from a uniform point, which models its own
+    evaluations. Closest relatives: DTS-CMA-ES (Bajer, Pitra and Holena 2019) and lq-CMA-ES (Hansen 2019).
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.GpCma(sigma=0.2), seed=0)
+    >>> len(opt.ask(2))
+    2
     """
 
     relocates: ClassVar[bool] = True

@@ -5,13 +5,14 @@ Letters: d coordinates, k points of a generation.
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from lamcts.types import Floats
 
 DIAGONAL_ABOVE = 200  # dimensions above which C is diagonal (Ros and Hansen 2008): its axes take 12 ms there
-OUTSIDE = 1.0  # standard deviations by which the mean may lie outside the cube (development runs, benchmarks/README.md)
+OUTSIDE = 1.0  # standard deviations by which the mean may lie outside the cube (benchmarks/notes/public-suites.md)
 FLATTEST = 1e-14  # least eigenvalue of C, as a share of the largest: the limit of double precision
 
 
@@ -134,6 +135,32 @@ class Distribution:
 
     def _unwhitened(self, z: Floats) -> Floats:
         return self._turned_back(z * self.scales)
+
+
+class Whitening(NamedTuple):
+    """The coordinates of a distribution at one moment, `stretch` times as wide.
+
+    A model keeps them while the distribution moves on.
+    """
+
+    mean: Floats
+    axes: Floats | None
+    scales: Floats  # [d]
+    stretch: float
+
+    @classmethod
+    def of(cls, distribution: Distribution, stretch: float) -> "Whitening":
+        return cls(distribution.mean, distribution.axes, distribution.scales * distribution.sigma * stretch, stretch)
+
+    def __call__(self, x: Floats) -> Floats:
+        """Return points [m, d] of the cube in these coordinates."""
+        gap = x - self.mean
+        return (gap if self.axes is None else gap @ self.axes) / self.scales
+
+    def back(self, u: Floats) -> Floats:
+        """Return a point [d] of these coordinates in the cube."""
+        gap = u * self.scales
+        return self.mean + (gap if self.axes is None else self.axes @ gap)
 
 
 @dataclass(frozen=True)

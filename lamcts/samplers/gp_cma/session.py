@@ -1,10 +1,10 @@
-"""The loop of `GpCma`: start, then CMA-ES on a model; where the model is blind, a close-up; where it stalls, a restart.
+"""The loop of `GpCma`: start, CMA-ES on a model, close-up when the model is blind, restart when it stalls.
 
 Letters: n rows, d coordinates, k points.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,11 @@ from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.model import Fit, Model, fitted, nearest
 from lamcts.samplers.gp_cma.start import Start
-from lamcts.samplers.parts.batch import Batch, bisect_into
-from lamcts.samplers.parts.session import LocalSession, Progress
-from lamcts.types import Floats, Rows
+from lamcts.samplers.parts.session import Batch, LocalSession, Progress, bisect_into
+from lamcts.types import Floats, Note, Rows
+
+if TYPE_CHECKING:
+    from lamcts.samplers.gp_cma import GpCma
 
 FEWEST = 4  # rows that a model is fitted to
 CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (development runs)
@@ -35,7 +37,7 @@ PATIENCE = 2  # times d: evaluations without progress before a close-up, and val
 
 
 @dataclass
-class Run:
+class GpCmaRun:
     """One run: a start, then the search distribution, on a model of its own evaluations alone."""
 
     first: int = 0  # rows there were when it began
@@ -54,12 +56,13 @@ class Run:
 
 @dataclass
 class GpCmaProgress(Progress):
-    run: Run = field(default_factory=Run)
+    run: GpCmaRun = field(default_factory=GpCmaRun)
 
 
-class GpCmaSession(LocalSession[Any, GpCmaProgress]):
+class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     """A point needs no note: results act through the model of the run's rows."""
 
+    settings: "GpCma"
     scope: Scope = "space"
     _success: Success | None = None  # where evaluations fail, as of the latest ask
 
@@ -126,7 +129,8 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
     def _fit(self, rows: Rows) -> Model:
         run, d = self.progress.run, self._distribution
         near = nearest(d, self.seen.x[rows], REACH if run.close else None)
-        self._success = success_near(self.seen, d.mean.clip(0, 1))
+        failed = len(self.seen.good) < len(self.seen)
+        self._success = success_near(self.seen, d.mean.clip(0, 1)) if failed else None
         return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), run.fit, len(rows))
 
     def _cost(self, model: Model, x: Floats) -> Floats:
@@ -165,7 +169,7 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
         n = min(n, len(candidates))
         if not n:
             return []
-        out = np.array(list(self.seen.pending.values())).reshape(-1, self.seen.dim)
+        out = self.seen.pending_x()
         picks: list[int] = []
         for sample in model.sample(candidates, n, out, self.progress.rng) + self._failing(candidates):
             sample[picks] = np.inf
@@ -182,7 +186,7 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
     def _restart(self) -> None:
         """Begin another run at a uniform point; points that are out belong to none."""
         issued = [*self.seen.pending, int(self.seen.trial.max())]
-        self.progress.run = Run(len(self.seen), max(issued), self._anywhere())
+        self.progress.run = GpCmaRun(len(self.seen), max(issued), self._anywhere())
 
     def _anywhere(self) -> Floats:
         one = Batch(self.region, self.seen, 1)
@@ -204,7 +208,7 @@ class GpCmaSession(LocalSession[Any, GpCmaProgress]):
 
     # Results --------------------------------------------------------------------------------------------------------
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         super().tell(notes, rows)
         run, own = self.progress.run, rows[self._belongs(rows)]
         if run.distribution is not None:

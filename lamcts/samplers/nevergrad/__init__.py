@@ -3,19 +3,17 @@
 import math
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 import numpy as np
 
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.nevergrad.method import Method, library
-from lamcts.samplers.parts.batch import Batch, bisect_into, width
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.nevergrad.method import Candidate, Method, library
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress, bisect_into, width
 from lamcts.samplers.registry import register
 from lamcts.spaces.base import SearchSpace
-from lamcts.types import Rows, whole_number
+from lamcts.types import Json, JsonValue, Rows, whole_number
 
 PATIENCE = 8  # candidates in a row that cannot be used: methods on a discrete space repeat themselves (untuned)
 NEAR_NAMES = 3  # in a message
@@ -26,13 +24,20 @@ REGION_STEP = 0.3  # of the region's width, as for CMA-ES: with a sixth methods 
 @register("nevergrad", "any optimiser of Nevergrad: nevergrad:NAME (extra: nevergrad)")
 @dataclass(frozen=True)
 class Nevergrad(LocalSampler):
-    """One of Nevergrad's optimisers. Those that it runs in a thread of their own (`recast`) cannot be resumed.
+    """An optimiser of Nevergrad, on the unit cube, kept inside a region (extra: nevergrad).
 
-    name: such as "CMA", "TwoPointsDE" or "OnePlusOne" ("NGOpt"; a name of its registry); Nevergrad's own choice by the
-        problem; paper: the thesis compares with "Shiwa".
-    budget: evaluations that the method plans for (None: 1000; evaluations); untuned.
-    workers: how many points it may have out at a time (None: as many as the first ask wants; points); asked for more,
-        region draws are proposed and their results reported.
+    Optimisers that Nevergrad runs in a thread of their own (`recast`) cannot be resumed.
+
+    Parameters
+    ----------
+    name : str, default "NGOpt"
+        Name in Nevergrad's registry, such as "CMA", "TwoPointsDE" or "OnePlusOne". "NGOpt" chooses by the problem. The
+        thesis compares with "Shiwa".
+    budget : int or None, default None
+        Evaluations that the method plans for; untuned. None is 1000.
+    workers : int or None, default None
+        Largest number of pending points. None is the size of the first ask. Further points are drawn from the region,
+        and their results reported to the method.
     """
 
     name: str = "NGOpt"
@@ -72,7 +77,7 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
         super().__init__(settings, region, seen, progress)
         self._method: Method | None = None
         self._asked = 0  # candidates proposed so far: the next one's note
-        self._out: dict[int, Any] = {}  # note -> candidate
+        self._out: dict[int, Candidate | None] = {}  # note -> candidate
 
     @property
     def done(self) -> bool:
@@ -97,7 +102,7 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
         batch.fill(self.progress.rng)
         return Proposal(batch.x, notes + [None] * (len(batch.x) - len(notes)))
 
-    def _ask(self, candidate: Any) -> None:
+    def _ask(self, candidate: Candidate | None) -> None:
         """Note a candidate that is proposed."""
         self._out[self._asked] = candidate
         self._note("ask", self._asked)
@@ -133,7 +138,7 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
                 self._apply(entry)
 
     def _begin(self, n: int) -> Method | None:
-        """Start in a region round the best row that is offered, else round a draw of it; None if it is empty.
+        """Start around the best offered row, else around a draw of the region; None if it is empty.
 
         On the whole space start as Nevergrad does by itself: with its steps, the best of a few random rows is a
         worse start than the centre (CMA on Ackley-20 after 300 evaluations: 11.0 against 3.3).
@@ -149,7 +154,7 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
             if first.missing:
                 return None
             start = first.x[0]
-        entry: dict[str, Any] = {
+        entry: Json = {
             "start": start.tolist(),
             "sigma": WHOLE_STEP if whole else REGION_STEP * width(self.region, self.seen),
             "workers": self.settings.workers or n,
@@ -159,7 +164,7 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
         self.log.append(entry)
         return self._method
 
-    def _place(self, batch: Batch, method: Method, candidate: Any) -> bool:
+    def _place(self, batch: Batch, method: Method, candidate: Candidate) -> bool:
         """Put a candidate into the batch, pulled inside where needed; else tell the method what is known of it."""
         x = method.x(candidate)[None]  # [1, d]
         snapped = self.region.space.snap(x)
@@ -174,7 +179,7 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
             self._apply(["known", int(same[0])] if len(same) else ["left"], candidate)
         return False
 
-    def _apply(self, entry: list[Any], candidate: Any = None) -> None:
+    def _apply(self, entry: list[JsonValue], candidate: Candidate | None = None) -> None:
         """Make the call of the library that `entry` describes, and note it in the log."""
         self._note(*entry)
         method = self._method
@@ -190,5 +195,5 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
         elif kind == "refused" or method.workers == 1:  # a method that goes one by one waits for every candidate
             method.tell(candidate, math.nan)
 
-    def _note(self, *entry: Any) -> None:
+    def _note(self, *entry: JsonValue) -> None:
         self.log.append(list(entry))

@@ -6,7 +6,8 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from types import ModuleType
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,16 +16,18 @@ from lamcts.types import Floats
 
 ASSUMED_BUDGET = 1000  # several methods, NGOpt among them, refuse to choose a plan without one (untuned)
 LARGEST_LOSS = 1e15  # of the first loss; Nevergrad clips at 5e20 with a warning (untuned)
+Result = TypeVar("Result")
 
 
-def library() -> Any:
+def library() -> ModuleType:
     """Return the module `nevergrad`, or raise MissingExtra."""
     with kept_globals():  # importing it draws from numpy's
         try:
             import nevergrad
         except ImportError:
             raise MissingExtra.of("nevergrad", "nevergrad") from None
-    return nevergrad
+    found: ModuleType = nevergrad
+    return found
 
 
 @contextmanager
@@ -38,6 +41,12 @@ def kept_globals() -> Iterator[None]:
         np.random.set_state(saved[1])  # noqa: NPY002
 
 
+class Candidate(Protocol):
+    """A point that the library proposes."""
+
+    value: Floats
+
+
 class Method:
     """The library's optimiser, with its noise, its threads and its use of global generators contained."""
 
@@ -49,10 +58,10 @@ class Method:
         # Told that it works alone, NGOpt picks a method that seeds itself by the clock.
         self.workers = 1 if entry.no_parallelization else max(workers, 2)
         self._asks_left = budget if budget or not entry.one_shot else ASSUMED_BUDGET
-        self._unasked: Any = nevergrad.errors.TellNotAskedNotSupportedError
+        self._unasked: type[Exception] = nevergrad.errors.TellNotAskedNotSupportedError
         self._globals = random.Random(seed).getstate(), np.random.RandomState(seed).get_state()
         self._threaded = self.workers == 1 or entry.recast  # may hold a thread that runs some other library
-        self._next: Any = None
+        self._next: Candidate | None = None
         self._exponent: int | None = None
         self._best, self._worst = math.inf, -math.inf
         self.name, self.spent, self.failed = name, False, False
@@ -63,9 +72,9 @@ class Method:
             cube.set_mutation(sigma=sigma)
             return entry(cube, budget=budget or ASSUMED_BUDGET, num_workers=self.workers)
 
-        self._optimizer = self._call(build)
+        self._optimizer: Any = self._call(build)
 
-    def ask(self) -> Any:
+    def ask(self) -> Candidate | None:
         """Return a new candidate, or None if the method has failed."""
         candidate, self._next = self._next, None
         if candidate is None:
@@ -75,12 +84,12 @@ class Method:
             self.spent = self.spent or not self._asks_left
         return candidate
 
-    def x(self, candidate: Any) -> Floats:
+    def x(self, candidate: Candidate) -> Floats:
         """Return the point of a candidate, [d]."""
         x: Floats = np.clip(np.asarray(candidate.value, float), 0.0, 1.0)
         return x
 
-    def tell(self, candidate: Any, y: float) -> None:
+    def tell(self, candidate: Candidate | None, y: float) -> None:
         loss = self._loss(y)
 
         def work() -> None:
@@ -117,7 +126,7 @@ class Method:
         self._best, self._worst = min(self._best, loss), max(self._worst, loss)
         return loss
 
-    def _call(self, work: Callable[[], Any]) -> Any:
+    def _call(self, work: Callable[[], Result]) -> Result | None:
         """Return what `work` returns; None where the library fails, which ends the method with a warning."""
         if self.failed:
             return None
@@ -153,13 +162,13 @@ class Method:
             np.random.set_state(saved[1])  # noqa: NPY002
 
     @staticmethod
-    def _in_daemon(work: Callable[[], Any]) -> Any:
+    def _in_daemon(work: Callable[[], Result]) -> Result:
         """Run `work` in a daemon thread and wait for it.
 
         Threads that a daemon starts are daemons too. Others would keep the interpreter from ending: they wait for
         a value that never comes.
         """
-        result: list[Any] = []
+        result: list[Result] = []
         problem: list[BaseException] = []
 
         def run() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lamcts.samplers.parts.batch import Batch
+from lamcts.samplers.parts.session import Batch
 from lamcts.spaces.exchanges import mutations
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats

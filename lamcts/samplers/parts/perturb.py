@@ -5,13 +5,12 @@ Letters: m candidates, d coordinates, b parameters (blocks of coordinates that b
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.regions.region import Region
-from lamcts.samplers.parts.batch import bisect_into
+from lamcts.samplers.parts.session import bisect_into
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats
@@ -82,7 +81,7 @@ def candidates(
 def local_search(
     region: Region,
     x: Floats,
-    loss: Callable[[Floats], NDArray[Any]],
+    loss: Callable[[Floats], NDArray[np.floating]],
     low: Floats,
     high: Floats,
     perturb_dims: float,
@@ -113,7 +112,7 @@ def local_search(
 def gradient_descent(
     region: Region,
     x: Floats,
-    slope: Callable[[Floats], tuple[NDArray[Any], NDArray[Any]]],
+    slope: Callable[[Floats], tuple[NDArray[np.floating], NDArray[np.floating]]],
     low: Floats,
     high: Floats,
     free: NDArray[np.bool_],

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts import rng as streams
+from lamcts.types import Json, JsonValue
 
 Record = TypeVar("Record")
 PLAIN: dict[Any, Any] = {int: int, float: (int, float), bool: bool, str: str}  # hint -> what may stand there
 
 
-def to_json(value: Any) -> Any:
+def to_json(value: object) -> JsonValue:
     """Return records, lists, dicts, arrays and generators as JSON values; what is one already stays as it is.
 
     A dict becomes a list of pairs, since its keys need not be text.
@@ -37,19 +38,19 @@ def packed(value: NDArray[Any]) -> str:
     return b64encode(np.ascontiguousarray(value, value.dtype.newbyteorder("<")).tobytes()).decode()
 
 
-def unpacked(value: dict[str, Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def unpacked(value: Json, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return the array that `packed` made text of."""
     flat = np.frombuffer(b64decode(value["base64"]), dtype.newbyteorder("<"))
     return flat.reshape(value["shape"]).astype(dtype)
 
 
-def from_json(kind: type[Record], value: Any) -> Record:
+def from_json(kind: type[Record], value: Json) -> Record:
     """Return the record of class `kind` that `to_json` made `value` of; KeyError or TypeError where it did not."""
     hints = get_type_hints(kind)
     return kind(**{field.name: _typed(hints[field.name], value[field.name]) for field in fields(kind)})  # type: ignore[arg-type]
 
 
-def _typed(hint: Any, value: Any) -> Any:
+def _typed(hint: Any, value: JsonValue) -> Any:
     """Return JSON values as the type of a field; TypeError where they are of another."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):  # of a type and None

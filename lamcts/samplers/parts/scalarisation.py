@@ -10,7 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.outcomes.hypervolume import Cells, cells_of, improvement
+from lamcts.outcomes.cells import Cells, cells_of
+from lamcts.outcomes.hypervolume import improvement
 from lamcts.types import Floats
 
 MARGIN = 1.0  # of the front's range, or of the standard deviation if more, from its worst to the reference: less left
@@ -18,7 +19,7 @@ MARGIN = 1.0  # of the front's range, or of the standard deviation if more, from
 MOST_LOSSES = 4  # of which volumes are taken: cells grow with the power of m / 2
 MOST_FRONT = 100  # rows of a front of three losses or more that cells are made of (untuned)
 LEAST_RANGE = 0.1  # of a front, to weigh by: a lone row has none (untuned)
-SUM_SHARE = 0.05  # of the weighted sum beside the weighted maximum: Knowles (ParEGO, 2006)
+SUM_SHARE = 0.05  # of the weighted sum, added to the weighted maximum: Knowles (ParEGO, 2006)
 
 
 class Scalarisation(Protocol):
@@ -111,6 +112,11 @@ def reference_of(front: Floats, margin: float = MARGIN) -> Floats:
 
 def dominated(f: Floats, front: Floats) -> NDArray[np.bool_]:
     """Return which of the points [k, m] are nowhere better than some row of a front [p, m], [k]."""
+    if front.shape[1] == 2 and len(front):
+        order = np.argsort(front[:, 0], kind="stable")
+        across, lowest = front[order, 0], np.minimum.accumulate(front[order, 1])
+        last = np.searchsorted(across, f[:, 0], side="right") - 1  # the front's last row that is no worse in the first
+        return np.asarray((last >= 0) & (f[:, 0] >= across[last]) & (f[:, 1] >= lowest[last]))
     worse = np.ones((len(f), len(front)), bool)
     for mine, theirs in zip(f.T, front.T, strict=True):
         worse &= mine[:, None] >= theirs

@@ -1,25 +1,44 @@
-"""What local searches share: settings that start sessions, and sessions whose progress is a record."""
+"""Bases of local searches: settings, sessions whose progress is a record, and the batch of points of one ask.
 
+Points of a batch are snapped, inside the region, and never known already.
+"""
+
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.observations import Observations
+from lamcts.regions.fill import fill
 from lamcts.regions.region import Region
-from lamcts.samplers.base import Several
+from lamcts.samplers.base import Proposal, Scope, Several
 from lamcts.samplers.parts.record import from_json, to_json
-from lamcts.types import Rows
+from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 if TYPE_CHECKING:
     from typing import Self
 
     from lamcts.spaces.base import SearchSpace
 
+UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform in [0, 1]
+NARROWEST = 2**-7  # of the space's width, as TuRBO's smallest box: a region whose rows all coincide is no narrower
+CHUNK = 2000  # rows whose distances are taken at once: in 1000 dimensions 16 MB
+HALVINGS = 30  # 2**-30 of the way is nearer than any boundary matters; on a grid the anchor is reached long before
+
 
 @dataclass
 class Progress:
-    """What a session's state holds: randomness and the best row found. A search with more adds fields to it."""
+    """The state of a session. A search with more state adds fields.
+
+    Attributes
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    incumbent : int or None
+        Row of the best result.
+    """
 
     rng: np.random.Generator
     incumbent: int | None
@@ -27,40 +46,60 @@ class Progress:
 
 Settings = TypeVar("Settings")
 P = TypeVar("P", bound=Progress)
-Own = TypeVar("Own", bound="LocalSession[Any, Any]")
+Own = TypeVar("Own", bound="AnySession")
 
 
 class LocalSession(Generic[Settings, P]):
-    """A session of `lamcts.samplers.base.Session` but for `ask`. What a search does otherwise it overrides.
+    """Base of sessions: all of `lamcts.samplers.base.Session` except `ask`.
 
-    It takes the best of its results as its incumbent, never converges, and goes wherever the tree selects.
+    It keeps the best of its results as incumbent, never converges, and searches where the tree selects. Override
+    `done` and `scope` by a property or a class attribute.
+
+    Parameters
+    ----------
+    settings : LocalSampler
+        Settings of the search.
+    region : Region
+        Where to search.
+    seen : Observations
+        The evaluations, which grow during the run.
+    progress : Progress
+        The state.
     """
-
-    done: Any = False
-    scope: Any = "selected"
 
     def __init__(self, settings: Settings, region: Region, seen: Observations, progress: P) -> None:
         self.settings, self.region, self.seen, self.progress = settings, region, seen, progress
-        self.log: list[Any] = []
+        self.log: list[JsonValue] = []
 
-    def restored(self: Own, state: dict[str, Any], log: list[Any]) -> Own:
-        """Return the session of the same settings whose progress and log these are."""
+    def restored(self: Own, state: Json, log: list[JsonValue]) -> Own:
+        """Return a session of the same settings with the given progress and log."""
         session = type(self)(self.settings, self.region, self.seen, from_json(type(self.progress), state))
         session.log = list(log)
         session.replay()
         return session
 
     def replay(self) -> None:
-        """Bring what is not in the progress up to date with the log."""
+        """Rebuild from the log what is not in the progress."""
+
+    def ask(self, n: int) -> Proposal:
+        raise NotImplementedError
+
+    @property
+    def done(self) -> bool:
+        return False
+
+    @property
+    def scope(self) -> Scope:
+        return "selected"
 
     @property
     def incumbent(self) -> int | None:
         return self.progress.incumbent
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         self.progress.incumbent = self.seen.best_row(rows, self.progress.incumbent)
 
-    def forget(self, notes: list[Any]) -> None:
+    def forget(self, notes: list[Note]) -> None:
         pass
 
     def move(self, region: Region) -> None:
@@ -69,16 +108,19 @@ class LocalSession(Generic[Settings, P]):
     def recenter(self, row: int) -> None:
         pass
 
-    def proposer(self, note: Any) -> str | None:
+    def proposer(self, note: Note) -> str | None:
         return None
 
-    def state(self) -> dict[str, Any]:
-        state: dict[str, Any] = to_json(self.progress)
+    def state(self) -> Json:
+        state: Json = to_json(self.progress)
         return state
 
 
+AnySession = LocalSession[Any, Any]
+
+
 class LocalSampler:
-    """Base of frozen settings whose `start` returns a `LocalSession`; the hooks are those of `base.Sampler`."""
+    """Base of frozen settings whose `start` returns a `LocalSession`; see `base.Sampler` for the hooks."""
 
     several: ClassVar[Several] = False
     relocates: ClassVar[bool] = False
@@ -90,12 +132,133 @@ class LocalSampler:
 
     @classmethod
     def suited(cls, space: "SearchSpace", detail: str) -> "Self | None":
-        """Return the settings for a space; `detail` follows a colon in the name. None: the detail is unknown."""
+        """Return the settings for a space; `detail` follows a colon in the name. None: unknown detail."""
         return None if detail else cls()
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Any:
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "AnySession":
         raise NotImplementedError
 
-    def restore(self, state: dict[str, Any], log: list[Any], region: Region, seen: Observations) -> Any:
+    def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> "AnySession":
         begun = self.start(region, seen, np.random.default_rng(0))  # its progress gives way to what was saved
         return begun.restored(state, log)
+
+
+class Batch:
+    """The points of one ask: snapped, inside the region, unevaluated and distinct.
+
+    Parameters
+    ----------
+    region : Region
+        Where points may lie.
+    seen : Observations
+        Evaluated and pending points, which are not taken.
+    size : int
+        Largest number of points.
+
+    Attributes
+    ----------
+    x : ndarray of shape (k, d)
+        The points taken so far.
+
+    Examples
+    --------
+    >>> import lamcts, numpy as np
+    >>> from lamcts.samplers import Batch
+    >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
+    >>> batch = Batch(opt.region(), opt.seen, 3)
+    >>> batch.take(np.array([[0.5, 0.5], [0.5, 0.5]])).tolist()
+    [True, False]
+    >>> batch.fill(np.random.default_rng(0))
+    >>> batch.x.shape
+    (3, 2)
+    """
+
+    def __init__(self, region: Region, seen: Observations, size: int) -> None:
+        self.region, self.seen, self.size = region, seen, size
+        self.x = np.empty((0, seen.dim))
+
+    @property
+    def missing(self) -> int:
+        return self.size - len(self.x)
+
+    @property
+    def open(self) -> bool:
+        """Whether the batch has room, and the space has unevaluated points."""
+        left = self.seen.repeat or self.seen.distinct + len(self.x) < self.region.space.size
+        return bool(self.missing) and left
+
+    def take(self, x: Floats) -> NDArray[np.bool_]:
+        """Take the rows that are inside, unevaluated and distinct, in order, while there is room.
+
+        Parameters
+        ----------
+        x : ndarray of shape (k, d)
+            Snapped points.
+
+        Returns
+        -------
+        ndarray of bool of shape (k,)
+            Which rows were taken.
+        """
+        taken = np.zeros(len(x), bool)
+        inside = np.flatnonzero(self.region.contains(x))
+        fresh = self.seen.unseen(np.vstack([self.x, x[inside]]))[len(self.x) :]
+        taken[inside[fresh][: self.missing]] = True
+        self.x = np.vstack([self.x, x[taken]])
+        return taken
+
+    def fill(self, rng: np.random.Generator) -> None:
+        """Fill the remaining room with draws of the region; fewer where it has no more unevaluated points."""
+        known = math.isfinite(self.region.space.size)  # draws of a small region may repeat what the batch holds
+        while self.open:
+            drawn = fill(self.region, self.missing + known * len(self.x), rng, self.seen).x
+            if not self.take(drawn).any():
+                break
+
+    def begin(self, n: int, rng: np.random.Generator) -> None:
+        """Take at most `n` draws of the whole region."""
+        first = Batch(self.region, self.seen, min(self.size, n))
+        first.fill(rng)
+        self.take(first.x)
+
+
+def centre(region: Region, seen: Observations, incumbent: int | None) -> Floats | None:
+    """Return the point [d] of the incumbent, or of the region's best row where it lies outside; None: no row inside."""
+    row = incumbent
+    if row is None or not region.contains(seen.x[[row]])[0]:
+        row = int(region.rows[np.argmin(seen.y[region.rows])]) if len(region.rows) else None
+    return None if row is None else seen.x[row]
+
+
+def bisect_into(x: Floats, anchor: Floats, region: Region) -> Floats:
+    """Halve the way from each row of `x` [k, d] to `anchor` [d] until it lies inside; return them snapped, [k, d].
+
+    Rows that stay outside after all halvings come back outside.
+    """
+    x = x.copy()
+    snapped = region.space.snap(x)
+    for _ in range(HALVINGS):
+        outside = np.flatnonzero(~region.contains(snapped))
+        if not len(outside):
+            break
+        x[outside] = (x[outside] + anchor) / 2
+        snapped[outside] = region.space.snap(x[outside])
+    return snapped
+
+
+def distances(seen: Observations, rows: Rows, x: Floats) -> tuple[Floats, Floats]:
+    """Return squared Euclidean and largest coordinate-wise distances of `rows` from `x` [d], both [n]."""
+    squares, largest = np.empty(len(rows)), np.empty(len(rows))
+    for i in range(0, len(rows), CHUNK):
+        gap = seen.x[rows[i : i + CHUNK]] - x
+        squares[i : i + CHUNK] = np.einsum("ij,ij->i", gap, gap)
+        largest[i : i + CHUNK] = np.abs(gap, out=gap).max(axis=1)
+    return squares, largest
+
+
+def width(region: Region, seen: Observations) -> float:
+    """Return the width of a region as a share of the space's, by the spread of the rows inside."""
+    if not region.steps or len(region.rows) < 2:
+        return 1.0
+    spread = math.sqrt(float(seen.x[region.rows].var(0).mean()))
+    return min(max(spread / UNIFORM_SPREAD, NARROWEST), 1.0)

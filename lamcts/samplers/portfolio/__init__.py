@@ -1,14 +1,12 @@
-"""The portfolio: several local searches round one incumbent, and a bandit that says how many points each may propose.
+"""A portfolio of local searches around one incumbent; a bandit sets how many points each proposes.
 
-No local method is first everywhere: trust-region Gaussian processes cross rough ground, descent on a quadratic model is
-far quicker down a smooth valley, a search along the parameters where they hardly interact. Here the tree picks the
-region where they begin, and the methods share all that is seen: a row that one of them finds becomes the incumbent of
-all. Each is credited with what its evaluations gained. Once the base has found its place, they look across the whole
-space: the next valley along a parameter lies outside any region round the present one, and the others fare no worse.
+The tree selects the region where they begin. All searches share all rows, and a better row of one becomes the
+incumbent of all. Each is credited with the gains of its evaluations. Once the base has a scope other than "selected",
+they search the whole space.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,13 +14,12 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session
-from lamcts.samplers.parts.batch import Batch
 from lamcts.samplers.parts.record import from_json
-from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.portfolio.bandit import GOOD, AdaptiveAllocation, AllocationState, gains
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 MOST = float(np.finfo(float).max)  # differences of losses near it overflow
 LEAST = float(np.finfo(float).tiny)  # a gain is not nothing, however small
@@ -30,26 +27,38 @@ BASE, BASE_OF_FEW = 0.5, 0.8  # least shares of the base with several losses, an
 # -0.09 by the first, -0.21 by the second, seeds 100 to 104; in 12 dimensions the second lost half of C2-DTLZ2's)
 LITTLE = 1e-9  # gain per evaluation that is as good as none, of a front's volume: late gains are far below 1e-5
 FEW = 5  # dimensions up to which the larger share holds: those in which Turbo takes exact gains of a front at every ask
-ROUNDS = 3  # times that points are asked for in place of those that two methods both propose (untuned)
+ROUNDS = 3  # rounds that replace points proposed by two methods (untuned)
 
 
 @register("portfolio", "turbo, quadratic, coordinate (and mixed_gp) around one incumbent, shares by gain")
 @dataclass(frozen=True)
 class Portfolio(LocalSampler):
-    """Shares each batch among `arms`, searches round one incumbent, by what each lately gained.
+    """Share each batch among several searches around one incumbent, by their recent gains.
 
-    The method is ours, the rule of its shares Thierens' (`bandit.py`). "Tuned": on seeds 0 to 9, as
-    benchmarks/README.md tells.
+    Parameters
+    ----------
+    arms : tuple of Sampler
+        The searches. The first is the base, such as Turbo: it proposes alone until its scope is not "selected". The
+        search ends when the base has converged and no other arm gains.
+    least : float, default 0.07
+        Least share of the points for every arm; tuned.
+    base : float, default 0.15
+        Least share of the points for the base; tuned. With several objectives it is at least 0.5, and 0.8 in up to five
+        dimensions.
+    memory : float, default 60.0
+        Evaluations after which the weight of a gain has decayed to 1 / e; untuned.
+    lead : int, default 0
+        Number of rows up to which the last arm proposes alone, for one objective without constraints; tuned.
 
-    arms: the first is the base: it proposes alone until it has found its place (so it must be a search that does, as
-        Turbo), and when it has converged and no other gains any more, the search ends. `recenter` tells an
-        arm of a better row that another arm has found.
-    least: what every arm keeps, whatever it gained lately (0.07; share of the points); tuned: lower than for two arms.
-    base: the same of the base (0.15; share of the points); tuned: more cost digits on Ackley and Rosenbrock.
-        With several objectives it keeps 0.5 at least, in up to five dimensions 0.8, and the others fit in beside it.
-    memory: how long gains are remembered (60; evaluations, to fade to 1 / e); untuned.
-    lead: until so many rows are there the last arm proposes alone, of one loss without constraints; then the others
-        begin (0; rows); tuned.
+    Notes
+    -----
+    Shares follow adaptive allocation (Thierens 2005). "Tuned" means on seeds 0 to 9, see benchmarks/notes/portfolio.md.
+
+    Examples
+    --------
+    >>> from lamcts.samplers import Coordinate, Portfolio, Turbo
+    >>> Portfolio((Turbo(), Coordinate())).least
+    0.07
     """
 
     several: ClassVar[bool] = True
@@ -108,9 +117,9 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         self.shares = _shares(settings, len(arms), seen, progress.allocation)
         self._logged = [len(arm.log) for arm in arms]  # entries of each arm's log that stand in ours
 
-    def restored(self, state: dict[str, Any], log: list[Any]) -> "_PortfolioSession":
+    def restored(self, state: Json, log: list[JsonValue]) -> "_PortfolioSession":
         progress = from_json(PortfolioProgress, state)
-        logs: list[list[Any]] = [[] for _ in self.arms]
+        logs: list[list[JsonValue]] = [[] for _ in self.arms]
         for a, start, entry in log:
             if start == progress.starts[a]:
                 logs[a].append(entry)
@@ -132,7 +141,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
 
     @property
     def done(self) -> bool:
-        """Whether the base has converged, and no other arm still gains, be it little: it may be closing in."""
+        """Whether the base has converged and no other arm gains."""
         others = zip(self.progress.idle[1:], self.arms[1:], strict=True)
         return self.arms[0].done and not any(idle < self.settings.memory and not arm.done for idle, arm in others)
 
@@ -140,7 +149,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         self._catch_up()
         self._restart()
         self._end_lead()
-        batch, notes = Batch(self.region, self.seen, n), list[Any]()
+        batch, notes = Batch(self.region, self.seen, n), list[Note]()
         closed = [arm.done for arm in self.arms]
         alone = [a > 0 for a in range(len(self.arms))]
         if self.arms[0].incumbent is None or self.scope == "selected" or all(closed):
@@ -158,14 +167,14 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
     def _waiting(self, closed: list[bool]) -> list[bool]:
         """Return which arms propose nothing: of one loss, while nothing is feasible, those that model no constraint.
 
-        Ackley in ten dimensions was feasible after 25.5 evaluations in place of 28 (medians of 20 seeds).
+        Ackley in ten dimensions was feasible after 25.5 evaluations instead of 28 (medians of 20 seeds).
         """
         if self.seen.plain or self.seen.f.shape[1] > 1 or self.seen.feasible.any():
             return closed
         waiting = [c or adapt_to_goals(a, self.seen) is not a for c, a in zip(closed, self.settings.arms, strict=True)]
         return closed if all(waiting) else waiting
 
-    def _take(self, batch: Batch, a: int, k: int, spare: int) -> list[Any]:
+    def _take(self, batch: Batch, a: int, k: int, spare: int) -> list[Note]:
         """Take `k` points of arm `a` into the batch, asking for some to spare; return their notes."""
         x, own = self.arms[a].ask(k + spare)
         taken = batch.take(x)
@@ -173,8 +182,8 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         self._collect(a)
         return [[a, self.progress.starts[a], note] for note, used in zip(own, taken, strict=True) if used]
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
-        told: list[tuple[list[Any], list[int]]] = [([], []) for _ in self.arms]
+    def tell(self, notes: list[Note], rows: Rows) -> None:
+        told: list[tuple[list[Note], list[int]]] = [([], []) for _ in self.arms]
         found: list[list[int]] = [[] for _ in self.arms]
         for (a, start, own), row in zip(notes, rows, strict=True):
             found[a].append(int(row))
@@ -190,7 +199,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         for a in range(len(self.arms)):
             self._share_incumbent(a)
 
-    def proposer(self, note: Any) -> str:
+    def proposer(self, note: Note) -> str:
         """Return the name of the arm that a point's note is of."""
         return type(self.settings.arms[note[0]]).__name__
 
@@ -230,7 +239,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         arm.recenter(self.incumbent)
 
     def _catch_up(self) -> None:
-        """Go on from a better row of the region that came from elsewhere since: the initial design, a warm start.
+        """Adopt a better row of the region that another source added: the initial design, a warm start.
 
         At an ask, as `_restart`. Rows from before the session began do not count: it may have left them behind.
         """
@@ -244,7 +253,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
             self._share_incumbent(a)
 
     def _restart(self) -> None:
-        """Start arms again that have converged, where another arm has found a better row since.
+        """Restart converged arms where another arm has found a better row since.
 
         Done at an ask, not at a tell: only then is the region sure to be the same after a resume.
         """
@@ -254,7 +263,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
                 self._start_again(a)
 
     def _end_lead(self) -> None:
-        """Start the others anew, with all rows that are there by now, once the last arm has led."""
+        """Restart the other arms with all rows once the lead of the last arm has ended."""
         if not self.settings.lead or self._led or self.progress.starts[0]:
             return
         for a in range(len(self.arms) - 1):
@@ -267,7 +276,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         self._logged[a] = 0
         self._share_incumbent(a)
 
-    def forget(self, notes: list[Any]) -> None:
+    def forget(self, notes: list[Note]) -> None:
         for a, start, own in notes:
             if start == self.progress.starts[a]:
                 self.arms[a].forget([own])
@@ -284,5 +293,5 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         self.log += [[a, self.progress.starts[a], entry] for entry in log[self._logged[a] :]]
         self._logged[a] = len(log)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         return super().state() | {"arms": [arm.state() for arm in self.arms]}

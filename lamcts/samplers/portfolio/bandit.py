@@ -1,10 +1,10 @@
-"""A bandit that shares points among methods by what each lately gained per evaluation.
+"""A bandit that shares points among methods by their recent gain per evaluation.
 
-Probability matching with forgetting (Thierens 2005, "An adaptive pursuit strategy for allocating operator
-probabilities", compares it with others). With g_a what arm a gained and n_a its evaluations, both fading, the rate is
+Probability matching with forgetting (compared by Thierens 2005, "An adaptive pursuit strategy for allocating operator
+probabilities"). With g_a the gain of arm a and n_a its evaluations, both decaying, the rate is
 r_a = (g_a + PRIOR G / N) / (n_a + PRIOR), G and N the sums over arms, and the share
 s_a = floor_a + (1 - sum of floors) (r_a + LITTLE)^SHARPNESS / sum over arms of the same.
-Proportions, not the best arm alone: gains come in bursts, and which arm gains changes along a run.
+Shares are proportional, since gains come in bursts and the best arm changes along a run.
 """
 
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import improvement
-from lamcts.samplers.parts.bounded_columns import bounded
+from lamcts.samplers.scalarised import bounded
 from lamcts.types import Floats, Rows
 
-# Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
+# Tuned: on seeds 0 to 9, as benchmarks/notes/portfolio.md tells.
 LITTLE = 1e-5  # a gain per evaluation, as a share of the spread, that is as good as none (tuned: 0 was worse on push)
 SHARPNESS = 2.0  # power of the rates that shares are proportional to (tuned: 1 is too mild among three arms)
 PRIOR = 5.0  # evaluations at the common rate that every arm is credited with: one unseen lately is average (untuned)

@@ -1,11 +1,10 @@
-"""Descent on a quadratic model, inside any region: the quick way down a valley, and to the middle of a rippled bowl.
+"""Descent on a quadratic model inside any region: fast along narrow valleys and in rippled bowls.
 
-A trust-region method of the kind of Powell's (COBYLA 1994, NEWUOA 2006), with a Bayesian polynomial for the
-interpolation: every row nearby counts, whoever asked for it, results may be late or missing, and the points of a batch
-beside the first go down draws of the posterior (Thompson sampling). It begins with a box over the whole cube, where
-the model is the trend of all rows, and ends in a narrow one, where it is a Taylor polynomial. Where few points
-are asked for at a time, most of them are such draws too: the mean's step after every result follows the first valley.
-Where losses rise from their minimum as a cone does, as Ackley's, no polynomial is near; their squares lie on one.
+A trust-region method of the kind of Powell's (COBYLA 1994, NEWUOA 2006), with a Bayesian polynomial as interpolation.
+Every row nearby counts, and results may be late or missing. Further points of a batch descend posterior samples. The
+box begins over the whole cube, where the model is the trend of all rows, and ends narrow, as a Taylor polynomial. For
+small batches most points are samples too, since the mean alone follows the first valley. Around a conical minimum such
+as Ackley's, the squared losses are modelled.
 """
 
 from dataclasses import dataclass, field
@@ -13,23 +12,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.models.output_transforms import squared
+from lamcts.models.output_transforms import Scale, squared
 from lamcts.models.quadratic_posterior import Place, QuadraticPosterior, Slope, unknowns
-from lamcts.models.scale import Scale
 from lamcts.models.success import success_near
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
-from lamcts.samplers.base import Proposal, Session, Several
-from lamcts.samplers.parts.batch import Batch, centre, distances
+from lamcts.samplers.base import Proposal, Several
 from lamcts.samplers.parts.feasibility_penalty import shortened, step_penalty
-from lamcts.samplers.parts.session import LocalSampler
+from lamcts.samplers.parts.session import Batch, LocalSampler, centre, distances
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.samplers.quadratic.constrained import ConstrainedProgress, ConstrainedSession
 from lamcts.samplers.quadratic.descent import LENGTH_MAX, TRIES, DescentProgress, DescentSession
 from lamcts.samplers.registry import register
 from lamcts.types import Floats, Rows, whole_number
 
-# Tuned: on seeds 0 to 9, as benchmarks/README.md tells.
+# Tuned: on seeds 0 to 9, as benchmarks/notes/portfolio.md tells.
 MOST_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
 LEAST_ROWS_EACH = 10  # for each parameter: what the model had before it was given the rows of a whole curvature
 NEAR = 2.0  # boxes: rows within take part (untuned)
@@ -49,21 +46,37 @@ QUIET = 0.1  # noise of a cone's model above which a tip is not believed: withou
 @register("quadratic", "trust-region descent on a quadratic model")
 @dataclass(frozen=True)
 class Quadratic(LocalSampler):
-    """Step to the lowest point of a quadratic model within a box round the best row; grow it on success, else shrink.
+    """Trust-region descent on a quadratic model, of the kind of NEWUOA (Powell 2006).
 
-    The method is ours, of the kind of Powell's (NEWUOA 2006). "Tuned": on seeds 0 to 9, as benchmarks/README.md tells.
+    Each step goes to the minimum of a quadratic model within a box around the best row. The box grows after successes
+    and shrinks after failures.
 
-    length: side of the box at first (2.0; share of the cube); over the whole cube from wherever it stands, so that the
-        model is the trend of all rows; untuned.
-    length_min: the search has converged when the side is below it (1e-9; share of the cube); tuned: so that the end of
-        a descent, which is superlinear, is reached.
-    success_tolerance: batches in a row that improve before the side doubles (2; batches); tuned: 1 was no better.
-    failure_tolerance: evaluations of one box in a row that do not before it halves (6; evaluations), half of them where
-        there are constraints; tuned: more was no better, and d / 3 better on rover, worse in 100 dimensions.
-    rows: most rows in the model, the nearest ones (None: (d + 1)(d + 2), twice the unknowns of a quadratic polynomial,
-        and at least 10 d, but at most 500; rows): those within twice the box, those within eight times where they tell
-        the near ones better, all where they lie on one polynomial, and 2 d + 1 at least; tuned: with 10 d it never saw
-        the whole curvature; paper: NEWUOA keeps 2 d + 1 rows, as Powell advises.
+    Parameters
+    ----------
+    length : float, default 2.0
+        First side of the box, as a share of the cube; untuned. 2 covers the cube from any point.
+    length_min : float, default 1e-9
+        The search has converged when the side is below this share of the cube; tuned.
+    success_tolerance : int, default 2
+        Improving batches in a row before the side doubles; tuned.
+    failure_tolerance : int, default 6
+        Evaluations in a row without improvement before the side halves; half as many under constraints; tuned.
+    rows : int or None, default None
+        Largest number of rows in the model, the nearest first; tuned. None is (d + 1)(d + 2), twice the unknowns of a
+        quadratic polynomial, from 10 d to 500. NEWUOA keeps 2 d + 1.
+
+    Notes
+    -----
+    The model uses rows within twice the box, within eight times where that predicts the near rows better, and all rows
+    where they lie on one polynomial. It uses at least 2 d + 1. "Tuned" means on seeds 0 to 9, see
+    benchmarks/notes/portfolio.md.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.Quadratic(rows=40), seed=0)
+    >>> len(opt.ask(4))
+    4
     """
 
     several: ClassVar[Several] = "constraints"
@@ -79,17 +92,19 @@ class Quadratic(LocalSampler):
         whole_number(self.failure_tolerance, "Quadratic: failure_tolerance")
         whole_number(self.rows, "Quadratic: rows", optional=True)
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
+    def start(
+        self, region: Region, seen: Observations, rng: np.random.Generator
+    ) -> "_QuadraticSession | ConstrainedSession":
         best, box = seen.best_row(region.rows), TrustRegionState(self.length)
         if seen.plain or seen.f.shape[1] > 1:
             return _QuadraticSession(self, region, seen, QuadraticProgress(rng, best, box, rng.spawn(1)[0]))
-        if best is None:  # nothing known, or what is has been searched: the models' one optimum is not to be it again
+        if best is None:  # nothing known, or all of it searched: the next optimum should be another
             box.length *= AGAIN
         since = len(seen) if best is None else 0
         return ConstrainedSession(self, region, seen, ConstrainedProgress(rng, best, box, best, since))
 
     def most_rows(self, d: int, within: int) -> int:
-        """Return how many rows take part in the model of `d` parameters where so many lie within reach."""
+        """Return the number of rows in the model of `d` parameters, of which `within` are within reach."""
         most = self.rows or min(max(LEAST_ROWS_EACH * d, 2 * unknowns(d)), MOST_ROWS)
         return min(most, max(2 * d + 1, within))
 
@@ -150,7 +165,7 @@ class _QuadraticSession(DescentSession[QuadraticProgress]):
         return quadric.lowest(low, high, price)
 
     def _model(self, centre: Floats, half: float) -> QuadraticPosterior | None:
-        """Return the model of the rows round `centre` [d], None where there are none beside it."""
+        """Return the model of the rows around `centre` [d], None without other rows."""
         good = self.seen.good
         far, off = distances(self.seen, good, centre)
         within = (int(np.count_nonzero(off <= reach * half)) for reach in REACHES)

@@ -3,20 +3,19 @@
 Its centre is the row of the least merit, the loss with what is broken at its price, and not the best: so it goes along
 a boundary through points on either side. Its points are to keep the constraints by as much as the models may be wrong
 there, so that its end is feasible. A price is twice the largest multiplier of the models (an exact penalty: Nocedal and
-Wright 2006, 17.2), anew at every ask, for what has been evaluated already too.
+Wright 2006, 17.2), computed at every ask, for all rows.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from lamcts.models.quadratic_posterior import Place
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.batch import Batch, centre, distances
+from lamcts.samplers.parts.session import Batch, centre, distances
 from lamcts.samplers.quadratic.constrained_model import ConstrainedModel, broken, merits
 from lamcts.samplers.quadratic.descent import TRIES, DescentProgress, DescentSession
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Note, Rows
 
 REACH = 8.0  # boxes: rows within take part; with 2, curvature was never seen on the G problems (tuned on these)
 ENOUGH = 0.1  # of the fall that was predicted: a success (Powell's, 1994)
@@ -101,7 +100,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         return np.asarray(self.seen.x[self.progress.centre])
 
     def _model(self) -> ConstrainedModel | None:
-        """Return the models round the centre, None where no row lies beside it."""
+        """Return the models around the centre, None without other rows."""
         row = self.progress.centre
         rows, squares = self._rows(self._half)
         if row is None or not len(rows) or not squares.max() > 0:
@@ -145,7 +144,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         gains = np.where(merit < merit[0], merit[0] - np.where(np.isfinite(merit), merit, 0.0), 0.0)
         return int(rows[np.argmin(merit)]), gains[1:]
 
-    def tell(self, notes: list[Any], rows: Rows) -> None:
+    def tell(self, notes: list[Note], rows: Rows) -> None:
         best, gains = self._better(rows)
         wanted = [max(ENOUGH * fall, np.finfo(float).tiny) for _, fall, _ in notes]
         self.progress.box.tell(
@@ -174,5 +173,5 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         if self.progress.centre != before and before is not None:
             self._moved(float(np.abs(self._x() - self.seen.x[before]).max()))
 
-    def forget(self, notes: list[Any]) -> None:
+    def forget(self, notes: list[Note]) -> None:
         self.progress.box.forget([group for group, *_ in notes])

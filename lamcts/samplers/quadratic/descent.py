@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from lamcts.samplers.base import Scope
-from lamcts.samplers.parts.batch import Batch, bisect_into
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSession, Progress, bisect_into
 from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats

@@ -23,38 +23,59 @@ PRIOR, MODEL_BUDGET = Prior(length_location=0.7), ModelBudget()  # shorter lengt
 @register("turbo", "trust-region Bayesian optimisation with Thompson sampling")
 @dataclass(frozen=True)
 class Turbo(LocalSampler):
-    """A box round the best row, shaped by the length scales of a Gaussian process, grows on success, halves on failure.
+    """Trust-region Bayesian optimisation with Thompson sampling (TuRBO-1, SCBO).
 
-    The paper is Eriksson et al. 2019 (arXiv 1910.01739), with its authors' code. Lengths are shares of the cube, and
-    that of the box is the geometric mean of its sides. "Tuned": on seeds 0 to 9, as benchmarks/README.md tells. The
-    portfolio takes `Turbo(length_min=2**-7, descent_share=1.0)` for its base (`registry.py`).
+    The trust region is a box around the best row, shaped by the length scales of a Gaussian process. It doubles after
+    successes and halves after failures. All lengths are shares of the cube.
 
-    With constraints one model of the loss and of all excesses is drawn from (SCBO, Eriksson and Poloczek 2021, arXiv
-    2002.08526): among candidates drawn feasible the best, else the one least broken. With several objectives a draw is
-    worth the volume that it adds to the front, and the box stands round rows of the front in turn
-    (turbo/front.py); with two, some points are those that are expected to add most (turbo/acquisition.py).
+    Parameters
+    ----------
+    length : float, default 0.8
+        First side of the box, the geometric mean over coordinates; as in the paper.
+    length_min : float, default 2**-10
+        The search has converged when the side is below this; tuned. The paper uses 2^-7, which stops too early in
+        narrow valleys.
+    length_max : float, default 1.6
+        Largest side; as in the paper.
+    success_tolerance : int, default 3
+        Improving batches in a row before the box doubles. In the paper an improvement is 1e-3 of |f|; here it is a
+        share of the spread of the best rows.
+    failure_tolerance : int or None, default None
+        Evaluations in a row without improvement before the box halves. None is max(4, d). The paper counts
+        max(4 / q, d / q) batches of q points.
+    n_start : int or None, default None
+        Results to begin with, the rows of the region included. None is 2 d, or d + 1 for one objective under
+        constraints, at most 100. The paper draws 2 d new points at every start.
+    descent_share : float, default 0.5
+        Share of the posterior samples that are minimised by gradient from the best candidate; tuned. The paper does
+        none.
+    scope : {"space", "incumbent", "selected"}, default "space"
+        Region of the search after its first success. "space" is the whole space. "incumbent" is the tree's region
+        around the incumbent, as in the thesis, 5.3. "selected" is the region that the tree selects at each ask.
+        "incumbent" was better on none of 11 problems and worse on four.
+    prior : Prior, default Prior(length_location=0.7)
+        Priors of length scales and noise; untuned. The paper bounds lengths to [0.005, 2] and noise to [5e-4, 0.2].
+    model_budget : ModelBudget, default ModelBudget()
+        Rows of the model and work of its fits. The paper uses all rows and 50 Adam steps for every batch.
 
-    length: the box's at first (0.8; share of the cube); paper: the same.
-    length_min: the search has converged when the box is below it (2^-10; share of the cube); tuned: at 2^-7 it gave up
-        valleys that it was still going down; paper: 2^-7.
-    length_max: the box's at most (1.6; share of the cube); paper: the same.
-    success_tolerance: batches in a row that improve before the box doubles (3; batches); paper: the same, but an
-        improvement is one of 1e-3 of |f|, not of the spread of the best rows.
-    failure_tolerance: evaluations of one box in a row that do not before it halves (None: max(4, d); evaluations);
-        paper: max(4 / q, d / q) batches of q points, rounded up.
-    n_start: results to begin with, those that the region has among them (None: 2 d, of one loss under constraints
-        d + 1, at most 100; results); the most is untuned; paper: 2 d, drawn anew at every start, where a region of the
-        tree that has rows begins from these.
-    descent_share: of the draws, how many are followed down their slope from the best candidate, while the others stay
-        at it (0.5; share); tuned: all of them exploit the model too much, none is far slower on Ackley; paper: none.
-    scope: where it looks once it has found its place ("space"; of three). "space": across the whole space; the tree
-        then says where it begins and, when it has converged, where it begins again. "incumbent", as in the thesis 5.3:
-        it stays in the tree's region round the incumbent. "selected": the tree selects its region, and so which search
-        goes on, anew at each ask. Measured: "incumbent" was better on none of 11 problems, and worse on four.
-    prior: of the model's length scales and noise (Prior(length_location=0.7); see there); untuned; paper: none, but
-        length scales stay within [0.005, 2] and the noise within [5e-4, 0.2] of the losses' variance.
-    model_budget: rows in the model, and the work of its fits (ModelBudget(); see there); paper: all rows of the search,
-        and 50 steps of Adam from the same start at every batch.
+    Notes
+    -----
+    With constraints, one model of the loss and the excesses is sampled. The best candidate that a sample predicts as
+    feasible is chosen, else that of the smallest violation. With several objectives, a sample is worth the hypervolume
+    that it adds, and the box is placed around rows of the front in turn. With two objectives, some points maximise the
+    expected hypervolume improvement. "Tuned" means on seeds 0 to 9, see benchmarks/notes/portfolio.md.
+
+    References
+    ----------
+    Eriksson, Pearce, Gardner, Turner and Poloczek (2019), arXiv 1910.01739 (TuRBO).
+    Eriksson and Poloczek (2021), arXiv 2002.08526 (SCBO).
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.Turbo(length=0.4), seed=0)
+    >>> len(opt.ask(4))
+    4
     """
 
     several: ClassVar[bool] = True

@@ -21,7 +21,7 @@ PENALTY = 10.0  # of a broken constraint on the way down, in standard deviations
 WEIGHTED = 0.25  # share of draws that follow random weights, where volumes can be taken (untuned)
 # Of the expected gain:
 ROOT_2PI = math.sqrt(2.0 * math.pi)  # of the normal density
-LEAST = 1e-150  # variance or gain that stands for none: quotients by it stay doubles
+LEAST = 1e-150  # variance or gain used for 0: quotients stay finite
 MOST_Z = 1e8  # deviations at which an improvement is the difference to the last bit
 LEAST_Z = -40.0  # below it a chance is no double any more
 

@@ -17,11 +17,10 @@ from lamcts.models.success import success_near
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.parts.batch import Batch, centre
 from lamcts.samplers.parts.feasibility_penalty import PenalisedPaths, penalised
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
 from lamcts.samplers.parts.scalarisation import Hypervolume
-from lamcts.samplers.parts.session import LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSession, Progress, centre
 from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.samplers.turbo.acquisition import ExpectedVolume, picked
 from lamcts.samplers.turbo.front import front_centres, growing

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
 State = Any  # any immutable value
+Move = Any
 
 
 class Game(Protocol):
@@ -29,10 +30,10 @@ class Game(Protocol):
     def single(self) -> bool:
         """Whether each terminal state is one point; else `row` draws one of several."""
 
-    def moves(self, state: State) -> Sequence[Any]:
+    def moves(self, state: State) -> Sequence[Move]:
         """Return the moves of a state in a fixed order; none if it is terminal."""
 
-    def after(self, state: State, move: Any) -> State:
+    def after(self, state: State, move: Move) -> State:
         """Return the state after a move."""
 
     def row(self, state: State, rng: np.random.Generator) -> Floats:
@@ -53,7 +54,10 @@ class Actions(Protocol):
 class Assign:
     """Assign the parameters of any space one after the other, in the order of the space.
 
-    parts: number of intervals for parameters with more levels (8; parts); a move selects one, and the value is drawn
+    Parameters
+    ----------
+    parts : int, default 8
+        Number of intervals for parameters with more levels; a move selects one, and the value is drawn
         inside it; untuned.
     """
 
@@ -83,7 +87,7 @@ class _Assigning:
     def moves(self, state: State) -> Sequence[int]:
         return self._moves[len(state)] if len(state) < len(self._moves) else ()
 
-    def after(self, state: State, move: Any) -> State:
+    def after(self, state: State, move: Move) -> State:
         return (*state, move)
 
     def row(self, state: State, rng: np.random.Generator) -> Floats:

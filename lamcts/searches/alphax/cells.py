@@ -45,9 +45,14 @@ class _State(NamedTuple):
 class BuildCells:
     """Build cells of limited size. Override `point` for spaces with other points.
 
-    nodes: most nodes, with input and output (7); NAS-Bench-101; paper: 6 in fig. 3.6.
-    edges: most edges (9); NAS-Bench-101.
-    operations: kinds of inner nodes (3); NAS-Bench-101.
+    Parameters
+    ----------
+    nodes : int, default 7
+        Most nodes, with input and output; NAS-Bench-101; paper: 6 in fig. 3.6.
+    edges : int, default 9
+        Most edges; NAS-Bench-101.
+    operations : int, default 3
+        Kinds of inner nodes; NAS-Bench-101.
     """
 
     nodes: int = 7

@@ -4,6 +4,7 @@ The tree is rebuilt from the session's log, so a resumed run has the same tree. 
 success of each visit, each result, and the rows of each fit. Letters: n rows, d coordinates.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +14,6 @@ import numpy as np
 from lamcts.rng import derive
 from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
 from lamcts.searches.alphax.actions import Actions, Assign
-from lamcts.searches.alphax.rewards import RewardKind, Rewards
 from lamcts.searches.alphax.tree import ActionNode, Path, Tree, forget_rewards
 from lamcts.searches.surrogate import RewardModel, Ridge
 from lamcts.types import Floats, Rows, whole_number
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from lamcts.observations import Observations
     from lamcts.regions.region import Region
 
+
 FIRST = 16  # successes before the first fit; later fits follow at doubled numbers, until `refit` (untuned)
 BARREN = 256  # consecutive visits without a new point before the region is sampled (untuned)
+RewardKind = Literal["rank", "raw"]
+UNKNOWN = 0.5  # rank of a loss before any other is known
 VISIT, RESULT, FIT = "visit", "result", "fit"  # kinds of log entries
 
 
@@ -31,20 +34,39 @@ VISIT, RESULT, FIT = "visit", "result", "fit"  # kinds of log entries
 class AlphaX(LocalSampler):
     """Monte Carlo tree search over actions that build an architecture, with a surrogate (AlphaX, thesis ch. 3).
 
-    It replaces the latent tree: pass `tree=None` to the optimizer.
-
-    actions: the moves (Assign): one parameter after the other, for any space; paper: adding a node or an edge, and
+    Parameters
+    ----------
+    actions : Actions, default Assign
+        The moves: by default one parameter after the other, for any space; paper: adding a node or an edge, and
         ending, which is `BuildCells`.
-    model: surrogate of rewards (Ridge), any object with `fit`, such as `lamcts.neural.metadnn.MetaDnn()`; needs no
-    torch;
-        paper: the multi-stage network.
-    c: weight of exploration in (3.1) (0.5); thesis 3.2.2.
-    simulations: k of (3.2), drawn in addition to the evaluated one (10; architectures); untuned; paper: not stated.
-    dispatch: which simulation is evaluated, the "first" or the "best" by prediction ("first"); thesis (3.2).
-    refit: evaluations between two fits of the model (500; evaluations), fewer at the start; untuned; paper: after every
+    model : RewardModel, default Ridge
+        Surrogate of rewards, any object with `fit`, such as `lamcts.neural.metadnn.MetaDnn()`; paper: the
+        multi-stage network.
+    c : float, default 0.5
+        Weight of exploration in (3.1); thesis 3.2.2.
+    simulations : int, default 10
+        The number k of (3.2), drawn in addition to the evaluated one; untuned; paper: not stated.
+    dispatch : str, default "first"
+        Which simulation is evaluated, the "first" or the "best" by prediction; thesis (3.2).
+    refit : int, default 500
+        Evaluations between two fits of the model, fewer at the start; untuned; paper: after every
         result.
-    reward: the "rank" of a result among those at the last fit, or its "raw" value, negated where lower is better
-        ("rank"); a scale that fits c for any objective; paper: raw, the accuracy in [0, 1].
+    reward : str, default "rank"
+        The "rank" of a result among those at the last fit, or its "raw" value, negated where lower is better; a
+        scale that fits c for any objective; paper: raw, the accuracy in [0, 1].
+
+    Notes
+    -----
+    The sampler replaces the latent tree: pass `tree=None` to the optimizer.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.searches.alphax import AlphaX
+    >>> f = lamcts.objectives.make("digits4096")
+    >>> result = lamcts.maximize(f, budget=60, seed=0, sampler=AlphaX(), tree=None)
+    >>> result.fun > 97
+    True
     """
 
     actions: Actions = field(default_factory=Assign)
@@ -80,7 +102,7 @@ class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
         self._game = settings.actions.game(region.space)
         self._tree = Tree(self._game, seen.repeat)
         self._rewards = Rewards(settings.reward, np.empty(0))
-        self._predict: Callable[[Any], Floats] | None = None
+        self._predict: Callable[[Floats], Floats] | None = None
         self._learnt = 0  # successes at the last fit
         self._rows: dict[int, int] = {}  # row of the result, by entry of the visit
 
@@ -89,7 +111,7 @@ class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
     def ask(self, n: int) -> Proposal:
         """Visit the tree until `n` visits gave a new point; sample the region for the rest."""
         self._refit()
-        batch, notes, barren = Batch(self.region, self.seen, 0), list[Any](), 0
+        batch, notes, barren = Batch(self.region, self.seen, 0), list[int | None](), 0
         while len(notes) < n and barren < BARREN and not self._tree.spent:
             batch.size = len(batch.x) + 1
             if not batch.open:
@@ -184,3 +206,31 @@ class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
                 self._result(*rest)
             elif i == last:
                 self._fit(i)
+
+
+class Rewards:
+    """Rewards relative to the losses known at construction [n]."""
+
+    def __init__(self, kind: RewardKind, known: Floats) -> None:
+        self.kind = kind
+        self._sorted: list[float] = np.sort(known).tolist()
+
+    def of(self, loss: float) -> float:
+        """Return the share of known losses that are worse, ties half; or -loss. A failure (nan) is the worst."""
+        if self.kind == "raw":
+            return -loss if loss == loss else -self._sorted[-1] if self._sorted else 0.0
+        if loss != loss or not self._sorted:
+            return 0.0 if loss != loss else UNKNOWN
+        below, upto = bisect_left(self._sorted, loss), bisect_right(self._sorted, loss)
+        return 1 - (below + upto) / (2 * len(self._sorted))
+
+    @property
+    def guess(self) -> float:
+        """The expected reward without a prediction: the mean of known rewards."""
+        if self.kind == "raw" and self._sorted:
+            return -float(np.mean(self._sorted))
+        return 0.0 if self.kind == "raw" else UNKNOWN
+
+    def possible(self, predicted: Floats) -> Floats:
+        """Clip predicted rewards [n] to the range of rewards."""
+        return predicted if self.kind == "raw" else np.clip(predicted, 0.0, 1.0)

@@ -4,7 +4,6 @@ A path is the move numbers from the root; s is a state, a one of its moves.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -113,7 +112,7 @@ def draw(n: int, rng: np.random.Generator) -> int:
 
 def forget_rewards(node: ActionNode) -> None:
     """Reset all rewards and visits below a node, before they are recomputed."""
-    stack: list[Any] = [node]
+    stack = [node]
     while stack:
         one = stack.pop()
         one.visits, one.rewards = [0] * len(one.moves), [0.0] * len(one.moves)

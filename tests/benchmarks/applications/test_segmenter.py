@@ -105,6 +105,6 @@ def test_what_changes_images_is_refused_where_pixels_have_classes(data):
 def test_its_cost_is_that_of_the_whole_segmenter(data):
     f = SegmentObjective(EDGES, data, Recipe(epochs=1), SIZES)
     net = f.build(RESIDUAL)
-    cost = f.costs(RESIDUAL)
+    cost = f.cost(RESIDUAL)
     assert cost["params"] == sum(each.numel() for each in net.parameters())
     assert cost["mflops"] > 2e-6 * 16 * 16 * 9 * 3 * 4  # the stem alone

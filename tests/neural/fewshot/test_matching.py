@@ -5,8 +5,13 @@ from lamcts import nas
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 
-from lamcts.neural.fewshot.matching import Matching, cut, gradients, similarity  # noqa: E402
-from lamcts.neural.fewshot.splits import SplitRequest  # noqa: E402
+from lamcts.neural.fewshot.splits import (  # noqa: E402
+    Matching,
+    SplitRequest,
+    cut,
+    gradients,
+    similarity,
+)
 from lamcts.neural.supernet import supernet  # noqa: E402
 from lamcts.neural.train import Data, digits  # noqa: E402
 from lamcts.neural.train.data import part_of  # noqa: E402

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from benchmarks.memory.alive import Lives, left_out  # noqa: E402
 from benchmarks.memory.networks import SMALL  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
-from lamcts.neural.memory import Action, Machine, Plan, Simulator, keep_all, preset  # noqa: E402
+from lamcts.neural.memory import Action, Plan, Simulator, keep_all, preset  # noqa: E402
 from lamcts.neural.memory.plan import RECOMPUTED  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
 
@@ -79,18 +79,3 @@ def test_what_a_formula_of_several_steps_asked_for_is_held_until_its_last(traced
     assert pairs or name != "alexnet"
     assert all({*one.reads} & movable <= {*other.reads} for one, other in pairs)
     assert all(step.node < 0 for step in steps if step.forward)
-
-
-@pytest.mark.parametrize("overlap", [True, False])
-def test_a_traced_plan_is_priced_as_it_is_stepped_to_the_last_bit(traced, overlap):
-    simulator = Simulator(traced[3].graph, Machine(overlap=overlap))
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        actions = rng.integers(len(Action), size=len(simulator.graph.movable)).tolist()
-        for _ in range(4):
-            cost, live = simulator.stepped(actions)
-            price = simulator.plan_cost(actions)
-            assert price.live.tolist() == live
-            assert cost == (max(live), *price[1:])
-            for i in rng.integers(len(actions), size=2):
-                actions[i] = int(rng.integers(len(Action)))

@@ -54,28 +54,16 @@ def total(graph, storages):
     return sum(graph.storages[one].bytes for one in storages)
 
 
-@pytest.mark.parametrize("overlap", [True, False])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_a_price_is_what_the_simulation_step_by_step_finds_to_the_last_bit(name, overlap):
-    """Random plans, and after each some that differ little from it, as searches have them."""
-    simulator = Simulator(GRAPHS[name], Machine(overlap=overlap))
-    for seed in range(8):
-        rng, actions = np.random.default_rng(seed), [*drawn(simulator.graph, seed).actions]
-        for _ in range(5):
-            cost, live = simulator.stepped(actions)
-            price = simulator.plan_cost(actions)
-            assert price.live.tolist() == live
-            assert simulator.cost(actions) == cost == (max(live), *price[1:])
-            for i in rng.integers(len(actions), size=rng.integers(1, 4)):
-                actions[i] = Action(int(rng.integers(len(Action))))
-
-
-def test_plans_alike_are_priced_without_stepping(monkeypatch):
-    simulator = Simulator(GRAPHS["resnet"])
-    alike = [Plan(tuple(actions)).actions for actions in np.tri(len(simulator.graph.movable), dtype=int).tolist()]
-    expected = [simulator.stepped(actions)[0] for actions in alike]
-    monkeypatch.delattr(Simulator, "stepped")
-    assert [simulator.cost(actions) for actions in alike] == expected
+def test_excess_sums_what_each_step_has_above_a_budget(name):
+    simulator = Simulator(GRAPHS[name])
+    for seed in range(4):
+        actions = drawn(simulator.graph, seed).actions
+        cost, live = simulator.cost(actions), simulator.live(actions)
+        half = cost.peak_bytes // 2
+        assert max(live) == cost.peak_bytes
+        assert simulator.excess(actions, half) == (sum(max(0, one - half) for one in live), cost.seconds)
+        assert simulator.excess(actions, cost.peak_bytes)[0] == 0
 
 
 @pytest.mark.parametrize("name", GRAPHS)

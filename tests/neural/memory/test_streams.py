@@ -15,8 +15,7 @@ from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
 from benchmarks.memory.networks import Block  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
-from lamcts.neural.memory.execution.link import Link  # noqa: E402
-from lamcts.neural.memory.execution.streams import STREAMS  # noqa: E402
+from lamcts.neural.memory.execution.link import STREAMS, Link  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
 
 POISON = 0xFF  # of all four bytes: a float32 that is no number

@@ -55,7 +55,7 @@ def test_networks_can_be_looked_up_by_their_loss_which_is_another_objective_to_a
 
 
 def test_what_a_network_costs_comes_with_it(data, net):
-    alone, costs = net.subnet(POINT), SupernetObjective(net, data).costs(POINT)
+    alone, costs = net.subnet(POINT), SupernetObjective(net, data).cost(POINT)
     assert costs["params"] == sum(weight.numel() for weight in alone.parameters())
     assert costs["mflops"] == pytest.approx(2 * 64 * (9 * 4 + 2 * 9 * 16) / 1e6 + 2 * 40 / 1e6)
 

@@ -53,14 +53,14 @@ def test_a_call_returns_the_validation_score_and_the_same_for_the_same_seed(data
 
 def test_what_a_network_costs_comes_with_it(data):
     f, point = objective(data), nas.ConvNet(layers=2).parse("32-64")
-    costs = f.costs(point)
+    costs = f.cost(point)
     assert costs["params"] == 9 * 32 + 2 * 32 + 9 * 32 * 64 + 2 * 64 + 64 * 10 + 10
     assert costs["mflops"] == pytest.approx(2 * (64 * 9 * 32 + 16 * 9 * 32 * 64 + 64 * 10) / 1e6)
     assert math.isnan(costs["seconds"]) and math.isnan(f.report(point)["test_loss"])
     kept = 20 * 4 * (64 + 2 * 32 * 64 + 2 * 64 * 16)  # the input, and each convolution's output before and after
     assert 1 < costs["peak_mb"] * 1e6 / kept < 3
     f(point, seed=0)
-    assert f.costs(point)["seconds"] > 0 and math.isfinite(f.report(point)["test_loss"])
+    assert f.cost(point)["seconds"] > 0 and math.isfinite(f.report(point)["test_loss"])
 
 
 def test_epochs_are_reported_in_the_sign_of_the_score_and_a_trial_may_end_them(data):
@@ -89,7 +89,7 @@ def test_a_training_that_was_ended_goes_on_where_its_folder_holds_it(data, tmp_p
     assert list(heard.values) == [1, 2]  # the first is told again
     elsewhere = objective(data, folder=tmp_path)  # another process would see as much
     assert elsewhere.report(point) == later.report(point)
-    assert elsewhere.costs(point)["seconds"] == later.costs(point)["seconds"]
+    assert elsewhere.cost(point)["seconds"] == later.cost(point)["seconds"]
     other = objective(data, folder=tmp_path, recipe=Recipe(epochs=1, batch=20))
     assert math.isnan(other.report(point)["valid_loss"]) and other(point, seed=3) >= 0
 

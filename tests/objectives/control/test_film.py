@@ -12,7 +12,7 @@ from lamcts.cli import main
 from lamcts.objectives.control import gl
 from lamcts.objectives.control.environment import gym
 from lamcts.objectives.control.film import Film, NoOpenGL, film, movies
-from lamcts.objectives.control.mujoco.names import TASKS
+from lamcts.objectives.control.world import OWN_OPTIONS
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
 imageio = pytest.importorskip("imageio.v2", reason="imageio is not installed: pip install 'lamcts[mujoco]'")
@@ -170,9 +170,9 @@ def test_a_policy_runs_no_code_and_sets_no_options_unless_it_is_trusted(pole, tm
 
 
 def test_the_options_that_our_own_tasks_write_need_no_trust():
-    for task in TASKS:
+    for env, options in [("Ant-v4", {}), *OWN_OPTIONS.items()]:
         with pytest.raises(ValueError, match=r"as result\.json"):  # it has no w
-            film({"environment": task.env, "options": task.options})
+            film({"environment": env, "options": options})
     with pytest.raises(ValueError, match="trust"):
         film({"environment": "Ant-v4", "options": {"use_contact_forces": "/etc/passwd"}})
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from lamcts import objectives
+from lamcts.objectives.control.moments import Moments
 from lamcts.objectives.control.mujoco import gait
 from lamcts.objectives.control.mujoco.names import TASKS
-from lamcts.objectives.control.policy import Moments
 from lamcts.rng import Purpose, derive
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
@@ -159,7 +159,7 @@ def test_a_file_of_moments_cannot_run_code(tmp_path):
     [
         ({"options": {"nope": 1}}, "expected options that Hopper-v5 takes"),
         ({"route": "quick"}, "expected route as one of auto, gymnasium"),
-        ({"episode_steps": 0}, "episode_steps as a whole number of at least 1"),
+        ({"episode_steps": 0}, "episode_steps: expected a whole number of at least 1"),
     ],
 )
 def test_a_gait_by_hand_says_what_was_expected(settings, message):

@@ -198,9 +198,9 @@ def test_an_environment_of_ones_own_is_imported_by_its_module(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"hidden": -1}, "hidden as a whole number of at least 1, got -1"),
-        ({"hidden": (4, "x")}, "hidden as a whole number of at least 1, got 'x'"),
-        ({"rollouts": 0}, "rollouts as a whole number"),
+        ({"hidden": -1}, "hidden: expected a whole number of at least 1, got -1"),
+        ({"hidden": (4, "x")}, "hidden: expected a whole number of at least 1, got 'x'"),
+        ({"rollouts": 0}, "rollouts: expected a whole number"),
         ({"seeds": "some"}, "'fresh' or 'fixed'"),
         ({"moments": "ars"}, "expected a task with statistics of ARS"),
         ({"options": {"nope": 1}}, "expected options that CartPole-v1 takes"),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lamcts import objectives
+from lamcts.objectives.control.moments import Moments
 from lamcts.objectives.control.mujoco import gait
-from lamcts.objectives.control.policy import Moments
 
 pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
 pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")

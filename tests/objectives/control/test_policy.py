@@ -3,7 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from lamcts.objectives.control.policy import LinearPolicy, Moments
+from lamcts.objectives.control.moments import Moments
+from lamcts.objectives.control.policy import LinearPolicy
 
 STATES = np.random.default_rng(0).normal([1, -2, 300], [1, 0.1, 50], (40, 3))
 
@@ -12,7 +13,7 @@ def test_moments_one_by_one_merged_and_at_once_agree():
     at_once = Moments.of(STATES)
     one_by_one = Moments.none(3)
     for state in STATES:
-        one_by_one = one_by_one.add(state)
+        one_by_one = one_by_one.merge(Moments.of(state))
     merged = Moments.of(STATES[:7]).merge(Moments.of(STATES[7:])).merge(Moments.none(3))
     for moments in (one_by_one, merged):
         assert moments.count == 40

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from lamcts.objectives.control.episodes import Watched, WatchedEpisode
 from lamcts.objectives.control.mujoco import gait
-from lamcts.objectives.control.watching import Watch, Watched
 from lamcts.rng import Purpose, derive
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
@@ -52,8 +52,8 @@ def test_a_body_that_cannot_fall_has_no_bonus(env):
 
 
 def test_a_return_that_comes_from_motion_is_no_standing():
-    standing, walking = Watch(1058, 1000, False, 0.47, 1000), Watch(2000, 1000, False, 8.0, 1000)
+    standing, walking = WatchedEpisode(1058, 1000, False, 0.47, 1000), WatchedEpisode(2000, 1000, False, 8.0, 1000)
     assert Watched.of([standing] * 3).idle and not Watched.of([walking] * 3).idle
     assert Watched.of([standing, walking]).alive_share == pytest.approx(2000 / 3058)
-    assert not Watched.of([Watch(-5, 10, True, -0.2, 10)]).idle  # nothing gained
-    assert Watched.of([standing, Watch(1.0, 1, True, None, 0.0)]).distance is None
+    assert not Watched.of([WatchedEpisode(-5, 10, True, -0.2, 10)]).idle  # nothing gained
+    assert Watched.of([standing, WatchedEpisode(1.0, 1, True, None, 0.0)]).distance is None

@@ -176,10 +176,10 @@ def test_a_shift_moves_where_the_front_lies_and_nothing_else(name):
     [
         ("zdt1", {"dim": 1}, "dim of at least 2"),
         ("zdt2", {"dim": 3, "shift": [0.5]}, "2 places"),
-        ("zdt3", {"shift": -1}, "a seed"),
+        ("zdt3", {"shift": -1}, "shift: expected a whole number"),
         ("dtlz2", {"dim": 2, "objective_count": 3}, "as many parameters"),
         ("dtlz7", {"dim": 4, "shift": [0.5, 2.0, 0.5]}, r"in \[0, 1\]"),
-        ("g1", {"permute": 1.5}, "permute as None or a seed"),
+        ("g1", {"permute": 1.5}, "permute: expected a whole number"),
         ("keane", {"dim": 1}, "at least 2"),
     ],
 )

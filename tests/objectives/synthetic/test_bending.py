@@ -107,5 +107,5 @@ def test_a_turn_and_a_bend_of_one_seed_draw_other_numbers():
 
 @pytest.mark.parametrize("bend", [-1, 1.5, "reference"])
 def test_a_bend_that_is_no_seed_is_refused(bend):
-    with pytest.raises(ValueError, match="expected bend as a seed"):
+    with pytest.raises(ValueError, match="bend: expected a whole number of at least 0"):
         objectives.make("ackley", bend=bend)

@@ -87,8 +87,8 @@ def test_seeds_make_other_bowls_and_noise_follows_its_own():
         ({"dim": 1}, "at least 2 parameters"),
         ({"funnels": 0}, "and a funnel"),
         ({"share": 1.0}, "between 0 and 1"),
-        ({"shift": "reference"}, "expected shift as a seed"),
-        ({"rotate": -1}, "expected rotate as a seed"),
+        ({"shift": "reference"}, "shift: expected a whole number"),
+        ({"rotate": -1}, "rotate: expected a whole number"),
         ({"noise": -1}, "at least 0"),
     ],
 )

@@ -126,7 +126,7 @@ def test_an_objective_survives_pickling():
         ({"dim": 3, "shift": [1, 2]}, "3 finite numbers"),
         ({"dim": 2, "shift": [100, 0]}, "keeps the optimum inside"),
         ({"shift": "refrence"}, "'reference'"),
-        ({"rotate": 1.5}, "a seed"),
+        ({"rotate": 1.5}, "rotate: expected a whole number"),
         ({"dims": 3}, "did you mean 'dim'"),
         ({"rollouts": 3}, "it takes dim"),
     ],

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lamcts.samplers.gp_cma.distribution import Distribution
+from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.samplers.gp_cma.model import (
     FEWEST_ROWS,
     LENGTHS,
@@ -15,13 +15,12 @@ from lamcts.samplers.gp_cma.model import (
     ROWS_PER_DIM,
     TRY_EVERY,
     Fit,
-    Frame,
     Place,
+    Process,
     fitted,
     nearest,
     transforms,
 )
-from lamcts.samplers.gp_cma.process import Process
 from lamcts.types import Floats
 
 SHAPE = len(LENGTHS), len(NOISES), len(QUADRATICS)
@@ -97,7 +96,7 @@ def test_equal_and_extreme_losses_are_transformed_to_finite_numbers(y: Floats) -
 def test_a_frame_is_the_distributions_coordinates_and_back_leads_back(diagonal: bool, stretch: float) -> None:
     own = replace(Distribution.at(np.full(3, 0.5), 0.1), covariance=np.array([1.0, 4.0, 0.1])) if diagonal else skewed()
     x = np.random.default_rng(0).random((6, 3))
-    frame = Frame.of(own, stretch)
+    frame = Whitening.of(own, stretch)
     np.testing.assert_allclose(frame(x), own.whiten(x) / stretch, rtol=1e-10)
     for one, u in zip(x, frame(x), strict=True):
         np.testing.assert_allclose(frame.back(u), one, atol=1e-12)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from lamcts.models.gp import matern
-from lamcts.samplers.gp_cma.process import Hyper, Process, factor
+from lamcts.samplers.gp_cma.model import HyperParameters, Process, factor
 from lamcts.types import Floats
 
-HYPERS = [Hyper(1.5, 1e-4, 0.0), Hyper(1.5, 1e-4, 10.0), Hyper(0.4, 1e-1, 1000.0)]
+HYPERS = [HyperParameters(1.5, 1e-4, 0.0), HyperParameters(1.5, 1e-4, 10.0), HyperParameters(0.4, 1e-1, 1000.0)]
 
 
 def rows(n: int = 20, d: int = 3, seed: int = 0) -> tuple[Floats, Floats]:
@@ -24,7 +24,7 @@ def covariance(process: Process, u: Floats) -> Floats:
     return kernel(process.hyper, u, u) + process.hyper.noise * np.eye(len(u))
 
 
-def kernel(hyper: Hyper, a: Floats, b: Floats) -> Floats:
+def kernel(hyper: HyperParameters, a: Floats, b: Floats) -> Floats:
     """Return the kernel as the docstring of `Process` has it, one pair at a time."""
     found = np.empty((len(a), len(b)))
     for i, u in enumerate(a):
@@ -42,7 +42,7 @@ def held(process: Process, keep: Sequence[int], u: Floats) -> Floats:
 
 
 @pytest.mark.parametrize("hyper", HYPERS)
-def test_forecasts_mean_and_signal_are_those_of_dense_linear_algebra(hyper: Hyper) -> None:
+def test_forecasts_mean_and_signal_are_those_of_dense_linear_algebra(hyper: HyperParameters) -> None:
     u, z = rows()
     own, n = Process(u, z, hyper), len(z)
     inverse, ones = np.linalg.inv(covariance(own, u)), np.ones(n)
@@ -58,7 +58,7 @@ def test_the_misfit_orders_processes_as_their_likelihood_does() -> None:
     u, z = rows(60)
     misfits, expected = [], []
     for length in (0.2, 0.7, 2.0, 7.0):
-        own = Process(u, z, Hyper(length, 1e-2, 0.0))
+        own = Process(u, z, HyperParameters(length, 1e-2, 0.0))
         k = covariance(own, u)
         rest = z - own.mean
         signal = rest @ np.linalg.solve(k, rest) / len(z)
@@ -68,7 +68,7 @@ def test_the_misfit_orders_processes_as_their_likelihood_does() -> None:
 
 
 @pytest.mark.parametrize("hyper", HYPERS)
-def test_the_slope_is_that_of_finite_differences(hyper: Hyper) -> None:
+def test_the_slope_is_that_of_finite_differences(hyper: HyperParameters) -> None:
     own, x, h = Process(*rows(), hyper), np.array([0.3, -0.8, 0.1]), 1e-5
     value, slope = own.slope(x)
     assert value == pytest.approx(float(own.expect(x[None])[0]), rel=1e-9)
@@ -83,7 +83,9 @@ def test_the_slope_is_finite_at_a_row() -> None:
 
 
 @pytest.mark.parametrize("hyper", HYPERS)
-def test_forecasts_of_rows_left_out_are_those_of_processes_without_them_that_keep_the_mean(hyper: Hyper) -> None:
+def test_forecasts_of_rows_left_out_are_those_of_processes_without_them_that_keep_the_mean(
+    hyper: HyperParameters,
+) -> None:
     own = Process(*rows(), hyper)
     expected = [held(own, [j for j in range(20) if j != i], own.u[[i]])[0] for i in range(20)]
     np.testing.assert_allclose(own.left_out(), expected, rtol=1e-6, atol=1e-6)
@@ -114,7 +116,7 @@ def test_other_losses_of_the_same_rows_give_what_a_new_process_gives() -> None:
 
 
 @pytest.mark.parametrize("hyper", HYPERS)
-def test_believing_is_to_append_the_rows_with_their_forecasts(hyper: Hyper) -> None:
+def test_believing_is_to_append_the_rows_with_their_forecasts(hyper: HyperParameters) -> None:
     own, rng = Process(*rows(), hyper), np.random.default_rng(2)
     out, x = rng.standard_normal((4, 3)), rng.standard_normal((9, 3))
     other = own.believing(out)
@@ -132,7 +134,7 @@ def test_samples_vary_less_about_points_that_are_out() -> None:
 
 
 @pytest.mark.parametrize("hyper", HYPERS)
-def test_samples_have_the_mean_and_the_covariance_of_the_posterior(hyper: Hyper) -> None:
+def test_samples_have_the_mean_and_the_covariance_of_the_posterior(hyper: HyperParameters) -> None:
     own = Process(*rows(), hyper)
     x = np.random.default_rng(3).standard_normal((5, 3))
     found = own.sample(x, 40_000, np.random.default_rng(0))
@@ -147,7 +149,7 @@ def test_samples_have_the_mean_and_the_covariance_of_the_posterior(hyper: Hyper)
 
 
 def test_samples_at_rows_are_their_losses_up_to_noise() -> None:
-    own = Process(*rows(), Hyper(1.5, 1e-8, 0.0))
+    own = Process(*rows(), HyperParameters(1.5, 1e-8, 0.0))
     found = own.sample(np.vstack([own.u, own.u]), 50, np.random.default_rng(0))
     np.testing.assert_allclose(found, np.tile(own.z, (50, 2)), atol=1e-2)
 
@@ -160,9 +162,9 @@ def test_a_quadratic_is_forecast_to_a_thousandth_from_few_rows_more_than_it_has_
         return np.einsum("ij,jk,ik->i", u, a @ a.T, u) + u @ np.arange(1.0, d + 1) + 3
 
     u, x = rng.standard_normal((20, d)), rng.standard_normal((200, d))  # 15 coefficients
-    truth, hyper = quadratic(x), Hyper(4.0, 1e-8, 1000.0)
+    truth, hyper = quadratic(x), HyperParameters(4.0, 1e-8, 1000.0)
     error = np.abs(Process(u, quadratic(u), hyper).expect(x) - truth).max() / np.ptp(truth)
-    without = np.abs(Process(u, quadratic(u), Hyper(4.0, 1e-8, 0.0)).expect(x) - truth).max() / np.ptp(truth)
+    without = np.abs(Process(u, quadratic(u), HyperParameters(4.0, 1e-8, 0.0)).expect(x) - truth).max() / np.ptp(truth)
     assert error < 1e-3 < 0.05 < without
 
 

@@ -3,8 +3,8 @@ import pytest
 
 from lamcts.observations import Observations
 from lamcts.regions.region import Region, Step
-from lamcts.samplers.parts import batch as proposals
-from lamcts.samplers.parts.batch import Batch, bisect_into, distances
+from lamcts.samplers.parts import session as proposals
+from lamcts.samplers.parts.session import Batch, bisect_into, distances
 from lamcts.spaces import Box, Int, Space
 from lamcts.testing.samplers import Ball, Slope
 

@@ -143,7 +143,7 @@ class SegmentObjective(TrainObjective):
         known = {"channels": self.data.shape[0], "classes": self.data.classes}
         return segmenter(self.architectures, point, **known, seed=seed, **dict(self.sizes))
 
-    def costs(self, point: Point) -> dict[str, float]:
+    def cost(self, point: Point) -> dict[str, float]:
         """Return the cost of a segmenter: parameters and MFLOPs of one example."""
         cost = size_of(self.network(point, 0), self.data.shape)
         return {"params": float(cost.parameters), "mflops": cost.flops / MEGA}

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +15,7 @@ from lamcts.neural.memory.execution.slot import Kept, Moved
 from lamcts.neural.memory.execution.step import ForwardPass
 from lamcts.neural.memory.plan import Plan
 from lamcts.neural.trace import Trace
+from lamcts.neural.trace.recorder import Args, Kwargs, Op
 
 ENTERED: list["Executor"] = []  # open contexts, the innermost last
 
@@ -52,7 +52,7 @@ class Executor(TorchDispatchMode):
         self.step: ForwardPass | None = None
         self.held_bytes = 0
 
-    def begin(self, model: nn.Module, args: Any, kwargs: Any) -> None:
+    def begin(self, model: nn.Module, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """Begin a forward pass; abandon an unfinished one, such as one that raised."""
         if self.step is not None and self.step.whole:
             self.finish()
@@ -63,7 +63,7 @@ class Executor(TorchDispatchMode):
             inputs = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
             self.step = ForwardPass(self.schedule, self.link, [*(named[0] | named[1]).values(), *inputs])
 
-    def left(self, model: nn.Module, args: Any, result: Any) -> None:
+    def left(self, model: nn.Module, args: object, result: object) -> None:
         """Abandon the pass if the model raised, which gives no result."""
         if result is None:
             self.abandon()
@@ -80,7 +80,7 @@ class Executor(TorchDispatchMode):
         self.step = None
         self.link.settle()
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, func: Op, types: object, args: Args = (), kwargs: Kwargs | None = None) -> object:
         kwargs = kwargs or {}
         if self.step is None or func is torch.ops.prim.device.default:
             return func(*args, **kwargs)

@@ -4,12 +4,53 @@ Memory is allocated and freed on the computing stream only. The copying stream w
 waits for the copy before source or target are used again.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor, UntypedStorage
 
-from lamcts.neural.memory.execution.streams import STREAMS
+
+class Streams(Protocol):
+    """Copying and computing streams of a device."""
+
+    def side(self, device: torch.device) -> torch.Stream:
+        """Return a new stream with `wait_stream` and `wait_event`."""
+
+    def current(self, device: torch.device) -> torch.Stream:
+        """Return the computing stream."""
+
+    def host(self, size: int) -> Tensor:
+        """Return a host buffer of `size` bytes that supports asynchronous copies."""
+
+    def copy(self, target: Tensor, source: Tensor, stream: torch.Stream) -> torch.Event:
+        """Copy on a stream; return the event of its end."""
+
+    def uses(self, tensor: Tensor, stream: torch.Stream) -> None:
+        """Record that a stream uses a tensor, so that its memory is not reused before the stream is done."""
+
+
+class Cuda:
+    """CUDA streams, with pinned memory from torch's pool, which waits for pending copies."""
+
+    def side(self, device: torch.device) -> torch.Stream:
+        return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+
+    def current(self, device: torch.device) -> torch.Stream:
+        return torch.cuda.current_stream(device)
+
+    def host(self, size: int) -> Tensor:
+        return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+
+    def copy(self, target: Tensor, source: Tensor, stream: torch.Stream) -> torch.Event:
+        with torch.cuda.stream(stream):  # type: ignore[arg-type]
+            target.copy_(source, non_blocking=True)
+            return stream.record_event()
+
+    def uses(self, tensor: Tensor, stream: torch.Stream) -> None:
+        tensor.record_stream(stream)
+
+
+STREAMS: dict[str, Streams] = {"cuda": Cuda()}  # by device type; others copy synchronously
 
 
 class Sent(NamedTuple):
@@ -23,7 +64,7 @@ class Transfer(NamedTuple):
     """Bytes in transfer to the device; event: the end of the copy (None: it has ended)."""
 
     flat: Tensor
-    event: Any
+    event: torch.Event | None
 
 
 class Link:
@@ -34,7 +75,7 @@ class Link:
     """
 
     def __init__(self) -> None:
-        self._sides: dict[torch.device, Any] = {}
+        self._sides: dict[torch.device, torch.Stream] = {}
         self._leaving: list[Transfer] = []
         self._coming: dict[int, Transfer] = {}  # by id of their tensors
 
@@ -80,10 +121,11 @@ class Link:
         device = copied.flat.device
         streams = STREAMS[device.type]
         current = streams.current(device)
-        current.wait_event(copied.event)
+        if copied.event is not None:
+            current.wait_event(copied.event)
         streams.uses(copied.flat, current)  # no effect unless it was allocated on another stream
 
-    def _side(self, device: torch.device) -> Any:
+    def _side(self, device: torch.device) -> torch.Stream:
         """Return the copying stream, which first waits for the computation so far."""
         if device not in self._sides:
             self._sides[device] = STREAMS[device.type].side(device)

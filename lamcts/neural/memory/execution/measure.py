@@ -1,19 +1,17 @@
 """Measure a training step under a plan: held bytes, and on CUDA the peak and the time. Needs torch."""
 
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from lamcts.neural.memory.execution.apply import apply
 from lamcts.neural.memory.execution.schedule import schedule
 from lamcts.neural.memory.plan import Plan, keep_all
 from lamcts.neural.trace import Trace, trace
-from lamcts.neural.trace.module import arguments, scalar
+from lamcts.neural.trace.module import Loss, arguments, scalar
 
 STEPS = 3  # on CUDA; the last one counts, after kernels are loaded and memory is pinned (untuned)
 
@@ -43,9 +41,7 @@ def held_bytes(traced: Trace, plan: Plan) -> int:
     return schedule(traced, plan).held_bytes
 
 
-def measure(
-    model: nn.Module, batch: Any, plan: Plan | None = None, *, loss: Callable[[Any], Tensor] | None = None
-) -> MeasuredStep:
+def measure(model: nn.Module, batch: object, plan: Plan | None = None, *, loss: Loss | None = None) -> MeasuredStep:
     """Run and measure one training step under a plan; see `lamcts.neural.memory.measure`."""
     traced = trace(model, batch, loss=loss)
     plan = plan or keep_all(traced.graph)
@@ -64,7 +60,12 @@ def measure(
 
 
 def _measured(
-    model: nn.Module, batch: Any, plan: Plan, traced: Trace, loss: Callable[[Any], Tensor] | None, device: torch.device
+    model: nn.Module,
+    batch: object,
+    plan: Plan,
+    traced: Trace,
+    loss: Loss | None,
+    device: torch.device,
 ) -> MeasuredStep:
     args, kwargs = arguments(batch)
     cuda = device.type == "cuda"

@@ -5,13 +5,18 @@ tensors that it modifies, such as running statistics of a batch norm, are copied
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor, UntypedStorage
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
-from lamcts.neural.trace.recorder import changed_by, statistics_of
+from lamcts.neural.trace.recorder import Args, Kwargs, Op, changed_by, statistics_of
+
+if TYPE_CHECKING:
+    from lamcts.neural.memory.execution.slot import StorageSlot
+
+Random = tuple[torch.Generator, Tensor] | None  # the generator of a random operation, and its state before
 
 NOTHING = torch.empty(0)  # the data of an alias without memory
 
@@ -41,7 +46,7 @@ class Read(NamedTuple):
     a copy.
     """
 
-    source: Any
+    source: "StorageSlot | None"
     shape: Shape
     copied: bool
 
@@ -68,19 +73,19 @@ class Operation(NamedTuple):
     oneDNN's LSTM has another workspace without gradients.
     """
 
-    function: Callable[..., Any]
-    leaves: list[Any]
+    function: Op
+    leaves: list[object]
     spec: TreeSpec
     output: int | None
     with_grad: bool
-    random: tuple[torch.Generator, Tensor] | None
+    random: Random
 
     @property
-    def sources(self) -> set[Any]:
+    def sources(self) -> set["StorageSlot"]:
         """Slots that it reads."""
         return {leaf.source for leaf in self.leaves if isinstance(leaf, Read) and leaf.source is not None}
 
-    def run(self, own: UntypedStorage | None, storage_of: Callable[[Any], UntypedStorage]) -> UntypedStorage:
+    def run(self, own: UntypedStorage | None, storage_of: Callable[["StorageSlot"], UntypedStorage]) -> UntypedStorage:
         """Run it again after the earlier operations on the storage; return the storage."""
         args, kwargs = tree_unflatten([_given(leaf, own, storage_of) for leaf in self.leaves], self.spec)
         with torch.set_grad_enabled(self.with_grad):
@@ -91,7 +96,7 @@ class Operation(NamedTuple):
         made: UntypedStorage = tree_leaves(result)[self.output].untyped_storage()
         return made
 
-    def _drawn(self, args: Any, kwargs: Any) -> Any:
+    def _drawn(self, args: Args, kwargs: Kwargs) -> object:
         if self.random is None:
             return self.function(*args, **kwargs)
         generator, state = self.random
@@ -125,7 +130,7 @@ def witness_of(tensor: Tensor) -> Tensor:
     return alias
 
 
-def state_before(func: Any, args: Any, kwargs: Any) -> tuple[torch.Generator, Tensor] | None:
+def state_before(func: Op, args: Args, kwargs: Kwargs) -> Random:
     """Return the generator of a random operation and its state; None for deterministic operations."""
     if torch.Tag.nondeterministic_seeded not in func.tags:
         return None
@@ -137,7 +142,9 @@ def state_before(func: Any, args: Any, kwargs: Any) -> tuple[torch.Generator, Te
     return generator, generator.get_state()
 
 
-def operation(func: Any, args: Any, kwargs: Any, output: int | None, read: Callable[[Tensor, bool], Any]) -> Operation:
+def operation(
+    func: Op, args: Args, kwargs: Kwargs, output: int | None, read: Callable[[Tensor, bool], Read | Outside]
+) -> Operation:
     """Record an operation; `read` maps each input tensor, and whether it is modified, to its source."""
     changed = _changed(func, args, kwargs)
     leaves, spec = tree_flatten((args, kwargs))
@@ -145,7 +152,7 @@ def operation(func: Any, args: Any, kwargs: Any, output: int | None, read: Calla
     return Operation(func, leaves, spec, output, torch.is_grad_enabled(), None)
 
 
-def shaped_operation(func: Any, args: Any, kwargs: Any, output: int) -> Operation:
+def shaped_operation(func: Op, args: Args, kwargs: Kwargs, output: int) -> Operation:
     """Record an operation that reads only shapes of its inputs."""
     device = next(one.device for one in tree_leaves(args) if isinstance(one, Tensor))
     leaves, spec = tree_flatten((args, kwargs | {"device": kwargs.get("device") or device}))
@@ -153,12 +160,12 @@ def shaped_operation(func: Any, args: Any, kwargs: Any, output: int) -> Operatio
     return Operation(func, leaves, spec, output, torch.is_grad_enabled(), None)
 
 
-def _changed(func: Any, args: Any, kwargs: Any) -> set[int]:
+def _changed(func: Op, args: Args, kwargs: Kwargs) -> set[int]:
     """Return the ids of the tensors that an operation modifies."""
     return {id(one) for one in (*changed_by(func, args, kwargs), *statistics_of(func, args, kwargs))}
 
 
-def _given(leaf: Any, own: UntypedStorage | None, storage_of: Callable[[Any], UntypedStorage]) -> Any:
+def _given(leaf: object, own: UntypedStorage | None, storage_of: Callable[["StorageSlot"], UntypedStorage]) -> object:
     if isinstance(leaf, Outside):
         return leaf.taken()
     if isinstance(leaf, Shape):  # its values are not read

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from lamcts.neural.memory.forward import forward
-from lamcts.neural.memory.live_ranges import live_ranges
 from lamcts.neural.memory.plan import Action, Plan
 from lamcts.neural.memory.simulator import Simulator
 from lamcts.neural.trace import Trace
@@ -32,8 +31,8 @@ def schedule(traced: Trace, plan: Plan) -> PlanSchedule:
     """Return the schedule of a plan; raise ValueError if the plan does not fit the trace."""
     graph, simulator = traced.graph, Simulator(traced.graph)
     simulator.report(plan)
-    first, last, _ = live_ranges(simulator.tables, plan.actions)
-    resident = forward(simulator.tables, plan.actions, first, last).resident
+    start = forward(simulator.tables, plan.actions)
+    first, last, resident = start.first, start.last, start.resident
     wanted = [i for i in range(len(graph.movable)) if last[i] >= 0]
     actions = {graph.movable[i]: Action.KEEP if resident[i] else plan.actions[i] for i in wanted}
     leaving = frozenset(one for one, action in actions.items() if action != Action.KEEP)

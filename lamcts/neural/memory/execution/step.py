@@ -4,7 +4,6 @@ import weakref
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -14,6 +13,7 @@ from lamcts.neural.memory.execution.link import Link
 from lamcts.neural.memory.execution.recipe import (
     Operation,
     Outside,
+    Random,
     Read,
     operation,
     shape_of,
@@ -23,7 +23,7 @@ from lamcts.neural.memory.execution.recipe import (
 )
 from lamcts.neural.memory.execution.schedule import PlanSchedule
 from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot
-from lamcts.neural.trace.recorder import KINDS, SHAPED, changed_by
+from lamcts.neural.trace.recorder import KINDS, SHAPED, Args, Kwargs, Op, changed_by
 
 AGAIN = "trace the model again, with this batch, this loss and in this mode (train, eval, autocast)"
 
@@ -42,7 +42,7 @@ class ForwardPass:
         for tensor in outside:
             self._number(tensor)
 
-    def run(self, func: Any, args: Any, kwargs: Any) -> Any:
+    def run(self, func: Op, args: Args, kwargs: Kwargs) -> object:
         """Run an operation and record its writes."""
         random = None if self.whole else state_before(func, args, kwargs)
         result = func(*args, **kwargs)
@@ -51,7 +51,9 @@ class ForwardPass:
             self._note(func, args, kwargs, (result, made, changed, random))
         return result
 
-    def _note(self, func: Any, args: Any, kwargs: Any, did: tuple[Any, list[Tensor], list[Tensor], Any]) -> None:
+    def _note(
+        self, func: Op, args: Args, kwargs: Kwargs, did: tuple[object, list[Tensor], list[Tensor], Random]
+    ) -> None:
         """Match an operation with the trace, number its storages, and record writes of slots."""
         result, made, changed, random = did
         op = func._overloadpacket.__name__
@@ -109,7 +111,7 @@ class ForwardPass:
             self.slots[number] = StorageSlot(name, order, self.schedule.actions[number], self.link)
         return self.slots[number]
 
-    def _recipe(self, func: Any, args: Any, kwargs: Any, output: int | None, made: int, random: Any) -> Operation:
+    def _recipe(self, func: Op, args: Args, kwargs: Kwargs, output: int | None, made: int, random: Random) -> Operation:
         if func._overloadpacket.__name__ in SHAPED and output is not None:
             return shaped_operation(func, args, kwargs, output)._replace(random=random)
         read = partial(self._read, made)
@@ -150,11 +152,11 @@ class ForwardPass:
         return self._numbers[memory.cdata]
 
 
-def _tensors(values: Any) -> list[Tensor]:
+def _tensors(values: object) -> list[Tensor]:
     return [one for one in tree_leaves(values) if isinstance(one, Tensor)]
 
 
-def _index(result: Any, tensor: Tensor) -> int:
+def _index(result: object, tensor: Tensor) -> int:
     """Return the index of the result that shares the storage of `tensor`."""
     lies = [isinstance(one, Tensor) and _address(one) == _address(tensor) for one in tree_leaves(result)]
     return lies.index(True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from lamcts.objectives.control.episodes import Episode
 from lamcts.objectives.control.policy import LinearPolicy
 from lamcts.objectives.control.world import World
 from lamcts.types import Floats
+
+if TYPE_CHECKING:
+    from mujoco.batch import Batch
 
 TOGETHER = 64  # simulations of a batch; with more, a step is hardly quicker (steps.py prints 3 and 63)
 FASTEST = 10.0  # gymnasium's Hopper and Walker2d see velocities clipped to this
@@ -108,10 +111,11 @@ def play(world: World, policies: Sequence[LinearPolicy], seeds: Sequence[int]) -
 def _together(world: World, policies: Sequence[LinearPolicy], seeds: Sequence[int]) -> list[Episode]:
     body, env = BODIES[world.env], world.environment()
     inner, cap = env.unwrapped, env.spec.max_episode_steps
+    assert cap is not None, "every body here has a cap"
     batch = world.mine("batch", lambda: _batch(inner.model))
     q, v, ctrl = batch.bind("qpos"), batch.bind("qvel"), batch.bind("ctrl")  # live: [TOGETHER, ...]
     up = np.arange(len(policies), dtype=np.int32)  # [k], the simulations that go on
-    at: Any = slice(len(policies))  # the same as an index: rows in order are quicker to reach than rows by number
+    at: slice | NDArray[np.int32] = slice(len(policies))  # the same as `up`; a slice is a quicker index
     batch.reset(up, stage=0)
     for i, seed in enumerate(seeds):
         q[i], v[i] = body.start(seed, inner.init_qpos, inner.init_qvel)
@@ -143,7 +147,7 @@ def _together(world: World, policies: Sequence[LinearPolicy], seeds: Sequence[in
     return [Episode(float(total), visited[:n, i]) for i, (total, n) in enumerate(zip(totals, steps, strict=True))]
 
 
-def _batch(model: Any) -> Any:
+def _batch(model: object) -> "Batch":
     from mujoco.batch import Batch
 
     return Batch(model, TOGETHER, nthread=1)

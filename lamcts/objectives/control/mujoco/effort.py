@@ -1,7 +1,6 @@
 """A gait's speed against the effort that it takes: the two that the reward of a gait weighs into one number."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +12,7 @@ from lamcts.objectives.control.mujoco.gait import Gait, gait
 from lamcts.objectives.control.policy import LinearPolicy
 from lamcts.rng import Purpose, derive, fresh_seed
 from lamcts.spaces.box import Box
-from lamcts.types import Floats
+from lamcts.types import Floats, Json
 
 FULL = 1.0  # torque of an actuator at most, either way, as the models of both bodies have it
 
@@ -69,7 +68,7 @@ class Effort:
         given = np.clip(asked, -FULL, FULL)  # the actuators give no more
         return (episode.total + float(spent)) / len(asked), float(np.square(given).sum(1).mean())
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {**self.gait.fingerprint(), "objectives": sorted(self.objectives)}
 

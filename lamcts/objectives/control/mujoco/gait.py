@@ -2,43 +2,55 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.control import episodes
 from lamcts.objectives.control.episodes import Episode
+from lamcts.objectives.control.moments import Moments, MomentsLike, moments_of
 from lamcts.objectives.control.mujoco import batch
-from lamcts.objectives.control.mujoco.statistics import MomentsLike, moments_of
-from lamcts.objectives.control.policy import LinearPolicy, Moments
-from lamcts.objectives.control.returns import MeanReturn, checked_seeds, positive
+from lamcts.objectives.control.policy import LinearPolicy
+from lamcts.objectives.control.returns import MeanReturn, checked_seeds
 from lamcts.objectives.control.world import World
 from lamcts.spaces.box import Box
+from lamcts.types import Json, whole_number
 
 ROUTES = ("auto", "gymnasium")
 
 
 @dataclass(frozen=True, eq=False)
-class Gait(MeanReturn):
+class Gait(MeanReturn[LinearPolicy]):
     """The mean return of some episodes under the linear policy with the given weights, each in [-1, 1].
 
     Picklable: every thread and process builds an environment of its own. The paper is the thesis (5.4, 5.6.1), whose
     policies and evaluation are those of ARS (Mania, Guy and Recht 2018).
 
-    name: its name.
-    world: gymnasium's environment and the arguments of its constructor.
-    states: number of observed values.
-    actions: number of actions; there are states times actions weights.
-    rollouts: episodes whose returns are averaged (3); the authors' published code; paper: the text says 10.
-    seeds: start states of the episodes, fresh or fixed ("fresh"): drawn by the seed of each call, or those of
-        `base_seed` in every call.
-    base_seed: seed of fixed start states (0).
-    moments: statistics that standardise the states (None: not standardised; or `Moments`). "running" uses all states
-        that earlier evaluations of the run visited: a study keeps these statistics (`memory`), and a call by hand has
-        none; paper: those that ARS published with its policies, "ars" of `gait`.
-    threshold: mean return from which the task counts as solved (None: not defined); thesis, table 5.2.
-    route: how episodes are stepped ("auto"; or "gymnasium"): "auto" steps them together where that is faster
+    Parameters
+    ----------
+    name : str
+        Its name.
+    world : World
+        The environment of gymnasium and the arguments of its constructor.
+    states : int
+        Number of observed values.
+    actions : int
+        Number of actions; there are states times actions weights.
+    rollouts : int, default 3
+        episodes whose returns are averaged; the authors' published code; paper: the text says 10.
+    seeds : str, default "fresh"
+        start states of the episodes, fresh or fixed: drawn by the seed of each call, or those of `base_seed` in every
+        call.
+    base_seed : int, default 0
+        seed of fixed start states.
+    moments : Moments, str or None, default None
+        statistics that standardise the states; None: not standardised. "running" uses all states that earlier
+        evaluations of the run visited: a study keeps these statistics (`memory`), and a call by hand has none. Paper:
+        those that ARS published with its policies, "ars" of `gait`.
+    threshold : float or None, default None
+        mean return from which the task counts as solved; thesis, table 5.2; None: not defined.
+    route : str, default "auto"
+        how episodes are stepped: "gymnasium", or "auto", which steps them together where that is faster
         (benchmarks/parallel/steps.py); the numbers are the same, bit for bit.
     """
 
@@ -67,7 +79,7 @@ class Gait(MeanReturn):
         quick = self.route == "auto" and batch.can_play(self.world)
         return (batch.play if quick else episodes.play)(self.world, policies, starts)
 
-    def policy(self, point: ArrayLike) -> dict[str, Any]:
+    def policy(self, point: ArrayLike) -> Json:
         """Return all that is needed to run this policy elsewhere, as JSON values: action = w state + bias.
 
         `w` [a, s] and `bias` [a] have the moments folded in; the moments are returned too.
@@ -97,24 +109,40 @@ def gait(
     moments: MomentsLike = None,
     episode_steps: int | None = None,
     threshold: float | None = None,
-    options: dict[str, Any] | None = None,
+    options: Json | None = None,
     route: str = "auto",
 ) -> Gait:
     """Return the gait in the gymnasium environment `env`, such as "Walker2d-v5".
 
-    MissingExtra without gymnasium's MuJoCo.
+    Parameters
+    ----------
+    env : str
+        gymnasium's name of the environment.
+    name : str, default ""
+        its name; "": that of the environment.
+    rollouts, seeds, base_seed, threshold, route : see `Gait`
+        as in `Gait`.
+    moments : str, path-like, Moments, pair of arrays or None, default None
+        statistics that standardise the states, running, ars or a file of mean and std; None: not standardised. The
+        file is described in `moments.py`; Moments or a pair (mean [s], std [s]) are taken too.
+    episode_steps : int or None, default None
+        length of an episode at most; None: the environment's own limit, in control steps.
+    options : dict or None, default None
+        arguments of the environment's constructor.
 
-    env: gymnasium's name of the environment.
-    name: its name ("": that of the environment).
-    rollouts, seeds, base_seed, threshold, route: as in `Gait`.
-    moments: statistics that standardise the states, running, ars or a file of mean and std (None: not standardised);
-        also Moments, or a pair (mean [s], std [s]); the file is described in `statistics.py`.
-    episode_steps: length of an episode at most (None: the environment's own limit; control steps).
-    options: arguments of the environment's constructor (None).
+    Returns
+    -------
+    Gait
+        The objective.
+
+    Raises
+    ------
+    MissingExtra
+        If gymnasium's MuJoCo is not installed.
     """
     if route not in ROUTES:
         raise ValueError(f"expected route as one of {', '.join(ROUTES)}, got {route!r}")
-    cap = None if episode_steps is None else positive("episode_steps", episode_steps)
+    cap = None if episode_steps is None else whole_number(episode_steps, "episode_steps")
     world = World(env, tuple(sorted((options or {}).items())), cap)
     made = world.environment()
     (states,), (actions,) = made.observation_space.shape, made.action_space.shape
@@ -123,7 +151,7 @@ def gait(
         world=world,
         states=states,
         actions=actions,
-        rollouts=positive("rollouts", rollouts),
+        rollouts=whole_number(rollouts, "rollouts"),
         seeds=checked_seeds(seeds),
         base_seed=base_seed,
         moments=moments_of(moments, states, env),

@@ -5,11 +5,12 @@ HalfCheetah; Hopper differs by the 1 of its last step). v4 serves elsewhere: Wal
 Humanoid other states. Thresholds: thesis, table 5.2; a v5 task has one where it is the same task.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lamcts.objectives.base import register
+from lamcts.objectives.control.moments import MomentsLike
 from lamcts.objectives.control.mujoco.gait import Gait, gait
-from lamcts.objectives.control.mujoco.statistics import MomentsLike
+from lamcts.objectives.control.world import OWN_OPTIONS
 
 
 class Task(NamedTuple):
@@ -20,28 +21,28 @@ class Task(NamedTuple):
     weights: int
     threshold: float | None
     budget: int
-    options: dict[str, Any]
 
 
 # Weights are states times actions of the environment; thresholds: see above.
 TASKS = (
-    Task("swimmer", "Swimmer-v5", 16, 325, 300, {}),
-    Task("hopper", "Hopper-v5", 33, 3120, 1000, {}),
-    Task("halfcheetah", "HalfCheetah-v5", 102, 3430, 2000, {}),
-    Task("walker2d", "Walker2d-v4", 102, 4390, 2000, {}),
-    Task("ant", "Ant-v4", 888, 3580, 1000, {"use_contact_forces": True}),
-    Task("humanoid", "Humanoid-v4", 6392, 6000, 500, {}),
-    Task("swimmer-v5", "Swimmer-v5", 16, 325, 300, {}),
-    Task("hopper-v5", "Hopper-v5", 33, 3120, 1000, {}),
-    Task("halfcheetah-v5", "HalfCheetah-v5", 102, 3430, 2000, {}),
-    Task("walker2d-v5", "Walker2d-v5", 102, None, 2000, {}),
-    Task("ant-v5", "Ant-v5", 840, None, 1000, {}),
-    Task("humanoid-v5", "Humanoid-v5", 5916, None, 500, {}),
+    Task("swimmer", "Swimmer-v5", 16, 325, 300),
+    Task("hopper", "Hopper-v5", 33, 3120, 1000),
+    Task("halfcheetah", "HalfCheetah-v5", 102, 3430, 2000),
+    Task("walker2d", "Walker2d-v4", 102, 4390, 2000),
+    Task("ant", "Ant-v4", 888, 3580, 1000),
+    Task("humanoid", "Humanoid-v4", 6392, 6000, 500),
+    Task("swimmer-v5", "Swimmer-v5", 16, 325, 300),
+    Task("hopper-v5", "Hopper-v5", 33, 3120, 1000),
+    Task("halfcheetah-v5", "HalfCheetah-v5", 102, 3430, 2000),
+    Task("walker2d-v5", "Walker2d-v5", 102, None, 2000),
+    Task("ant-v5", "Ant-v5", 840, None, 1000),
+    Task("humanoid-v5", "Humanoid-v5", 5916, None, 500),
 )
 
 
 def _add(task: Task) -> None:
-    contact = " with contact forces" if task.options else ""
+    options = OWN_OPTIONS.get(task.env, {})
+    contact = " with contact forces" if options else ""
     line = f"{task.env}{contact}, {task.weights} weights of a linear policy; maximize"
 
     @register(task.name, line, package="mujoco", extra="mujoco", budget=task.budget)
@@ -66,7 +67,7 @@ def _add(task: Task) -> None:
             moments=moments,
             episode_steps=episode_steps,
             threshold=task.threshold,
-            options=task.options,
+            options=options,
         )
 
 

@@ -1,0 +1,205 @@
+"""The words of a command: places for values, none of them where a shell would read a value as a program.
+
+No list of programs that start a shell is complete. So a text that a shell could obey must be a word of its own, or
+follow the `=` of an option. Known programs that pass whole words to a shell do not get it either.
+"""
+
+import re
+import shlex
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import PurePath
+
+import numpy as np
+
+from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.choice import Choice
+from lamcts.spaces.permutation import Permutation
+from lamcts.text import shortened
+
+SEED = "seed"  # the name of the place for a trial's own number
+OPERATORS = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "&>"}
+SHELLS = {"sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"}
+HANDING = {"su", "runuser", "script", "flock"}  # what follows their -c is for a shell, in any position
+JOINING = {"ssh", "watch"}  # all their words are joined, and are for a shell
+ADVICE = "sh -c 'echo \"$1\" | ...' sh {{{}}}"  # the value is an argument, which the shell does not read
+WITH_A_VALUE = {"--rcfile", "--init-file"}  # options of bash whose value is a word of its own
+OPTION = re.compile(r"[-+\w./:]+=")  # what may stand before a value in its word
+BEHIND = re.compile(r"-[A-Za-z]*c|--(session-)?command")  # a word behind which stand commands
+WITH_COMMANDS = re.compile(r"--(session-)?command=")
+
+
+Part = tuple[str, str | None, str]  # a text, and the parameter after it (None: none) with its format
+
+
+@dataclass(frozen=True)
+class Template:
+    """The words of a command; `{name}` is the place of a parameter's value."""
+
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, given: str | Sequence[str]) -> "Template":
+        """Return the template of a text, split as by a shell, or of words; ValueError for anything else."""
+        if isinstance(given, str):
+            try:
+                words: Sequence[str] = shlex.split(given)
+            except ValueError as error:
+                cure = "close the quotation"
+                raise ValueError(f"template: expected words as in a shell, got {given!r} ({error}): {cure}") from None
+        else:
+            words = given
+        if not words or not all(isinstance(word, str) for word in words):
+            raise ValueError(f"template: expected a program and its arguments as text, got {given!r}")
+        return cls(tuple(words))
+
+    @cached_property
+    def parts(self) -> dict[str, list[Part]]:
+        """The parts of each word."""
+        return {word: _parts(word) for word in self.words}
+
+    def arguments(self, point: Mapping[str, object], seed: int) -> list[str]:
+        """Return the words with the values of `point` and `seed` at their places."""
+        values = {name: _written(value) for name, value in point.items()} | {SEED: seed}
+        return [
+            "".join(text + (format(values[name], spec) if name in values else "") for text, name, spec in parts)
+            for parts in map(self.parts.__getitem__, self._present(values))
+        ]
+
+    def _present(self, values: Mapping[str, object]) -> list[str]:
+        """Return the words without those of inactive parameters and the options before them.
+
+        In a text that a shell reads as a program, an inactive parameter is empty.
+        """
+        present: list[str] = []
+        programs = _programs(self.words)
+        for word in self.words:
+            absent = [name for _, name, _ in self.parts[word] if name is not None and name not in values]
+            if not absent or word in programs:
+                present.append(word)
+            elif word.startswith("{") and word.endswith("}") and present[-1:] and _is_option(present[-1]):
+                present.pop()
+        return present
+
+    def check(self, members: Mapping[str, SearchSpace]) -> None:
+        """Raise ValueError for words that do not fit the parameters, or that let a shell read their values."""
+        for word in self.words:
+            if word in OPERATORS:
+                advice = ADVICE.format("x")
+                raise ValueError(f"template: expected one program, got {word!r}, which is for a shell: use {advice}")
+        self._check_places(members)
+        self._check_shells(members)
+        rng = np.random.default_rng(0)
+        try:
+            self.arguments({name: member.decode(member.sample(1, rng)[0]) for name, member in members.items()}, seed=0)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise ValueError(f"template: expected formats that fit the parameters, got {error}") from None
+
+    def _check_places(self, names: Iterable[str]) -> None:
+        used = [name for parts in self.parts.values() for _, name, _ in parts if name is not None]
+        for name in used:
+            if name not in (*names, SEED):
+                known = ", ".join(f"{{{each}}}" for each in (*names, SEED))
+                cure = "name the parameter, or write {{ for a brace"
+                raise ValueError(f"template: expected one of {known}, got {{{name}}}: {cure}")
+        for name in names:
+            if name not in used:
+                cure = f"write {{{name}}} into it"
+                raise ValueError(f"template: expected a place for every parameter, got none for {name!r}: {cure}")
+
+    def _check_shells(self, members: Mapping[str, SearchSpace]) -> None:
+        """Refuse a text that a shell could obey wherever a shell may read it."""
+        read, joined = _programs(self.words), _joined(self.words)
+        for word, parts in self.parts.items():
+            reads = word in read or word in joined
+            for text, name, spec in parts:
+                bad = _obeyed(members[name], spec) if name is not None and name in members else None
+                if bad is None or (not reads and _alone(text, parts)):
+                    continue
+                expected = "where no shell reads it" if reads else "as a word of its own, or behind an option's ="
+                cure = "a script that quotes it" if word in joined else ADVICE.format(name)
+                raise ValueError(
+                    f"template: expected {name!r} {expected}, since it may be {shortened(bad)!r}, got {{{name}}} in "
+                    f"{word!r}, which a shell {'reads' if reads else 'may read'} as commands: use {cure}"
+                )
+
+
+def _parts(word: str) -> list[Part]:
+    """Return the pieces of a word: texts, and the parameters after them."""
+    try:
+        pieces = list(string.Formatter().parse(word))
+    except ValueError as error:
+        raise ValueError(f"template: expected {{name}}, got {word!r} ({error}): write {{{{ }}}} for braces") from None
+    for _, name, spec, conversion in pieces:
+        if conversion or "{" in (spec or "") or (name is not None and not re.fullmatch(r"[\w-]+", name)):
+            raise ValueError(f"template: expected plain names as in {{lr}} or {{lr:.3g}}, got {word!r}")
+        if re.search(r"\d{4}", spec or ""):
+            raise ValueError(
+                f"template: expected at most 999 characters for a value, got {{{name}:{spec}}}: write less"
+            )
+    return [(text, name, spec or "") for text, name, spec, _ in pieces]
+
+
+def _written(value: object) -> object:
+    """Return a value as text: the items of a permutation have commas between."""
+    if isinstance(value, (tuple, list)):
+        return ",".join(str(_written(item)) for item in value)
+    return str(value).lower() if isinstance(value, (bool, np.bool_)) else value
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word.strip("-") != "" and "{" not in word
+
+
+def _obeyed(member: SearchSpace, spec: str) -> str | None:
+    """Return a value of a parameter that a shell would not read as a plain word; None where there is none."""
+    if spec.endswith("c"):
+        return "any character"
+    values = member.options if isinstance(member, Choice) else member.items if isinstance(member, Permutation) else ()
+    return next((text for text in map(str, map(_written, values)) if not _is_plain(text)), None)
+
+
+def _alone(text: str, parts: Sequence[Part]) -> bool:
+    """Return whether a parameter is all of its word, or follows the `=` of an option."""
+    return len(parts) == 1 and (not text or OPTION.fullmatch(text) is not None)
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a shell reads a text literally, wherever it is inserted."""
+    return shlex.quote(text) == text
+
+
+def _programs(words: Sequence[str]) -> list[str]:
+    """Return those of `words` that a shell among them reads as a program; it may stand anywhere: `nice bash -c ...`."""
+    found = [_program(words[i + 1 :]) for i, word in enumerate(words) if PurePath(word).name in SHELLS]
+    handed = [_handed(words[i + 1 :]) for i, word in enumerate(words) if PurePath(word).name in HANDING]
+    return [text for text in found if text is not None] + [text for texts in handed for text in texts]
+
+
+def _joined(words: Sequence[str]) -> Sequence[str]:
+    """Return those of `words` that a program joins for a shell."""
+    return next((words[i + 1 :] for i, word in enumerate(words) if PurePath(word).name in JOINING), ())
+
+
+def _handed(arguments: Sequence[str]) -> list[str]:
+    """Return the words behind -c, alone or as in -qc, and those with --command=."""
+    behind = [after for word, after in pairwise(arguments) if BEHIND.fullmatch(word)]
+    return behind + [word for word in arguments if WITH_COMMANDS.match(word)]
+
+
+def _program(arguments: Sequence[str]) -> str | None:
+    """Return the first argument of a shell that is no option, if -c precedes it, alone or as in -lc."""
+    given, rest = False, iter(arguments)
+    for word in rest:
+        if word in ("-", "--"):
+            return next(rest, None) if given else None
+        if not word.startswith(("-", "+")):
+            return word if given else None
+        short = "" if word.startswith("--") else word.lower()
+        given = given or "c" in short
+        for _ in range(short.count("o") + (word in WITH_A_VALUE)):  # -o pipefail, -O extglob
+            next(rest, None)
+    return None

@@ -1,0 +1,163 @@
+"""The history of a run: its points, and all evaluations as columns."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import overload
+
+import numpy as np
+
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED, excess, feasible
+from lamcts.outcomes.failures import by_kind
+from lamcts.outcomes.goals import Goals
+from lamcts.spaces.base import SearchSpace
+from lamcts.study.export import rows_of
+from lamcts.types import Floats, Json, Mask, Point, Rows
+
+NO_POINTS: Mapping[int, Point] = MappingProxyType({})
+PLAIN = Goals()  # one objective, no constraint
+
+
+class Points(Sequence[Point]):
+    """The points of a history, decoded on access; `exact` has by row those that decoding would round."""
+
+    def __init__(self, space: SearchSpace, x: Floats, exact: Mapping[int, Point] = NO_POINTS) -> None:
+        self.space, self._x, self._exact = space, x, exact
+
+    def __len__(self) -> int:
+        return len(self._x)
+
+    @overload
+    def __getitem__(self, index: int) -> Point: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Points": ...
+    def __getitem__(self, index: int | slice) -> Point:
+        rows = range(len(self))[index]
+        if isinstance(rows, int):
+            return deepcopy(self._exact[rows]) if rows in self._exact else self.space.decode(self._x[rows])
+        exact = {i: self._exact[row] for i, row in enumerate(rows) if row in self._exact}
+        return Points(self.space, self._x[index], exact)
+
+    def __iter__(self) -> Iterator[Point]:
+        return (self[row] for row in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} points>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class History:
+    """Finished evaluations in order of arrival, as columns.
+
+    Attributes
+    ----------
+    points : sequence of points
+        The evaluated points.
+    x : array of shape (n, d)
+        The points, encoded in the unit cube.
+    values : array of shape (n,) or (n, m)
+        Values in the user's sign, nan for failures; with several objectives, in the order of `goals.names`.
+    seconds : array of shape (n,)
+        Durations.
+    trial : array of shape (n,)
+        Numbers of the trials, -1 for known results.
+    messages : dict of int to str
+        Why evaluations failed, by row.
+    """
+
+    points: Points
+    x: Floats
+    values: Floats
+    seconds: Floats
+    trial: Rows
+    messages: dict[int, str]
+    maximize: bool
+    goals: Goals = PLAIN
+    excesses: Floats | None = None  # [n, c], None where there are no constraints
+    kinds: Rows | None = None  # [n] (outcomes/constrained_rank.py), None where a value is all there is to an evaluation
+    curves: Mapping[int, Mapping[int, float]] = field(default_factory=dict)  # losses by trial and step, inf for nan
+
+    @property
+    def constraints(self) -> Floats:
+        """How far beyond its bound each constraint is, [n, c]."""
+        return np.empty((len(self), 0)) if self.excesses is None else self.excesses
+
+    @property
+    def kind(self) -> Rows:
+        if self.kinds is None:
+            return np.where(np.isnan(self.values), FAILED, OK)
+        return self.kinds
+
+    @property
+    def failed(self) -> Mask:
+        return np.asarray(self.kind == FAILED)
+
+    @property
+    def failures(self) -> dict[str, list[int]]:
+        """The rows that failed by kind, the most frequent first.
+
+        "timed out", "died" (the process), "invalid point" (`InvalidPoint`), "no number", or "raised" anything else.
+        """
+        return by_kind(self.messages)
+
+    @property
+    def checked(self) -> Mask:
+        """Which were checked and not run, [n]: only their constraints are known."""
+        return np.asarray(self.kind == CHECKED)
+
+    @property
+    def pruned(self) -> Mask:
+        """Which were stopped on their way, since others were ahead, [n]."""
+        return np.asarray(self.kind == PRUNED)
+
+    @property
+    def reports(self) -> dict[int, dict[int, float]]:
+        """What evaluations reported on their way: by row, the values by step, in the user's sign."""
+        sign = -1.0 if self.maximize else 1.0
+        told = {row: self.curves[trial] for row, trial in enumerate(self.trial.tolist()) if trial in self.curves}
+        return {
+            row: {step: math.nan if math.isinf(loss) else sign * loss for step, loss in curve.items()}
+            for row, curve in told.items()
+        }
+
+    def message(self, row: int) -> str | None:
+        """Return what there is to say of a row: what went wrong, or where it was pruned; None of most."""
+        if self.kind[row] != PRUNED:
+            return self.messages.get(row)
+        curve = self.curves.get(int(self.trial[row]))
+        return f"pruned at step {next(reversed(curve))}" if curve else "pruned"
+
+    @property
+    def feasible(self) -> Mask:
+        """Which were evaluated and keep all constraints, [n]."""
+        return feasible(self.constraints, self.kind)
+
+    @property
+    def violation(self) -> Floats:
+        """By how much constraints are broken in sum, [n]; nan where none was measured."""
+        return excess(self.constraints)
+
+    def rows(self) -> list[Json]:
+        """Return a dict for each evaluation: trial, values, constraints, parameters, seconds, message (export.py)."""
+        return rows_of(self)
+
+    @property
+    def best(self) -> Floats:
+        """The best value so far that keeps all constraints, [n]; nan before the first."""
+        if self.values.ndim > 1:
+            raise RuntimeError("best: there are several objectives; the result's `front` has what none is better than")
+        kept = np.where(self.feasible, self.values, np.nan)
+        best = (np.fmax if self.maximize else np.fmin).accumulate(kept)
+        return np.asarray(best, float)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        kept = "" if self.goals.plain else f"{int(self.feasible.sum())} feasible, "
+        failures = ", ".join(f"{len(rows)} {kind}" for kind, rows in self.failures.items())
+        why = f" ({failures})" if len(self.failures) > 1 else ""
+        pruned = f", {int(self.pruned.sum())} pruned" if self.pruned.any() else ""
+        return f"<history of {len(self)} evaluations, {kept}{int(self.failed.sum())} failed{why}{pruned}>"

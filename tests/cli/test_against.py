@@ -1,0 +1,136 @@
+"""An objective against one of its costs on the command line."""
+
+import json
+
+import numpy as np
+import pytest
+from commands import said
+
+from lamcts.objectives import base
+from lamcts.spaces import Box
+
+QUICK = ["--quiet", "--no-plot", "--out", "here"]
+TRAINED = ["--space", "digits4096", "--size", "widths=(2,)", "--data", "mine.npz", "--recipe", "epochs=1"]
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def images():
+    """Write two classes of images that differ."""
+    pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    x = (rng.random((40, 4, 4)) * 100 + 100 * y[:, None, None]).astype(np.uint8)
+    np.savez("mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+
+
+class Bowl:
+    """An objective with two costs, which are unknown in half of the box."""
+
+    name, space, maximize, x0, optimum = "bowl", Box(0, 1, dim=2), False, None, 0.0
+
+    def __call__(self, point, *, seed=None):
+        return float((point**2).sum())
+
+    def cost(self, point):
+        if point[0] > 0.5:
+            raise ValueError("no costs here") if point[1] > 0.5 else RuntimeError("nor here")
+        return {"weight_kg": 10.0 - point.sum(), "price_eur": 1.0}
+
+    def fingerprint(self):
+        return {"bowl": 1}
+
+
+@pytest.fixture
+def _bowl(monkeypatch):
+    base.names()
+    monkeypatch.setitem(base._entries, "bowl", base.Entry("bowl", "a bowl with costs", Bowl))
+
+
+def found(folder="here"):
+    with open(f"{folder}/result.json") as file:
+        return json.load(file)
+
+
+@pytest.mark.parametrize("command", [["run", "digits4096"], ["nas", "--space", "digits4096"]])
+def test_a_table_is_searched_against_any_of_its_costs(capsys, command):
+    code, out, err = said(capsys, *command, "--against", "flops", "--budget", "30", *QUICK)
+    assert (code, err) == (0, "") and "objectives: accuracy_percent (max), flops (min)" in out
+    assert len(found()["front"]) > 1 and "knee accuracy_percent" in out
+    assert found()["settings"] == {"against": "flops"}
+    code, out, _ = said(capsys, *command, "--against", "flops", "--budget", "31", *QUICK)
+    assert code == 0 and "31 evaluations, 30 of them done" in out
+    code, _, err = said(capsys, *command, "--against", "params", "--budget", "32", *QUICK)
+    assert code == 2 and '{"against": "flops"}' in err
+
+
+def test_a_run_against_a_cost_has_a_folder_of_its_own(capsys, tmp_path):
+    assert said(capsys, "run", "digits4096", "--against", "params", "--budget", "10", *QUICK[:2])[0] == 0
+    assert (tmp_path / "digits4096-againstparams-seed0" / "front.csv").is_file()
+
+
+def test_the_knee_of_a_table_is_printed_with_the_values_of_its_network(capsys):
+    words = ["nas", "--space", "digits4096", "--against", "params", "--search", "evolution", "--budget", "30"]
+    assert said(capsys, *words, *QUICK)[0] == 0
+    assert found()["best"]["value"]["params"] == found()["costs"]["params"]
+    assert found()["best"]["value"]["accuracy_percent"] == found()["reported"]["val_accuracy_percent"]
+
+
+def test_networks_are_trained_against_a_cost(capsys, images, tmp_path):
+    words = ["nas", "--evaluate", "train", *TRAINED, "--search", "random", "--against", "mflops", "--budget", "6"]
+    code, out, err = said(capsys, *words, *QUICK)
+    assert (code, err) == (0, "") and "objectives: accuracy_percent (max), mflops (min)" in out
+    assert found()["best"]["value"]["mflops"] == found()["costs"]["mflops"] > 0
+    assert found()["card"]["text"] == found()["best"]["text"] in out and (tmp_path / "here" / "network.npz").is_file()
+
+
+def test_the_seconds_of_a_training_are_a_cost(capsys, images):
+    words = ["nas", "--evaluate", "train", *TRAINED, "--search", "random", "--against", "seconds", "--budget", "3"]
+    assert said(capsys, *words, *QUICK)[0] == 0
+    assert found()["best"]["value"]["seconds"] == found()["costs"]["seconds"] > 0
+
+
+def test_a_supernet_is_searched_against_a_cost_and_its_knee_trained_alone(capsys, images):
+    words = ["nas", "--evaluate", "supernet", *TRAINED, "--steps", "2", "--search", "random", "--against", "params"]
+    code, out, _ = said(capsys, *words, "--budget", "8", *QUICK)
+    assert code == 0 and "front of" in out and "weights and model card" in out
+    assert found()["best"]["value"]["params"] == found()["costs"]["params"]
+    assert found()["best"]["value"]["accuracy_percent"] == found()["supernet"]["valid_accuracy_percent"]
+
+
+def test_any_registered_objective_with_costs_is_run_against_one(capsys, _bowl):
+    code, out, _ = said(
+        capsys, "run", "bowl", "--against", "weight_kg", "--sampler", "uniform", "--budget", "20", *QUICK
+    )
+    assert code == 0 and "objectives: value (min), weight_kg (min)" in out
+    best = found()["best"]
+    assert best["value"]["weight_kg"] == 10.0 - sum(best["point"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "bowl", "--against", "weight"], "--against: expected one of weight_kg, price_eur, got 'weight'"),
+        (["run", "digits4096", "--against", "flop"], "a cost that digits4096 has (params, flops), got 'flop'"),
+        (["nas", "--space", "digits4096", "--against", "ms"], "a cost that digits4096 has (params, flops), got 'ms'"),
+        (["run", "digits4096-cost", "--against", "ms"], "a cost that digits4096 has (params, flops), got 'ms'"),
+        (["run", "ackley", "--against", "flops"], "expected an objective with costs, got ackley: leave it out"),
+        (["run", "math:cosh", "--param", "x=0:1", "--against", "flops"], "expected an objective with costs, got cosh"),
+    ],
+)
+def test_a_wrong_cost_lists_those_that_exist(capsys, _bowl, words, message):
+    code, _, err = said(capsys, *words, *QUICK)
+    assert code == 2 and err.count("\n") == 1 and message in err
+
+
+@pytest.mark.parametrize(
+    ("how", "costs"), [("train", "params, mflops, seconds, peak_mb"), ("supernet", "params, mflops")]
+)
+def test_a_wrong_cost_of_networks_is_refused_before_any_training(capsys, images, tmp_path, how, costs):
+    code, _, err = said(capsys, "nas", "--evaluate", how, *TRAINED, "--against", "latency_ms", *QUICK)
+    assert code == 2 and f"--against: expected one of {costs}, got 'latency_ms'" in err
+    assert not (tmp_path / "here").exists()
