@@ -100,7 +100,7 @@ class _Piece:
         try:
             tree = ast.parse(self.source.strip(), mode=mode)
         except (SyntaxError, ValueError) as error:
-            column = getattr(error, "offset", None) or 1
+            column = (error.offset if isinstance(error, SyntaxError) else None) or 1
             raise self.error(
                 f"expected a Python {'expression' if mode == 'eval' else 'assignment'}", spaces + column - 1
             ) from None
