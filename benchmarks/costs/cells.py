@@ -24,10 +24,10 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
 from lamcts import costs, objectives
-from lamcts.nas.cells import EDGES, SKIP, ZERO
+from lamcts.costs.spills import CAPACITIES
 
 FILE = Path(lamcts.nas.__file__).with_name("nasbench201_io.npz")
-CAPACITIES = range(3, 9)  # maps: an addition needs three, and with eight no cell spills
+SPACE = lamcts.nas.NasBench201()
 COLUMNS = ("cost", "devices", "median_spearman", "least_spearman", "r2", "versions")
 Floats = NDArray[np.float64]
 
@@ -39,8 +39,10 @@ def main() -> None:
     if found.smoke:
         print([cost(cell) for cell in [(0, 1, 2, 3, 4, 2), (3, 3, 3, 3, 3, 3)]])
     elif found.write:
-        io, operations = np.array([cost(cell) for cell in itertools.product(range(5), repeat=len(EDGES))]).T
-        np.savez_compressed(FILE, io_sixths=io.astype(np.uint8), operations=operations.astype(np.uint8))
+        cells = np.array(list(itertools.product(range(5), repeat=6)))
+        columns = np.zeros((5**6, 2), np.uint8)
+        columns[cells @ 5 ** np.arange(6)] = [cost(tuple(cell)) for cell in cells.tolist()]
+        np.savez_compressed(FILE, io_maps=columns[:, 0] / len(CAPACITIES), operations=columns[:, 1])
         print(f"written to {FILE.name}: {FILE.stat().st_size:,} bytes")
     else:
         correlate(Sheet(found.out, ("cost",), COLUMNS))
@@ -48,12 +50,8 @@ def main() -> None:
 
 def cost(numbers: tuple[int, ...]) -> tuple[int, int]:
     """Return the spills of a cell, summed over the capacities, and its operations."""
-    edges = [
-        (i, j, "skip_connect" if number == SKIP else str(number))
-        for (i, j), number in zip(EDGES, numbers, strict=True)
-        if number != ZERO
-    ]
-    graph = tuple(map(tuple, costs.cell(4, edges)))
+    nodes, edges, inputs = SPACE.graphs(SPACE.point(numbers))["cell"]
+    graph = tuple(map(tuple, costs.cell(nodes, edges, inputs)))
     return spilled(graph), sum(len(read) == 1 for read in graph)
 
 

@@ -9,7 +9,7 @@ from lamcts import costs
 from lamcts.cli.console import table
 from lamcts.cli.parser import Parser
 
-ELEMENT_BYTES = 8
+ELEMENT_BYTES = 8  # of a double
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")  # Linux: a folder for each cache of the first processor
 USUAL = {"L1": "32KiB", "L2": "1MiB", "L3": "32MiB"}  # where the machine does not tell
 

@@ -2,6 +2,7 @@
 
 import re
 
+# Bytes of each unit: decimal by SI, binary by IEC 80000-13.
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 

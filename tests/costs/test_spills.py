@@ -109,9 +109,18 @@ def test_a_large_graph_takes_the_best_of_three_list_schedules() -> None:
 
 def test_the_graph_of_a_cell_has_a_map_for_each_operation_and_addition() -> None:
     edges = [(0, 1, "conv"), (0, 2, "skip_connect"), (1, 2, "conv"), (0, 3, "conv"), (2, 3, "pool")]
-    assert costs.cell(4, edges) == [[], [0], [1], [0, 2], [0], [3], [4, 5]]
-    assert costs.cell(4, [(0, 1, "conv"), (0, 3, "conv"), (2, 3, "conv")]) == [[], [0]]  # no path: no map
-    assert costs.cell(4, [(0, 3, "skip_connect")]) == [[]]
+    nodes = ["input", "1", "2", "output"]
+    assert costs.cell(nodes, edges) == [[], [0], [1], [0, 2], [0], [3], [4, 5]]
+    assert costs.cell(nodes, [(0, 1, "conv"), (0, 3, "conv"), (2, 3, "conv")]) == [[], [0]]  # no path: no map
+    assert costs.cell(nodes, [(0, 3, "skip_connect")]) == [[]]
+
+
+def test_operations_may_be_on_the_nodes_and_inputs_may_be_two() -> None:
+    nodes = ["input", "conv", "identity", "pool", "output"]
+    edges = [(0, 1, ""), (1, 2, ""), (1, 3, ""), (2, 4, ""), (3, 4, "")]
+    assert costs.cell(nodes, edges) == [[], [0], [1], [1, 2]]
+    two = ["cell k-2", "cell k-1", "node 0", "cell k"]
+    assert costs.cell(two, [(0, 2, "conv"), (1, 2, "pool"), (2, 3, "")], inputs=2) == [[], [], [0], [1], [2, 3]]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,7 @@ from lamcts.spaces.integer import Int
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 
-BUDGET = (
-    60  # evaluations of a first run: the search of three loops has found its best by then (benchmarks.costs.tilings)
-)
+BUDGET = 60  # evaluations of a first run (untuned)
 ACCESSES = 10**7  # of a nest whose misses are counted: about ten seconds an evaluation (untuned)
 CACHE = 4096  # words: 32 KiB of doubles, the first-level data cache of most processors
 
