@@ -85,8 +85,8 @@ class Nest(Program):
         Parameters
         ----------
         order : sequence of str or None, default None
-            Each loop once, the outermost first: of the loops over tiles, and of the loops over the points of a tile.
-            None: as in the nest. The dependences of the statement are not checked.
+            Each tiled loop once, the outermost first: of the loops over tiles, and of the loops over the points of a
+            tile. None: as in the nest. The dependences of the statements are not checked.
         **tiles : int
             Iterations of a loop in one tile, from 1 to all. A loop that is not named has one tile. Tiles at the border
             are clipped.
@@ -99,8 +99,13 @@ class Nest(Program):
         Raises
         ------
         ValueError
-            If the nest has several statements or ranges that depend on loops, there is no loop of a name, a tile is out
-            of range, or `order` is no permutation.
+            If no loop can be tiled, there is no loop of a name, a tile is out of range, or `order` is no permutation.
+
+        Notes
+        -----
+        The tiled loops are those around one statement alone whose ranges do not depend on each other. Loops that
+        several statements share stay outside, as they are: in an LU factorisation the loop over k. Loops of one name
+        in different statements have one tile size.
 
         Examples
         --------
@@ -122,7 +127,7 @@ def _check_ranges(statement: Statement, sizes: Mapping[str, int]) -> None:
     """Check that each name in a range or an index is a size or a loop around it."""
     known = set(sizes)
     for loop in statement.loops:
-        for name in sorted({*loop.start.names, *loop.stop.names} - known):
+        for name in sorted(loop.range_names - known):
             raise ValueError(f"{name}: expected a size, got none; nest(..., {name}=1024)")
         if loop.name in sizes:
             raise ValueError(f"{loop.name}: expected a loop variable or a size, got both; rename one")

@@ -140,7 +140,7 @@ def _undeclared(loops: list[Loop]) -> set[str]:
     declared: set[str] = set()
     names: set[str] = set()
     for loop in loops:
-        names |= {*loop.start.names, *loop.stop.names} - declared
+        names |= loop.range_names - declared
         declared.add(loop.name)
     return names
 

@@ -33,6 +33,11 @@ class Loop:
     start: Affine
     stop: Affine
 
+    @property
+    def range_names(self) -> frozenset[str]:
+        """The names in both ends."""
+        return frozenset((*self.start.names, *self.stop.names))
+
     def __str__(self) -> str:
         return f"{self.name} in {self.start}..{self.stop}"
 

@@ -111,7 +111,8 @@ def _moves(body: Body, steps: Mapping[str, int], ranges: Mapping[str, Range]) ->
                 yield _Move(access, moved, tuple(affine_range(index, ranges) for index in access.indices))
         else:
             loop, step = item.loop, _step(item.loop.start, steps)
-            if _step(loop.stop, steps) != step:
+            border = _step(loop.start, {**steps, f"{loop.name}'": 0})  # of the tiles, which do not move it
+            if _step(loop.stop, steps) != step or (isinstance(loop, ClippedLoop) and _step(loop.cap, steps) != border):
                 raise NotSteady(f"a range of {loop.name} that depends on the outermost loop")
             first, last = affine_range(loop.start, ranges)[0], affine_range(loop.stop, ranges)[1] - 1
             inner = {**ranges, loop.name: (first, max(first, last))}
@@ -126,7 +127,7 @@ def _clipped(body: Body, name: str) -> bool:
 
 def _clips(loop: Loop, name: str) -> bool:
     """Return whether a loop is over the points of the tiles that another loop counts."""
-    return isinstance(loop, ClippedLoop) and name in loop.start.names
+    return isinstance(loop, ClippedLoop) and name == f"{loop.name}'"
 
 
 def _moved_caps(body: Body, name: str, passes: int) -> tuple[Block | Statement, ...]:

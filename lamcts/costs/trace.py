@@ -25,6 +25,11 @@ class ClippedLoop(Loop):
 
     cap: Affine = ZERO
 
+    @property
+    def range_names(self) -> frozenset[str]:
+        """The names in the ends and in the cap."""
+        return super().range_names | {*self.cap.names}
+
 
 def trace(body: Body, layout: Layout, registers: frozenset[str] = frozenset()) -> Iterator[NDArray[np.int32]]:
     """Yield the addresses of all accesses in program order, but for those to arrays in registers."""
@@ -134,8 +139,4 @@ def ends(loop: Loop, values: Values) -> tuple[Any, Any]:
 
 def uses(body: Body, name: str) -> bool:
     """Return whether a range in a body depends on a loop variable."""
-    return any(
-        name in (*item.loop.start.names, *item.loop.stop.names) or uses(item.body, name)
-        for item in body
-        if isinstance(item, Block)
-    )
+    return any(name in item.loop.range_names or uses(item.body, name) for item in body if isinstance(item, Block))

@@ -49,6 +49,17 @@ def test_an_lu_factorisation_is_that_of_its_steps(tmp_path) -> None:
 
 
 @needs_compiler
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("lu", {"N": 9}), ("trisolve", {"N": 8, "R": 5}), ("attention", {"H": 2, "L": 6, "D": 4})]
+)
+def test_tilings_of_several_statements_compute_the_same(name: str, sizes: dict[str, int], tmp_path) -> None:
+    nest = costs.kernels.make(name, **sizes)
+    tiles = {loop: 2 + i for i, loop in enumerate(nest.tiled().tiles)}
+    order = tuple(reversed(tiles))
+    assert checksum(nest.tiled(order, **tiles), tmp_path) == pytest.approx(checksum(nest, tmp_path), rel=1e-4)
+
+
+@needs_compiler
 def test_functions_and_constants_are_those_of_c(tmp_path) -> None:
     b = filled(5)
     nest = costs.nest("for i in N: a[i] = max(sqrt(b[i]), -b[i]) ** 2 + 3*alpha", N=5)

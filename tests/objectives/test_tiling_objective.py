@@ -32,9 +32,8 @@ def test_a_search_reaches_the_optimum_of_a_small_product() -> None:
     f = objectives.make("tiling", size=6, memory=12)
     best = optimum(f)
     found = [lamcts.minimize(f, f.space, budget=60, seed=seed).fun for seed in range(3)]
-    assert min(found) == best
     assert f.bound <= best
-    assert max(found) <= 1.1 * best
+    assert sorted(found)[1] == best  # two of three seeds
 
 
 def test_a_loop_of_one_iteration_has_no_tile() -> None:
@@ -42,6 +41,15 @@ def test_a_loop_of_one_iteration_has_no_tile() -> None:
     assert "tile_c" not in f.space.names
     assert "tile_f" in f.space.names
     assert f(f.space.decode(f.space.encode({"order": tuple("fcijyx"), "tile_f": 2, "tile_i": 3, "tile_j": 3}))) > 0
+
+
+@pytest.mark.parametrize(("nest", "loops"), [("lu", "ij"), ("attention", "ijt"), ("grouped_attention", "ijt")])
+def test_factorisations_and_attention_are_tiled_inside_their_shared_loops(nest: str, loops: str) -> None:
+    sizes = {"lu": {"N": 12}}.get(nest, {"L": 8, "D": 4})
+    f = objectives.make("tiling", nest=nest, sizes=sizes, memory=32)
+    assert set(f.space.names) == {"order", *(f"tile_{loop}" for loop in loops)}
+    result = lamcts.minimize(f, f.space, budget=30, seed=0)
+    assert f.bound <= result.fun <= f.nest.reuse_distances().misses(32)
 
 
 def test_lines_count_lines() -> None:
@@ -67,7 +75,7 @@ def test_a_nest_of_your_own_is_a_text() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"nest": "lu"}, "expected a nest of one statement"),
+        ({"nest": "for i in N: a[0] = a[0] + b[i]", "sizes": {"N": 1}}, "expected a loop of two iterations"),
         ({"nest": "matmull"}, "expected one of matmul"),
         ({"size": 2000}, "use smaller sizes"),
         ({"memory": "lots"}, "expected words such as 4096"),

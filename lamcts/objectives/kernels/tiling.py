@@ -28,7 +28,7 @@ class TilingObjective:
     Parameters
     ----------
     nest : Nest
-        One statement in loops over constant ranges.
+        The nest; loops that several statements share stay outside the tiles.
     memory : int
         Capacity of the fully associative least-recently-used memory in words.
     measure : {"misses", "seconds"}
@@ -50,7 +50,8 @@ class TilingObjective:
     optimum = None
 
     def __post_init__(self) -> None:
-        self.nest.tiled()  # raises for nests that cannot be tiled
+        if max(self.nest.tiled().tiles.values()) == 1:
+            raise ValueError("nest: expected a loop of two iterations or more that can be tiled, got none")
         if self.measure not in ("misses", "seconds"):
             raise ValueError(f"measure: expected 'misses' or 'seconds', got {self.measure!r:.40}")
         if self.measure == "seconds" and shutil.which(self.compiler) is None:
