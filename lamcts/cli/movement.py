@@ -1,12 +1,13 @@
 """`lamcts movement`: the exact cache misses of a loop nest at each level of a memory, next to its lower bound."""
 
 import argparse
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 from lamcts import costs
 from lamcts.cli.console import number, say, table
-from lamcts.cli.nests import ELEMENT_BYTES, add_nest, levels, nest_of, whole_numbers
+from lamcts.cli.nests import ELEMENT_BYTES, add_nest, levels, nest_of, options_in_errors, whole_numbers
 from lamcts.cli.parser import Parser
 
 
@@ -31,23 +32,30 @@ def main(args: argparse.Namespace) -> int:
     tiles = whole_numbers(args.tile, "--tile")
     program = nest.tiled(order, **tiles) if tiles or order else nest
     marks = levels(args.levels)
-    distances = program.reuse_distances(args.line, ELEMENT_BYTES, args.sample)
+    with options_in_errors():
+        distances = program.reuse_distances(args.line, ELEMENT_BYTES, args.sample)
     bounds = {name: _bound(nest, memory) / distances.line_words for name, memory in marks.items()}
     say(str(program) if tiles or order else nest.text)
     unit = f"lines of {args.line} bytes" if args.line else "words"
     say(f"{distances.accesses:,.0f} accesses to {distances.cold:,.0f} {unit}, fully associative LRU memory")
     say()
     rows = [["memory", "misses", "lower bound", "misses / bound"]]
-    for name, memory in marks.items():
-        misses, error = distances.misses(memory), distances.misses_error(memory)
-        plus = f" +- {error:,.0f}" if args.sample else ""
-        rows.append([name, f"{misses:,.0f}{plus}", f"{bounds[name]:,.0f}", number(misses / bounds[name])])
+    rows += [[name, *_cells(distances, memory, bounds[name])] for name, memory in marks.items()]
     table(rows)
     say()
     say(f"data movement distance {number(distances.dmd)} (no prediction of run time)")
     if args.png:
         _draw(args.png, program, distances, marks, nest)
     return 0
+
+
+def _cells(distances: costs.ReuseDistances, memory: int, bound: float) -> list[str]:
+    """Return the misses at a capacity, the lower bound, and their ratio."""
+    misses, error = distances.misses(memory), distances.misses_error(memory)
+    if error == math.inf:
+        return ["sample too small", f"{bound:,.0f}", ""]
+    plus = f" +- {error:,.0f}" if distances.samples else ""
+    return [f"{misses:,.0f}{plus}", f"{bound:,.0f}", number(misses / bound)]
 
 
 def _bound(nest: costs.Nest, memory: int) -> float:

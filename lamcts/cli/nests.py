@@ -3,6 +3,7 @@
 import argparse
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from lamcts import costs
@@ -24,10 +25,19 @@ def add_nest(one: Parser) -> None:
 def nest_of(args: argparse.Namespace) -> costs.Nest:
     """Return the nest of a command line."""
     sizes = whole_numbers(args.sizes, "--sizes")
-    try:
+    with options_in_errors():
         return costs.nest(args.nest, **sizes) if "[" in args.nest else costs.kernels.make(args.nest, **sizes)
+
+
+@contextmanager
+def options_in_errors() -> Iterator[None]:
+    """Replace arguments of Python by options of the command line in the text of a ValueError."""
+    try:
+        yield
     except ValueError as error:
-        raise ValueError(re.sub(r"nest\(\.\.\., (\w+=\d+)\)", r"--sizes \1", str(error))) from None
+        text = re.sub(r"nest\(\.\.\., (\w+=\d+)\)", r"--sizes \1", str(error))
+        text = re.sub(r"sample=(\S+?), smaller sizes.*", r"--sample \1, or smaller sizes", text)
+        raise ValueError(text) from None
 
 
 def whole_numbers(text: str, option: str) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """Reuse distances, and what follows from them: misses of LRU caches of every capacity, and data movement distance."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -8,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamcts.text import safe_repr
 from lamcts.types import Rows
+
+RESOLVED = 10  # data of a sample in a cache, below which its misses are wrong by a factor of two (untuned)
 
 Numbers = NDArray[np.number[Any]]
 
@@ -32,6 +35,8 @@ class ReuseDistances:
         Words of a datum: 1, or the words of a cache line.
     samples : tuple of ReuseDistances, default ()
         Estimates from disjoint samples of the data, for the error of an estimate. Empty: the numbers are exact.
+    rate : float, default 1.0
+        Share of the data that was measured.
 
     References
     ----------
@@ -50,6 +55,7 @@ class ReuseDistances:
     cold: float
     line_words: int = 1
     samples: tuple["ReuseDistances", ...] = ()
+    rate: float = 1.0
 
     def __post_init__(self) -> None:
         self.distances.flags.writeable = self.counts.flags.writeable = False
@@ -94,7 +100,14 @@ class ReuseDistances:
         return found if held.ndim else _plain(found)
 
     def misses_error(self, capacity: int, unit: str = "words") -> float:
-        """Return the standard error of `misses`, 0.0 where the numbers are exact."""
+        """Return the standard error of `misses`: 0.0 where the numbers are exact, inf where the sample is too small.
+
+        A sample cannot tell distances apart that differ by a few of its data. The error is infinite for capacities that
+        hold fewer than ten data of the sample.
+        """
+        lines = capacity // self.line_words if unit == "words" else capacity
+        if self.samples and lines * self.rate < RESOLVED:
+            return math.inf
         return _standard_error([sample.misses(capacity, unit) for sample in self.samples])
 
     def curve(self) -> tuple[Rows, Numbers]:

@@ -38,7 +38,7 @@ def sampled_distances(
     cold = int(seen.sum())
     estimates = [sample.estimate(rate / PARTS, accesses, cold) for sample in samples[:-1]]
     every = [ReuseDistances(*found, cold, line_words) for found in estimates]
-    return ReuseDistances(*samples[-1].estimate(rate, accesses, cold), cold, line_words, tuple(every))
+    return ReuseDistances(*samples[-1].estimate(rate, accesses, cold), cold, line_words, tuple(every), rate)
 
 
 def hashed(data: int, seed: int) -> Floats:
