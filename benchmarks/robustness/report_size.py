@@ -20,7 +20,7 @@ import lamcts
 from benchmarks.harness import sheet
 from benchmarks.harness.versions import commit
 from lamcts.journal import Journal
-from lamcts.report import Run, page
+from lamcts.report import LabelledRun, page
 
 ROWS = (1_000, 20_000)
 DIM = 6
@@ -51,7 +51,7 @@ def measured(objectives: int, rows: int) -> dict[str, Any]:
         began = time.perf_counter()
         record = Journal.read(path)
         read = time.perf_counter()
-        text = page([Run("run", record)])
+        text = page([LabelledRun("run", record)])
         done = time.perf_counter()
     size = len(text.encode()) / 1e6
     front, seconds = timed(lambda: opt.front)

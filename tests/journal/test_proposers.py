@@ -6,7 +6,7 @@ import lamcts
 from lamcts.journal import Journal
 from lamcts.journal.events import EVENTS
 from lamcts.report.progress import proposers
-from lamcts.report.runs import Run
+from lamcts.report.runs import LabelledRun
 
 BOX = lamcts.Box(-5, 10, dim=2)
 
@@ -27,7 +27,7 @@ def test_every_row_of_the_portfolio_after_the_design_has_its_arm(tmp_path):
     assert [row for row in range(record.n) if row in record.proposers] == list(range(8, 40))
     assert set(record.proposers.values()) <= {"Turbo", "Quadratic", "Coordinate"}
     assert len(set(record.proposers.values())) > 1
-    named = dict(proposers(Run("run", record)))
+    named = dict(proposers(LabelledRun("run", record)))
     assert set(named) == {"initial design", *record.proposers.values()}
     assert sorted(row for rows in named.values() for row in rows) == list(range(40))
 
@@ -36,7 +36,7 @@ def test_a_search_without_parts_has_none_and_is_named_by_its_number(tmp_path):
     run(tmp_path / "run.db", 20, sampler="turbo")
     record = Journal.read(tmp_path / "run.db")
     assert record.proposers == {}
-    assert [name for name, _ in proposers(Run("run", record))] == ["search 1", "initial design"]
+    assert [name for name, _ in proposers(LabelledRun("run", record))] == ["search 1", "initial design"]
 
 
 def test_a_resumed_run_without_the_names_goes_on_as_before(tmp_path):
