@@ -3,9 +3,9 @@
     python -m benchmarks.costs.best_tilings
 
 Exact misses of the best tilings that we know, next to both lower bounds: `loads`, which holds for the sizes at hand,
-and `daap`, the bound of the paper, which is exact for large sizes. The tiles of the products and of MTTKRP follow from the
-bound: the output and one input stay, the other inputs stream. Those of the convolution were found by a search of 120
-evaluations. Rows go to results/best_tilings.csv.
+and `daap`, the bound of the paper, which is exact for large sizes. The tiles of the products and of MTTKRP follow from
+the bound: the output and one input stay, the other inputs stream. Those of the convolution were found by a search of
+120 evaluations. Rows go to results/best_tilings.csv.
 """
 
 from benchmarks.harness import script
