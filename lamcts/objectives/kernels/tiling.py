@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from lamcts import costs
 from lamcts.objectives.base import register
+from lamcts.spaces.canonical import Canonical
 from lamcts.spaces.integer import Int
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
@@ -67,11 +68,21 @@ class TilingObjective:
         return "tiling"
 
     @cached_property
-    def space(self) -> Space:
-        """The order of the loops, and a tile size for each loop of more than one iteration."""
+    def space(self) -> Canonical:
+        """The order of the loops, and a tile size for each loop of more than one iteration.
+
+        Points that execute the iterations in the same order count as one.
+        """
         extents = self.nest.tiled().tiles
         tiles = {f"tile_{name}": Int(1, extent, log=True) for name, extent in extents.items() if extent > 1}
-        return Space({"order": Permutation(tuple(extents)), **tiles})
+        return Canonical(Space({"order": Permutation(tuple(extents)), **tiles}), self.key, name=self.name)
+
+    def key(self, point: Point) -> str:
+        """Return a text that is equal for points with the same loops of more than one pass, in the same order."""
+        tiling, extents = self.tiling(point), self.nest.tiled().tiles
+        outer = [name for name in tiling.order if tiling.tiles[name] < extents[name]]
+        inner = [f"{name}:{tiling.tiles[name]}" for name in tiling.order if tiling.tiles[name] > 1]
+        return f"{' '.join(outer)} | {' '.join(inner)}"
 
     def tiling(self, point: Point) -> costs.Tiling:
         """Return the tiling of a point."""
