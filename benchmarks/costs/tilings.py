@@ -1,12 +1,15 @@
 """Does a search find the best tiling of a loop nest within 60 evaluations?
 
     python -m benchmarks.costs.tilings [--seeds 0-9] [--methods lamcts tpe "local search" random] [--budget 60]
+    python -m benchmarks.costs.tilings --start none
 
 A point is the order of the loops and a tile size for each; its value the exact misses. The nests are small, so that the
 optimum is known by enumeration: `optimum`, kept with the lower bound in results/tiling_optima.csv. `hit` is the
 evaluation that reached it, empty where none of the budget did; `at_60` is how many more misses the best of 60 had, as a
-share. Optuna sees the order as one category; "local search" exchanges two loops, or doubles, halves, increases or
-decreases one tile, takes the first tiling that is better, and starts again from a random one where none is.
+share. The first evaluation of each method is the start of the objective, the tiling of `costs.resident_tiling`; with
+--start none it is random. Optuna sees the order as one category. "local search" exchanges two loops, or doubles,
+halves, increases or decreases one tile, takes the first tiling that is better, and starts again from a random one where
+none is.
 Rows go to results/tilings.csv.
 """
 
@@ -25,7 +28,7 @@ from benchmarks.harness.task import Row
 from benchmarks.harness.versions import commit, versions
 from lamcts import objectives
 
-KEY = ("nest", "method", "seed", "budget")
+KEY = ("nest", "method", "start", "seed", "budget")
 MARKS = (10, 20, 30, 60)
 COLUMNS = (*KEY, "optimum", "hit", *(f"at_{mark}" for mark in MARKS), "own_ms", "versions")
 OPTIMA = Sheet(RESULTS / "tiling_optima.csv", ("nest",), ("nest", "optimum", "bound", "points", "best_points"))
@@ -75,15 +78,15 @@ def objective(name: str) -> Any:
     return objectives.make("tiling", **NESTS[name])
 
 
-def with_lamcts(value: Value, name: str, seed: int) -> None:
+def with_lamcts(value: Value, name: str, seed: int, start: Point | None) -> None:
     """Search with the defaults."""
-    optimizer = lamcts.Optimizer(objective(name).space, seed=seed)
+    optimizer = lamcts.Optimizer(objective(name).space, seed=seed, x0=None if start is None else [start])
     while True:
         (trial,) = optimizer.ask()
         optimizer.tell(trial, value(trial.point))
 
 
-def with_tpe(value: Value, name: str, seed: int) -> None:
+def with_tpe(value: Value, name: str, seed: int, start: Point | None) -> None:
     """Search with Optuna's default sampler."""
     import optuna
 
@@ -91,13 +94,16 @@ def with_tpe(value: Value, name: str, seed: int) -> None:
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
     extents = objective(name).nest.tiled().tiles
     orders = ["".join(order) for order in itertools.permutations(extents)]
+    if start is not None:
+        tiles = {loop: start[f"tile_{loop}"] for loop in extents}
+        study.enqueue_trial({"order": "".join(start["order"]), **tiles})
     while True:
         trial = study.ask()
         tiles = {f"tile_{loop}": trial.suggest_int(loop, 1, extent, log=True) for loop, extent in extents.items()}
         study.tell(trial, value({"order": tuple(trial.suggest_categorical("order", orders)), **tiles}))
 
 
-def with_local_search(value: Value, name: str, seed: int) -> None:
+def with_local_search(value: Value, name: str, seed: int, start: Point | None) -> None:
     """Search by single changes, from a new random tiling wherever no change helps."""
     rng, known = np.random.default_rng([seed, 1]), dict[tuple[Any, ...], float]()
 
@@ -107,8 +113,8 @@ def with_local_search(value: Value, name: str, seed: int) -> None:
             known[key] = value(point)
         return known[key]
 
-    for start in _drawn(name, seed):
-        point, best, better = start, measured(start), True
+    for first in _drawn(name, seed, start):
+        point, best, better = first, measured(first), True
         while better:
             better = False
             near = list(_neighbours(point, objective(name).nest.tiled().tiles))
@@ -118,12 +124,12 @@ def with_local_search(value: Value, name: str, seed: int) -> None:
                     break
 
 
-def at_random(value: Value, name: str, seed: int) -> None:
-    for point in _drawn(name, seed):
+def at_random(value: Value, name: str, seed: int, start: Point | None) -> None:
+    for point in _drawn(name, seed, start):
         value(point)
 
 
-METHODS: dict[str, Callable[[Value, str, int], None]] = {
+METHODS: dict[str, Callable[[Value, str, int, Point | None], None]] = {
     "lamcts": with_lamcts,
     "tpe": with_tpe,
     "local search": with_local_search,
@@ -131,8 +137,10 @@ METHODS: dict[str, Callable[[Value, str, int], None]] = {
 }
 
 
-def _drawn(name: str, seed: int) -> Iterator[Point]:
-    """Yield random tilings, tile sizes evenly on a logarithmic scale."""
+def _drawn(name: str, seed: int, start: Point | None) -> Iterator[Point]:
+    """Yield the start, if any, and random tilings, tile sizes evenly on a logarithmic scale."""
+    if start is not None:
+        yield start
     space, rng = objective(name).space, np.random.default_rng([seed, 2])
     while True:
         yield space.decode(space.sample(1, rng)[0])
@@ -168,11 +176,11 @@ def enumerate_optimum(name: str) -> float:
     return best
 
 
-def measure(name: str, method: str, seed: int, budget: int) -> Row:
+def measure(name: str, method: str, start: str, seed: int, budget: int) -> Row:
     """Return the row of one search."""
     value, began = Count(name, enumerate_optimum(name), budget), time.process_time()
     try:
-        METHODS[method](value, name, seed)
+        METHODS[method](value, name, seed, objective(name).x0 if start == "model" else None)
     except Found:
         own = 1000 * (time.process_time() - began - value.seconds) / len(value.best)
     marks = {
@@ -180,16 +188,17 @@ def measure(name: str, method: str, seed: int, budget: int) -> Row:
         for mark in MARKS
         if mark <= budget
     }
-    row = dict(zip(KEY, (name, method, seed, budget), strict=True)) | marks
+    row = dict(zip(KEY, (name, method, start, seed, budget), strict=True)) | marks
     row |= {"optimum": f"{value.optimum:g}", "hit": value.hit or "", "own_ms": f"{own:.3g}"}
     return row | {"versions": f"commit {commit()} {versions(('lamcts', 'optuna', 'numpy'))}"}
 
 
-def report(sheet: Sheet, nests: Sequence[str], methods: Sequence[str], budget: int) -> None:
+def report(sheet: Sheet, nests: Sequence[str], methods: Sequence[str], start: str, budget: int) -> None:
     """Print for each nest and method how many seeds reached the optimum, and how far the others were from it."""
     for name in nests:
         for method in methods:
-            mine = [r for r in sheet.rows() if (r["nest"], r["method"], r["budget"]) == (name, method, str(budget))]
+            wanted = (name, method, start, str(budget))
+            mine = [row for row in sheet.rows() if tuple(row[name] for name in KEY if name != "seed") == wanted]
             hits = sorted(int(row["hit"]) for row in mine if row["hit"])
             over = [float(row[f"at_{max(m for m in MARKS if m <= budget)}"]) for row in mine]
             when = f"after {int(np.median(hits))} in the median" if hits else "never"
@@ -203,17 +212,21 @@ def main() -> None:
     script.many(given, "0-9")
     given.add_argument("--nests", nargs="+", default=[*NESTS], choices=[*NESTS])
     given.add_argument("--methods", nargs="+", default=[*METHODS], choices=[*METHODS])
+    given.add_argument("--start", choices=["model", "none"], default="model")
     given.add_argument("--budget", type=int, default=60)
     found = script.parsed(given, seeds=[0], nests=["matvec"], methods=["lamcts", "local search"], budget=20)
     sheet = Sheet(found.out, KEY, COLUMNS)
     keys = [
-        (name, method, seed, found.budget) for name in found.nests for seed in found.seeds for method in found.methods
+        (name, method, found.start, seed, found.budget)
+        for name in found.nests
+        for seed in found.seeds
+        for method in found.methods
     ]
-    for name, method, seed, budget in sheet.missing(keys):
-        row = measure(str(name), str(method), int(seed), int(budget))
+    for name, method, start, seed, budget in sheet.missing(keys):
+        row = measure(str(name), str(method), str(start), int(seed), int(budget))
         sheet.append(row)
         script.tell(sheet, row)
-    report(sheet, found.nests, found.methods, found.budget)
+    report(sheet, found.nests, found.methods, found.start, found.budget)
 
 
 if __name__ == "__main__":

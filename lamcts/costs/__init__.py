@@ -17,6 +17,7 @@ from lamcts.costs.kernels import Kernel
 from lamcts.costs.nest import Nest
 from lamcts.costs.parser import nest
 from lamcts.costs.program import Program
+from lamcts.costs.resident import resident_tiling
 from lamcts.costs.reuse import dmd, reuse_distances
 from lamcts.costs.spills import Spills, cell, least_spills, mean_spills, spills
 from lamcts.costs.statement import Access, Block, Loop, Statement
@@ -49,6 +50,7 @@ __all__ = [
     "lower_bound",
     "mean_spills",
     "nest",
+    "resident_tiling",
     "reuse_distances",
     "seconds",
     "spills",

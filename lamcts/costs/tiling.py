@@ -107,7 +107,7 @@ class Tiling(Program):
 def tiled_extents(nest: "Nest") -> dict[str, int]:
     """Return the most iterations of each loop that can be tiled; ValueError if there is none."""
     found: dict[str, int] = {}
-    for band, statement in _bands(nest.body):
+    for band, statement in bands(nest.body):
         ranges = loop_ranges(statement, nest.sizes)
         for loop in band:
             extent = ranges[loop.name][1] - ranges[loop.name][0] + 1
@@ -120,14 +120,14 @@ def tiled_extents(nest: "Nest") -> dict[str, int]:
     return found
 
 
-def _bands(body: Body) -> Iterator[tuple[list[Loop], Statement]]:
+def bands(body: Body) -> Iterator[tuple[list[Loop], Statement]]:
     """Yield the loops around one statement alone that can be reordered, with the statement."""
     for item in body:
         band, inner = _band(item)
         if band and inner is not None:
             yield band, inner
         elif isinstance(item, Block):
-            yield from _bands(item.body)
+            yield from bands(item.body)
 
 
 def _band(item: Item) -> tuple[list[Loop], Statement | None]:

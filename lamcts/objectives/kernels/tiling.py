@@ -47,7 +47,6 @@ class TilingObjective:
     compiler: str = "cc"
 
     maximize = False
-    x0 = None
     optimum = None
 
     def __post_init__(self) -> None:
@@ -76,6 +75,13 @@ class TilingObjective:
         extents = self.nest.tiled().tiles
         tiles = {f"tile_{name}": Int(1, extent, log=True) for name, extent in extents.items() if extent > 1}
         return Canonical(Space({"order": Permutation(tuple(extents)), **tiles}), self.key, name=self.name)
+
+    @cached_property
+    def x0(self) -> dict[str, Any]:
+        """The tiling of a model of residence: see `lamcts.costs.resident_tiling`."""
+        found, extents = costs.resident_tiling(self.nest, self.memory), self.nest.tiled().tiles
+        tiles = {f"tile_{name}": size for name, size in found.tiles.items() if extents[name] > 1}
+        return {"order": found.order, **tiles}
 
     def key(self, point: Point) -> str:
         """Return a text that is equal for points with the same loops of more than one pass, in the same order."""
