@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import lamcts
+import lamcts.costs
 import lamcts.journal
 import lamcts.nas
 import lamcts.plot
@@ -117,7 +118,9 @@ NEEDS_TORCH += [("fewshot", "Halves"), ("fewshot", "Matching")]
 
 
 @pytest.mark.parametrize(
-    "module", [lamcts, lamcts.journal, lamcts.nas, lamcts.plot, lamcts.testing], ids=lambda module: module.__name__
+    "module",
+    [lamcts, lamcts.costs, lamcts.journal, lamcts.nas, lamcts.plot, lamcts.testing],
+    ids=lambda module: module.__name__,
 )
 def test_every_public_name_has_its_place_in_the_reference(module):
     public = {f"{module.__name__}.{name}" for name in module.__all__} - {"lamcts.samplers"}  # a module: see below

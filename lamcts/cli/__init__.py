@@ -20,6 +20,8 @@ COMMANDS = {
     "run": "optimise an objective; the same command again resumes a stopped run",
     "nas": "search network architectures, by a published table or by training; the same command again resumes",
     "memory": "plan which activations of a training step are kept, recomputed or offloaded, within a memory budget",
+    "bound": "print the data movement of a loop nest that no schedule avoids",
+    "movement": "print the exact cache misses of a loop nest at each level of a memory, next to the lower bound",
     "list": "list objectives, samplers, pruners and searches",
     "show": "print the contents of a journal",
     "plot": "plot the progress of a run, or compare several",

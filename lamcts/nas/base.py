@@ -16,10 +16,11 @@ TRIES = 100_000  # draws for one valid point: of the spaces here at worst one in
 
 
 class Graph(NamedTuple):
-    """A drawable graph: labels of the nodes, and edges (from, to, label)."""
+    """A drawable graph: labels of the nodes, edges (from, to, label), and how many of the first nodes are inputs."""
 
     nodes: list[str]
     edges: list[tuple[int, int, str]]
+    inputs: int = 1
 
 
 class ArchitectureSpace:

@@ -161,4 +161,4 @@ def _loose(edges: list[list[Edge]]) -> list[int]:
 def _graph(edges: list[list[Edge]]) -> Graph:
     nodes = ["cell k-2", "cell k-1", *(f"node {i}" for i in range(NODES)), "cell k"]
     inside = [(k, 2 + i, operation) for i, two in enumerate(edges) for operation, k in two]
-    return Graph(nodes, inside + [(2 + i, 2 + NODES, "") for i in _loose(edges)])
+    return Graph(nodes, inside + [(2 + i, 2 + NODES, "") for i in _loose(edges)], inputs=2)

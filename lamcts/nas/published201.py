@@ -1,5 +1,6 @@
 """NAS-Bench-201 as an objective: `lamcts.objectives.make("nasbench201", dataset="cifar100", table=FILE)`."""
 
+from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ VALIDATION = {CIFAR10: "cifar10_val_acc_200", IMAGENET16: "imagenet16_val_acc_20
 UNITS = {"latency": "ms", "energy": "mj"}  # of the metrics of HW-NAS-Bench, by their last word
 UNKNOWN = -1  # what HW-NAS-Bench has for a network that could not be measured
 TENTHS = 10.0  # in which the table of robustness holds per cent
+IO = FilePath(__file__).with_name("nasbench201_io.npz")
 GUIDES = ("test", "val", "val12", "test12")
 
 
@@ -59,7 +61,7 @@ def nasbench201(
         raise ValueError(f"op_names: expected {', '.join(OPERATIONS)}, got {', '.join(arrays['op_names'])}")
     searched = _guide(arrays, dataset, place, guide)
     reported = {"test_accuracy_percent": arrays["test_acc_200"][:, place].astype(float)}
-    others = _costs(arrays, dataset, place)
+    others = _costs(arrays, dataset, place) | _io(arrays["ops"])
     others |= {} if latency is None else _latencies(latency, len(searched))
     others |= {} if robustness is None else _robustness(robustness, arrays["ops"])
     return of_places(space, arrays, searched, reported, others, keyed, {"dataset": dataset, "guide": guide})
@@ -99,6 +101,13 @@ def _costs(arrays: Arrays, dataset: str, place: int) -> dict[str, Floats]:
         unit = UNITS.get(str(metric).rpartition("_")[2])
         found[f"{metric}_{unit}" if unit else str(metric)] = np.where(values == UNKNOWN, np.nan, values)
     return found
+
+
+def _io(ops: NDArray[Any]) -> dict[str, Floats]:
+    """Return the columns that `benchmarks.costs.cells` wrote: spilled maps, and operations on a path [N]."""
+    with np.load(IO) as columns:
+        codes = ops.astype(np.int64) @ len(OPERATIONS) ** np.arange(ops.shape[1])
+        return {name: columns[name][codes].astype(float) for name in ("io_maps", "operations")}
 
 
 def _latencies(path: Path, rows: int) -> dict[str, Floats]:

@@ -25,6 +25,8 @@ class TradeOff:
 
     Raises
     ------
+    ValueError
+        If a call of the objective returns several quantities.
     RuntimeError
         By a call, a failed evaluation, if the cost of the point is unknown.
 
@@ -54,6 +56,11 @@ class TradeOff:
     constraints = ()
 
     def __post_init__(self) -> None:
+        if hasattr(self.objective, "objectives"):
+            own = ", ".join(self.objective.objectives)
+            raise ValueError(
+                f"objective: expected one of one value, got {self.objective.name} with {own}: search these"
+            )
         if not self.name:
             object.__setattr__(self, "name", f"{self.objective.name} against {self.cost}")
 

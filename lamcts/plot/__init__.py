@@ -11,6 +11,7 @@ from lamcts.plot.effects import contours, importance, parameters, slices
 from lamcts.plot.fronts import front, fronts, parallel
 from lamcts.plot.grown_tree import tree_used
 from lamcts.plot.live_memory import live_memory
+from lamcts.plot.miss_curve import misses
 from lamcts.plot.networks import cells
 from lamcts.plot.tree_diagram import tree
 from lamcts.plot.tree_partition import partition
@@ -24,6 +25,7 @@ __all__ = [
     "hypervolume",
     "importance",
     "live_memory",
+    "misses",
     "parallel",
     "parameters",
     "partition",

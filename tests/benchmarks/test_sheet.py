@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.constrained import columns_time
+from benchmarks.costs import bounds, reuse
 from benchmarks.discrete import runs as discrete
 from benchmarks.discrete import spaces_time, tree_mutation
 from benchmarks.harness import script, sheet
@@ -64,12 +65,14 @@ def test_a_run_that_failed_leaves_no_row_and_is_wanted_again(tmp_path):
         ("fill_region", fill_region.COLUMNS),
         ("tuning", tuning.COLUMNS),
         ("lookups", lookups.COLUMNS),
+        ("reuse", reuse.COLUMNS),
         ("metadnn", metadnn.COLUMNS),
         ("discrete", discrete.COLUMNS),
         ("lanas", lanas.COLUMNS),
         ("tree_mutation", tree_mutation.COLUMNS),
         ("alphax", alphax.COLUMNS),
         ("lanas", lanas.COLUMNS),
+        ("bounds", bounds.COLUMNS),
     ],
 )
 def test_rows_that_are_committed_have_the_columns_that_are_written_today(name, columns):

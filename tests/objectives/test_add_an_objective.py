@@ -53,6 +53,17 @@ def test_an_objective_is_one_file_and_its_settings_are_options(copy):
     assert done.returncode == 2 and "--tilt: expected a number, got 'steep'" in done.stderr
 
 
+def test_a_cost_of_an_objective_is_a_second_objective(copy):
+    done = lamcts(copy, "run", "bowl-new", "--against", "material_kg", "--budget", "20", "--no-plot", "--out", "costs")
+    assert done.returncode == 0, done.stderr
+    front = json.loads((copy / "costs" / "result.json").read_text())["front"]
+    for row in front:
+        point = [number for name, number in row.items() if name not in ("trial", "value", "material_kg")]
+        assert len(point) == 2 and row["material_kg"] == pytest.approx(sum(map(abs, point)))
+    done = lamcts(copy, "run", "bowl-new", "--against", "weight", "--budget", "20")
+    assert done.returncode == 2 and "material_kg" in done.stderr
+
+
 def test_help_and_list_show_a_new_objective(copy):
     assert re.search(
         r"--tilt X +slope along the first axis \(default: 0.0\)", lamcts(copy, "run", "bowl-new", "-h").stdout

@@ -47,3 +47,10 @@ def test_tables_and_your_own_are_costed_and_functions_without_costs_are_not():
     assert isinstance(Sphere(), Costed) and isinstance(objectives.make("digits4096"), Costed)
     assert not isinstance(objectives.make("ackley"), Costed)
     assert objectives.base.Costed is Costed
+
+
+def test_an_objective_of_several_quantities_has_costs_but_no_trade_off():
+    f = objectives.make("memory", images=1)
+    assert f.cost(f.x0) == f(f.x0) and isinstance(f, Costed)
+    with pytest.raises(ValueError, match="expected one of one value, got memory with peak_mb, milliseconds"):
+        TradeOff(f, "peak_mb")

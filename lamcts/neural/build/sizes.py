@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from lamcts import costs
 from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.build import maker_of
 
@@ -45,6 +46,16 @@ def size(
     """
     with torch.device("meta"):
         return size_of(maker_of(space)(space, point, shape[0], classes, **(sizes or {})), shape)
+
+
+def cell_costs(space: ArchitectureSpace, point: Point) -> dict[str, float]:
+    """Return the operations of a network's cells, and the maps that a memory of few maps spills there.
+
+    See `lamcts.costs.mean_spills`; both are sums over the cells of a point.
+    """
+    graphs = [costs.cell(*graph) for graph in space.graphs(point).values()]
+    operations = sum(len(read) == 1 for graph in graphs for read in graph)
+    return {"operations": float(operations), "io_maps": sum(map(costs.mean_spills, graphs))}
 
 
 @torch.no_grad()

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, get_args
 from torch import Tensor, nn
 
 from lamcts.nas.base import ArchitectureSpace, Point
-from lamcts.neural.build.sizes import size
+from lamcts.neural.build.sizes import cell_costs, size
 from lamcts.neural.train.checkpoints import digest
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.loop import DevicePart, evaluate, to_device
@@ -99,9 +99,10 @@ class SupernetObjective:
         return accuracies | {f"{name}_loss": loss for name, (loss, _) in judged.items()}
 
     def cost(self, point: Point) -> dict[str, float]:
-        """Return parameters and MFLOPs of one example, two a multiply-add."""
+        """Return parameters, MFLOPs of one example (two a multiply-add), operations and spilled maps of the cells."""
         found = size(self.architectures, point, self.data.shape, self.data.classes, self.supernet.sizes)
-        return {"params": float(found.parameters), "mflops": found.flops / MEGA}
+        known = {"params": float(found.parameters), "mflops": found.flops / MEGA}
+        return known | cell_costs(self.architectures, point)
 
     def fingerprint(self) -> dict[str, object]:
         """Return the settings that a resumed run must share, as JSON values."""

@@ -146,15 +146,17 @@ class TrainObjective:
         """Return costs of a network, units in the names.
 
         mflops: of one example in the forward pass, two a multiply-add. seconds: of the last training, or nan. peak_mb:
-        of memory, measured on CUDA, else traced, which takes seconds.
+        of memory, measured on CUDA, else traced, which takes seconds. operations, io_maps: operations of the cells, and
+        maps that a memory of few maps spills there.
         """
-        from lamcts.neural.build.sizes import size
+        from lamcts.neural.build.sizes import cell_costs, size
         from lamcts.neural.train.loop import step_bytes
 
         found = self._last(point)
         cost = size(self.architectures, point, self.data.shape, self.data.classes, self.sizes)
         peak = found.get("peak_bytes") or step_bytes(self.build(point), self.data, self.recipe)
         known = {"params": float(cost.parameters), "mflops": cost.flops / MEGA}
+        known |= cell_costs(self.architectures, point)
         return known | {"seconds": found.get("seconds", math.nan), "peak_mb": peak / MEGA}
 
     def fingerprint(self) -> dict[str, object]:

@@ -1,0 +1,40 @@
+"""`lamcts bound`: the loads of a loop nest that no schedule avoids, and the tile that comes nearest."""
+
+import argparse
+from collections.abc import Sequence
+
+from lamcts import costs
+from lamcts.cli.console import number, say
+from lamcts.cli.nests import ELEMENT_BYTES, add_nest, nest_of, show
+from lamcts.cli.parser import Parser
+
+
+def add_options(one: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command."""
+    add_nest(one)
+    one.add_argument("--memory", default="32KiB", help="capacity in words, or in bytes with a unit (default: 32KiB)")
+    line = "processors that share the work, each with a memory of that capacity (default: 1)"
+    one.add_argument("--processors", type=int, default=1, metavar="P", help=line)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    nest, memory = nest_of(args), costs.words(args.memory, ELEMENT_BYTES)
+    found = costs.lower_bound(nest, memory, args.processors)
+    main_statement = found.main
+    say(nest.text)
+    sizes = ", ".join(f"{name} = {size}" for name, size in nest.sizes.items())
+    rows = [
+        ("sizes", sizes),
+        ("memory", f"{memory:,} words of {ELEMENT_BYTES} bytes"),
+        ("lower bound", f"{found.loads:,.0f} words loaded{' by the busiest processor' * (args.processors > 1)}"),
+    ]
+    rows += [("for large sizes", f"{found.formula}, with M = {memory}")] if found.formula else []
+    rows.append(("iterations per load", number(main_statement.intensity)))
+    if main_statement.tile:
+        tile = ", ".join(f"{name} = {number(extent)}" for name, extent in main_statement.tile.items())
+        rows.append(("tile of the bound", tile))
+    show(rows)
+    for clash in found.clashes:
+        say(f"note: {clash}")
+    return 0

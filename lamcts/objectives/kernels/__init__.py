@@ -1,0 +1,1 @@
+"""Numerical kernels: the traffic and the run time of their schedules."""

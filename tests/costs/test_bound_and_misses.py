@@ -1,0 +1,149 @@
+"""Lower bounds next to exact misses of an LRU cache: no program loads less, and where the paper's sums go too far."""
+
+import math
+from collections.abc import Iterator
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+from lamcts import costs
+from lamcts.costs.program import Program
+from lamcts.costs.statement_bound import log_extents
+from lamcts.costs.terms import terms_of
+from lamcts.costs.tile import Tiles
+
+NESTS = 200
+DEFAULT = (2, 9)  # sizes of loops
+
+
+def random_nest(rng: np.random.Generator) -> costs.Nest:
+    """Return one or two random statements, with triangular ranges, sums, factors, and arrays that they share."""
+    while True:
+        names = list("ijk"[: rng.integers(1, 4)])
+        sizes = {f"N{depth}": int(rng.integers(*DEFAULT)) for depth in range(len(names))}
+        text = "; ".join(random_statement(rng, names) for _ in range(rng.integers(1, 3)))
+        try:
+            return costs.nest(text, **{name: size for name, size in sizes.items() if name in text})
+        except ValueError:
+            continue  # such as a loop variable that no access uses
+
+
+def random_statement(rng: np.random.Generator, names: list[str]) -> str:
+    """Return the text of a random statement."""
+    ranges = [f"N{depth}" for depth in range(len(names))]
+    for depth in range(1, len(names)):
+        if rng.random() < 0.3:
+            ranges[depth] = f"{names[depth - 1]}+1" if rng.random() < 0.5 else f"{names[depth - 1]}..N{depth}"
+    loops = " ".join(f"for {name} in {ends}:" for name, ends in zip(names, ranges, strict=True))
+    reads = [random_access(rng, names) for _ in range(rng.integers(1, 4))]
+    return f"{loops} {random_access(rng, names)} {rng.choice(['+=', '='])} {' * '.join(reads)}"
+
+
+def random_access(rng: np.random.Generator, names: list[str]) -> str:
+    """Return the text of a random access; its array has the number of indices in its name."""
+    chosen = rng.permutation(names)[: rng.integers(1, len(names) + 1)]
+    forms = rng.choice(["{}", "{}+1", "2*{}", "{}+{}"], len(chosen), p=[0.6, 0.15, 0.1, 0.15])
+    indices = [str(form).format(name, rng.choice(names)) for form, name in zip(forms, chosen, strict=True)]
+    return f"{rng.choice(list('ABCD'))}{len(chosen)}[{','.join(indices)}]"
+
+
+def smallest(nest: costs.Nest) -> int:
+    """Return the least memory that the bound takes."""
+    return max(len({(a.array, a.indices) for a in statement.accesses}) for statement in nest.statements)
+
+
+def test_no_random_nest_loads_less_than_the_bound() -> None:
+    rng = np.random.default_rng(32)
+    shares = []
+    for _ in range(NESTS):
+        nest = random_nest(rng)
+        memory = smallest(nest) + int(rng.integers(0, 30))
+        bound, misses = nest.lower_bound(memory), nest.reuse_distances().misses(memory)
+        assert bound.loads <= misses * (1 + 1e-9), (nest.text, nest.sizes, memory)
+        shares.append(bound.loads / misses)
+    assert np.median(shares) > 0.5  # the bound is not trivial
+
+
+def test_no_order_and_no_tiling_of_random_statements_loads_less() -> None:
+    rng = np.random.default_rng(33)
+    compared = 0
+    for _ in range(60):
+        nest = random_nest(rng)
+        memory = smallest(nest) + int(rng.integers(0, 12))
+        bound = nest.lower_bound(memory)
+        for program in variants(nest):
+            assert bound.loads <= program.reuse_distances().misses(memory) * (1 + 1e-9), (nest.text, nest.sizes, memory)
+            compared += 1
+    assert compared > 100
+
+
+def variants(nest: costs.Nest) -> Iterator[Program]:
+    """Yield the tilings and orders of a nest that are possible."""
+    names = nest.statements[0].names
+    for order, size in product(permutations(names), (1, 2, 4)):
+        try:
+            yield nest.ordered(*order).tiled(**dict.fromkeys(names, size))
+        except ValueError:
+            continue  # the loops of several statements, and ranges that depend on each other, keep their order
+
+
+@pytest.mark.parametrize("order", ["ijk", "ikj", "kij"])
+@pytest.mark.parametrize("memory", [3, 20, 100])
+def test_no_tiling_of_a_matrix_product_loads_less(order: str, memory: int) -> None:
+    nest = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=16)
+    bound = nest.lower_bound(memory)
+    for size in (1, 2, 4, 8):
+        misses = nest.ordered(*order).tiled(**dict.fromkeys("ijk", size)).reuse_distances().misses(memory)
+        assert bound.loads <= misses
+
+
+def test_the_best_tiling_of_a_matrix_product_is_near_the_bound() -> None:
+    nest = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=48)
+    assert round(nest.lower_bound(192).loads) == 15_963
+    assert nest.tiled(i=12, j=12, k=1).reuse_distances().misses(192) == 20_736  # 1.30 times the bound
+
+
+def test_the_total_of_the_paper_exceeds_what_an_lu_factorisation_loads_in_a_large_memory() -> None:
+    """Section 6 gives 7/6 N^2 at M = N^2, where N^2 words are loaded: right to leading order in M << N^2 only."""
+    n = 40
+    text = "for k in N: for i in k+1..N: A[i,k] = A[i,k]/A[k,k]; for i,j in k+1..N: A[i,j] -= A[i,k]*A[k,j]"
+    nest = costs.nest(text, N=n)
+    bound = nest.lower_bound(n * n)
+    misses = nest.reuse_distances().misses(n * n)
+    assert misses == n * n and bound.daap > 1.1 * misses
+    assert bound.loads <= misses
+
+
+def test_a_producer_that_loads_each_element_is_counted_twice_by_the_paper() -> None:
+    """Section 4.2 sums 3 N loads; the results of the first statement stay in a memory of N words."""
+    nest = costs.nest("for i in N: C[i] += C[i]*C[i]; for i in N: B[i] += C[i]", N=20)
+    bound, misses = nest.lower_bound(100), nest.reuse_distances().misses(100)
+    assert (bound.daap, misses) == (60, 40)
+    assert bound.loads == 40
+
+
+def test_a_hexagonal_tile_of_a_convolution_holds_more_iterations_than_any_box() -> None:
+    """Sums are compared on boxes, |A+B| >= |A|+|B|-1; another shape has up to 4/3 of the iterations of a box."""
+    n = 400
+    i, y = np.meshgrid(np.arange(n), np.arange(n))
+    inside = (i + y >= n // 2) & (i + y < n // 2 + n)
+    words = sum(len(np.unique(index[inside])) for index in (i, y, i + y))
+    nest = costs.nest("for i in N, y in K: O[i] += I[i+y]*W[y]", N=10**6, K=10**6)
+    statement = nest.statements[0]
+    terms = list(terms_of(statement))
+    box = Tiles(terms, statement.names, np.ones(3), log_extents(statement, nest.sizes)).largest(math.log(words))
+    assert inside.sum() / math.exp(box.sum()) == pytest.approx(4 / 3, rel=1e-2)
+    bound = nest.lower_bound(1000)
+    assert bound.loads < bound.daap * 3 / 4  # which holds for all shapes
+
+
+def test_a_triangular_block_beats_the_intensity_that_counts_a_symmetric_product_twice() -> None:
+    """C[i,j] += A[i,k]*A[j,k] for j < i, k outermost: sqrt(M/2) iterations a load, not sqrt(M)/2 at most."""
+    nest = costs.nest("for k in K: for i in N: for j in i: C[i,j] += A[i,k]*A[j,k]", K=400, N=24)
+    memory = 24 * 23 // 2 + 2 * 24  # all of C, and two columns of A
+    misses = nest.reuse_distances().misses(memory)
+    bound = nest.lower_bound(memory)
+    apart = 2 * bound.main.iterations / math.sqrt(memory)  # with A[i,k] and A[j,k] counted apart
+    assert apart > 1.2 * misses
+    assert bound.clashes and bound.loads <= misses and bound.daap <= misses
