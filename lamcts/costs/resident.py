@@ -12,12 +12,8 @@ from lamcts.costs.tiling import Tiling, bands, tiled_extents
 from lamcts.costs.units import words
 from lamcts.types import Floats
 
-SHARES = (
-    1.0,
-    0.9,
-    0.8,
-    0.7,
-)  # of the memory that a tile may fill: LRU keeps some streamed data that are dead (untuned)
+# Of the memory that a tile may fill: LRU keeps streamed data that are no longer needed (untuned).
+SHARES = (1.0, 0.9, 0.8, 0.7)
 POINTS = 200_000  # combinations of tile sizes that are compared for each streaming loop (untuned)
 MEASURED = 10**7  # accesses up to which the tilings of the shares are compared by exact misses (untuned)
 
