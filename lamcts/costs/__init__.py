@@ -11,6 +11,7 @@ Capacities are words of `element_bytes`, 8 by default; line sizes are bytes.
 from lamcts.costs import asymptotics, kernels
 from lamcts.costs.affine import Affine
 from lamcts.costs.bounds import LowerBound, lower_bound
+from lamcts.costs.cells import cell
 from lamcts.costs.compiled import c_source, seconds
 from lamcts.costs.distances import ReuseDistances
 from lamcts.costs.kernels import Kernel
@@ -19,7 +20,7 @@ from lamcts.costs.parser import nest
 from lamcts.costs.program import Program
 from lamcts.costs.resident import resident_tiling
 from lamcts.costs.reuse import dmd, reuse_distances
-from lamcts.costs.spills import Spills, cell, least_spills, mean_spills, spills
+from lamcts.costs.spills import Spills, least_spills, mean_spills, spills
 from lamcts.costs.statement import Access, Block, Loop, Statement
 from lamcts.costs.statement_bound import StatementBound
 from lamcts.costs.tiling import Tiling
