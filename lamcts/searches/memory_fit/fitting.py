@@ -14,6 +14,7 @@ from lamcts.graphs import StepGraph
 from lamcts.neural import memory
 from lamcts.searches.memory_fit.candidate_plans import KEEPING, greedy, presets, smallest
 from lamcts.searches.memory_fit.fitted_model import Chosen, Fitted
+from lamcts.searches.memory_fit.measured_plans import MeasuredPlan, tightened
 from lamcts.searches.memory_plan import least_time
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def fit(
 ) -> Fitted:
     """Plan and measure training steps of a model within a memory budget. Needs torch.
 
-    If everything can be kept, it is, without a search.
+    If everything can be kept, it is, without a search. A plan whose measured step exceeds the budget is replaced by
+    plans for a smaller one, at most four times; `Fitted.verified` is False if none stays within the budget.
 
     Parameters
     ----------
@@ -66,9 +68,9 @@ def fit(
     machine : Machine, default Machine()
         Rates of the simulation.
     verify : bool, default True
-        Whether one training step is run and measured. A model on the "meta" device cannot run.
+        Whether a training step of each plan is run and measured. A model on the "meta" device cannot run.
     **settings
-        Options of `lamcts.minimize`; `seconds` is 60.
+        Options of `lamcts.minimize`; `seconds` is 60, for each plan.
 
     Returns
     -------
@@ -83,12 +85,21 @@ def fit(
     began, size, word = time.perf_counter(), budget_of(budget), optimizer_word(optimizer)
     step = traced(model, batch, loss, word)
     logger.info("memory: traced %d steps in %.1f s", len(step.graph.steps), time.perf_counter() - began)
-    chosen = within(step.graph, size, evaluations=evaluations, seed=seed, machine=machine, **settings)
+
+    def planned(room: int) -> Chosen:
+        return within(step.graph, room, evaluations=evaluations, seed=seed, machine=machine, **settings)
+
+    def measured(plan: memory.Plan) -> Any:
+        return memory.measure(model, batch, plan, loss=loss, traced=step)
+
+    def least() -> memory.Report:
+        return smallest(step.graph, machine)
+
+    runs = verify and not without_memory(model)
+    found = tightened(planned, measured, step, word, size, least) if runs else MeasuredPlan(planned(size))
     took = time.perf_counter() - began
     logger.info("memory: planned in %.1f s", took)
-    plan = chosen.report.plan
-    measured = memory.measure(model, batch, plan, loss=loss) if verify and not without_memory(model) else None
-    return Fitted(model, step, size, word, chosen, measured, took)
+    return Fitted(model, step, size, word, found.chosen, found.measured, took, found.margin_bytes)
 
 
 def traced(model: Any, batch: Any, loss: Any = None, optimizer: Any = None) -> "Trace":
