@@ -83,7 +83,7 @@ class Fitted:
     planned_seconds : float
         Time of tracing, search and measurement.
     margin_bytes : int
-        Part of the budget that planning left to the scratch memory of kernels, because measured steps took it.
+        Part of the budget that planning left free, because a measured step took more than the plan.
     """
 
     model: "nn.Module"
@@ -168,9 +168,11 @@ class Fitted:
         total = self.measured_bytes
         if total is None:
             return f"{text}; the peak was not measured"
-        text += f"; {memory.size_text(total)} at most, scratch memory included"
+        text += f"; {memory.size_text(total)} at most"
+        scratch = max(found.scratch.values(), default=0)
+        text += f", scratch memory of up to {memory.size_text(scratch)} included" if scratch else ""
         text += "" if found.milliseconds is None else f", {found.milliseconds:.1f} ms"
-        text += f"; {memory.size_text(self.margin_bytes)} of the budget left for it" if self.margin_bytes else ""
+        text += f"; {memory.size_text(self.margin_bytes)} of the budget left free" if self.margin_bytes else ""
         if found.held_bytes > found.predicted_bytes:
             return f"{text}: more than planned for, leave more room"
         if total > self.budget_bytes:

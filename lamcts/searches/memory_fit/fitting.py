@@ -86,17 +86,16 @@ def fit(
     step = traced(model, batch, loss, word)
     logger.info("memory: traced %d steps in %.1f s", len(step.graph.steps), time.perf_counter() - began)
 
-    def planned(room: int) -> Chosen:
-        return within(step.graph, room, evaluations=evaluations, seed=seed, machine=machine, **settings)
+    def planned(graph: StepGraph, room: int) -> Chosen:
+        return within(graph, room, evaluations=evaluations, seed=seed, machine=machine, **settings)
 
     def measured(plan: memory.Plan) -> Any:
         return memory.measure(model, batch, plan, loss=loss, traced=step)
 
-    def least() -> memory.Report:
-        return smallest(step.graph, machine)
-
-    runs = verify and not without_memory(model)
-    found = tightened(planned, measured, step, word, size, least) if runs else MeasuredPlan(planned(size))
+    if verify and not without_memory(model):
+        found = tightened(planned, measured, lambda graph: smallest(graph, machine), step, word, size)
+    else:
+        found = MeasuredPlan(planned(step.graph, size))
     took = time.perf_counter() - began
     logger.info("memory: planned in %.1f s", took)
     return Fitted(model, step, size, word, found.chosen, found.measured, took, found.margin_bytes)

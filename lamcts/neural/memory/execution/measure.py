@@ -2,7 +2,7 @@
 
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import nn
@@ -11,6 +11,7 @@ from lamcts.neural.memory.execution.allocations import allocation_peak
 from lamcts.neural.memory.execution.apply import apply
 from lamcts.neural.memory.execution.schedule import schedule
 from lamcts.neural.memory.plan import Plan, keep_all
+from lamcts.neural.memory.scratch import Work
 from lamcts.neural.trace import Trace, trace
 from lamcts.neural.trace.module import Loss, arguments, scalar
 
@@ -35,6 +36,9 @@ class MeasuredStep:
         On CUDA, the time of the last step.
     reserved_bytes : int or None
         On CUDA, the same peak of the segments that the allocator reserves.
+    scratch : dict
+        On the CPU, bytes that operations allocate and release while they run, by kind, floating-point operations and
+        moved bytes.
     """
 
     held_bytes: int
@@ -42,6 +46,7 @@ class MeasuredStep:
     peak_bytes: int | None = None
     milliseconds: float | None = None
     reserved_bytes: int | None = None
+    scratch: dict[Work, int] = field(default_factory=dict, repr=False)
 
 
 def held_bytes(traced: Trace, plan: Plan) -> int:
@@ -88,8 +93,8 @@ def _measured(
         one.grad = None
     with (
         torch.cuda.device(device) if cuda else nullcontext(),
+        allocation_peak(device) as found,  # its mode comes first: it also sees what the executor runs
         apply(model, plan, traced) as executor,
-        allocation_peak(device) as found,
     ):
         for _ in range(STEPS if cuda else 1):
             for one in model.parameters():
@@ -98,7 +103,8 @@ def _measured(
             scalar(model(*args, **kwargs), loss).backward()  # type: ignore[no-untyped-call]
             took = _now(device) - begin
     held, predicted = executor.held_bytes, executor.schedule.held_bytes
-    return MeasuredStep(held, predicted, found.peak_bytes, 1e3 * took if cuda else None, found.reserved_bytes)
+    peaks = found.peak_bytes, 1e3 * took if cuda else None, found.reserved_bytes
+    return MeasuredStep(held, predicted, *peaks, {work: size for work, size in found.scratch.items() if size})
 
 
 def _now(device: torch.device) -> float:
