@@ -108,8 +108,8 @@ def test_a_step_that_takes_more_than_was_planned_for_is_no_proof(found):
     assert other.verified is False and "more than planned for, leave more room" in str(other)
     other = replace(found, measured=MeasuredStep(held, held, room + 1, 3.0))
     assert other.verified is False and "3.0 ms: 1 B over the budget, and no plan was measured within it" in str(other)
-    other = replace(found, measured=MeasuredStep(held, held, room, 3.0))
-    assert other.verified and "; 36.00 KiB at most, 3.0 ms\n" in str(other)
+    other = replace(found, measured=MeasuredStep(held, held, room, 3.0, room + 4096))
+    assert other.verified and "; 36.00 KiB at most, 40.00 KiB reserved by the allocator, 3.0 ms\n" in str(other)
     other = replace(found, measured=MeasuredStep(held, held))
     assert other.verified is other.measured_bytes is None and "the peak was not measured" in str(other)
 

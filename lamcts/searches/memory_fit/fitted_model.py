@@ -170,7 +170,10 @@ class Fitted:
             return f"{text}; the peak was not measured"
         text += f"; {memory.size_text(total)} at most"
         scratch = max(found.scratch.values(), default=0)
-        text += f", scratch memory of up to {memory.size_text(scratch)} included" if scratch else ""
+        text += f", scratch memory of up to {memory.size_text(scratch)} included" if 100 * scratch > total else ""
+        if found.reserved_bytes is not None:
+            reserved = total - found.peak_bytes + found.reserved_bytes
+            text += f", {memory.size_text(reserved)} reserved by the allocator"
         text += "" if found.milliseconds is None else f", {found.milliseconds:.1f} ms"
         text += f"; {memory.size_text(self.margin_bytes)} of the budget left free" if self.margin_bytes else ""
         if found.held_bytes > found.predicted_bytes:

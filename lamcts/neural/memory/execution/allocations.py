@@ -103,7 +103,7 @@ def highest(changes: list[int]) -> int:
 
 def _allocates(event: Any) -> bool:
     """Return whether an event of a profile is an allocation or a release on the CPU."""
-    return bool(event.name() == "[memory]" and event.device_type() == torch.autograd.DeviceType.CPU)
+    return bool(event.name() == "[memory]" and event.device_type() == torch._C._autograd.DeviceType.CPU)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ A factory such as `torch.rand(shape, device="cuda")` has no tensor arguments: it
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
@@ -50,14 +51,16 @@ def default_generator(device: torch.device) -> Generator | None:
     """Return the default generator of a device; None for "meta", which draws nothing."""
     if device.type in ("cpu", "meta"):
         return torch.default_generator if device.type == "cpu" else None
-    module = getattr(torch, device.type, None)
+    module: Any = getattr(torch, device.type, None)
     if not hasattr(module, "default_generators"):
         raise RuntimeError(
             f"random operation on {device}: expected a device with torch.{device.type}.default_generators, such as "
             "cuda, got none: pass a generator, or train without a plan"
         )
     module.init()  # before it the tuple of generators is empty
-    return module.default_generators[module.current_device() if device.index is None else device.index]
+    index = module.current_device() if device.index is None else device.index
+    generator: Generator = module.default_generators[index]
+    return generator
 
 
 def check_result(random: Random, result: object, name: str) -> None:
