@@ -110,7 +110,7 @@ def retried(make: Callable[[], UntypedStorage], link: Link) -> UntypedStorage:
     with suppress(torch.OutOfMemoryError):
         return make()
     link.settle()
-    if torch.cuda.is_initialized():
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.empty_cache()
     return make()
 
