@@ -19,6 +19,9 @@ from lamcts.searches.memory_fit import smallest, within  # noqa: E402
 from lamcts.searches.memory_fit.measured_plans import tightened  # noqa: E402
 
 CPU = torch.device("cpu")
+ONEDNN = pytest.mark.skipif(
+    not torch.backends.mkldnn.is_available(), reason="convolutions without oneDNN need other scratch memory"
+)
 KIB = 1024
 
 
@@ -94,6 +97,7 @@ def test_the_environment_is_as_before(monkeypatch):
     assert allocations.LOG_LEVEL not in os.environ
 
 
+@ONEDNN
 def test_a_convolutions_scratch_memory_overruns_a_budget_planned_without_margin(network):
     model, batch, traced = network
     kept = within(traced.graph, "1GiB").kept
@@ -104,6 +108,7 @@ def test_a_convolutions_scratch_memory_overruns_a_budget_planned_without_margin(
     assert measured.peak_bytes > 1.05 * predicted
 
 
+@ONEDNN
 def test_plans_are_tightened_until_a_measured_step_fits(network):
     model, batch, traced = network
     budget = within(traced.graph, "1GiB").kept.total_bytes  # keeping everything fits, but for scratch memory
@@ -130,6 +135,7 @@ def test_unknown_extra_memory_is_left_free_as_a_margin(network):
     assert tightened(planned, measured, smallest, traced, "none", budget + extra).margin_bytes == 0
 
 
+@ONEDNN
 def test_a_plan_with_scratch_memory_predicts_the_measured_peak(network):
     """The gradients of parameters count from the beginning, hence the tolerance."""
     model, batch, traced = network
@@ -141,6 +147,7 @@ def test_a_plan_with_scratch_memory_predicts_the_measured_peak(network):
     assert graph.movable == traced.graph.movable and len(graph.storages) > len(traced.graph.storages)
 
 
+@ONEDNN
 def test_a_budget_that_no_measured_step_fits_is_flagged_with_the_number(network):
     model, batch, traced = network
     least = 0.7 * within(traced.graph, "1GiB").kept.total_bytes

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
-from lamcts.neural.memory.scratch import Work, with_scratch
 from lamcts.searches.memory_fit.fitted_model import Chosen, total_bytes
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def tightened(
     def total(one: MeasuredPlan) -> int:
         return total_bytes(traced, optimizer, one.measured) or 0
 
-    graph, scratch, room = traced.graph, dict[Work, int](), budget
+    graph, scratch, room = traced.graph, dict[memory.Work, int](), budget
     chosen = planned(graph, budget)
     found = [MeasuredPlan(chosen, measured(chosen.report.plan))]
     for _ in range(ROUNDS):
@@ -54,7 +53,7 @@ def tightened(
             return found[-1]
         for work, size in found[-1].measured.scratch.items():
             scratch[work] = max(size, scratch.get(work, 0))
-        graph = with_scratch(traced.graph, scratch)
+        graph = memory.with_scratch(traced.graph, scratch)
         known = memory.Simulator(graph).report(chosen.report.plan).total_bytes
         room = min(room, known - over)  # the budget, unless more was allocated than the graph knows
         try:
